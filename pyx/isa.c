@@ -1,0 +1,50 @@
+/* See isa.h. */
+#include "isa.h"
+
+#include <stddef.h>
+#include <string.h>
+
+static const char *const NAMES[RMQ_ISA_LEVELS] = {"scalar", "avx2", "avx512"};
+static int forced = -1;
+
+static int machine_has(int level)
+{
+#ifdef RMQ_X86
+    if (level == RMQ_AVX2)
+        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+    if (level == RMQ_AVX512)
+        return machine_has(RMQ_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512vl");
+#endif
+    return level == RMQ_SCALAR;
+}
+
+enum rmq_isa_level rmq_isa_level(void)
+{
+    int level = RMQ_ISA_LEVELS - 1;
+    if (forced >= 0)
+        return (enum rmq_isa_level)forced;
+    while (!machine_has(level))
+        level--;
+    return (enum rmq_isa_level)level;
+}
+
+const char *rmq_isa(void) { return NAMES[rmq_isa_level()]; }
+
+const char *rmq_isa_available(int i)
+{
+    for (int level = RMQ_ISA_LEVELS - 1; level >= 0; level--)
+        if (machine_has(level) && i-- == 0)
+            return NAMES[level];
+    return NULL;
+}
+
+int rmq_isa_force(const char *name)
+{
+    for (int level = 0; level < RMQ_ISA_LEVELS; level++)
+        if (machine_has(level) && strcmp(name, NAMES[level]) == 0) {
+            forced = level;
+            return 0;
+        }
+    return -1;
+}

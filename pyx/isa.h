@@ -1,0 +1,22 @@
+/* The instruction set in use: the one place where it is chosen.
+
+   Every kernel module compiles isa.c into itself and so has a choice of its own; all of them start with the widest set
+   of the machine, or with the one that the environment variable RMQALLOC_ISA names (isa.pxi reads it). */
+#ifndef RMQALLOC_ISA_H
+#define RMQALLOC_ISA_H
+
+#if defined(__x86_64__) && defined(__GNUC__)
+#define RMQ_X86 1
+#endif
+
+enum rmq_isa_level { RMQ_SCALAR, RMQ_AVX2, RMQ_AVX512, RMQ_ISA_LEVELS }; /* narrowest first */
+
+enum rmq_isa_level rmq_isa_level(void);
+
+/* Its name; the i-th name this machine can run (widest first, NULL past the end); choose one for the whole module
+   (0, or -1 when this machine lacks it and nothing changed). Do not choose while other threads compute. */
+const char *rmq_isa(void);
+const char *rmq_isa_available(int i);
+int rmq_isa_force(const char *name);
+
+#endif

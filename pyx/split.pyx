@@ -1,0 +1,83 @@
+# Splits of a run of queues among clients. Unit u's queues are out[queue_offsets[u]:queue_offsets[u+1]];
+# a unit without clients leaves its queues to nobody (-1).
+
+from typedefs cimport offset_t, owner_t
+
+
+cdef inline void fill(owner_t *out, offset_t lo, offset_t hi, owner_t owner) noexcept nogil:
+    cdef offset_t queue
+    for queue in range(lo, hi):
+        out[queue] = owner
+
+
+def contiguous(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
+               owner_t[::1] out not None):
+    """Blocks in client order, the first ``n mod m`` clients take one more."""
+    cdef Py_ssize_t unit
+    cdef offset_t lo, hi, size, extra
+    cdef owner_t client, n
+    with nogil:
+        for unit in range(n_clients.shape[0]):
+            lo = queue_offsets[unit]
+            hi = queue_offsets[unit + 1]
+            n = n_clients[unit]
+            if n == 0:
+                fill(&out[0], lo, hi, -1)
+                continue
+            size = (hi - lo) // n
+            extra = (hi - lo) - size * n
+            client = 0
+            while lo < hi:
+                fill(&out[0], lo, lo + size + (client < extra), client)
+                lo = lo + size + (client < extra)
+                client = client + 1
+
+
+def circular(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
+             owner_t[::1] out not None):
+    """Queue after queue to client after client, round and round."""
+    cdef Py_ssize_t unit
+    cdef offset_t queue
+    cdef owner_t client, n
+    with nogil:
+        for unit in range(n_clients.shape[0]):
+            n = n_clients[unit]
+            client = 0 if n else -1
+            for queue in range(queue_offsets[unit], queue_offsets[unit + 1]):
+                out[queue] = client
+                client = client + 1
+                if client >= n:
+                    client = 0 if n else -1
+
+
+def tail_remainder(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
+                   owner_t[::1] out not None):
+    """Equal blocks in client order, then what is left over, one each from the first client on."""
+    cdef Py_ssize_t unit
+    cdef offset_t lo, hi, size, client
+    cdef owner_t n
+    with nogil:
+        for unit in range(n_clients.shape[0]):
+            lo = queue_offsets[unit]
+            hi = queue_offsets[unit + 1]
+            n = n_clients[unit]
+            if n == 0:
+                fill(&out[0], lo, hi, -1)
+                continue
+            size = (hi - lo) // n
+            for client in range(n):
+                fill(&out[0], lo + client * size, lo + (client + 1) * size, <owner_t> client)
+            for client in range((hi - lo) - size * n):
+                out[lo + size * n + client] = <owner_t> client
+
+
+def rename(const offset_t[::1] queue_offsets not None, const offset_t[::1] slot_starts not None,
+           const owner_t[::1] slot_owner not None, owner_t[::1] out not None):
+    """Replace each owner by ``slot_owner`` of its slot, in place; -1 stays -1."""
+    cdef Py_ssize_t unit
+    cdef offset_t queue
+    with nogil:
+        for unit in range(slot_starts.shape[0]):
+            for queue in range(queue_offsets[unit], queue_offsets[unit + 1]):
+                if out[queue] >= 0:
+                    out[queue] = slot_owner[slot_starts[unit] + out[queue]]

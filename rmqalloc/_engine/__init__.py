@@ -1,0 +1,24 @@
+"""The one door to compiled code. This text is the contract of every kernel behind it.
+
+A kernel is a loop over integers and bytes. It takes numpy arrays through the buffer protocol, inputs first, the output
+last; it returns nothing, allocates nothing, raises nothing and releases the GIL. **It checks nothing**: arrays must be
+C-contiguous, of the dtypes its stub names, at least one element long where it reads them, and offsets must not decrease
+nor point outside what they index. Callers check once, at the face (`rmqalloc.fleet`, `rmqalloc.strategies`).
+
+=========  ===========================================================================================================
+module     loops
+=========  ===========================================================================================================
+split      ``contiguous``, ``circular``, ``tail_remainder``: a run of queues among clients; ``rename`` of owners
+strings    Java's order of text (UTF-16 code units, straight from UTF-8), repeats, lone surrogates
+ragged     distinct rows of ragged columns, gathering of rows, stable order of numbers
+md5        first 32 bits of MD5 of many short keys: ring points of client ids, hashes of queues
+ring       the client whose point comes at or after each queue's hash
+tally      loads, unowned queues and idle clients of an owners vector
+=========  ===========================================================================================================
+
+Terms: *owners* is int32, the position of the client that owns a queue, -1 for nobody. *Offsets* are int64, one more than
+there are lists. A *slot* is one entry of a client list. A *route* is one (topic, broker name) with its queue ids.
+
+The modules are built from ``pyx/<name>.pyx``. ``RMQALLOC_ISA`` (``scalar``, ``avx2``, ``avx512``, ``neon``) forces an
+instruction set; by default the widest the machine has is chosen when a module is imported.
+"""

@@ -1,0 +1,21 @@
+"""Splits of a run of queues among clients; unit ``u`` has ``out[queue_offsets[u]:queue_offsets[u + 1]]``."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+def contiguous(queue_offsets: NDArray[np.int64], n_clients: NDArray[np.int32], out: NDArray[np.int32]) -> None:
+    """Blocks in client order, the first ``n mod m`` clients take one more; -1 where a unit has no clients."""
+
+def circular(queue_offsets: NDArray[np.int64], n_clients: NDArray[np.int32], out: NDArray[np.int32]) -> None:
+    """Queue after queue to client after client, round and round; -1 where a unit has no clients."""
+
+def tail_remainder(queue_offsets: NDArray[np.int64], n_clients: NDArray[np.int32], out: NDArray[np.int32]) -> None:
+    """Equal blocks in client order, then the rest one each from the first client on; -1 without clients."""
+
+def rename(
+    queue_offsets: NDArray[np.int64],
+    slot_starts: NDArray[np.int64],
+    slot_owner: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Replace every owner ``o >= 0`` of unit ``u`` by ``slot_owner[slot_starts[u] + o]``, in place."""

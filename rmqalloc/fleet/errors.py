@@ -1,0 +1,60 @@
+"""What a fleet says of the units it cannot assign."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+
+class UnitError(NamedTuple):
+    """Why one unit of a fleet cannot be assigned.
+
+    Attributes
+    ----------
+    position : int
+        Place of the unit in the fleet.
+    consumer_group, topic : str
+        Its names; empty where they are themselves missing.
+    reason : str
+        What was wrong; Java's text where Java raises an IllegalArgumentException.
+    """
+
+    position: int
+    consumer_group: str
+    topic: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"unit {self.position} (consumer group {self.consumer_group!r}, topic {self.topic!r}): {self.reason}"
+
+
+class FleetError(ValueError):
+    """Some units of a fleet cannot be assigned.
+
+    Attributes
+    ----------
+    errors : list of UnitError
+        All of them, in the order of their positions.
+    """
+
+    SHOWN = 5
+
+    def __init__(self, errors: Sequence[UnitError], n_units: int) -> None:
+        self.errors = list(errors)
+        self.n_units = n_units
+        shown = "; ".join(map(str, self.errors[: self.SHOWN]))
+        rest = len(self.errors) - self.SHOWN
+        more = f"; and {rest} more" if rest > 0 else ""
+        super().__init__(
+            f"{len(self.errors)} of {n_units} units cannot be assigned: {shown}{more}. "
+            'Use on_error="report" to assign the others.'
+        )
+
+    def __reduce__(self) -> tuple[type[FleetError], tuple[list[UnitError], int]]:
+        return type(self), (self.errors, self.n_units)
+
+
+def check_on_error(on_error: str) -> None:
+    """Refuse anything but the two known ways of handling bad units."""
+    if on_error not in ("raise", "report"):
+        raise ValueError(f'on_error must be "raise" or "report", got {on_error!r}')

@@ -1,0 +1,334 @@
+"""Many groups as ragged columns."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._engine import strings
+from rmqalloc.fleet.columns import (
+    Bytes,
+    Index,
+    Offsets,
+    Strings,
+    list_positions,
+    offsets_of,
+    order_keys,
+    ranges,
+)
+from rmqalloc.fleet.errors import UnitError
+from rmqalloc.model import MessageQueue
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, eq=False)
+class QueueLists:
+    """Lists of queues, each kept once however many units read it.
+
+    A list is a run of *routes*: a route is one (topic, broker name) with its queue ids, RocketMQ's ``QueueData``. That is
+    how route tables come, and it lets a hash of many queues share the text before the id.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_lists + 1,)
+        List ``q`` holds queues ``offsets[q]`` to ``offsets[q + 1]``.
+    queue_ids : ndarray of int32, shape (n_list_queues,)
+    route_offsets : ndarray of int64, shape (n_routes + 1,)
+        Route ``r`` holds queues ``route_offsets[r]`` to ``route_offsets[r + 1]``; no route crosses lists.
+    route_topic, route_broker : ndarray of int32, shape (n_routes,)
+        Rows of the fleet's ``topics`` and ``brokers``.
+    route_room : ndarray of int32, shape (n_routes,), or None
+        Rows of the fleet's ``rooms``, -1 where the machine room is missing; None where no rooms are known.
+    """
+
+    offsets: Offsets
+    queue_ids: Index
+    route_offsets: Offsets
+    route_topic: Index
+    route_broker: Index
+    route_room: Index | None = None
+
+    @cached_property
+    def queue_route(self) -> Index:
+        """Route of every queue, shape (n_list_queues,)."""
+        return np.repeat(np.arange(self.route_topic.size, dtype=np.int32), np.diff(self.route_offsets))
+
+    def rearranged(self, places: NDArray[Any], offsets: Offsets) -> QueueLists:
+        """Lists of the queues at the given places; neighbours of one topic, broker and room share a route."""
+        route = self.queue_route[places]
+        names = [self.route_topic, self.route_broker, *([] if self.route_room is None else [self.route_room])]
+        starts = np.zeros(route.size, bool)
+        starts[offsets[:-1][np.diff(offsets) > 0]] = True
+        for name in names:
+            starts[1:] |= name[route[1:]] != name[route[:-1]]
+        first = np.flatnonzero(starts)
+        route_offsets = np.append(first, route.size).astype(np.int64)
+        queue_ids = np.ascontiguousarray(self.queue_ids[places])
+        return QueueLists(offsets, queue_ids, route_offsets, *(name[route[first]] for name in names))
+
+
+@dataclass(frozen=True, eq=False)
+class ClientLists:
+    """Lists of client ids, each kept once however many units it consumes for.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_lists + 1,)
+        List ``c`` holds slots ``offsets[c]`` to ``offsets[c + 1]``.
+    client_ids : Strings
+        One string per slot.
+    slot_room : ndarray of int32, shape (n_slots,), or None
+        Rows of the fleet's ``rooms``, -1 where the machine room is missing; None where no rooms are known.
+    """
+
+    offsets: Offsets
+    client_ids: Strings
+    slot_room: Index | None = None
+
+    @cached_property
+    def order(self) -> Index:
+        """Java's order of every list, as places in it."""
+        return self.client_ids.order(self.offsets)
+
+    @cached_property
+    def _first_of(self) -> tuple[Index, Bytes]:
+        first, irregular = np.empty(len(self.client_ids), np.int32), np.zeros(self.offsets.size - 1, np.uint8)
+        if first.size:
+            ids = self.client_ids
+            strings.first_of(ids.values, ids.offsets, self.offsets, self.order, irregular, first)
+        return first, irregular
+
+    @property
+    def first(self) -> Index:
+        """First place, in its list, of each slot's client id (differs from its own place in a repeat)."""
+        return self._first_of[0]
+
+    @property
+    def irregular(self) -> Bytes:
+        """Per list: 1 where a client id repeats or is empty."""
+        return self._first_of[1]
+
+    @cached_property
+    def empty_id(self) -> NDArray[np.bool_]:
+        """Slots whose client id is the empty string."""
+        return np.diff(self.client_ids.offsets) == 0
+
+    def rearranged(self, places: NDArray[Any], offsets: Offsets) -> ClientLists:
+        """Lists of the slots at the given places."""
+        room = None if self.slot_room is None else self.slot_room[places]
+        return ClientLists(offsets, self.client_ids.take(places), room)
+
+
+@dataclass(frozen=True, eq=False)
+class Fleet:
+    """Many *units*, a unit being one consumer group on one topic.
+
+    Client lists and queue lists are stored once and a unit names one of each, so that a topic read by ten thousand groups
+    and a group of fifty topics are each kept, sorted and hashed once. Make one with `from_groups` or `from_arrow`.
+
+    Attributes
+    ----------
+    consumer_groups : Strings, n_units rows
+    topics, brokers, rooms : Strings
+        Tables that units and routes point into.
+    unit_topic, unit_queue_list, unit_client_list : ndarray of int32, shape (n_units,)
+    queue_lists : QueueLists
+    client_lists : ClientLists
+    errors : tuple of UnitError
+        Units that are malformed (a null, a missing list); they have no queues or no clients.
+
+    Examples
+    --------
+    >>> from rmqalloc import strategy
+    >>> fleet = Fleet.from_groups([
+    ...     ("g1", "orders", [("broker-a", 0), ("broker-a", 1), ("broker-a", 2)], ["x", "y"]),
+    ...     ("g2", "orders", [("broker-a", 0), ("broker-a", 1), ("broker-a", 2)], ["z"]),
+    ... ])
+    >>> strategy("AVG").assign_fleet(fleet), fleet.queue_offsets
+    (array([0, 0, 1, 0, 0, 0], dtype=int32), array([0, 3, 6]))
+    """
+
+    consumer_groups: Strings
+    topics: Strings
+    brokers: Strings
+    rooms: Strings
+    unit_topic: Index
+    unit_queue_list: Index
+    unit_client_list: Index
+    queue_lists: QueueLists
+    client_lists: ClientLists
+    errors: tuple[UnitError, ...] = ()
+
+    @classmethod
+    def from_groups(cls, groups: Iterable[Any], on_error: Literal["raise", "report"] = "raise") -> Fleet:
+        """Build a fleet from Python objects.
+
+        Parameters
+        ----------
+        groups : iterable of (consumer_group, topic, queues, client_ids)
+            ``queues`` holds queues in any form that `rmqalloc.model.queue_fields` takes, or pairs
+            ``(broker_name, queue_id)`` that take the unit's topic; ``client_ids`` holds strings.
+        on_error : {"raise", "report"}
+            Whether a malformed unit is an error, or is kept without queues or clients and listed in ``errors``.
+
+        Raises
+        ------
+        FleetError
+            A unit is malformed and ``on_error`` is "raise".
+        TypeError
+            An item is not a 4-tuple.
+        """
+        from rmqalloc.fleet.groups import build
+
+        return build(groups, on_error)
+
+    @classmethod
+    def from_arrow(cls, data: Any, on_error: Literal["raise", "report"] = "raise") -> Fleet:
+        """Build a fleet from Arrow columns, without touching Python objects.
+
+        Parameters
+        ----------
+        data : object with ``__arrow_c_stream__`` or ``__arrow_c_array__``
+            A pyarrow, polars, pandas or DuckDB table. Columns: ``consumer_group`` and ``topic`` (string), ``client_ids``
+            (list of string) and one of ``queues`` (list of struct ``broker_name, queue_id``) and ``brokers`` (list of
+            struct ``broker_name, read_queue_nums``: ids 0 to n-1 of each). Optional ``client_rooms`` and
+            ``broker_rooms``: lists of string beside the clients and beside the queues or brokers. Any string type.
+        on_error : {"raise", "report"}
+            Whether a malformed unit is an error, or is kept without queues or clients and listed in ``errors``.
+
+        Raises
+        ------
+        FleetError
+            A unit is malformed and ``on_error`` is "raise".
+        TypeError
+            A column is missing or of the wrong type.
+        """
+        from rmqalloc.fleet.arrow import build
+
+        return build(data, on_error)
+
+    def to_arrow(self, owners: NDArray[np.int32]) -> pa.Table:
+        """Owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of int32), one row per unit."""
+        from rmqalloc.fleet.arrow import owners_table
+
+        return owners_table(self, owners)
+
+    @property
+    def n_units(self) -> int:
+        """Number of units."""
+        return self.unit_queue_list.size
+
+    @cached_property
+    def n_queues(self) -> Index:
+        """Queues of each unit, int32, shape (n_units,)."""
+        return np.diff(self.queue_lists.offsets).astype(np.int32)[self.unit_queue_list]
+
+    @cached_property
+    def n_clients(self) -> Index:
+        """Clients of each unit, repeats counted, int32, shape (n_units,)."""
+        return np.diff(self.client_lists.offsets).astype(np.int32)[self.unit_client_list]
+
+    @cached_property
+    def queue_offsets(self) -> Offsets:
+        """Where each unit's queues begin in an owners vector, int64, shape (n_units + 1,)."""
+        return offsets_of(self.n_queues)
+
+    @cached_property
+    def client_offsets(self) -> Offsets:
+        """Where each unit's clients begin when all are laid end to end, int64, shape (n_units + 1,)."""
+        return offsets_of(self.n_clients)
+
+    @cached_property
+    def queue_starts(self) -> Offsets:
+        """First queue of each unit's list in `queue_lists`, int64, shape (n_units,)."""
+        return self.queue_lists.offsets[self.unit_queue_list]
+
+    @cached_property
+    def slot_starts(self) -> Offsets:
+        """First slot of each unit's list in `client_lists`, int64, shape (n_units,)."""
+        return self.client_lists.offsets[self.unit_client_list]
+
+    @cached_property
+    def empty_units(self) -> NDArray[np.int64]:
+        """Units without queues or without clients."""
+        return np.flatnonzero((self.n_queues == 0) | (self.n_clients == 0))
+
+    @cached_property
+    def is_regular(self) -> bool:
+        """No client id of any list repeats or is empty."""
+        return not self.client_lists.irregular.any()
+
+    def consumer_group(self, unit: int) -> str:
+        """Name of a unit's consumer group."""
+        return self.consumer_groups[unit]
+
+    def topic(self, unit: int) -> str:
+        """Name of a unit's topic."""
+        return self.topics[self.unit_topic[unit]]
+
+    def client_ids_of(self, unit: int) -> list[str]:
+        """Client ids of a unit, in the order of its list."""
+        start = int(self.slot_starts[unit])
+        return self.client_lists.client_ids.to_list(start, start + int(self.n_clients[unit]))
+
+    def queues_of(self, unit: int) -> list[MessageQueue]:
+        """Queues of a unit, in the order of its list."""
+        lists, start = self.queue_lists, int(self.queue_starts[unit])
+        places = range(start, start + int(self.n_queues[unit]))
+        return [MessageQueue(*self._names(lists.queue_route[i]), int(lists.queue_ids[i])) for i in places]
+
+    def _names(self, route: int) -> tuple[str, str]:
+        lists = self.queue_lists
+        return self.topics[lists.route_topic[route]], self.brokers[lists.route_broker[route]]
+
+    def queue_places(self) -> Offsets:
+        """Place in `queue_lists` of every queue of every unit, int64, shape (queue_offsets[-1],)."""
+        return ranges(self.queue_starts, self.n_queues)
+
+    def select(self, units: NDArray[Any]) -> Fleet:
+        """The given units alone, over the same lists."""
+        return replace(
+            self,
+            consumer_groups=self.consumer_groups.take(units),
+            unit_topic=self.unit_topic[units],
+            unit_queue_list=self.unit_queue_list[units],
+            unit_client_list=self.unit_client_list[units],
+            errors=(),
+        )
+
+    def sorted(self) -> Fleet:
+        """The same fleet in Java's order: queues by topic, broker name and id, clients by id.
+
+        Notes
+        -----
+        ``MessageQueue.compareTo`` and ``String.compareTo``: text by UTF-16 code units, ids as signed integers. Stable, so
+        equal queues and equal ids keep their order. Lists already in order are not copied.
+        """
+        return replace(self, queue_lists=self._sorted_queues(), client_lists=self._sorted_clients())
+
+    def _sorted_clients(self) -> ClientLists:
+        lists = self.client_lists
+        if np.array_equal(lists.order, list_positions(lists.offsets)):
+            return lists
+        return lists.rearranged(np.repeat(lists.offsets[:-1], np.diff(lists.offsets)) + lists.order, lists.offsets)
+
+    def _sorted_queues(self) -> QueueLists:
+        lists = self.queue_lists
+        # One rank for (topic, broker): only its order inside a list matters, and a list nearly always has one topic.
+        rank = self.brokers.ranks().astype(np.int64)[lists.route_broker] if lists.route_topic.size else lists.route_offsets[:0]
+        if rank.size and (np.diff(lists.route_topic) != 0).any():
+            topics = self.topics.ranks().astype(np.int64)[lists.route_topic]
+            rank = np.unique(topics * (len(self.brokers) + 1) + rank, return_inverse=True)[1]
+        ids = lists.queue_ids.astype(np.int64) + 2**31
+        keys = (rank[lists.queue_route] << 32 | ids).astype(np.uint64)
+        order = order_keys(keys, lists.offsets)
+        if np.array_equal(order, list_positions(lists.offsets)):
+            return lists
+        return lists.rearranged(np.repeat(lists.offsets[:-1], np.diff(lists.offsets)) + order, lists.offsets)

@@ -1,0 +1,210 @@
+"""The values everything else speaks of: a message queue, and who owns what.
+
+Nothing here imports anything of ours; every other room may import this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["Assignment", "MessageQueue", "SharedAssignment", "joined", "queue_fields", "queue_text"]
+
+
+class MessageQueue(NamedTuple):
+    """One queue of a topic on a broker.
+
+    Attributes
+    ----------
+    topic : str
+        Topic; ``None`` is kept as Java keeps a null field.
+    broker_name : str
+        Broker that holds the queue.
+    queue_id : int
+        Number of the queue on its broker, a signed 32-bit integer.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.common.message.MessageQueue``; ``str()`` gives its ``toString()`` text.
+
+    Examples
+    --------
+    >>> str(MessageQueue("orders", "broker-a", 3))
+    'MessageQueue [topic=orders, brokerName=broker-a, queueId=3]'
+    """
+
+    topic: str
+    broker_name: str
+    queue_id: int
+
+    def __str__(self) -> str:
+        return queue_text(self.topic, self.broker_name, self.queue_id)
+
+
+def queue_text(topic: str | None, broker_name: str | None, queue_id: int) -> str:
+    """Java's ``MessageQueue.toString()``, which is also the key a queue is hashed by; a null field reads ``null``.
+
+    Examples
+    --------
+    >>> queue_text(None, "broker-a", -1)
+    'MessageQueue [topic=null, brokerName=broker-a, queueId=-1]'
+    """
+    topic = "null" if topic is None else topic
+    broker_name = "null" if broker_name is None else broker_name
+    return f"MessageQueue [topic={topic}, brokerName={broker_name}, queueId={queue_id}]"
+
+
+def queue_fields(queue: Any) -> tuple[str | None, str | None, int]:
+    """Topic, broker name and queue id of anything that stands for a queue.
+
+    Parameters
+    ----------
+    queue : MessageQueue, 3-tuple, mapping or object
+        A mapping or an object may spell its fields ``broker_name``/``queue_id`` or ``brokerName``/``queueId``.
+
+    Raises
+    ------
+    TypeError
+        A field is missing or is not of its type, or the queue itself is null.
+    ValueError
+        The queue id is not a signed 32-bit integer.
+
+    Examples
+    --------
+    >>> queue_fields({"topic": "orders", "brokerName": "broker-a", "queueId": 3})
+    ('orders', 'broker-a', 3)
+    """
+    if isinstance(queue, tuple):
+        if len(queue) != 3:
+            raise TypeError(f"a queue given as a tuple is (topic, broker_name, queue_id), got {len(queue)} items: {queue!r}")
+        topic, broker_name, queue_id = queue
+    elif queue is None:
+        raise TypeError("a queue is null; every entry of mq_all must be a queue")
+    else:
+        topic = _field(queue, "topic", "topic")
+        broker_name = _field(queue, "broker_name", "brokerName")
+        queue_id = _field(queue, "queue_id", "queueId")
+    _check(queue, topic, broker_name, queue_id)
+    return topic, broker_name, queue_id
+
+
+_MISSING: Any = object()
+
+
+def _field(queue: Any, name: str, java_name: str) -> Any:
+    """One field under either spelling, from a mapping or an object."""
+    if isinstance(queue, Mapping):
+        value = queue.get(name, queue.get(java_name, _MISSING))
+    else:
+        value = getattr(queue, name, _MISSING)
+        if value is _MISSING:
+            value = getattr(queue, java_name, _MISSING)
+    if value is _MISSING:
+        spelt = name if name == java_name else f"{name} (or {java_name})"
+        raise TypeError(f"a queue has no {spelt}: {queue!r}; give topic, broker_name and queue_id, or a 3-tuple of them")
+    return value
+
+
+def _check(queue: Any, topic: Any, broker_name: Any, queue_id: Any) -> None:
+    """Refuse fields of the wrong kind, in the caller's words."""
+    for name, text in (("topic", topic), ("broker_name", broker_name)):
+        if text is not None and not isinstance(text, str):
+            raise TypeError(f"the {name} of a queue must be a string, got {text!r} in {queue!r}")
+    try:
+        number = queue_id.__index__()
+    except AttributeError:
+        raise TypeError(f"the queue_id of a queue must be an integer, got {queue_id!r} in {queue!r}") from None
+    if not -(2**31) <= number < 2**31:
+        raise ValueError(f"the queue_id of a queue must be a signed 32-bit integer, got {queue_id!r} in {queue!r}")
+
+
+def joined(text: str) -> str:
+    """The text with surrogate halves that stand side by side made one character, as Java sees them; lone ones stay.
+
+    Examples
+    --------
+    >>> joined("\\ud83d\\ude00") == "\\U0001f600", joined("\\ude00") == "\\ude00"
+    (True, True)
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+class Assignment(NamedTuple):
+    """Who owns each queue of one group.
+
+    Attributes
+    ----------
+    owners : ndarray of int32, shape (n_queues,)
+        ``owners[i]`` is the position in ``client_ids`` of the client that owns ``mq_all[i]``; -1 means nobody does.
+    mq_all : sequence
+        The queues, the caller's own objects.
+    client_ids : sequence of str
+        The clients.
+
+    Examples
+    --------
+    >>> from rmqalloc import strategy
+    >>> a = strategy("AVG").assign([("t", "b", i) for i in range(4)], ["x", "y", "z"])
+    >>> a.owners.tolist(), a.counts().tolist()
+    ([0, 0, 1, 2], [2, 1, 1])
+    """
+
+    owners: NDArray[np.int32]
+    mq_all: Sequence[Any]
+    client_ids: Sequence[str]
+
+    def queues_of(self, client_id: str) -> list[Any]:
+        """Queues that ``client_id`` owns, in the order given; empty for an unknown client."""
+        if client_id not in self.client_ids:
+            return []
+        position = self.client_ids.index(client_id)
+        return [self.mq_all[i] for i in (self.owners == position).nonzero()[0]]
+
+    def counts(self) -> NDArray[np.int64]:
+        """Queues per client, shape (n_clients,); a repeated id counts at its first position."""
+        import numpy as np
+
+        return np.bincount(self.owners[self.owners >= 0], minlength=len(self.client_ids))
+
+    @property
+    def unowned(self) -> list[Any]:
+        """Queues that nobody owns."""
+        return [self.mq_all[i] for i in (self.owners < 0).nonzero()[0]]
+
+
+class SharedAssignment(NamedTuple):
+    """What each client of one group gets where a queue may go to several of them, or come from elsewhere (CONFIG, POP).
+
+    Attributes
+    ----------
+    queues : list of (list or None)
+        ``queues[i]`` is what the strategy's ``allocate`` answers to ``client_ids[i]``, repeats and all; ``None`` where it
+        answers null or an error.
+    errors : dict of int to str
+        Position of a client and the error its ``allocate`` raises.
+    client_ids : sequence of str
+        The clients.
+    """
+
+    queues: list[list[Any] | None]
+    errors: dict[int, str]
+    client_ids: Sequence[str]
+
+    @classmethod
+    def by_client(cls, strategy: Any, mq_all: Sequence[Any], client_ids: Sequence[str]) -> SharedAssignment:
+        """Ask a strategy on behalf of every client."""
+        queues: list[list[Any] | None] = []
+        errors: dict[int, str] = {}
+        for i, client_id in enumerate(client_ids):
+            try:
+                queues.append(strategy.allocate("", client_id, mq_all, client_ids))
+            except (ValueError, TypeError) as error:
+                queues.append(None)
+                errors[i] = str(error)
+        return cls(queues, errors, client_ids)

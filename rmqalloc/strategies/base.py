@@ -1,0 +1,223 @@
+"""What every strategy is: RocketMQ's face for one client, and the faces for a whole group and a whole fleet."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.fleet import Fleet, FleetError, UnitError
+from rmqalloc.fleet.errors import check_on_error
+from rmqalloc.fleet.groups import check_client_ids
+from rmqalloc.model import Assignment, MessageQueue, joined, SharedAssignment, queue_fields
+from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
+
+Owners = NDArray[np.int32]
+
+NO_CURRENT = "currentCID is empty"
+NO_QUEUES = "mqAll is null or mqAll empty"
+NO_CLIENTS = "cidAll is null or cidAll empty"
+
+
+class Strategy(ABC):
+    """A rule that splits message queues among the clients of a consumer group.
+
+    A strategy holds its parameters and no state. Subclasses write one hook, `_owners`. Strategies do not sort: RocketMQ's
+    rebalance sorts queues and clients before it asks, and so does the caller here (`sort_queues`, `sort_client_ids`,
+    ``sort=True``, `Fleet.sorted`).
+    """
+
+    @abstractmethod
+    def get_name(self) -> str:
+        """Java's ``getName()`` text."""
+
+    @abstractmethod
+    def _owners(self, fleet: Fleet, out: Owners) -> None:
+        """Write the owner of every queue of every unit; each unit has at least one queue and one client, or none is asked."""
+
+    def allocate(self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any] | None:
+        """Queues of one client, as RocketMQ's own interface answers.
+
+        Parameters
+        ----------
+        consumer_group : str
+            Not read by any strategy.
+        current_cid : str
+            Client id of the client that asks.
+        mq_all : sequence of queues
+            Queues in Java's order: objects with ``topic``, ``broker_name``/``brokerName`` and ``queue_id``/``queueId``,
+            mappings, or 3-tuples.
+        cid_all : sequence of str
+            Client ids in Java's order, repeats kept.
+
+        Returns
+        -------
+        list
+            The caller's own queue objects, in the order Java returns them; empty if ``current_cid`` is not in ``cid_all``.
+
+        Raises
+        ------
+        ValueError
+            Where Java raises ``IllegalArgumentException``, with its text.
+        TypeError
+            Where Java raises ``NullPointerException``, or where an argument is of the wrong type.
+
+        Notes
+        -----
+        ``AllocateMessageQueueStrategy.allocate`` of ``org.apache.rocketmq.client.consumer``.
+        """
+        position = position_of(current_cid, mq_all, cid_all)
+        if position < 0:
+            return []
+        return [mq_all[i] for i in np.flatnonzero(self.assign(mq_all, cid_all).owners == position)]
+
+    def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> Assignment | SharedAssignment:
+        """Owners of all queues of one group.
+
+        Parameters
+        ----------
+        mq_all, cid_all
+            As for `allocate`.
+        sort : bool
+            Sort both in Java's order first; the result then speaks of the sorted lists.
+
+        Returns
+        -------
+        Assignment
+            ``owners[i]`` is the first position in ``cid_all`` of the client that owns queue ``i``, -1 where nobody does.
+
+        Raises
+        ------
+        ValueError
+            A list is empty.
+        TypeError
+            A client id is null or not a string; a queue lacks a field.
+        """
+        if sort:
+            mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
+        check_lists(mq_all, cid_all)
+        check_client_ids(cid_all)
+        return Assignment(self._group_owners(mq_all, cid_all), mq_all, cid_all)
+
+    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
+        fleet = group_fleet(mq_all, cid_all)
+        out = np.empty(len(mq_all), np.int32)
+        self._owners(fleet, out)
+        return out
+
+    def assign_fleet(self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise") -> Owners:
+        """Owners of all queues of all units of a fleet.
+
+        Parameters
+        ----------
+        fleet : Fleet
+            Sorted by the caller (`Fleet.sorted`).
+        out : ndarray of int32, shape (fleet.queue_offsets[-1],), optional
+            Written and returned; reuse it, for fresh memory costs more than the work.
+        on_error : {"raise", "report"}
+            With "report", the units of `fleet_errors` are left unowned (-1) and all others are assigned.
+
+        Returns
+        -------
+        ndarray of int32
+            Unit ``u`` has entries ``fleet.queue_offsets[u]`` to ``fleet.queue_offsets[u + 1]``: first positions in its
+            client list, -1 where nobody owns the queue.
+
+        Raises
+        ------
+        FleetError
+            A unit cannot be assigned and ``on_error`` is "raise".
+        ValueError, TypeError
+            ``out`` does not fit.
+        """
+        check_on_error(on_error)
+        out = fresh_owners(fleet) if out is None else check_out(out, fleet)
+        fleet = self._prepared(fleet)
+        errors = self._errors(fleet)
+        if not errors:
+            if out.size:
+                self._owners(fleet, out)
+            return out
+        if on_error == "raise":
+            raise FleetError(errors, fleet.n_units)
+        bad = np.zeros(fleet.n_units, bool)
+        bad[[error.position for error in errors]] = True
+        out.fill(-1)
+        good = np.flatnonzero(~bad)
+        part = fleet.select(good)
+        if part.queue_offsets[-1]:
+            owners = fresh_owners(part)
+            self._owners(part, owners)
+            out[np.repeat(~bad, fleet.n_queues)] = owners
+        return out
+
+    def fleet_errors(self, fleet: Fleet) -> list[UnitError]:
+        """Units this strategy cannot assign, by position: malformed ones and those Java refuses."""
+        return self._errors(self._prepared(fleet))
+
+    def _prepared(self, fleet: Fleet) -> Fleet:
+        """The fleet with what this strategy has to ask its caller for, asked once."""
+        return fleet
+
+    def _errors(self, fleet: Fleet) -> list[UnitError]:
+        reasons = {error.position: error.reason for error in fleet.errors}
+        for unit in fleet.empty_units.tolist():
+            reasons.setdefault(unit, NO_CLIENTS if fleet.n_queues[unit] else NO_QUEUES)
+        self._find_errors(fleet, reasons)
+        return [UnitError(u, fleet.consumer_group(u), fleet.topic(u), reasons[u]) for u in sorted(reasons)]
+
+    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+        """Add units that this strategy in particular refuses."""
+
+
+def fresh_owners(fleet: Fleet) -> Owners:
+    """An owners vector for a fleet, not yet written."""
+    return np.empty(int(fleet.queue_offsets[-1]), np.int32)
+
+
+def check_out(out: Any, fleet: Fleet) -> Owners:
+    """Refuse an output array that a kernel could not write."""
+    size = int(fleet.queue_offsets[-1])
+    if not isinstance(out, np.ndarray) or out.dtype != np.int32:
+        raise TypeError(f"out must be a numpy array of int32, got {getattr(out, 'dtype', type(out).__name__)}")
+    if out.shape != (size,):
+        raise ValueError(f"out must have shape ({size},), one entry per queue of the fleet, got {out.shape}")
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        raise ValueError("out must be contiguous and writeable; pass a fresh array or a copy of this one")
+    return out
+
+
+def check_lists(mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> None:
+    """Java's checks of the two lists, in its order, with its texts."""
+    if not mq_all:
+        raise ValueError(NO_QUEUES)
+    if not cid_all:
+        raise ValueError(NO_CLIENTS)
+
+
+def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> int:
+    """First place of a client, -1 if it is not there, after the checks all strategies begin with.
+
+    ``AbstractAllocateMessageQueueStrategy.check`` and ``List.indexOf``.
+    """
+    if not current_cid:
+        raise ValueError(NO_CURRENT)
+    if not mq_all:
+        raise ValueError(NO_QUEUES)
+    if not cid_all:
+        raise ValueError(NO_CLIENTS)
+    if current_cid.isascii():
+        return cid_all.index(current_cid) if current_cid in cid_all else -1
+    # Two Python strings may be one to Java: a character above U+FFFF and its two surrogate halves.
+    same = [client_id is not None and joined(client_id) == joined(current_cid) for client_id in cid_all]
+    return same.index(True) if True in same else -1
+
+
+def group_fleet(mq_all: Sequence[Any], cid_all: Sequence[str]) -> Fleet:
+    """One group as a fleet of one unit; a null topic or broker name reads ``null``, as in Java's text of a queue."""
+    fields = [MessageQueue(*queue_fields(queue)) for queue in mq_all]
+    named = [MessageQueue(*("null" if part is None else part for part in queue)) for queue in fields]
+    return Fleet.from_groups([("", named[0].topic, named, cid_all)])

@@ -1,0 +1,170 @@
+"""``CONSISTENT_HASH``: a ring of virtual nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._engine import md5, ring, split
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import Index, Offsets
+from rmqalloc.model import queue_text
+from rmqalloc.strategies.base import Owners, Strategy
+
+HashFunction = Callable[[str], int]
+Hashes = NDArray[np.uint32]
+
+INT32_MAX = 2**31 - 1
+
+
+class ConsistentHash(Strategy):
+    """Every client puts virtual nodes on a ring; a queue belongs to the first node at or after its own hash.
+
+    Parameters
+    ----------
+    virtual_nodes : int
+        Points per client, Java's ``virtualNodeCnt``; with 0 nobody owns anything.
+    hash_function : callable, optional
+        From a key (str) to a signed 64-bit integer. Default: the first four bytes of the key's MD5, biggest first.
+
+    Raises
+    ------
+    ValueError
+        ``virtual_nodes`` is negative (Java's text) or above 2\\ :sup:`31` - 1.
+    TypeError
+        ``virtual_nodes`` is not an integer, or ``hash_function`` is not callable.
+
+    Notes
+    -----
+    ``AllocateMessageQueueConsistentHash`` over ``ConsistentHashRouter``. Of points that collide the last one put stays. A
+    client id that repeats goes on numbering its points where its earlier ones ended, so it holds about twice the weight.
+
+    Examples
+    --------
+    >>> s = ConsistentHash(virtual_nodes=10)
+    >>> s.assign([("TopicTest", "broker-a", i) for i in range(8)], ["c1", "c2"]).owners.tolist()
+    [1, 0, 0, 1, 1, 1, 1, 1]
+    """
+
+    def __init__(self, virtual_nodes: int = 10, hash_function: HashFunction | None = None) -> None:
+        if isinstance(virtual_nodes, bool) or not hasattr(virtual_nodes, "__index__"):
+            raise TypeError(f"virtual_nodes must be an integer, got {virtual_nodes!r}")
+        if virtual_nodes < 0:
+            raise ValueError(f"illegal virtualNodeCnt :{virtual_nodes}")
+        if virtual_nodes > INT32_MAX:
+            raise ValueError(f"virtual_nodes must be at most {INT32_MAX}, got {virtual_nodes}")
+        if hash_function is not None and not callable(hash_function):
+            raise TypeError(f"hash_function must be callable (str) -> int64, got {hash_function!r}")
+        self.virtual_nodes = int(virtual_nodes)
+        self.hash_function = hash_function
+
+    def get_name(self) -> str:
+        """Java's ``getName()`` text: ``CONSISTENT_HASH``."""
+        return "CONSISTENT_HASH"
+
+    def _owners(self, fleet: Fleet, out: Owners) -> None:
+        if self.virtual_nodes == 0:
+            out.fill(-1)
+            return
+        points, hashes = self._md5(fleet) if self.hash_function is None else self._custom(fleet, self.hash_function)
+        scratch = np.empty(
+            ring.scratch_size(int(fleet.n_clients.max()) * self.virtual_nodes, int(fleet.n_queues.max())), np.uint64
+        )
+        ring.locate(
+            fleet.queue_offsets[:-1], fleet.n_queues, fleet.queue_starts, fleet.slot_starts, fleet.n_clients,
+            0, 0, self.virtual_nodes, points, hashes, scratch, out,
+        )  # fmt: skip
+        if not fleet.is_regular:
+            clients = fleet.client_lists
+            holder = np.where(clients.empty_id, np.int32(-1), clients.first)
+            split.rename(fleet.queue_offsets, fleet.slot_starts, holder, out)
+
+    def _md5(self, fleet: Fleet) -> tuple[Hashes, Hashes]:
+        """Points of every client slot and hashes of every queue, each list once."""
+        ids = fleet.client_lists.client_ids.as_java_bytes
+        points = np.empty(len(ids) * self.virtual_nodes, np.uint32)
+
+        def put(first: int, last: int, starts: Index | None) -> Hashes:
+            part = points[first * self.virtual_nodes : last * self.virtual_nodes]
+            md5.points(ids.values, ids.offsets, first, last, starts, self.virtual_nodes, part)
+            return part
+
+        self._place(fleet, put)
+        lists, topics, brokers = fleet.queue_lists, fleet.topics.as_java_bytes, fleet.brokers.as_java_bytes
+        hashes = np.empty(lists.queue_ids.size, np.uint32)
+        md5.queues(
+            topics.values, topics.offsets, brokers.values, brokers.offsets, lists.route_topic, lists.route_broker,
+            lists.route_offsets, 0, lists.route_topic.size, lists.queue_ids, hashes,
+        )  # fmt: skip
+        return points, hashes
+
+    def _custom(self, fleet: Fleet, hash_function: HashFunction) -> tuple[Hashes, Hashes]:
+        """The same by a hash function of the caller's; ranks stand for its values, for only their order matters."""
+        ids, v = fleet.client_lists.client_ids, self.virtual_nodes
+        points = np.empty(len(ids) * v, np.int64)
+
+        def put(first: int, last: int, starts: Index | None) -> NDArray[np.int64]:
+            for slot in range(first, last):
+                start, client_id = 0 if starts is None else int(starts[slot]), ids[slot]
+                points[slot * v : (slot + 1) * v] = [
+                    _checked(hash_function, f"{client_id}-{start + k}") for k in range(v)
+                ]
+            return points[first * v : last * v]
+
+        self._place(fleet, put)
+        lists = fleet.queue_lists
+        names = [(fleet.topics[t], fleet.brokers[b]) for t, b in zip(lists.route_topic, lists.route_broker, strict=True)]
+        keys = [
+            queue_text(*names[r], int(q)) for r, q in zip(lists.queue_route, lists.queue_ids, strict=True)
+        ]
+        hashes = np.array([_checked(hash_function, key) for key in keys], np.int64)
+        ranks = np.unique(np.concatenate([points, hashes]), return_inverse=True)[1].astype(np.uint32)
+        return ranks[: points.size], ranks[points.size :]
+
+    def _place(self, fleet: Fleet, put: Callable[[int, int, Index | None], NDArray[Any]]) -> None:
+        """Have all points put, with the numbers that repeated ids go on with."""
+        lists, v = fleet.client_lists, self.virtual_nodes
+        if fleet.is_regular:
+            put(0, len(lists.client_ids), None)
+            return
+        starts = _occurrences(lists.offsets, lists.first) * np.int32(v)
+        put(0, len(lists.client_ids), starts)
+        for row in np.flatnonzero(lists.irregular).tolist():
+            first, last = int(lists.offsets[row]), int(lists.offsets[row + 1])
+            points = put(first, last, starts)
+            if starts[first:last].any() and np.unique(points).size < points.size:
+                self._replay(lists.first[first:last], first, starts, put)
+
+    def _replay(
+        self, same_id: Index, first: int, starts: Index, put: Callable[[int, int, Index | None], NDArray[Any]]
+    ) -> None:
+        """Find where repeated ids go on when points collided: at the number of points they still hold, as Java counts them."""
+        holder: dict[int, int] = {}
+        for place, same in enumerate(same_id.tolist()):
+            starts[first + place] = sum(h == same for h in holder.values()) if same != place else 0
+            for point in put(first + place, first + place + 1, starts).tolist():
+                holder[point] = same
+
+
+def _occurrences(offsets: Offsets, first: Index) -> Index:
+    """How many earlier slots of the same list hold the same id."""
+    same = np.repeat(offsets[:-1], np.diff(offsets)) + first
+    order = np.argsort(same, kind="stable")
+    grouped = same[order]
+    begins = np.flatnonzero(np.r_[True, grouped[1:] != grouped[:-1]])
+    counts = np.diff(np.r_[begins, grouped.size])
+    occurrence = np.empty(same.size, np.int32)
+    occurrence[order] = np.arange(same.size) - np.repeat(begins, counts)
+    return occurrence
+
+
+def _checked(hash_function: HashFunction, key: str) -> int:
+    value = hash_function(key)
+    if isinstance(value, bool) or not hasattr(value, "__index__"):
+        raise TypeError(f"hash_function must return an integer, got {value!r} for the key {key!r}")
+    if not -(2**63) <= int(value) < 2**63:
+        raise ValueError(f"hash_function must return a signed 64-bit integer, got {value!r} for the key {key!r}")
+    return int(value)

@@ -1,0 +1,36 @@
+"""Hypothesis profiles and the one Spark session of a test run."""
+
+import os
+import sys
+
+import hypothesis
+import pytest
+
+# "ci" finds the same examples in every run; "dev" looks for new ones.
+hypothesis.settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("dev", max_examples=40, deadline=None)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """One classic session, or a Spark Connect one if RMQALLOC_TEST_CONNECT is set: a session takes seconds to start."""
+    os.environ.update(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("rmqalloc-tests")
+    builder = builder.remote("local[2]") if os.environ.get("RMQALLOC_TEST_CONNECT") else builder.master("local[2]")
+    for key, value in {
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.default.parallelism": "2",
+        "spark.driver.memory": "2g",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.execution.arrow.pyspark.validateSchema.enabled": "true",
+        "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
+    }.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()

@@ -1,0 +1,263 @@
+"""The house rules that a machine can check: who imports whom, what a bare install needs, how long things may be."""
+
+import ast
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from interpreter import run_python
+
+import rmqalloc
+
+ROOT = Path(__file__).parents[1]
+FLOORS = {
+    "rmqalloc.model": 1,
+    "rmqalloc._engine": 2,
+    "rmqalloc.fleet": 3,
+    "rmqalloc.strategies": 4,
+    "rmqalloc.snapshot": 4,
+    "rmqalloc": 4.5,  # the door of the package: it may show what lies on the floors below
+    "rmqalloc.rebalance": 5,
+    "rmqalloc.broker": 5,
+    "rmqalloc.whatif": 5,
+    "rmqalloc.report": 6,
+    "rmqalloc.simulation": 6,
+    "spark_udfs": 6,
+    "rmqalloc.cli": 7,
+    "rmqalloc.__main__": 8,
+}
+ONLY_IN = {"pyspark": "spark_udfs", "click": "rmqalloc.cli", "rich": "rmqalloc.cli"}
+OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "rich", "scipy", "polars")
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 40
+
+
+def python_modules():
+    """The source of every module of the two packages, by dotted name."""
+    modules = {}
+    for package in ("rmqalloc", "spark_udfs"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            parts = path.relative_to(ROOT).with_suffix("").parts
+            modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return modules
+
+
+MODULES = python_modules()
+
+
+def imports_of(module, source, is_package, walk=ast.walk):
+    """Full names that a module imports anywhere in it, those under TYPE_CHECKING included."""
+    for node in walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            package = module.split(".") if is_package else module.split(".")[:-1]
+            start = package[: len(package) - node.level + 1] if node.level else []
+            origin = ".".join([*start, *([node.module] if node.module else [])])
+            yield from (f"{origin}.{alias.name}" for alias in node.names)
+
+
+def imports(module, walk=ast.walk):
+    return imports_of(module, MODULES[module].read_text(), MODULES[module].name == "__init__.py", walk)
+
+
+def room_of(name):
+    """The room that a dotted name lies in, or None for what is not ours."""
+    if name.split(".")[0] not in ("rmqalloc", "spark_udfs"):
+        return None
+    if name.startswith("rmqalloc."):
+        room = ".".join(name.split(".")[:2])
+        return room if room in FLOORS or room in MODULES else "rmqalloc"
+    return name.split(".")[0]
+
+
+def upward(module, imported):
+    """Imports from the module's own floor or above, its own room aside."""
+    room = room_of(module)
+    rooms = {room_of(name) for name in imported} - {None, room}
+    return sorted(other for other in rooms if FLOORS[other] >= FLOORS[room])
+
+
+def test_the_rule_sees_an_upward_import():
+    assert upward("rmqalloc.fleet.columns", imports_of("rmqalloc.fleet.columns", "from ..strategies import avg", False))
+    assert upward("rmqalloc.strategies", imports_of("rmqalloc.strategies", "from . import ring\nimport rmqalloc", True))
+    assert upward("rmqalloc.broker.lock", ["rmqalloc.rebalance.service"])
+    assert not upward("rmqalloc.whatif.plan", ["rmqalloc.fleet.Fleet", "rmqalloc.strategy", "numpy", "rmqalloc.whatif"])
+
+
+def test_every_room_has_a_floor():
+    assert {room_of(module) for module in MODULES} <= FLOORS.keys()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_room_imports_from_its_own_floor_or_above(module):
+    assert upward(module, imports(module)) == []
+
+
+def test_no_circles_inside_a_room():
+    """Rooms cannot form a circle, for they import downward only; nor may the modules of a room as they are imported."""
+    at_import = ast.iter_child_nodes
+    needs = {module: {as_module(name) for name in imports(module, at_import)} - {module} for module in MODULES}
+    needs = {module: others & MODULES.keys() for module, others in needs.items()}
+    assert needs["rmqalloc"] >= {"rmqalloc.fleet", "rmqalloc.model"}
+    assert circles(needs) == {}
+
+
+def circles(needs):
+    """What is left when modules that need nothing of the rest have been taken away, again and again."""
+    while free := {module for module, others in needs.items() if not others & needs.keys()}:
+        needs = {module: others for module, others in needs.items() if module not in free}
+    return needs
+
+
+def test_the_rule_sees_a_circle():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}).keys() == set("abcd")
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {}
+
+
+def as_module(name):
+    """The module that an imported name comes from."""
+    return name if name in MODULES else name.rpartition(".")[0]
+
+
+@pytest.mark.parametrize(("library", "home"), ONLY_IN.items())
+def test_a_library_is_named_in_its_room_only(library, home):
+    """As an import, or as the text that an import by name would take."""
+    named_by = set()
+    for module, path in MODULES.items():
+        texts = (node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
+        names = [*imports(module), *(text for text in texts if isinstance(text, str) and " " not in text)]
+        if any(name.split(".")[0] == library for name in names):
+            named_by.add(module)
+    assert all(module == home or module.startswith(f"{home}.") for module in named_by), named_by
+
+
+def test_the_arrow_side_of_spark_knows_no_spark():
+    assert "spark_udfs.arrow" in MODULES
+    assert not any(name.split(".")[0] == "pyspark" for name in imports("spark_udfs.arrow"))
+
+
+# --- What a bare install needs ---
+
+
+def test_importing_rmqalloc_imports_numpy_alone():
+    script = "import sys, numpy; had = set(sys.modules); import rmqalloc; print(*(set(sys.modules) - had))"
+    tops = {name.split(".")[0] for name in run_python(script)}
+    ours = {
+        name for name in tops if name not in sys.stdlib_module_names and not name.startswith(("_cython", "cython_"))
+    }
+    assert ours - {"numpy"} == {"rmqalloc"}
+
+
+def test_allocating_works_where_nothing_optional_is_installed():
+    script = f"""
+import sys
+sys.modules.update(dict.fromkeys({OPTIONAL!r}))  # None: importing it fails
+from rmqalloc import Fleet, strategy
+queues = [("t", "b", i) for i in range(5)]
+print(strategy("CONSISTENT_HASH").assign(queues, ["x", "y"]).owners.size)
+print(*strategy("AVG").assign_fleet(Fleet.from_groups([("g", "t", queues, ["x", "y"])])))
+"""
+    assert run_python(script) == ["5", "0", "0", "0", "1", "1"]
+
+
+# --- Kernels ---
+
+
+def test_kernels_need_no_numpy_headers_and_no_openmp():
+    kernels = [*(ROOT / "pyx").glob("*.pyx"), *(ROOT / "pyx").glob("*.pxd")]
+    assert kernels
+    for path in kernels:
+        code = re.sub(r"#.*", "", path.read_text())
+        assert not re.search(r"cimport\s+numpy|from\s+numpy|\bprange\b|cython\.parallel|openmp", code), path.name
+    build = (ROOT / "setup.py").read_text()
+    assert "openmp" not in build
+    assert "-march" not in build
+    assert "-mtune" not in build
+
+
+def test_kernels_take_the_lock_off():
+    """Fleets are run by threads over ranges of units, so every public kernel releases the lock."""
+    for path in (ROOT / "pyx").glob("*.pyx"):
+        functions = re.split(r"^def ", path.read_text(), flags=re.MULTILINE)[1:]
+        kernels = [function for function in functions if "[::1]" in function]
+        assert kernels, path.name
+        assert all("with nogil:" in kernel for kernel in kernels), path.name
+
+
+def test_declaration_files_hold_no_bodies_that_would_be_shared():
+    for path in (ROOT / "pyx").glob("*.pxd"):
+        top_level = [line for line in path.read_text().splitlines() if re.match(r"[^\s#]", line)]
+        assert top_level, path.name
+        allowed = r'ctypedef |cdef inline |cimport |from libc\.|"""|cdef extern from "\w+\.h"'
+        assert [line for line in top_level if not re.match(allowed, line)] == [], path.name
+
+
+def test_every_kernel_module_has_a_stub_and_comes_through_the_door():
+    kernels = {path.stem for path in (ROOT / "pyx").glob("*.pyx")}
+    assert kernels == {path.stem for path in (ROOT / "rmqalloc" / "_engine").glob("*.pyi")}
+
+
+# --- Sizes and words ---
+
+
+def source_files():
+    suffixes = (".py", ".pyi", ".pyx", ".pxd", ".c", ".h")
+    rooms = ("rmqalloc", "spark_udfs", "pyx", "tests", "benchmarks")
+    return [path for room in rooms for path in sorted((ROOT / room).rglob("*")) if path.suffix in suffixes]
+
+
+def test_no_file_is_longer_than_500_lines():
+    files = [*source_files(), ROOT / "setup.py"]
+    assert len(files) > 20
+    assert [path.name for path in files if len(path.read_text().splitlines()) > MAX_FILE_LINES] == []
+
+
+def function_lines(function):
+    """Lines of a function, its docstring aside."""
+    body = function.body
+    has_docstring = ast.get_docstring(function, clean=False) is not None
+    docstring = body[0].end_lineno - body[0].lineno + 1 if has_docstring else 0
+    return function.end_lineno - function.lineno + 1 - docstring
+
+
+def test_no_function_is_longer_than_40_lines():
+    long_functions = []
+    for path in [path for path in source_files() if path.suffix == ".py"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and function_lines(node) > MAX_FUNCTION_LINES:
+                long_functions.append(f"{path.name}:{node.name}")
+    assert long_functions == []
+
+
+@pytest.mark.parametrize("name", rmqalloc.__all__)
+def test_public_names_explain_themselves(name):
+    thing = getattr(rmqalloc, name)
+    assert thing.__doc__
+    methods = (
+        {key: value for key, value in vars(thing).items() if not key.startswith("_")} if inspect.isclass(thing) else {}
+    )
+    functions = {key: getattr(value, "__func__", value) for key, value in methods.items()}
+    silent = [
+        key
+        for key, value in functions.items()
+        if (inspect.isfunction(value) or isinstance(value, property)) and not value.__doc__
+    ]
+    assert silent == []
+
+
+def test_every_public_name_is_promised():
+    promised = {
+        "MessageQueue",
+        "Assignment",
+        "Strategy",
+        "strategy",
+        "sort_queues",
+        "sort_client_ids",
+        "Fleet",
+        "FleetError",
+        "UnitError",
+    }
+    assert promised <= set(rmqalloc.__all__)

@@ -1,0 +1,25 @@
+"""The command line: ``rmqalloc VERB``. One file per verb; a verb parses, calls and prints.
+
+Results go to standard output; notes, progress and errors to standard error.
+
+Exit codes
+----------
+0 done, 1 failure (files, data, Java), 64 wrong usage, 130 interrupted.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from rmqalloc.cli import exit_codes
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; what the console script calls."""
+    try:
+        import click  # noqa: F401
+    except ImportError:
+        print('the rmqalloc command needs click: pip install "rmqalloc[cli]"', file=sys.stderr)
+        return exit_codes.USAGE
+    from rmqalloc.cli.app import run
+
+    return run(argv)

@@ -1,0 +1,95 @@
+"""Directories of Parquet files that appear complete or not at all, and never at the cost of somebody else's files."""
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fnmatch import fnmatch
+from pathlib import Path
+
+MARKER = "_rmqalloc.json"
+"""File that says a directory is ours; Spark and pyarrow do not read names that begin with an underscore."""
+
+_OUR_NAMES = (MARKER, "_SUCCESS", "part-*.parquet", ".*.crc")
+
+
+@contextmanager
+def replaced_directory(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
+    """Fill a new directory, and let it take the place of ``path`` when the block ends without an error.
+
+    Parameters
+    ----------
+    path : path
+        Where the directory shall stand. It may be absent, empty, or hold an earlier result of the same kind.
+    kind : str
+        What the files are, e.g. ``"owners"``; kept in the marker file.
+
+    Yields
+    ------
+    Path
+        An empty directory beside ``path`` to write into. An error in the block removes it; ``path`` stays as it was.
+
+    Raises
+    ------
+    FileExistsError
+        If ``path`` is a file, or holds anything that was not written here.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> with replaced_directory(home / "out", "owners") as new:
+    ...     _ = (new / "part-0.parquet").write_text("")
+    >>> sorted(p.name for p in (home / "out").iterdir())
+    ['_rmqalloc.json', 'part-0.parquet']
+    """
+    target = Path(path).resolve()
+    check_replaceable(path, kind)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    new = target.with_name(f".{target.name}.{os.getpid()}.new")
+    old = target.with_name(f".{target.name}.{os.getpid()}.old")
+    new.mkdir()
+    try:
+        yield new
+        (new / MARKER).write_text(json.dumps({"tool": "rmqalloc", "kind": kind}) + "\n", encoding="utf-8")
+        check_replaceable(path, kind)
+        if target.exists():
+            target.rename(old)
+        new.rename(target)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+def check_replaceable(path: str | os.PathLike[str], kind: str) -> None:
+    """Raise FileExistsError unless ``path`` is absent, empty, or wholly an earlier result of this kind."""
+    target = Path(path)
+    if not target.exists():
+        return
+    if not target.is_dir():
+        raise FileExistsError(f"{path} is a file; give a directory that is empty, absent, or was written by rmqalloc")
+    entries = sorted(target.iterdir())
+    if not entries:
+        return
+    found = _kind(target / MARKER)
+    if found is None:
+        raise FileExistsError(
+            f"{path} holds files that rmqalloc did not write (such as {entries[0].name}); give a new or empty directory"
+        )
+    if found != kind:
+        raise FileExistsError(f"{path} holds {found!r} and would be replaced by {kind!r}; give another directory")
+    for entry in entries:
+        if entry.is_dir() or not any(fnmatch(entry.name, name) for name in _OUR_NAMES):
+            raise FileExistsError(
+                f"{path} was written by rmqalloc, but not {entry.name} in it; move that away or give another directory"
+            )
+
+
+def _kind(marker: Path) -> str | None:
+    """Kind that a marker file states, None if there is no such file or it is not ours."""
+    try:
+        content = json.loads(marker.read_text(encoding="utf-8"))
+        return str(content["kind"]) if content["tool"] == "rmqalloc" else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None

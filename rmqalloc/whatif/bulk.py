@@ -1,0 +1,111 @@
+"""Parquet in, Parquet out, on the threads of one machine: `rmqalloc.whatif.batch` without a cluster."""
+
+import os
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from rmqalloc.snapshot.directory import replaced_directory
+from rmqalloc.strategies import Strategy
+from rmqalloc.whatif.batch import ASSIGNED_SCHEMA, assign_batches
+from rmqalloc.whatif.totals import Totals
+
+INPUT_COLUMNS = ("consumer_group", "topic", "brokers", "queues", "client_ids", "broker_rooms", "client_rooms")
+"""Columns that are read where a table has them."""
+
+OWNERS_KIND = "owners"
+"""Kind of a directory of assigned units, see `rmqalloc.snapshot.directory`."""
+
+_ROWS_PER_BATCH = 32_768
+
+
+def assign_files(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    s: Strategy,
+    threads: int | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Totals:
+    """Assign every unit of a Parquet file or directory.
+
+    Parameters
+    ----------
+    source : path
+        A Parquet file or a directory of them; columns as `rmqalloc.whatif.batch.assign_batch`.
+    target : path
+        Directory for the result, ``part-*.parquet`` of schema ``ASSIGNED_SCHEMA``; the rows follow those of ``source``.
+        An earlier result is replaced when the new one is complete.
+    s : Strategy
+        The rule.
+    threads : int, optional
+        Threads to work on; by default one per processor this process may use.
+    on_progress : callable, optional
+        Called with (pieces done, pieces in all) whenever a piece is done.
+
+    Raises
+    ------
+    FileNotFoundError
+        If ``source`` does not exist or holds no Parquet file.
+    FileExistsError
+        If ``target`` holds files that are not an earlier result.
+    ValueError
+        If a file cannot be read as Parquet.
+    TypeError
+        If a column is missing or of the wrong type.
+    """
+    pieces = _pieces(source, threads := threads or _processors())
+    totals = Totals()
+    with replaced_directory(target, OWNERS_KIND) as new, ThreadPoolExecutor(threads) as pool:
+        paths = (new / f"part-{number:05d}.parquet" for number in range(len(pieces)))
+        futures = [pool.submit(_assign_piece, piece, path, s) for piece, path in zip(pieces, paths, strict=True)]
+        try:
+            for done, future in enumerate(as_completed(futures), start=1):
+                totals = totals.plus(future.result())
+                if on_progress is not None:
+                    on_progress(done, len(futures))
+        except BaseException:
+            pool.shutdown(wait=True, cancel_futures=True)
+            raise
+    return totals
+
+
+def _processors() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _pieces(source: str | os.PathLike[str], threads: int) -> list[ds.Fragment]:
+    """Files to work on one by one, or their row groups where there are fewer files than threads."""
+    path = Path(source)
+    if not path.exists():
+        raise FileNotFoundError(f"{source} does not exist; give a Parquet file or a directory of them")
+    files = list(ds.dataset(path, format="parquet").get_fragments())
+    if not files:
+        raise FileNotFoundError(f"{source} holds no Parquet file")
+    if len(files) >= threads:
+        return files
+    return [group for file in files for group in file.split_by_row_group()]
+
+
+def _assign_piece(piece: ds.Fragment, path: Path, s: Strategy) -> Totals:
+    """Assign the units of one file or row group into one file."""
+    totals = Totals()
+    columns = [name for name in INPUT_COLUMNS if name in piece.physical_schema.names]
+    batches = _read(piece, columns)
+    with pq.ParquetWriter(path, ASSIGNED_SCHEMA, compression="zstd") as writer:
+        for batch in assign_batches(batches, s):
+            writer.write_batch(batch)
+            totals = totals.plus(Totals.of(batch))
+    return totals
+
+
+def _read(piece: ds.Fragment, columns: list[str]) -> Iterator[pa.RecordBatch]:
+    """Batches of one file or row group; a damaged file is named."""
+    try:
+        yield from piece.to_batches(columns=columns, batch_size=_ROWS_PER_BATCH, use_threads=False)
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"{piece.path} cannot be read: {error}") from error

@@ -1,0 +1,116 @@
+"""How even an allocation is: the figures of every unit of a fleet, read from its owners vector in one pass."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._engine import tally
+from rmqalloc.fleet import Fleet
+
+
+class Balance(NamedTuple):
+    """Figures of every unit; each field is an array of length ``n_units``.
+
+    Attributes
+    ----------
+    n_queues, n_clients : int32
+        Sizes of the unit.
+    unowned : int32
+        Queues that no client owns.
+    idle : int32
+        Clients that own no queue.
+    min_load, max_load : int32
+        Fewest and most queues owned by one client; both 0 in a unit without clients.
+    skew : float64
+        ``max_load`` over the mean load, where the mean is ``n_queues / n_clients``: 1.0 is perfectly even, and with
+        fewer queues than clients even the best allocation has ``n_clients / n_queues``. It is 0.0, never NaN or
+        infinite, wherever nothing is owned: no queues, no clients, or every queue unowned.
+    """
+
+    n_queues: NDArray[np.int32]
+    n_clients: NDArray[np.int32]
+    unowned: NDArray[np.int32]
+    idle: NDArray[np.int32]
+    min_load: NDArray[np.int32]
+    max_load: NDArray[np.int32]
+    skew: NDArray[np.float64]
+
+
+def balance(fleet: Fleet, owners: NDArray[np.int32]) -> Balance:
+    """Figures of every unit of a fleet under one allocation.
+
+    Parameters
+    ----------
+    fleet : Fleet
+        The units.
+    owners : int32 array, shape (fleet.queue_offsets[-1],)
+        Owner of every queue as a position in its unit's client list, -1 for nobody; what
+        ``Strategy.assign_fleet(fleet)`` returns.
+
+    Raises
+    ------
+    ValueError
+        If ``owners`` has another length, or names a client position that its unit does not have.
+
+    Examples
+    --------
+    >>> from rmqalloc import Fleet, strategy
+    >>> fleet = Fleet.from_groups([("g", "T", [("broker-a", i) for i in range(4)], ["c1", "c2", "c3"])])
+    >>> figures = balance(fleet, strategy("AVG").assign_fleet(fleet))
+    >>> int(figures.min_load[0]), int(figures.max_load[0]), float(figures.skew[0])
+    (1, 2, 1.5)
+    """
+    owners = _checked_owners(fleet, owners)
+    unowned, idle, least, most = np.empty((4, fleet.n_units), dtype=np.int32)
+    load_scratch = np.empty(fleet.n_clients.max(initial=0), dtype=np.int32)
+    tally.balance(fleet.queue_offsets, fleet.n_clients, owners, load_scratch, unowned, idle, least, most)
+    # Where nothing is owned most is 0, so a divisor of 1 gives the 0.0 that Balance promises.
+    skew = most * fleet.n_clients.astype(np.float64) / np.maximum(fleet.n_queues, 1)
+    return Balance(fleet.n_queues, fleet.n_clients, unowned, idle, least, most, skew)
+
+
+def loads(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Count the queues of every client.
+
+    Parameters
+    ----------
+    fleet : Fleet
+        The units.
+    owners : int32 array, shape (fleet.queue_offsets[-1],)
+        As in `balance`.
+
+    Returns
+    -------
+    int32 array, shape (fleet.client_offsets[-1],)
+        The clients of unit ``u`` are ``client_offsets[u]:client_offsets[u + 1]``, in the order of its client list.
+
+    Raises
+    ------
+    ValueError
+        As `balance`.
+    """
+    out = np.empty(fleet.client_offsets[-1], dtype=np.int32)
+    tally.loads(fleet.queue_offsets, fleet.client_offsets, _checked_owners(fleet, owners), out)
+    return out
+
+
+def _checked_owners(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Contiguous int32 owners that the kernels can trust."""
+    n_queues = int(fleet.queue_offsets[-1])
+    if owners.dtype != np.int32 or owners.shape != (n_queues,):
+        raise ValueError(
+            f"owners is {owners.dtype} of shape {owners.shape}: int32 of shape ({n_queues},), one per queue, is needed"
+        )
+    owners = np.ascontiguousarray(owners)
+    filled = np.flatnonzero(fleet.n_queues)
+    if filled.size:
+        greatest = np.maximum.reduceat(owners, fleet.queue_offsets[filled])
+        bad = np.flatnonzero(greatest >= fleet.n_clients[filled])
+        if bad.size:
+            unit = int(filled[bad[0]])
+            raise ValueError(
+                f"owners names client {int(greatest[bad[0]])} in unit {unit}, which has {int(fleet.n_clients[unit])} "
+                f"clients: a position below that, or -1 for nobody, is needed"
+            )
+    return owners

@@ -1,0 +1,140 @@
+"""How far a running job is and how much memory it takes, seen from the driver.
+
+The only file that touches ``sparkContext``, and only to look: Spark Connect has none, and then nothing is shown.
+"""
+
+import sys
+import threading
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+_LOOK_EVERY = 0.25
+_LINE_EVERY = 5.0
+
+
+class Watch:
+    """Prints the progress of a session's jobs, and notes peaks of memory, while its block runs.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session. Nothing is printed for one of Spark Connect.
+    out : text file, optional
+        Where to print, by default standard error: one changing line on a terminal, else a line every few seconds.
+
+    Attributes
+    ----------
+    jvm_peak, workers_peak : int
+        Greatest resident memory in bytes of the driver's Java process, and of its Python workers together, as far as
+        was seen; 0 where it cannot be seen (only Linux has /proc, and executors elsewhere are not ours to look at).
+    """
+
+    def __init__(self, spark: SparkSession, out: TextIO | None = None) -> None:
+        self.jvm_peak = 0
+        self.workers_peak = 0
+        self._tracker = _status_tracker(spark)
+        self._out = sys.stderr if out is None else out
+        self._on_terminal = self._out.isatty()
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, name="rmqalloc-watch", daemon=True)
+        self._started = time.monotonic()
+        self._last_line = self._started
+        self._shown = ""
+
+    def __enter__(self) -> "Watch":
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._done.set()
+        self._thread.join()
+        if self._on_terminal and self._shown:
+            self._out.write("\r" + " " * len(self._shown) + "\r")
+            self._out.flush()
+
+    def _look(self) -> None:
+        """Look again and again; a look that fails ends the display, never the job."""
+        try:
+            while not self._done.wait(_LOOK_EVERY):
+                self._note_memory()
+                self._print_progress()
+        except Exception as error:
+            self._out.write(f"progress is no longer shown: {type(error).__name__}: {error}\n")
+
+    def _print_progress(self) -> None:
+        if self._tracker is None:
+            return
+        stages = [self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds()]
+        tasks = sum(stage.numTasks for stage in stages if stage)
+        done = sum(stage.numCompletedTasks for stage in stages if stage)
+        now = time.monotonic()
+        if not tasks or not (self._on_terminal or now - self._last_line >= _LINE_EVERY):
+            return
+        line = f"{100 * done // tasks:3d} %  {done} of {tasks} tasks  {now - self._started:.0f} s"
+        if self._on_terminal:
+            self._out.write("\r" + line.ljust(len(self._shown)))
+            self._shown = line
+        else:
+            self._out.write(line + "\n")
+            self._last_line = now
+        self._out.flush()
+
+    def _note_memory(self) -> None:
+        processes = _descendants(_own_pid())
+        java = [pid for pid, name in processes.items() if name == "java"]
+        python = [pid for pid, name in processes.items() if name.startswith("python")]
+        self.jvm_peak = max(self.jvm_peak, sum(map(_resident, java)))
+        self.workers_peak = max(self.workers_peak, sum(map(_resident, python)))
+
+
+def _status_tracker(spark: SparkSession) -> Any:
+    """Spark's status tracker; None under Spark Connect."""
+    try:
+        return spark.sparkContext.statusTracker()
+    except PySparkException:
+        return None
+
+
+def _own_pid() -> int:
+    """Process id of this process as /proc has it; 0 where there is no /proc."""
+    try:
+        return int(Path("/proc/self").readlink().name)
+    except OSError:
+        return 0
+
+
+def _descendants(root: int) -> dict[int, str]:
+    """Names of all processes below ``root``, by process id; empty where there is no /proc."""
+    below: dict[int, list[tuple[int, str]]] = {}
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            # "pid (name) state ppid ...", where the name itself may hold spaces and brackets.
+            head, _, rest = status.read_text(errors="replace").rpartition(")")
+        except OSError:
+            continue
+        below.setdefault(int(rest.split()[1]), []).append((int(status.parent.name), head.partition("(")[2]))
+    found: dict[int, str] = {}
+    waiting = [root]
+    while waiting:
+        children = below.get(waiting.pop(), [])
+        found.update(children)
+        waiting.extend(pid for pid, _ in children)
+    return found
+
+
+def _resident(pid: int) -> int:
+    """Resident memory of a process in bytes, 0 if it has ended."""
+    try:
+        for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+            if line.startswith("VmRSS:"):
+                return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    return 0

@@ -17,7 +17,7 @@ DEBUG = os.environ.get("RMQALLOC_DEBUG") == "1"
 # C files that a kernel module needs besides its own generated one.
 C_SOURCES: dict[str, list[str]] = {
     "md5": ["pyx/md5_core.c"],
-    "ring": ["pyx/ring_core.c"],
+    "ring": ["pyx/ring_core.c", "pyx/isa.c"],
 }
 
 # Portable flags only: a wheel must run on any CPU of its architecture; wider instruction sets are chosen at run time.
@@ -37,8 +37,14 @@ DIRECTIVES = {
 def extension(path: Path) -> Extension:
     """Describe the compiled module made from one kernel file."""
     sources = [path.as_posix(), *C_SOURCES.get(path.stem, [])]
-    depends = [p.as_posix() for p in sorted(Path("pyx").glob("*.[hc]")) if p.stem in {Path(s).stem for s in sources} or p.suffix == ".h"]
-    return Extension(f"rmqalloc._engine.{path.stem}", sources, depends=depends, include_dirs=["pyx"], extra_compile_args=COMPILE_ARGS)
+    depends = [
+        p.as_posix()
+        for p in sorted(Path("pyx").glob("*.[hc]"))
+        if p.stem in {Path(s).stem for s in sources} or p.suffix == ".h"
+    ]
+    return Extension(
+        f"rmqalloc._engine.{path.stem}", sources, depends=depends, include_dirs=["pyx"], extra_compile_args=COMPILE_ARGS
+    )
 
 
 setup(

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <string.h>
 
-static const char *const NAMES[RMQ_ISA_LEVELS] = {"scalar", "avx2", "avx512"};
+static const char *const NAMES[RMQ_ISA_LEVELS] = {"scalar", "neon", "avx2", "avx512"};
 static int forced = -1;
 
 static int machine_has(int level)
@@ -15,6 +15,10 @@ static int machine_has(int level)
     if (level == RMQ_AVX512)
         return machine_has(RMQ_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                __builtin_cpu_supports("avx512vl");
+#endif
+#ifdef __aarch64__
+    if (level == RMQ_NEON) /* always there */
+        return 1;
 #endif
     return level == RMQ_SCALAR;
 }

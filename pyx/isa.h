@@ -9,7 +9,7 @@
 #define RMQ_X86 1
 #endif
 
-enum rmq_isa_level { RMQ_SCALAR, RMQ_AVX2, RMQ_AVX512, RMQ_ISA_LEVELS }; /* narrowest first */
+enum rmq_isa_level { RMQ_SCALAR, RMQ_NEON, RMQ_AVX2, RMQ_AVX512, RMQ_ISA_LEVELS }; /* narrowest first */
 
 enum rmq_isa_level rmq_isa_level(void);
 

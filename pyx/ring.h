@@ -1,28 +1,41 @@
-/* A consistent-hash ring over 32-bit points: who owns the first point at or after a hash.
+/* A consistent-hash ring over 32-bit points: which client owns the first point at or after a hash.
 
-   Meaning (that of a Java TreeMap filled in list order): of equal points the last inserted counts; a hash beyond the
-   last point belongs to the first. Points come slot by slot, `virtual_nodes` of them for each client. */
+   What counts is what a Java TreeMap filled in list order would say: of equal points the last inserted one, and beyond
+   the last point the first. Points come client by client, `virtual_nodes` of them each. Nothing here allocates, fails
+   or keeps state outside the ring and the caller's scratch. */
 #ifndef RMQALLOC_RING_H
 #define RMQALLOC_RING_H
 
 #include <stdint.h>
 
+/* Sorted keys (see ring_core.c), and for each of 2^(32 - shift) equal parts of the circle where its keys begin. */
 typedef struct {
+    int64_t *keys;
+    uint32_t *cells;
+    int64_t n;
+    int shift;
+} rmq_table_t;
+
+typedef struct {
+    const struct rmq_ring_engine *engine;
+    int64_t *scratch;
     const uint32_t *points;
     int64_t n_points;
-    int32_t n_clients;
-    int32_t virtual_nodes;
-    uint64_t *keys; /* the ring in ascending order, in the caller's scratch */
-} ring_t;
+    int32_t n_clients, virtual_nodes;
+    int way;
+    rmq_table_t table;
+} rmq_ring_t;
 
-/* Words of scratch that lists of at most `n_points` points and units of at most `n_queues` queues need. */
-int64_t ring_scratch_size(int64_t n_points, int64_t n_queues);
+/* 64-bit words of scratch for client lists of at most `n_points` points. */
+int64_t rmq_ring_scratch_size(int64_t n_points);
 
-/* Take up a client list. `n_queues` queues in `n_units` units will be asked for. */
-void ring_take(ring_t *ring, const uint32_t *points, int32_t n_clients, int32_t virtual_nodes, int64_t n_queues,
-               int64_t n_units, uint64_t *scratch);
+/* Make ready for client lists of `virtual_nodes` points a client. */
+void rmq_ring_start(rmq_ring_t *ring, int32_t virtual_nodes, uint64_t *scratch);
 
-/* Write the client slot that owns each hash, -1 if the ring is empty. */
-void ring_locate(ring_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners);
+/* Take up a client list, of which `n_queues` queues in `n_units` units will be asked. */
+void rmq_ring_take(rmq_ring_t *ring, const uint32_t *points, int32_t n_clients, int64_t n_queues, int64_t n_units);
+
+/* Write the owner of each hash: a position in the client list, or -1 if the ring has no point. */
+void rmq_ring_locate(rmq_ring_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners);
 
 #endif

@@ -1,21 +1,34 @@
-"""Which client's point comes first at or after each queue's hash (see the stub for the contract)."""
+# Which client's point comes first at or after the hash of each queue, unit by unit. The loops are in ring_core.c, because
+# they come in one version for each instruction set, chosen when this module is imported.
 
-from libc.stdint cimport int32_t, int64_t, uint32_t, uint64_t
+from libc.stdint cimport int64_t, uint64_t
 
 from typedefs cimport hash_t, index_t, offset_t, owner_t
 
+include "isa.pxi"
+
 
 cdef extern from "ring.h" nogil:
-    ctypedef struct ring_t:
+    ctypedef struct rmq_ring_t:
         pass
-    int64_t ring_scratch_size(int64_t n_points, int64_t n_queues)
-    void ring_take(ring_t *ring, const uint32_t *points, int32_t n_clients, int32_t virtual_nodes, int64_t n_queues,
-                   int64_t n_units, uint64_t *scratch)
-    void ring_locate(ring_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners)
+    int64_t rmq_ring_scratch_size(int64_t n_points)
+    void rmq_ring_start(rmq_ring_t *ring, index_t virtual_nodes, uint64_t *scratch)
+    void rmq_ring_take(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues, int64_t n_units)
+    void rmq_ring_locate(rmq_ring_t *ring, const hash_t *hashes, index_t n_queues, owner_t *owners)
 
 
+# The first element's place, also for an empty view (which has none to point at).
+cdef inline const hash_t *hashes_of(const hash_t[::1] view) noexcept nogil:
+    return &view[0] if view.shape[0] else NULL
+
+
+cdef inline owner_t *owners_of(owner_t[::1] view) noexcept nogil:
+    return &view[0] if view.shape[0] else NULL
+
+
+# Sorting queues needs no more room than sorting points: it is done when they are fewer.
 def scratch_size(offset_t n_points_max, offset_t n_queues_max):
-    return ring_scratch_size(n_points_max, n_queues_max)
+    return rmq_ring_scratch_size(n_points_max)
 
 
 def locate(
@@ -26,7 +39,7 @@ def locate(
     const index_t[::1] n_clients not None,
     offset_t first_queue,
     offset_t first_slot,
-    int virtual_nodes,
+    index_t virtual_nodes,
     const hash_t[::1] points not None,
     const hash_t[::1] hashes not None,
     unsigned long long[::1] scratch not None,
@@ -34,22 +47,18 @@ def locate(
 ):
     cdef Py_ssize_t n_units = n_queues.shape[0], unit = 0, end
     cdef offset_t asked
-    cdef const uint32_t *all_points = <const uint32_t *>&points[0] if points.shape[0] else NULL
-    cdef const uint32_t *all_hashes = <const uint32_t *>&hashes[0] if hashes.shape[0] else NULL
-    cdef uint64_t *room = <uint64_t *>&scratch[0] if scratch.shape[0] else NULL
-    cdef int32_t *owners = <int32_t *>&out[0] if out.shape[0] else NULL
-    cdef ring_t ring
+    cdef rmq_ring_t ring
     with nogil:
+        rmq_ring_start(&ring, virtual_nodes, <uint64_t *>&scratch[0])
         while unit < n_units:
-            # Consecutive units of one client list share its ring, and are weighed together.
-            asked = n_queues[unit]
-            end = unit + 1
+            # Neighbours with the same client list are weighed together and share one ring.
+            asked, end = n_queues[unit], unit + 1
             while end < n_units and slot_starts[end] == slot_starts[unit] and n_clients[end] == n_clients[unit]:
                 asked += n_queues[end]
                 end += 1
-            ring_take(&ring, all_points + (slot_starts[unit] - first_slot) * virtual_nodes, n_clients[unit],
-                      virtual_nodes, asked, end - unit, room)
-            while unit < end:
-                ring_locate(&ring, all_hashes + (queue_starts[unit] - first_queue), n_queues[unit],
-                            owners + out_starts[unit])
-                unit += 1
+            rmq_ring_take(&ring, hashes_of(points) + (slot_starts[unit] - first_slot) * virtual_nodes, n_clients[unit],
+                          asked, end - unit)
+            for unit in range(unit, end):
+                rmq_ring_locate(&ring, hashes_of(hashes) + (queue_starts[unit] - first_queue), n_queues[unit],
+                                owners_of(out) + out_starts[unit])
+            unit = end

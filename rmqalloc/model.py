@@ -80,7 +80,9 @@ def queue_fields(queue: Any) -> tuple[str | None, str | None, int]:
     """
     if isinstance(queue, tuple):
         if len(queue) != 3:
-            raise TypeError(f"a queue given as a tuple is (topic, broker_name, queue_id), got {len(queue)} items: {queue!r}")
+            raise TypeError(
+                f"a queue given as a tuple is (topic, broker_name, queue_id), got {len(queue)} items: {queue!r}"
+            )
         topic, broker_name, queue_id = queue
     elif queue is None:
         raise TypeError("a queue is null; every entry of mq_all must be a queue")
@@ -105,7 +107,9 @@ def _field(queue: Any, name: str, java_name: str) -> Any:
             value = getattr(queue, java_name, _MISSING)
     if value is _MISSING:
         spelt = name if name == java_name else f"{name} (or {java_name})"
-        raise TypeError(f"a queue has no {spelt}: {queue!r}; give topic, broker_name and queue_id, or a 3-tuple of them")
+        raise TypeError(
+            f"a queue has no {spelt}: {queue!r}; give topic, broker_name and queue_id, or a 3-tuple of them"
+        )
     return value
 
 
@@ -164,7 +168,7 @@ class Assignment(NamedTuple):
         if client_id not in self.client_ids:
             return []
         position = self.client_ids.index(client_id)
-        return [self.mq_all[i] for i in (self.owners == position).nonzero()[0]]
+        return [self.mq_all[i] for i in (self.owners == position).nonzero()[0].tolist()]
 
     def counts(self) -> NDArray[np.int64]:
         """Queues per client, shape (n_clients,); a repeated id counts at its first position."""
@@ -175,7 +179,7 @@ class Assignment(NamedTuple):
     @property
     def unowned(self) -> list[Any]:
         """Queues that nobody owns."""
-        return [self.mq_all[i] for i in (self.owners < 0).nonzero()[0]]
+        return [self.mq_all[i] for i in (self.owners < 0).nonzero()[0].tolist()]
 
 
 class SharedAssignment(NamedTuple):

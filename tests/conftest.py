@@ -7,7 +7,7 @@ import hypothesis
 import pytest
 
 # "ci" finds the same examples in every run; "dev" looks for new ones.
-hypothesis.settings.register_profile("ci", max_examples=60, deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)
 hypothesis.settings.register_profile("dev", max_examples=40, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 

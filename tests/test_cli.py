@@ -3,10 +3,8 @@
 import csv
 import io
 import json
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import click
 import pyarrow as pa
@@ -14,6 +12,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import units
+from programs import environment, python
 
 import rmqalloc
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
@@ -21,7 +20,6 @@ from rmqalloc.cli import main
 from rmqalloc.cli.app import VERBS, app
 from rmqalloc.cli.text import Progress, printable, table
 
-ROOT = Path(__file__).parents[1]
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
 DELETED = "\x1b[2J\u202e\n\x9b\ud800"
 
@@ -35,14 +33,6 @@ def run(capsys):
         return code, *capsys.readouterr()
 
     return run
-
-
-def program(*arguments, **options):
-    """Run a command in a process of its own."""
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**os.environ, "PYTHONPATH": path, **options.pop("env", {})}
-    command = [sys.executable, *options.pop("python", ["-m", "rmqalloc"]), *map(str, arguments)]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240, check=False, **options)
 
 
 # --- allocate ---
@@ -297,7 +287,7 @@ def test_doctor(run, monkeypatch, tmp_path):
 
 def test_each_verb_imports_only_what_it_needs():
     script = "import sys; from rmqalloc.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
-    done = program(*GROUP, python=["-c", script])
+    done = python("-c", script, *GROUP)
     imported = set(done.stderr.split())
     assert "click" in imported
     assert not imported & {"pyarrow", "pyspark", "pandas", "spark_udfs", "rmqalloc.cli.bulk"}
@@ -305,7 +295,7 @@ def test_each_verb_imports_only_what_it_needs():
 
 def test_without_click_it_says_how_to_get_it():
     script = "import sys; sys.modules['click'] = None; from rmqalloc.cli import main; sys.exit(main())"
-    done = program("doctor", python=["-c", script])
+    done = python("-c", script, "doctor")
     assert (done.returncode, done.stdout) == (64, "")
     assert done.stderr == 'the rmqalloc command needs click: pip install "rmqalloc[cli]"\n'
 
@@ -313,20 +303,18 @@ def test_without_click_it_says_how_to_get_it():
 @pytest.mark.parametrize(("missing", "flags"), [("pyarrow", []), ("pyspark", ["--spark"])])
 def test_without_a_library_it_says_how_to_get_it(missing, flags):
     script = f"import sys; sys.modules['{missing}'] = None; from rmqalloc.cli import main; sys.exit(main(sys.argv[1:]))"
-    done = program("bulk", "--in", "x", "--out", "y", *flags, python=["-c", script])
+    done = python("-c", script, "bulk", "--in", "x", "--out", "y", *flags)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f'rmqalloc: {missing} is not installed: pip install "rmqalloc[all]"\n'
 
 
 def test_as_a_module_and_into_a_closed_pipe():
-    done = program(*GROUP, env={"PYTHONWARNINGS": "error"})
+    done = python("-m", "rmqalloc", *GROUP, PYTHONWARNINGS="error")
     assert (done.returncode, done.stderr) == (0, "")
     assert "broker-a:0  c1" in done.stdout
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     command = [sys.executable, "-m", "rmqalloc", *GROUP[:4], "b:100000", "-c", "x"]
-    with subprocess.Popen(
-        command, env={**os.environ, "PYTHONPATH": path}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    ) as pipe:
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment(), **streams) as pipe:
         pipe.stdout.readline()
         pipe.stdout.close()
         assert pipe.stderr.read() == b""

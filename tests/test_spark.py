@@ -1,17 +1,15 @@
 """The same answers from Spark's columns as from the engine asked group by group, and the job that runs on files."""
 
 import io
-import os
 import pickle
-import subprocess
 import sys
-from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import units
+from programs import python
 
 from rmqalloc import strategy
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, write_fleet
@@ -19,22 +17,12 @@ from rmqalloc.whatif.batch import ASSIGNED_SCHEMA
 from spark_udfs import requirements
 from spark_udfs.arrow import AssignBatches
 
-ROOT = Path(__file__).parents[1]
 AVG = strategy("AVG")
 on_spark = pytest.mark.spark
 
 
 def rows_of(frame):
     return frame.toArrow().to_pylist()
-
-
-def python(*arguments, env=None, timeout=240):
-    """Run a fresh interpreter that finds the package tested here."""
-    path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    environment = {**os.environ, "PYTHONPATH": path, **(env or {})}
-    return subprocess.run(
-        [sys.executable, *arguments], env=environment, capture_output=True, text=True, timeout=timeout, check=False
-    )
 
 
 # --- Without Spark ---
@@ -93,7 +81,7 @@ def test_no_java_at_all(tmp_path, monkeypatch):
 def test_the_job_without_java_says_what_to_install(tmp_path):
     write_fleet(tmp_path / "fleet", 3, n_files=1)
     command = ["-m", "spark_udfs.job", "--input", str(tmp_path / "fleet"), "--output", str(tmp_path / "o")]
-    done = python(*command, "--strategy", "AVG", env={"JAVA_HOME": str(tmp_path)})
+    done = python(*command, "--strategy", "AVG", JAVA_HOME=str(tmp_path))
     assert done.returncode == 1
     assert "Spark needs Java 17 or newer, but no Java was found (JAVA_HOME is " in done.stderr
     assert "Traceback" not in done.stderr

@@ -59,7 +59,11 @@ def test_bad_queues_are_reported_too():
         "consumer_group": ["g"] * 4, "topic": ["t"] * 4, "queues": pa.array(queues, kind), "client_ids": [["c"]] * 4,
     })  # fmt: skip
     *bad, good = rows_of(assign_batches([batch], AVG))
-    for row, said in zip(bad, ["queues is null", "mqAll is null or mqAll empty", "from -2147483648 to 2147483647, got 2147483648"], strict=True):
+    for row, said in zip(
+        bad,
+        ["queues is null", "mqAll is null or mqAll empty", "from -2147483648 to 2147483647, got 2147483648"],
+        strict=True,
+    ):
         assert said in row["error"]
         assert row["owners"] is None
     assert good["error"] is None

@@ -1,9 +1,31 @@
-"""Owner lookup on consistent-hash rings, many units at once."""
+"""Which client owns each queue on its unit's consistent hash ring.
+
+A ring is what Java's ``ConsistentHashRouter`` keeps in a ``TreeMap``, filled in list order: of equal points the last
+inserted wins, a queue goes to the first point at or after its hash, and beyond the last point the first one follows.
+
+Every module compiled for several instruction sets uses the widest one this machine has. The environment variable
+``RMQALLOC_ISA`` chooses another at import (``ImportError`` if the machine lacks it).
+"""
 
 import numpy as np
 from numpy.typing import NDArray
 
-def scratch_size(n_points_max: int, n_queues_max: int) -> int: ...
+def scratch_size(n_points_max: int, n_queues_max: int) -> int:
+    """Words of scratch that `locate` needs.
+
+    Parameters
+    ----------
+    n_points_max : int
+        Most points of one unit: clients times virtual nodes.
+    n_queues_max : int
+        Most queues of one unit. At present the size does not depend on it.
+
+    Examples
+    --------
+    >>> scratch_size(40, 16) >= 40
+    True
+    """
+
 def locate(
     out_starts: NDArray[np.int64],
     n_queues: NDArray[np.int32],
@@ -17,4 +39,64 @@ def locate(
     hashes: NDArray[np.uint32],
     scratch: NDArray[np.uint64],
     out: NDArray[np.int32],
-) -> None: ...
+) -> None:
+    """Find the owner of every queue of every unit.
+
+    Nothing is checked. Consecutive units that name the same client list share one ring, so it pays to have them
+    together. Several threads may work at once on different units, each with its own scratch.
+
+    Parameters
+    ----------
+    out_starts : int64, shape (n_units,)
+        Where the owners of a unit go in `out`.
+    n_queues : int32, shape (n_units,)
+        Queues of a unit.
+    queue_starts : int64, shape (n_units,)
+        Where they begin in the column of which `hashes` is the part from `first_queue` on.
+    slot_starts : int64, shape (n_units,)
+        Where the client list of a unit begins in the column of which `points` is the part from `first_slot` on.
+    n_clients : int32, shape (n_units,)
+        Length of that list; in units of equal slot start the same.
+    first_queue, first_slot : int
+        Which queue and which client slot `hashes` and `points` begin with.
+    virtual_nodes : int
+        Points of each client.
+    points : uint32, shape (n_slots * virtual_nodes,)
+        Points of the client slots, slot by slot, each in the order of insertion.
+    hashes : uint32
+        Hashes of the queues.
+    scratch : uint64, shape (at least ``scratch_size(...)``,)
+        Room to work in; its contents mean nothing before or after.
+    out : int32
+        Takes the positions in the client list that own the queues, ``-1`` for all queues of a unit without points.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.common.consistenthash.ConsistentHashRouter``, its points as unsigned 32-bit numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = lambda n, dtype: np.array([n], dtype)
+    >>> out = np.empty(3, np.int32)
+    >>> locate(one(0, np.int64), one(3, np.int32), one(0, np.int64), one(0, np.int64), one(2, np.int32), 0, 0, 1,
+    ...        np.array([10, 20], np.uint32), np.array([10, 11, 21], np.uint32),
+    ...        np.empty(scratch_size(2, 3), np.uint64), out)
+    >>> out
+    array([0, 1, 0], dtype=int32)
+    """
+
+def isa() -> str:
+    """Name of the instruction set in use: ``"avx512"``, ``"avx2"``, ``"neon"`` or ``"scalar"``."""
+
+def available_isas() -> tuple[str, ...]:
+    """Names of those this machine has, widest first."""
+
+def force_isa(name: str) -> None:
+    """Use another instruction set in this module.
+
+    Raises
+    ------
+    ValueError
+        This machine lacks it, or it is unknown.
+    """

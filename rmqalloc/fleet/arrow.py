@@ -10,7 +10,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index, Offsets, Strings, distinct_rows, distinct_strings, gather, list_positions, offsets_of, ranges
+from rmqalloc.fleet.columns import (
+    Index,
+    Offsets,
+    Strings,
+    distinct_rows,
+    distinct_strings,
+    gather,
+    list_positions,
+    offsets_of,
+    ranges,
+)
 from rmqalloc.fleet.errors import FleetError, UnitError, check_on_error
 from rmqalloc.fleet.fleet import ClientLists, Fleet, QueueLists
 
@@ -135,25 +145,39 @@ class _QueueRows:
         entries = np.stack([codes, self.numbers.astype(np.int32), codes if rooms is None else rooms], axis=1)
         offsets = self.lists_.offsets
         topic_offsets = np.arange(unit_topic.size + 1, dtype=np.int64) * 4
-        kinds, firsts = distinct_rows(entries.reshape(-1).view(np.uint8), offsets * 12, unit_topic.view(np.uint8), topic_offsets)
+        kinds, firsts = distinct_rows(
+            entries.reshape(-1).view(np.uint8), offsets * 12, unit_topic.view(np.uint8), topic_offsets
+        )
         lengths = np.diff(offsets)[firsts]
         places = ranges(offsets[firsts], lengths)
         topics = np.repeat(unit_topic[firsts], lengths)
         make = self._compact if self.is_compact else self._explicit
-        lists = make(offsets_of(np.append(lengths, 0)), topics, codes[places], self.numbers[places], None if rooms is None else rooms[places])
+        lists = make(
+            offsets_of(np.append(lengths, 0)),
+            topics,
+            codes[places],
+            self.numbers[places],
+            None if rooms is None else rooms[places],
+        )
         return _with_empty(kinds, bad_rows, firsts.size), lists, table
 
     @staticmethod
-    def _compact(offsets: Offsets, topics: Index, brokers: Index, numbers: NDArray[np.int64], rooms: Index | None) -> QueueLists:
+    def _compact(
+        offsets: Offsets, topics: Index, brokers: Index, numbers: NDArray[np.int64], rooms: Index | None
+    ) -> QueueLists:
         """Every entry is a route with ids 0 to n-1."""
         route_offsets = offsets_of(numbers)
         return QueueLists(route_offsets[offsets], list_positions(route_offsets), route_offsets, topics, brokers, rooms)
 
     @staticmethod
-    def _explicit(offsets: Offsets, topics: Index, brokers: Index, numbers: NDArray[np.int64], rooms: Index | None) -> QueueLists:
+    def _explicit(
+        offsets: Offsets, topics: Index, brokers: Index, numbers: NDArray[np.int64], rooms: Index | None
+    ) -> QueueLists:
         """Every entry is a queue; neighbours of one broker make a route."""
         each = np.arange(brokers.size + 1, dtype=np.int64)
-        return QueueLists(offsets, numbers.astype(np.int32), each, topics, brokers, rooms).rearranged(each[:-1], offsets)
+        return QueueLists(offsets, numbers.astype(np.int32), each, topics, brokers, rooms).rearranged(
+            each[:-1], offsets
+        )
 
 
 @dataclass
@@ -176,9 +200,15 @@ class _ClientRows:
         """Number the distinct lists; where all are distinct the text is not copied."""
         offsets, ids = self.lists_.offsets, self.client_ids
         lengths = np.diff(ids.offsets)
-        others = lengths.astype(np.int32) if self.room_codes is None else np.stack([lengths.astype(np.int32), self.room_codes], axis=1)
+        others = (
+            lengths.astype(np.int32)
+            if self.room_codes is None
+            else np.stack([lengths.astype(np.int32), self.room_codes], axis=1)
+        )
         width = 4 if self.room_codes is None else 8
-        kinds, firsts = distinct_rows(ids.values, ids.offsets[offsets], others.reshape(-1).view(np.uint8), offsets * width)
+        kinds, firsts = distinct_rows(
+            ids.values, ids.offsets[offsets], others.reshape(-1).view(np.uint8), offsets * width
+        )
         sizes = np.diff(offsets)[firsts]
         rooms = self.room_codes
         if firsts.size != offsets.size - 1:
@@ -216,7 +246,9 @@ def _rooms(table: pa.Table, name: str, beside: _Lists, beside_name: str, bad: _B
     lists = _lists(table, name, bad)
     have, want = np.diff(lists.offsets), np.diff(beside.offsets)
     rows = np.flatnonzero(have != want)
-    bad.note(rows, lambda i: f"{name} has {have[rows[i]]} entries beside {want[rows[i]]} in {beside_name}; give one for each")
+    bad.note(
+        rows, lambda i: f"{name} has {have[rows[i]]} entries beside {want[rows[i]]} in {beside_name}; give one for each"
+    )
     text, null = _text(lists.values, name)
     # Rows that do not fit are bad; the others keep their places beside the other column.
     places = ranges(lists.offsets[:-1], np.minimum(have, want))
@@ -302,7 +334,9 @@ def _text(array: pa.Array, name: str) -> tuple[Strings, Mask]:
     offsets = np.zeros(1, np.int64)
     if len(array):
         offsets = np.frombuffer(buffers[1], np.int64)[array.offset : array.offset + len(array) + 1]
-    values = np.frombuffer(buffers[2], np.uint8) if buffers[2] is not None and buffers[2].size else np.zeros(1, np.uint8)
+    values = (
+        np.frombuffer(buffers[2], np.uint8) if buffers[2] is not None and buffers[2].size else np.zeros(1, np.uint8)
+    )
     _check_offsets(offsets, values.size, name)
     return Strings(values, offsets), _nulls(array)
 
@@ -313,7 +347,8 @@ def _check_offsets(offsets: Offsets, size: int, name: str) -> None:
     if wrong.size:
         at = int(wrong[0])
         raise ValueError(
-            f"the offsets of column {name} do not fit: entry {at} runs from {offsets[at]} to {offsets[at + 1]} of {size} values; "
+            f"the offsets of column {name} do not fit: entry {at} runs from {offsets[at]} to {offsets[at + 1]} "
+            f"of {size} values; "
             "offsets must not decrease and must end within the values"
         )
 

@@ -118,7 +118,7 @@ class ClientLists:
     @cached_property
     def empty_id(self) -> NDArray[np.bool_]:
         """Slots whose client id is the empty string."""
-        return np.diff(self.client_ids.offsets) == 0
+        return np.equal(np.diff(self.client_ids.offsets), 0)
 
     def rearranged(self, places: NDArray[Any], offsets: Offsets) -> ClientLists:
         """Lists of the slots at the given places."""
@@ -322,7 +322,11 @@ class Fleet:
     def _sorted_queues(self) -> QueueLists:
         lists = self.queue_lists
         # One rank for (topic, broker): only its order inside a list matters, and a list nearly always has one topic.
-        rank = self.brokers.ranks().astype(np.int64)[lists.route_broker] if lists.route_topic.size else lists.route_offsets[:0]
+        rank = (
+            self.brokers.ranks().astype(np.int64)[lists.route_broker]
+            if lists.route_topic.size
+            else lists.route_offsets[:0]
+        )
         if rank.size and (np.diff(lists.route_topic) != 0).any():
             topics = self.topics.ranks().astype(np.int64)[lists.route_topic]
             rank = np.unique(topics * (len(self.brokers) + 1) + rank, return_inverse=True)[1]

@@ -23,7 +23,9 @@ def build(groups: Iterable[Any], on_error: str) -> Fleet:
     builder = _Builder()
     for position, group in enumerate(groups):
         if not isinstance(group, Sequence) or len(group) != 4:
-            raise TypeError(f"a group is (consumer_group, topic, queues, client_ids), got {group!r} at position {position}")
+            raise TypeError(
+                f"a group is (consumer_group, topic, queues, client_ids), got {group!r} at position {position}"
+            )
         builder.add(position, *group)
     if builder.errors and on_error == "raise":
         raise FleetError(builder.errors, len(builder.consumer_groups))

@@ -41,7 +41,9 @@ class Averagely(ByPosition):
         """Java's ``getName()`` text: ``AVG``."""
         return "AVG"
 
-    def allocate(self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any]:
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]:
         """Queues of one client; see `Strategy.allocate`."""
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
@@ -72,7 +74,9 @@ class AveragelyByCircle(ByPosition):
         """Java's ``getName()`` text: ``AVG_BY_CIRCLE``."""
         return "AVG_BY_CIRCLE"
 
-    def allocate(self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any]:
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]:
         """Queues of one client; see `Strategy.allocate`."""
         position = position_of(current_cid, mq_all, cid_all)
         return list(mq_all[position :: len(cid_all)]) if position >= 0 else []

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.fleet.errors import check_on_error
 from rmqalloc.fleet.groups import check_client_ids
-from rmqalloc.model import Assignment, MessageQueue, joined, SharedAssignment, queue_fields
+from rmqalloc.model import Assignment, SharedAssignment, joined, queue_fields
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 
 Owners = NDArray[np.int32]
@@ -38,7 +38,9 @@ class Strategy(ABC):
     def _owners(self, fleet: Fleet, out: Owners) -> None:
         """Write the owner of every queue of every unit; each unit has at least one queue and one client, or none is asked."""
 
-    def allocate(self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any] | None:
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any] | None:
         """Queues of one client, as RocketMQ's own interface answers.
 
         Parameters
@@ -72,9 +74,13 @@ class Strategy(ABC):
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
             return []
-        return [mq_all[i] for i in np.flatnonzero(self.assign(mq_all, cid_all).owners == position)]
+        check_client_ids(cid_all)
+        owners = self._group_owners(mq_all, cid_all)
+        return [mq_all[i] for i in np.flatnonzero(owners == position).tolist()]
 
-    def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> Assignment | SharedAssignment:
+    def assign(
+        self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> Assignment | SharedAssignment:
         """Owners of all queues of one group.
 
         Parameters
@@ -108,7 +114,9 @@ class Strategy(ABC):
         self._owners(fleet, out)
         return out
 
-    def assign_fleet(self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise") -> Owners:
+    def assign_fleet(
+        self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise"
+    ) -> Owners:
         """Owners of all queues of all units of a fleet.
 
         Parameters
@@ -169,7 +177,7 @@ class Strategy(ABC):
         self._find_errors(fleet, reasons)
         return [UnitError(u, fleet.consumer_group(u), fleet.topic(u), reasons[u]) for u in sorted(reasons)]
 
-    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:  # noqa: B027 (most strategies add none)
         """Add units that this strategy in particular refuses."""
 
 
@@ -218,6 +226,8 @@ def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: 
 
 def group_fleet(mq_all: Sequence[Any], cid_all: Sequence[str]) -> Fleet:
     """One group as a fleet of one unit; a null topic or broker name reads ``null``, as in Java's text of a queue."""
-    fields = [MessageQueue(*queue_fields(queue)) for queue in mq_all]
-    named = [MessageQueue(*("null" if part is None else part for part in queue)) for queue in fields]
-    return Fleet.from_groups([("", named[0].topic, named, cid_all)])
+    named = [
+        ("null" if topic is None else topic, "null" if broker_name is None else broker_name, queue_id)
+        for topic, broker_name, queue_id in map(queue_fields, mq_all)
+    ]
+    return Fleet.from_groups([("", named[0][0], named, cid_all)])

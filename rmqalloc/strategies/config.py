@@ -49,7 +49,9 @@ class Config(Strategy):
         client_ids = sort_client_ids(cid_all) if sort else cid_all
         return SharedAssignment([self.message_queues for _ in client_ids], {}, client_ids)
 
-    def assign_fleet(self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise") -> NoReturn:
+    def assign_fleet(
+        self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise"
+    ) -> NoReturn:
         """Refused: every client gets the same list, so queues have no single owner.
 
         Raises
@@ -57,7 +59,9 @@ class Config(Strategy):
         TypeError
             Always.
         """
-        raise TypeError("CONFIG gives every client the same list, so a queue has no single owner; use assign or allocate per group")
+        raise TypeError(
+            "CONFIG gives every client the same list, so a queue has no single owner; use assign or allocate per group"
+        )
 
     def _owners(self, fleet: Fleet, out: Owners) -> None:
         self.assign_fleet(fleet, out)

@@ -116,10 +116,11 @@ class ConsistentHash(Strategy):
 
         self._place(fleet, put)
         lists = fleet.queue_lists
-        names = [(fleet.topics[t], fleet.brokers[b]) for t, b in zip(lists.route_topic, lists.route_broker, strict=True)]
-        keys = [
-            queue_text(*names[r], int(q)) for r, q in zip(lists.queue_route, lists.queue_ids, strict=True)
+        names = [
+            (fleet.topics[t], fleet.brokers[b]) for t, b in zip(lists.route_topic, lists.route_broker, strict=True)
         ]
+        rows = zip(lists.queue_route.tolist(), lists.queue_ids.tolist(), strict=True)
+        keys = [queue_text(names[route][0], names[route][1], queue_id) for route, queue_id in rows]
         hashes = np.array([_checked(hash_function, key) for key in keys], np.int64)
         ranks = np.unique(np.concatenate([points, hashes]), return_inverse=True)[1].astype(np.uint32)
         return ranks[: points.size], ranks[points.size :]

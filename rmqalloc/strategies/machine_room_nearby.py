@@ -10,7 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets, Strings, distinct_strings, list_positions, offsets_of, order_keys, ranges
+from rmqalloc.fleet.columns import (
+    Index,
+    Offsets,
+    Strings,
+    distinct_strings,
+    list_positions,
+    offsets_of,
+    order_keys,
+    ranges,
+)
 from rmqalloc.fleet.fleet import ClientLists
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.model import Assignment, MessageQueue, SharedAssignment, queue_fields, queue_text
@@ -70,7 +79,9 @@ class MachineRoomNearby(Strategy):
         """Java's ``getName()`` text: ``MACHINE_ROOM_NEARBY-`` and the inner strategy's name."""
         return f"MACHINE_ROOM_NEARBY-{self.inner.get_name()}"
 
-    def allocate(self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any]:
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]:
         """Queues of one client: its own room's first, then rooms without clients by name; see `Strategy.allocate`."""
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
@@ -88,7 +99,9 @@ class MachineRoomNearby(Strategy):
             result += part
         return result
 
-    def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> Assignment | SharedAssignment:
+    def assign(
+        self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> Assignment | SharedAssignment:
         """Owners of all queues of one group; what each client gets where the inner strategy shares queues (CONFIG)."""
         if sort:
             mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
@@ -131,7 +144,8 @@ class MachineRoomNearby(Strategy):
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         queues, clients = fleet.queue_lists, fleet.client_lists
-        assert queues.route_room is not None and clients.slot_room is not None
+        assert queues.route_room is not None
+        assert clients.slot_room is not None
         for unit, place in _first_missing(queues.route_room[queues.queue_route], queues.offsets, fleet.unit_queue_list):
             route = queues.queue_route[place]
             topic, broker_name = fleet.topics[queues.route_topic[route]], fleet.brokers[queues.route_broker[route]]
@@ -180,7 +194,7 @@ class _Parts(NamedTuple):
 
 
 class _Cut(NamedTuple):
-    """Lists cut by room: part ``p`` is of list ``list_[p]`` and room ``room[p]`` and holds ``places[offsets[p]:offsets[p+1]]``."""
+    """Lists cut by room: part ``p``, of list ``list_[p]`` and room ``room[p]``, is ``places[offsets[p]:offsets[p+1]]``."""
 
     list_: NDArray[Any]
     room: Index
@@ -195,7 +209,9 @@ def _cut(room: Index, list_offsets: Offsets) -> _Cut:
     order = order_keys((room.astype(np.int64) + 1).astype(np.uint64), list_offsets)
     places = np.repeat(list_offsets[:-1], lengths) + order
     list_ = np.repeat(np.arange(lengths.size), lengths)
-    starts = np.flatnonzero(np.r_[True, (list_[1:] != list_[:-1]) | (room[places][1:] != room[places][:-1])][: places.size])
+    starts = np.flatnonzero(
+        np.r_[True, (list_[1:] != list_[:-1]) | (room[places][1:] != room[places][:-1])][: places.size]
+    )
     offsets = np.append(starts, places.size).astype(np.int64)
     return _Cut(list_[starts], room[places][starts], offsets, places, order)
 
@@ -203,7 +219,8 @@ def _cut(room: Index, list_offsets: Offsets) -> _Cut:
 def _split_by_room(fleet: Fleet) -> _Parts:
     """Make a unit of each room of each unit: with the room's own clients, or with all where the room has none."""
     queues, clients = fleet.queue_lists, fleet.client_lists
-    assert queues.route_room is not None and clients.slot_room is not None
+    assert queues.route_room is not None
+    assert clients.slot_room is not None
     by_queue = _cut(queues.route_room[queues.queue_route], queues.offsets)
     by_client = _cut(clients.slot_room, clients.offsets)
     n_lists = clients.offsets.size - 1
@@ -236,7 +253,13 @@ def _split_by_room(fleet: Fleet) -> _Parts:
 def _first_missing(room: Index, list_offsets: Offsets, unit_list: Index) -> list[tuple[int, int]]:
     """Units whose list has an element without a room, each with the place of the first one."""
     places = np.flatnonzero(room < 0)
-    first = dict(zip(reversed((np.searchsorted(list_offsets, places, side="right") - 1).tolist()), reversed(places.tolist()), strict=True))
+    first = dict(
+        zip(
+            reversed((np.searchsorted(list_offsets, places, side="right") - 1).tolist()),
+            reversed(places.tolist()),
+            strict=True,
+        )
+    )
     units = np.flatnonzero(np.isin(unit_list, list(first))).tolist()
     return [(unit, first[int(unit_list[unit])]) for unit in units]
 

@@ -84,7 +84,9 @@ def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
             if topic is None or (broker_name is None and sum(t == topic for t, _, _ in fields) > 1):
                 missing = "topic" if topic is None else "broker_name"
                 raise TypeError(f"the {missing} of queue {i} is null, so it cannot be sorted: {items[i]!r}")
-        keys: list[Any] = [(utf16(str(topic)), utf16(str(broker_name)), number) for topic, broker_name, number in fields]
+        keys: list[Any] = [
+            (utf16(str(topic)), utf16(str(broker_name)), number) for topic, broker_name, number in fields
+        ]
         order = sorted(range(len(items)), key=keys.__getitem__)
         return [items[i] for i in order]
     return items

@@ -83,10 +83,16 @@ class Pop(Strategy):
     def _is_whole(self, n_clients: int) -> bool:
         return self.pop_share_queue_num <= 0 or self.pop_share_queue_num >= n_clients - 1
 
-    def allocate(self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any]:
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]:
         """Queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it gets whole brokers."""
         if mq_all is None or (cid_all is None and self.pop_share_queue_num > 0):
-            raise TypeError("mq_all is null; give a list of queues" if mq_all is None else "cid_all is null; give a list of client ids")
+            raise TypeError(
+                "mq_all is null; give a list of queues"
+                if mq_all is None
+                else "cid_all is null; give a list of client ids"
+            )
         if self.pop_share_queue_num <= 0 or self._is_whole(len(cid_all)):
             return [MessageQueue(*queue_fields(queue)[:2], WHOLE_BROKER) for queue in mq_all]  # type: ignore[arg-type]
         if len(cid_all) > len(mq_all):
@@ -99,7 +105,9 @@ class Pop(Strategy):
                 result += self._inner_share(consumer_group, next_cid, mq_all, cid_all)
         return result
 
-    def _inner_share(self, consumer_group: str, client_id: str, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any]:
+    def _inner_share(
+        self, consumer_group: str, client_id: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]:
         share = self.inner.allocate(consumer_group, client_id, mq_all, cid_all)
         if share is None:
             raise TypeError(f"the inner strategy {self.inner.get_name()} answered null for client {client_id!r}")
@@ -112,7 +120,9 @@ class Pop(Strategy):
         check_client_ids(cid_all)
         return SharedAssignment.by_client(self, mq_all, cid_all)
 
-    def assign_fleet(self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise") -> NoReturn:
+    def assign_fleet(
+        self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise"
+    ) -> NoReturn:
         """Refused: a queue is popped by several clients; use `share_fleet`.
 
         Raises
@@ -202,7 +212,9 @@ class _Shares(NamedTuple):
         lengths = np.where(self.refused[:, None], 0, self.lengths)
         queues = self.pool[ranges(self.starts.reshape(-1), lengths.reshape(-1))]
         per_slot = lengths.sum(axis=1)
-        return offsets_of(per_slot), (queues - np.repeat(fleet.queue_offsets[:-1][slots.unit], per_slot)).astype(np.int32)
+        return offsets_of(per_slot), (queues - np.repeat(fleet.queue_offsets[:-1][slots.unit], per_slot)).astype(
+            np.int32
+        )
 
 
 def _take_one(fleet: Fleet, slots: _Slots, chosen: NDArray[np.bool_], shares: _Shares) -> None:
@@ -231,7 +243,9 @@ def _take_windows(fleet: Fleet, slots: _Slots, units: NDArray[np.bool_], inner: 
     owned = mine & (owners >= 0)
     owner_slots = (np.repeat(fleet.client_offsets[:-1], fleet.n_queues) + owners)[owned]
     loads = np.bincount(owner_slots, minlength=slots.unit.size)
-    n_unowned = np.bincount(np.repeat(np.arange(fleet.n_units), fleet.n_queues)[mine & (owners < 0)], minlength=fleet.n_units)
+    n_unowned = np.bincount(
+        np.repeat(np.arange(fleet.n_units), fleet.n_queues)[mine & (owners < 0)], minlength=fleet.n_units
+    )
     before = offsets_of(loads)
     begins = (fleet.queue_offsets[:-1] + n_unowned - before[fleet.client_offsets[:-1]])[slots.unit] + before[:-1]
     chosen = np.flatnonzero(units[slots.unit])

@@ -1,0 +1,77 @@
+# Everything runs from a bare clone: each target makes the virtual environment it needs.
+
+PYTHON   ?= python3
+VENV     ?= .venv
+UNITS    ?= 1000000
+STRATEGY ?= CONSISTENT_HASH
+SEED     ?= 1
+OUTPUT   ?= output
+
+BIN   := $(VENV)/bin
+WHEEL := build/wheel
+# What ends up in the wheel; the package is built and installed anew when one of these changes.
+SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
+           $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties')
+
+.PHONY: help install plan test test-debug test-isa lint bench bench-quick clean
+help:
+	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
+	@echo "make test          build, install and test the wheel"
+	@echo "make test-debug    the engine's tests with bounds checks in every kernel"
+	@echo "make test-isa      the engine's tests with every instruction set this machine has"
+	@echo "make lint          ruff, mypy and the doctests"
+	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
+
+# The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
+install: $(VENV)/installed
+$(VENV)/installed: $(VENV)/tools $(SOURCES)
+	rm -rf $(WHEEL)
+	$(BIN)/python -m build --outdir $(WHEEL) . > build.log 2>&1 || { tail -40 build.log; exit 1; }
+	$(BIN)/pip install -q "$$(echo $(WHEEL)/*.whl)[dev]"
+	$(BIN)/pip install -q --no-deps --force-reinstall $(WHEEL)/*.whl
+	@touch $@
+$(VENV)/tools:
+	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "rmqalloc needs Python 3.11 or later, this is " + sys.version)'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install -q "build>=1.2"
+	@touch $@
+
+FLEET := $(OUTPUT)/fleet-$(UNITS)-$(SEED)
+plan: install
+	@$(BIN)/python -c 'from spark_udfs.requirements import require_java, JavaNotFoundError; require_java()' 2>/dev/null \
+	  || $(BIN)/python -c 'import sys; from spark_udfs import requirements as r; found = r.java_version(); \
+	     sys.exit("Spark needs Java %d or newer, found %s. Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17" % (r.LEAST_JAVA, found))'
+	@test -d $(FLEET) || $(BIN)/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET)
+	$(BIN)/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
+
+PYTEST := $(BIN)/pytest
+test: install
+	$(PYTEST) -q
+	$(PYTEST) -q --pyargs rmqalloc spark_udfs --doctest-modules
+
+ENGINE_TESTS := tests/test_golden.py tests/test_strategies.py tests/test_fleet.py tests/test_fleet_errors.py tests/test_promises.py \
+                tests/test_md5.py tests/test_ring.py tests/test_tally.py
+# A copy of the tree, compiled in place with bounds checks, so that neither the wheel nor the checkout is touched.
+test-debug: install
+	rm -rf build/debug && mkdir -p build/debug
+	cp -r setup.py pyproject.toml README.md LICENSE pyx rmqalloc spark_udfs tests build/debug/ && rm -f build/debug/rmqalloc/_engine/*.so
+	cd build/debug && RMQALLOC_DEBUG=1 $(abspath $(BIN))/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
+	cd build/debug && PYTHONPATH=. $(abspath $(PYTEST)) -q $(ENGINE_TESTS)
+
+test-isa: install
+	for isa in $$($(BIN)/python -c 'from rmqalloc._engine import md5; print(*md5.available_isas())'); do \
+	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q tests/test_golden.py tests/test_md5.py tests/test_ring.py || exit 1; done
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+BENCH := build/bench.json
+bench: install
+	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --readme README.md --docs docs/benchmarks.md
+bench-quick: install
+	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
+
+clean:
+	rm -rf $(VENV) build dist output *.egg-info build.log rmqalloc/_engine/*.so

@@ -16,8 +16,10 @@ DEBUG = os.environ.get("RMQALLOC_DEBUG") == "1"
 
 # C files that a kernel module needs besides its own generated one.
 C_SOURCES: dict[str, list[str]] = {
-    "md5": ["pyx/md5_core.c"],
+    "group": ["pyx/md5_core.c", "pyx/ring_core.c", "pyx/isa.c"],
+    "md5": ["pyx/md5_core.c", "pyx/isa.c"],
     "ring": ["pyx/ring_core.c", "pyx/isa.c"],
+    "split": ["pyx/split_core.c", "pyx/isa.c"],
 }
 
 # Portable flags only: a wheel must run on any CPU of its architecture; wider instruction sets are chosen at run time.

@@ -27,10 +27,4 @@ void rmq_md5_strings(const uint8_t *values, const int64_t *offsets, int64_t firs
 /* The bare rounds, for benchmarks: blocks that are one message each, ready-made as groups of 48, word 0 of all 48 first. */
 void rmq_md5_bare(const uint32_t *blocks, int64_t n_groups, uint32_t *out);
 
-/* Instruction set in use; the i-th one this machine can run (widest first, NULL past the end);
- * choose one for the whole process (0, or -1 when this machine lacks it and nothing changed). */
-const char *rmq_isa(void);
-const char *rmq_isa_available(int i);
-int rmq_isa_force(const char *name);
-
 #endif

@@ -1,11 +1,12 @@
 # Hashes of the consistent hash ring: the first 32 bits of MD5 for many short keys. The loops are in md5_core.c, because
 # they come in one version for each instruction set, chosen when this module is imported.
 
-import os
-
 from libc.stdint cimport int64_t
 
 from typedefs cimport byte_t, hash_t, index_t, offset_t
+
+
+include "isa.pxi"
 
 
 cdef extern from "md5.h" nogil:
@@ -17,9 +18,6 @@ cdef extern from "md5.h" nogil:
                         int64_t first_route, int64_t last_route, const index_t *queue_ids, hash_t *out)
     void rmq_md5_strings(const byte_t *values, const int64_t *offsets, int64_t first, int64_t last, hash_t *out)
     void rmq_md5_bare(const unsigned int *blocks, int64_t n_groups, hash_t *out)
-    const char *rmq_isa()
-    const char *rmq_isa_available(int i)
-    int rmq_isa_force(const char *name)
 
 
 # The first element's place, also for an empty view (which has none to point at).
@@ -88,25 +86,3 @@ def strings(
 def bare(const hash_t[:, :, ::1] blocks not None, hash_t[:, ::1] out not None):
     with nogil:
         rmq_md5_bare(&blocks[0, 0, 0], blocks.shape[0], &out[0, 0])
-
-
-def isa():
-    return rmq_isa().decode()
-
-
-def available_isas():
-    names = []
-    while rmq_isa_available(len(names)) is not NULL:
-        names.append(rmq_isa_available(len(names)).decode())
-    return tuple(names)
-
-
-def force_isa(str name not None):
-    if rmq_isa_force(name.encode()):
-        raise ValueError(f"unknown or missing instruction set {name!r}; this machine has {', '.join(available_isas())}")
-
-
-try:
-    force_isa(os.environ.get("RMQALLOC_ISA") or available_isas()[0])
-except ValueError as error:
-    raise ImportError(f"environment variable RMQALLOC_ISA: {error}") from None

@@ -8,6 +8,7 @@
  *
  * The code for lanes is written once and compiled for every instruction set that the compiler knows; the widest one
  * that the machine has is chosen when the library is loaded. */
+#include "isa.h"
 #include "md5.h"
 
 #include <string.h>
@@ -266,56 +267,27 @@ static void absorb(tray_t *tray, const piece_t *pieces, int n_pieces)
     memset(row + filled, 0, 64);
 }
 
-static const isa_t *const ISAS[] = {
+/* By level; a level that this architecture has not is never chosen. */
+static const isa_t *const ISAS[RMQ_ISA_LEVELS] = {
+    [RMQ_SCALAR] = &isa_scalar,
 #if defined(__x86_64__) && defined(__GNUC__)
-    &isa_avx512,
-    &isa_avx2,
+    [RMQ_AVX2] = &isa_avx2,
+    [RMQ_AVX512] = &isa_avx512,
 #elif defined(__aarch64__) && defined(__GNUC__) && defined(__ARM_NEON) && !defined(__AARCH64EB__)
-    &isa_neon,
+    [RMQ_NEON] = &isa_neon,
 #endif
-    &isa_scalar,
 };
-enum { N_ISAS = sizeof ISAS / sizeof *ISAS };
 
-/* Written when the library is loaded and when somebody forces another one, read by every call. */
-static const isa_t *chosen = &isa_scalar;
-
-static int machine_has(const isa_t *isa)
+static const isa_t *chosen(void)
 {
-#if defined(__x86_64__) && defined(__GNUC__)
-    __builtin_cpu_init();
-    if (isa == &isa_avx512)
-        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw");
-    if (isa == &isa_avx2)
-        return __builtin_cpu_supports("avx2") != 0;
-#endif
-    return isa != NULL;
-}
-
-const char *rmq_isa(void) { return chosen->name; }
-
-const char *rmq_isa_available(int i)
-{
-    for (int j = 0; j < N_ISAS; j++)
-        if (machine_has(ISAS[j]) && i-- == 0)
-            return ISAS[j]->name;
-    return NULL;
-}
-
-int rmq_isa_force(const char *name)
-{
-    for (int j = 0; j < N_ISAS; j++)
-        if (machine_has(ISAS[j]) && strcmp(ISAS[j]->name, name) == 0) {
-            chosen = ISAS[j];
-            return 0;
-        }
-    return -1;
+    const isa_t *isa = ISAS[rmq_isa_level()];
+    return isa ? isa : &isa_scalar;
 }
 
 void rmq_md5_points(const uint8_t *values, const int64_t *offsets, int64_t first, int64_t last,
                     const int32_t *starts, int32_t v, uint32_t *out)
 {
-    chosen->points(values, offsets, first, last, starts, v, out);
+    chosen()->points(values, offsets, first, last, starts, v, out);
 }
 
 void rmq_md5_queues(const uint8_t *topic_values, const int64_t *topic_offsets,
@@ -323,13 +295,13 @@ void rmq_md5_queues(const uint8_t *topic_values, const int64_t *topic_offsets,
                     const int32_t *route_topic, const int32_t *route_broker, const int64_t *route_offsets,
                     int64_t first_route, int64_t last_route, const int32_t *queue_ids, uint32_t *out)
 {
-    chosen->queues(topic_values, topic_offsets, broker_values, broker_offsets, route_topic, route_broker, route_offsets,
+    chosen()->queues(topic_values, topic_offsets, broker_values, broker_offsets, route_topic, route_broker, route_offsets,
                    first_route, last_route, queue_ids, out);
 }
 
 void rmq_md5_strings(const uint8_t *values, const int64_t *offsets, int64_t first, int64_t last, uint32_t *out)
 {
-    chosen->strings(values, offsets, first, last, out);
+    chosen()->strings(values, offsets, first, last, out);
 }
 
-void rmq_md5_bare(const uint32_t *blocks, int64_t n_groups, uint32_t *out) { chosen->bare(blocks, n_groups, out); }
+void rmq_md5_bare(const uint32_t *blocks, int64_t n_groups, uint32_t *out) { chosen()->bare(blocks, n_groups, out); }

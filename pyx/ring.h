@@ -32,10 +32,10 @@ int64_t rmq_ring_scratch_size(int64_t n_points);
 /* Make ready for client lists of `virtual_nodes` points a client. */
 void rmq_ring_start(rmq_ring_t *ring, int32_t virtual_nodes, uint64_t *scratch);
 
-/* Take up a client list, of which `n_queues` queues in `n_units` units will be asked. */
-void rmq_ring_take(rmq_ring_t *ring, const uint32_t *points, int32_t n_clients, int64_t n_queues, int64_t n_units);
+/* Take up a client list, of which `n_queues` queues will be asked, in `n_spans` calls. */
+void rmq_ring_take(rmq_ring_t *ring, const uint32_t *points, int32_t n_clients, int64_t n_queues, int64_t n_spans);
 
 /* Write the owner of each hash: a position in the client list, or -1 if the ring has no point. */
-void rmq_ring_locate(rmq_ring_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners);
+void rmq_ring_locate(rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners);
 
 #endif

@@ -13,8 +13,8 @@ cdef extern from "ring.h" nogil:
         pass
     int64_t rmq_ring_scratch_size(int64_t n_points)
     void rmq_ring_start(rmq_ring_t *ring, index_t virtual_nodes, uint64_t *scratch)
-    void rmq_ring_take(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues, int64_t n_units)
-    void rmq_ring_locate(rmq_ring_t *ring, const hash_t *hashes, index_t n_queues, owner_t *owners)
+    void rmq_ring_take(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues, int64_t n_spans)
+    void rmq_ring_locate(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues, owner_t *owners)
 
 
 # The first element's place, also for an empty view (which has none to point at).
@@ -24,6 +24,13 @@ cdef inline const hash_t *hashes_of(const hash_t[::1] view) noexcept nogil:
 
 cdef inline owner_t *owners_of(owner_t[::1] view) noexcept nogil:
     return &view[0] if view.shape[0] else NULL
+
+
+# Whether a unit's hashes and owners follow those of the unit before.
+cdef inline bint adjoins(Py_ssize_t unit, const offset_t[::1] out_starts, const index_t[::1] n_queues,
+                         const offset_t[::1] queue_starts) noexcept nogil:
+    return (queue_starts[unit] == queue_starts[unit - 1] + n_queues[unit - 1]
+            and out_starts[unit] == out_starts[unit - 1] + n_queues[unit - 1])
 
 
 # Sorting queues needs no more room than sorting points: it is done when they are fewer.
@@ -45,20 +52,25 @@ def locate(
     unsigned long long[::1] scratch not None,
     owner_t[::1] out not None,
 ):
-    cdef Py_ssize_t n_units = n_queues.shape[0], unit = 0, end
-    cdef offset_t asked
+    cdef Py_ssize_t n_units = n_queues.shape[0], unit = 0, first, end
+    cdef offset_t asked, n_spans
     cdef rmq_ring_t ring
     with nogil:
         rmq_ring_start(&ring, virtual_nodes, <uint64_t *>&scratch[0])
         while unit < n_units:
             # Neighbours with the same client list are weighed together and share one ring.
-            asked, end = n_queues[unit], unit + 1
+            asked, n_spans, end = n_queues[unit], 1, unit + 1
             while end < n_units and slot_starts[end] == slot_starts[unit] and n_clients[end] == n_clients[unit]:
+                n_spans += not adjoins(end, out_starts, n_queues, queue_starts)
                 asked += n_queues[end]
                 end += 1
             rmq_ring_take(&ring, hashes_of(points) + (slot_starts[unit] - first_slot) * virtual_nodes, n_clients[unit],
-                          asked, end - unit)
-            for unit in range(unit, end):
-                rmq_ring_locate(&ring, hashes_of(hashes) + (queue_starts[unit] - first_queue), n_queues[unit],
-                                owners_of(out) + out_starts[unit])
-            unit = end
+                          asked, n_spans)
+            # Those whose queues adjoin as well are asked as one: small units would leave most of a vector empty.
+            while unit < end:
+                first, asked, unit = unit, n_queues[unit], unit + 1
+                while unit < end and adjoins(unit, out_starts, n_queues, queue_starts):
+                    asked += n_queues[unit]
+                    unit += 1
+                rmq_ring_locate(&ring, hashes_of(hashes) + (queue_starts[first] - first_queue), asked,
+                                owners_of(out) + out_starts[first])

@@ -39,9 +39,9 @@ TARGET static inline __attribute__((always_inline)) void ISA(scan_vectors)(
         STORE(owners + i * LANES, n_queues, owner[i]);
 }
 
-TARGET static void ISA(scan)(const rmq_ring_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners)
+TARGET static void ISA(scan)(const rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners)
 {
-    int32_t i = 0;
+    int64_t i = 0;
     /* Several vectors share the reading of a point, and their minima do not wait for one another. */
     for (; n_queues - i >= 4 * LANES; i += 4 * LANES)
         ISA(scan_vectors)(ring, hashes + i, LANES, owners + i, 4);
@@ -50,7 +50,7 @@ TARGET static void ISA(scan)(const rmq_ring_t *ring, const uint32_t *hashes, int
     for (; n_queues - i >= LANES; i += LANES)
         ISA(scan_vectors)(ring, hashes + i, LANES, owners + i, 1);
     if (i < n_queues)
-        ISA(scan_vectors)(ring, hashes + i, n_queues - i, owners + i, 1);
+        ISA(scan_vectors)(ring, hashes + i, (int)(n_queues - i), owners + i, 1);
 }
 
 /* How many keys of the table are smaller than `key`, a key of this point: all of earlier cells, and some of a window from the
@@ -67,10 +67,10 @@ TARGET static inline __attribute__((always_inline)) uint32_t ISA(rank)(
     return place;
 }
 
-TARGET static void ISA(search)(const rmq_table_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners)
+TARGET static void ISA(search)(const rmq_table_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners)
 {
     const rmq_table_t table = *ring;
-    for (int32_t i = 0; i < n_queues; i++)
+    for (int64_t i = 0; i < n_queues; i++)
         owners[i] = SLOT(table.keys[ISA(rank)(&table, hashes[i], KEY(hashes[i], 0))]);
 }
 

@@ -29,9 +29,9 @@
 struct rmq_ring_engine {
     double scan_cost; /* picoseconds for one point against one vector of queues */
     int lane_bits;    /* that vector has 2^lane_bits of them */
-    void (*scan)(const rmq_ring_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners);
+    void (*scan)(const rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners);
     void (*settle)(const int64_t *cast, const rmq_table_t *table);
-    void (*search)(const rmq_table_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners);
+    void (*search)(const rmq_table_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners);
     void (*sift)(const rmq_ring_t *ring, const rmq_table_t *queues, int64_t *least);
 };
 
@@ -247,14 +247,14 @@ static void merge(const rmq_ring_t *ring, int64_t *keys)
 enum way { NO_POINTS, SCAN, SEARCH, BISECT, SIFT };
 
 /* The cheapest way, by costs in picoseconds as measured. */
-static enum way choose(const rmq_ring_t *ring, int64_t n_queues, int64_t n_units)
+static enum way choose(const rmq_ring_t *ring, int64_t n_queues, int64_t n_spans)
 {
     const int bits = ring->engine->lane_bits;
     const double points = (double)ring->n_points, clients = ring->n_clients, queues = (double)n_queues;
-    const double vectors = (double)((n_queues + n_units * ((1 << bits) - 1)) >> bits);
+    const double vectors = (double)((n_queues + n_spans * ((1 << bits) - 1)) >> bits);
     const double scan = vectors * (points * ring->engine->scan_cost + clients * 650);
     const double search = 50e3 + 3200 * points + 1600 * queues;
-    const double sift = n_units == 1 ? 50e3 + 1600 * points + 5500 * queues : search;
+    const double sift = n_spans == 1 ? 50e3 + 1600 * points + 5500 * queues : search;
     if (ring->n_points == 0)
         return NO_POINTS;
     if (scan <= search && scan <= sift)
@@ -281,19 +281,19 @@ void rmq_ring_start(rmq_ring_t *ring, int32_t virtual_nodes, uint64_t *scratch)
     ring->virtual_nodes = virtual_nodes;
 }
 
-void rmq_ring_take(rmq_ring_t *ring, const uint32_t *points, int32_t n_clients, int64_t n_queues, int64_t n_units)
+void rmq_ring_take(rmq_ring_t *ring, const uint32_t *points, int32_t n_clients, int64_t n_queues, int64_t n_spans)
 {
     ring->points = points;
     ring->n_clients = n_clients;
     ring->n_points = (int64_t)n_clients * ring->virtual_nodes;
-    ring->way = (int)choose(ring, n_queues, n_units);
+    ring->way = (int)choose(ring, n_queues, n_spans);
     if (ring->way == SEARCH)
         ring->way = (int)build(ring);
 }
 
-static void bisect(const rmq_table_t *table, const uint32_t *hashes, int32_t n_queues, int32_t *owners)
+static void bisect(const rmq_table_t *table, const uint32_t *hashes, int64_t n_queues, int32_t *owners)
 {
-    for (int32_t i = 0; i < n_queues; i++) {
+    for (int64_t i = 0; i < n_queues; i++) {
         const int64_t key = KEY(hashes[i], 0), *first = table->keys;
         for (int64_t n = table->n; n > 0; n -= (n + 1) / 2)
             first += first[(n - 1) / 2] < key ? (n + 1) / 2 : 0;
@@ -302,18 +302,18 @@ static void bisect(const rmq_table_t *table, const uint32_t *hashes, int32_t n_q
 }
 
 /* Let each queue take the least point of the first gap, from its own up, that has one; 0 if the queues are crowded. */
-static int sift(const rmq_ring_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners)
+static int sift(const rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners)
 {
     const rmq_table_t queues = lay(ring->scratch, n_queues);
     int64_t *least = ring->scratch, nearest = INT64_MAX; /* once sorted, the keys no longer need this room */
-    if (!sort(ring, &queues, hashes, n_queues, 1))
+    if (!sort(ring, &queues, hashes, (int32_t)n_queues, 1))
         return 0;
-    for (int32_t gap = 0; gap <= n_queues; gap++)
+    for (int64_t gap = 0; gap <= n_queues; gap++)
         least[gap] = INT64_MAX;
     ring->engine->sift(ring, &queues, least);
-    for (int32_t gap = 0; gap <= n_queues; gap++) /* beyond the last queue comes the least point of all */
+    for (int64_t gap = 0; gap <= n_queues; gap++) /* beyond the last queue comes the least point of all */
         nearest = least[gap] < nearest ? least[gap] : nearest;
-    for (int32_t gap = n_queues; gap > 0; gap--) {
+    for (int64_t gap = n_queues; gap > 0; gap--) {
         const int64_t empty = -(int64_t)(least[gap] == INT64_MAX);
         nearest = (nearest & empty) | (least[gap] & ~empty);
         owners[SLOT(queues.keys[gap - 1])] = SLOT(nearest);
@@ -321,7 +321,7 @@ static int sift(const rmq_ring_t *ring, const uint32_t *hashes, int32_t n_queues
     return 1;
 }
 
-void rmq_ring_locate(rmq_ring_t *ring, const uint32_t *hashes, int32_t n_queues, int32_t *owners)
+void rmq_ring_locate(rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners)
 {
     if (ring->way == SIFT && !sift(ring, hashes, n_queues, owners))
         ring->way = (int)build(ring);

@@ -1,7 +1,17 @@
 # Splits of a run of queues among clients. Unit u's queues are out[queue_offsets[u]:queue_offsets[u+1]];
-# a unit without clients leaves its queues to nobody (-1).
+# a unit without clients leaves its queues to nobody (-1). The loops most used are in split_core.c, because they come in
+# one version for each instruction set, chosen when this module is imported.
+
+from libc.stdint cimport int64_t
 
 from typedefs cimport offset_t, owner_t
+
+include "isa.pxi"
+
+
+cdef extern from "split.h" nogil:
+    void rmq_split_contiguous(const int64_t *queue_offsets, const owner_t *n_clients, int64_t n_units, owner_t *out)
+    void rmq_split_circular(const int64_t *queue_offsets, const owner_t *n_clients, int64_t n_units, owner_t *out)
 
 
 cdef inline void fill(owner_t *out, offset_t lo, offset_t hi, owner_t owner) noexcept nogil:
@@ -13,41 +23,17 @@ cdef inline void fill(owner_t *out, offset_t lo, offset_t hi, owner_t owner) noe
 def contiguous(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
                owner_t[::1] out not None):
     """Blocks in client order, the first ``n mod m`` clients take one more."""
-    cdef Py_ssize_t unit
-    cdef offset_t lo, hi, size, extra
-    cdef owner_t client, n
-    with nogil:
-        for unit in range(n_clients.shape[0]):
-            lo = queue_offsets[unit]
-            hi = queue_offsets[unit + 1]
-            n = n_clients[unit]
-            if n == 0:
-                fill(&out[0], lo, hi, -1)
-                continue
-            size = (hi - lo) // n
-            extra = (hi - lo) - size * n
-            client = 0
-            while lo < hi:
-                fill(&out[0], lo, lo + size + (client < extra), client)
-                lo = lo + size + (client < extra)
-                client = client + 1
+    if n_clients.shape[0] and out.shape[0]:  # an empty view has no first element to point at
+        with nogil:
+            rmq_split_contiguous(<const int64_t *>&queue_offsets[0], &n_clients[0], n_clients.shape[0], &out[0])
 
 
 def circular(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
              owner_t[::1] out not None):
     """Queue after queue to client after client, round and round."""
-    cdef Py_ssize_t unit
-    cdef offset_t queue
-    cdef owner_t client, n
-    with nogil:
-        for unit in range(n_clients.shape[0]):
-            n = n_clients[unit]
-            client = 0 if n else -1
-            for queue in range(queue_offsets[unit], queue_offsets[unit + 1]):
-                out[queue] = client
-                client = client + 1
-                if client >= n:
-                    client = 0 if n else -1
+    if n_clients.shape[0] and out.shape[0]:
+        with nogil:
+            rmq_split_circular(<const int64_t *>&queue_offsets[0], &n_clients[0], n_clients.shape[0], &out[0])
 
 
 def tail_remainder(const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,

@@ -139,7 +139,10 @@ def test_queue_ids_of_every_width() -> None:
 
 
 def test_routes_share_topics_and_brokers() -> None:
-    topics, brokers = [word(int(n)) for n in RANDOM.integers(1, 60, 7)], [word(int(n)) for n in RANDOM.integers(1, 30, 5)]
+    topics, brokers = (
+        [word(int(n)) for n in RANDOM.integers(1, 60, 7)],
+        [word(int(n)) for n in RANDOM.integers(1, 30, 5)],
+    )
     topic, broker = (RANDOM.integers(0, n, 400, dtype=np.int32) for n in (7, 5))
     offsets = np.cumsum([0, *RANDOM.integers(0, 20, 400)], dtype=np.int64)
     queue_ids = RANDOM.integers(0, 2000, offsets[-1], dtype=np.int32)

@@ -58,28 +58,33 @@ def column(parts: Sequence[Values]) -> NDArray[np.uint32]:
 
 
 def check(lists: Sequence[Values], virtual_nodes: int, units: Sequence[Unit], before: int = 0) -> None:
-    """Compare the kernel with the model; owners are laid out in reverse order of units, with a fence between them.
+    """Compare the kernel with the model, hashes and owners laid out in turn end to end and in reverse with gaps between.
 
     The columns are taken to be parts of longer ones, with `before` slots and twice as many queues before them.
     """
     slots = [len(points) // virtual_nodes if virtual_nodes else 2 for points in lists]
     slot_starts = before + np.cumsum([0, *slots], dtype=np.int64)
     n_queues = np.array([len(unit.hashes) for unit in units], dtype=np.int32)
-    queue_starts = 2 * before + np.cumsum([0, *n_queues], dtype=np.int64)
     clients = np.array([unit.clients for unit in units], dtype=np.int64)
-    out_starts = 1 + np.cumsum([0, *(n_queues[::-1] + 1)], dtype=np.int64)[-2::-1].copy()
-    out = np.full(n_queues.sum() + len(units) + 1, FENCE, dtype=np.int32)
-    want = out.copy()
-    for start, unit in zip(out_starts, units, strict=True):
-        want[start : start + len(unit.hashes)] = model(lists[unit.clients], virtual_nodes, unit.hashes)
+    owners = [model(lists[unit.clients], virtual_nodes, unit.hashes) for unit in units]
     scratch_size = ring.scratch_size(max(map(len, lists)), n_queues.max(initial=0))
-    scratch = np.full(scratch_size + 1, TOP, dtype=np.uint64)
-    ring.locate(
-        out_starts, n_queues, queue_starts[:-1], slot_starts[clients], np.array(slots, dtype=np.int32)[clients],
-        2 * before, before, virtual_nodes, column(lists), column([unit.hashes for unit in units]), scratch[:-1], out,
-    )  # fmt: skip
-    np.testing.assert_array_equal(out, want)
-    assert scratch[-1] == TOP
+    in_order = np.cumsum([0, *n_queues], dtype=np.int64)[:-1]
+    reverse = 1 + np.cumsum([0, *(n_queues[::-1] + 1)], dtype=np.int64)[-2::-1].copy()
+    for queue_starts, out_starts in [(in_order, in_order), (in_order, reverse), (reverse, in_order)]:
+        hashes = np.zeros(n_queues.sum() + len(units) + 1, dtype=np.uint32)
+        out = np.full(len(hashes), FENCE, dtype=np.int32)
+        want = out.copy()
+        for i, unit in enumerate(units):
+            hashes[queue_starts[i] : queue_starts[i] + n_queues[i]] = unit.hashes
+            want[out_starts[i] : out_starts[i] + n_queues[i]] = owners[i]
+        scratch = np.full(scratch_size + 1, TOP, dtype=np.uint64)
+        ring.locate(
+            out_starts, n_queues, 2 * before + queue_starts, slot_starts[clients],
+            np.array(slots, dtype=np.int32)[clients], 2 * before, before, virtual_nodes,
+            column(lists), hashes, scratch[:-1], out,
+        )  # fmt: skip
+        np.testing.assert_array_equal(out, want)
+        assert scratch[-1] == TOP
 
 
 @st.composite

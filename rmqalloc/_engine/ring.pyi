@@ -56,7 +56,7 @@ def locate(
     slot_starts : int64, shape (n_units,)
         Where the client list of a unit begins in the column of which `points` is the part from `first_slot` on.
     n_clients : int32, shape (n_units,)
-        Length of that list; in units of equal slot start the same.
+        Length of that list. Only units of equal start and length share a list.
     first_queue, first_slot : int
         Which queue and which client slot `hashes` and `points` begin with.
     virtual_nodes : int

@@ -1,4 +1,8 @@
-"""Splits of a run of queues among clients; unit ``u`` has ``out[queue_offsets[u]:queue_offsets[u + 1]]``."""
+"""Splits of a run of queues among clients; unit ``u`` has ``out[queue_offsets[u]:queue_offsets[u + 1]]``.
+
+Nothing outside ``out[queue_offsets[0]:queue_offsets[-1]]`` is written, so threads may work on neighbouring ranges of units
+in one ``out``: pass ``queue_offsets[a:b + 1]`` and ``n_clients[a:b]``.
+"""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,3 +23,12 @@ def rename(
     out: NDArray[np.int32],
 ) -> None:
     """Replace every owner ``o >= 0`` of unit ``u`` by ``slot_owner[slot_starts[u] + o]``, in place."""
+
+def isa() -> str:
+    """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""
+
+def available_isas() -> tuple[str, ...]:
+    """Name the instruction sets this machine can run, widest first."""
+
+def force_isa(name: str) -> None:
+    """Use one instruction set from now on in this module. ``ValueError`` if this machine lacks it."""

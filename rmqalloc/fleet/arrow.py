@@ -68,7 +68,8 @@ def owners_table(fleet: Fleet, owners: NDArray[np.int32]) -> pa.Table:
 
 
 def text_array(column: Strings) -> pa.Array:
-    """A column of text as an Arrow array that shares its memory."""
+    """A column of text as an Arrow array that shares its memory; a lone surrogate, which Arrow cannot hold, reads ``?``."""
+    column = column.as_java_bytes
     buffers = [None, pa.py_buffer(np.ascontiguousarray(column.offsets)), pa.py_buffer(column.values)]
     array = pa.Array.from_buffers(pa.large_string(), len(column), buffers)
     return array.cast(pa.string()) if column.offsets[-1] < 2**31 else array

@@ -315,9 +315,12 @@ class Fleet:
 
     def _sorted_clients(self) -> ClientLists:
         lists = self.client_lists
-        if np.array_equal(lists.order, list_positions(lists.offsets)):
+        positions = list_positions(lists.offsets)
+        if np.array_equal(lists.order, positions):
             return lists
-        return lists.rearranged(np.repeat(lists.offsets[:-1], np.diff(lists.offsets)) + lists.order, lists.offsets)
+        ordered = lists.rearranged(np.repeat(lists.offsets[:-1], np.diff(lists.offsets)) + lists.order, lists.offsets)
+        ordered.__dict__["order"] = positions  # as the cached property would find
+        return ordered
 
     def _sorted_queues(self) -> QueueLists:
         lists = self.queue_lists

@@ -130,6 +130,8 @@ def check_client_ids(client_ids: Sequence[Any]) -> None:
     """Refuse nulls and anything that is not text, naming the first."""
     if isinstance(client_ids, str):
         raise TypeError(f"client_ids must be a list of strings, got the string {client_ids!r}")
+    if set(map(type, client_ids)) <= {str}:
+        return
     for i, client_id in enumerate(client_ids):
         if client_id is None:
             raise TypeError(f"client id at position {i} is null; every client id must be a string")

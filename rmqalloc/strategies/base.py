@@ -14,6 +14,7 @@ from rmqalloc.fleet.errors import check_on_error
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.model import Assignment, SharedAssignment, joined, queue_fields
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
+from rmqalloc.strategies.parallel import n_threads
 
 Owners = NDArray[np.int32]
 
@@ -35,7 +36,7 @@ class Strategy(ABC):
         """Java's ``getName()`` text."""
 
     @abstractmethod
-    def _owners(self, fleet: Fleet, out: Owners) -> None:
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         """Write the owner of every queue of every unit; each unit has at least one queue and one client, or none is asked."""
 
     def allocate(
@@ -75,8 +76,8 @@ class Strategy(ABC):
         if position < 0:
             return []
         check_client_ids(cid_all)
-        owners = self._group_owners(mq_all, cid_all)
-        return [mq_all[i] for i in np.flatnonzero(owners == position).tolist()]
+        owners = self._group_owners(mq_all, cid_all).tolist()
+        return [queue for queue, owner in zip(mq_all, owners, strict=True) if owner == position]
 
     def assign(
         self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
@@ -115,7 +116,11 @@ class Strategy(ABC):
         return out
 
     def assign_fleet(
-        self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise"
+        self,
+        fleet: Fleet,
+        out: Owners | None = None,
+        on_error: Literal["raise", "report"] = "raise",
+        threads: int | None = None,
     ) -> Owners:
         """Owners of all queues of all units of a fleet.
 
@@ -127,6 +132,9 @@ class Strategy(ABC):
             Written and returned; reuse it, for fresh memory costs more than the work.
         on_error : {"raise", "report"}
             With "report", the units of `fleet_errors` are left unowned (-1) and all others are assigned.
+        threads : int, optional
+            Threads to work on; by default what the environment variable RMQALLOC_THREADS says, else one. Every answer is
+            the same whatever their number.
 
         Returns
         -------
@@ -139,15 +147,16 @@ class Strategy(ABC):
         FleetError
             A unit cannot be assigned and ``on_error`` is "raise".
         ValueError, TypeError
-            ``out`` does not fit.
+            ``out`` does not fit, or ``threads`` is not a number above zero.
         """
         check_on_error(on_error)
+        threads = n_threads(threads)
         out = fresh_owners(fleet) if out is None else check_out(out, fleet)
         fleet = self._prepared(fleet)
         errors = self._errors(fleet)
         if not errors:
             if out.size:
-                self._owners(fleet, out)
+                self._owners(fleet, out, threads)
             return out
         if on_error == "raise":
             raise FleetError(errors, fleet.n_units)
@@ -158,7 +167,7 @@ class Strategy(ABC):
         part = fleet.select(good)
         if part.queue_offsets[-1]:
             owners = fresh_owners(part)
-            self._owners(part, owners)
+            self._owners(part, owners, threads)
             out[np.repeat(~bad, fleet.n_queues)] = owners
         return out
 

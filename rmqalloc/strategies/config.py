@@ -50,7 +50,11 @@ class Config(Strategy):
         return SharedAssignment([self.message_queues for _ in client_ids], {}, client_ids)
 
     def assign_fleet(
-        self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise"
+        self,
+        fleet: Fleet,
+        out: Owners | None = None,
+        on_error: Literal["raise", "report"] = "raise",
+        threads: int | None = None,
     ) -> NoReturn:
         """Refused: every client gets the same list, so queues have no single owner.
 
@@ -63,5 +67,5 @@ class Config(Strategy):
             "CONFIG gives every client the same list, so a queue has no single owner; use assign or allocate per group"
         )
 
-    def _owners(self, fleet: Fleet, out: Owners) -> None:
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         self.assign_fleet(fleet, out)

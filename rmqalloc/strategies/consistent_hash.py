@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._engine import md5, ring, split
+from rmqalloc._engine import group, split
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets
 from rmqalloc.model import queue_text
 from rmqalloc.strategies.base import Owners, Strategy
+from rmqalloc.strategies.hashing import Hashes, Pieces, RingJob, md5_points, md5_queues
+from rmqalloc.strategies.parallel import in_threads
 
 HashFunction = Callable[[str], int]
-Hashes = NDArray[np.uint32]
-
 INT32_MAX = 2**31 - 1
 
 
@@ -65,41 +65,51 @@ class ConsistentHash(Strategy):
         """Java's ``getName()`` text: ``CONSISTENT_HASH``."""
         return "CONSISTENT_HASH"
 
-    def _owners(self, fleet: Fleet, out: Owners) -> None:
+    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
+        out = np.empty(len(mq_all), np.int32)
+        if (
+            self.hash_function is None
+            and len(set(cid_all)) == len(cid_all)
+            and "" not in cid_all
+            and group.consistent_hash(list(mq_all), list(cid_all), self.virtual_nodes, out)
+        ):
+            return out
+        return super()._group_owners(mq_all, cid_all)
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if self.virtual_nodes == 0:
             out.fill(-1)
             return
-        points, hashes = self._md5(fleet) if self.hash_function is None else self._custom(fleet, self.hash_function)
-        scratch = np.empty(
-            ring.scratch_size(int(fleet.n_clients.max()) * self.virtual_nodes, int(fleet.n_queues.max())), np.uint64
-        )
-        ring.locate(
-            fleet.queue_offsets[:-1], fleet.n_queues, fleet.queue_starts, fleet.slot_starts, fleet.n_clients,
-            0, 0, self.virtual_nodes, points, hashes, scratch, out,
-        )  # fmt: skip
+        pieces = Pieces.of(fleet)
+        points, hashes = self._ready_made(fleet, pieces, threads)
+        RingJob(fleet, pieces, self.virtual_nodes, points, hashes, out).run(threads)
         if not fleet.is_regular:
             clients = fleet.client_lists
             holder = np.where(clients.empty_id, np.int32(-1), clients.first)
             split.rename(fleet.queue_offsets, fleet.slot_starts, holder, out)
 
-    def _md5(self, fleet: Fleet) -> tuple[Hashes, Hashes]:
-        """Points of every client slot and hashes of every queue, each list once."""
-        ids = fleet.client_lists.client_ids.as_java_bytes
-        points = np.empty(len(ids) * self.virtual_nodes, np.uint32)
+    def _ready_made(self, fleet: Fleet, pieces: Pieces, threads: int) -> tuple[Hashes | None, Hashes | None]:
+        """Points and hashes that cannot be made block by block: of a custom function, of repeats, of shared lists."""
+        if self.hash_function is not None:
+            return self._custom(fleet, self.hash_function)
+        points = None if fleet.is_regular else self._md5_points(fleet)
+        if pieces.queues_in_line:
+            return points, None
+        hashes = np.empty(fleet.queue_lists.queue_ids.size, np.uint32)
+        cuts = np.unique(np.linspace(0, hashes.size, threads + 1).astype(np.int64)).tolist()
+        in_threads(lambda first, last: md5_queues(fleet, first, last, hashes[first:last]), cuts)
+        return points, hashes
+
+    def _md5_points(self, fleet: Fleet) -> Hashes:
+        points = np.empty(len(fleet.client_lists.client_ids) * self.virtual_nodes, np.uint32)
 
         def put(first: int, last: int, starts: Index | None) -> Hashes:
             part = points[first * self.virtual_nodes : last * self.virtual_nodes]
-            md5.points(ids.values, ids.offsets, first, last, starts, self.virtual_nodes, part)
+            md5_points(fleet, self.virtual_nodes, first, last, starts, part)
             return part
 
         self._place(fleet, put)
-        lists, topics, brokers = fleet.queue_lists, fleet.topics.as_java_bytes, fleet.brokers.as_java_bytes
-        hashes = np.empty(lists.queue_ids.size, np.uint32)
-        md5.queues(
-            topics.values, topics.offsets, brokers.values, brokers.offsets, lists.route_topic, lists.route_broker,
-            lists.route_offsets, 0, lists.route_topic.size, lists.queue_ids, hashes,
-        )  # fmt: skip
-        return points, hashes
+        return points
 
     def _custom(self, fleet: Fleet, hash_function: HashFunction) -> tuple[Hashes, Hashes]:
         """The same by a hash function of the caller's; ranks stand for its values, for only their order matters."""

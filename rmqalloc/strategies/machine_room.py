@@ -68,7 +68,7 @@ class MachineRoom(ByPosition):
         room = room_of(broker_name)
         return room is not None and self.machine_rooms is not None and room in self.machine_rooms
 
-    def _owners(self, fleet: Fleet, out: Owners) -> None:
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         kept = _of_queues(fleet, [self._keeps(name) for name in fleet.brokers.to_list()])
         counts = np.diff(np.r_[0, np.cumsum(kept)][fleet.queue_offsets])
         owners = np.empty(int(counts.sum()), np.int32)

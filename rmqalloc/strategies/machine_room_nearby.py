@@ -136,10 +136,10 @@ class MachineRoomNearby(Strategy):
             client_rooms.setdefault(room, []).append(i)
         return queue_rooms, client_rooms
 
-    def _owners(self, fleet: Fleet, out: Owners) -> None:
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         parts = _split_by_room(fleet)
         owners = fresh_owners(parts.fleet)
-        self.inner._owners(self.inner._prepared(parts.fleet), owners)
+        self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
         out[parts.queue_places] = parts.original(owners)
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:

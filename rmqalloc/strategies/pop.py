@@ -121,7 +121,11 @@ class Pop(Strategy):
         return SharedAssignment.by_client(self, mq_all, cid_all)
 
     def assign_fleet(
-        self, fleet: Fleet, out: Owners | None = None, on_error: Literal["raise", "report"] = "raise"
+        self,
+        fleet: Fleet,
+        out: Owners | None = None,
+        on_error: Literal["raise", "report"] = "raise",
+        threads: int | None = None,
     ) -> NoReturn:
         """Refused: a queue is popped by several clients; use `share_fleet`.
 
@@ -132,7 +136,7 @@ class Pop(Strategy):
         """
         raise TypeError("POP gives a queue to several clients, so it has no single owner; use share_fleet")
 
-    def _owners(self, fleet: Fleet, out: Owners) -> None:
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         self.assign_fleet(fleet, out)
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:

@@ -1,0 +1,96 @@
+/* Splits of a run of queues among clients; see split.h. The vectors are the compiler's own: it makes of them the widest
+   instructions that the target of a function has. What such a loop costs is one store for each vector of queues, and for small
+   units one division each. */
+#include "split.h"
+
+#include "isa.h"
+
+#include <string.h>
+#ifdef RMQ_X86
+#include <immintrin.h>
+#endif
+
+#define INLINE static inline __attribute__((always_inline))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+
+/* From this many queues on it pays to align the stores. */
+#define LONG 4096
+/* Blocks shorter than this are not written one by one. */
+#define SHORT 32
+/* Below this many queues a quotient of floats is exact. */
+#define EXACT (1 << 21)
+
+/* The first sixteen queues of a unit of n clients, round and round; n = 16 stands for more, too. */
+#define ROUND(n) {0 % n, 1 % n, 2 % n, 3 % n, 4 % n, 5 % n, 6 % n, 7 % n, 8 % n, 9 % n, 10 % n, 11 % n, 12 % n, 13 % n, 14 % n, 15 % n}
+static const int32_t ROUNDS[17][16] __attribute__((aligned(64))) = {
+    {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    ROUND(1), ROUND(2), ROUND(3), ROUND(4), ROUND(5), ROUND(6), ROUND(7), ROUND(8),
+    ROUND(9), ROUND(10), ROUND(11), ROUND(12), ROUND(13), ROUND(14), ROUND(15), ROUND(16),
+};
+
+/* Middles of the first sixteen queues, and one over 0 (which stays 0: no client has a share) to SHORT. */
+#define EIGHT(y) 1.0f / (y), 1.0f / (y + 1), 1.0f / (y + 2), 1.0f / (y + 3), 1.0f / (y + 4), 1.0f / (y + 5), 1.0f / (y + 6), 1.0f / (y + 7)
+static const float PLACES[16] __attribute__((aligned(64))) = {0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f,
+                                                             8.5f, 9.5f, 10.5f, 11.5f, 12.5f, 13.5f, 14.5f, 15.5f};
+static const float SHARES[SHORT + 1] = {0, EIGHT(1), EIGHT(9), EIGHT(17), EIGHT(25)};
+
+typedef float four_t __attribute__((vector_size(16)));
+
+INLINE four_t scalar_larger(four_t a, four_t b)
+{
+    typedef int32_t mask_t __attribute__((vector_size(16)));
+    const mask_t second = a < b;
+    return (four_t)(((mask_t)b & second) | ((mask_t)a & ~second));
+}
+
+#define ISA(name) scalar_##name
+#define TARGET
+#define LANES 4
+#define LARGER(a, b) scalar_larger(a, b)
+#include "split_body.h"
+
+#ifdef RMQ_X86
+#define ISA(name) avx2_##name
+#define TARGET __attribute__((target("avx2,bmi2")))
+#define LANES 8
+#define LARGER(a, b) (avx2_floats_t)_mm256_max_ps((__m256)(a), (__m256)(b))
+#include "split_body.h"
+
+#define ISA(name) avx512_##name
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,bmi2,prefer-vector-width=512")))
+#define LANES 16
+#define LARGER(a, b) (avx512_floats_t)_mm512_max_ps((__m512)(a), (__m512)(b))
+#include "split_body.h"
+#endif
+
+void rmq_split_contiguous(const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out)
+{
+    switch (rmq_isa_level()) {
+#ifdef RMQ_X86
+    case RMQ_AVX512:
+        avx512_contiguous(queue_offsets, n_clients, n_units, out);
+        return;
+    case RMQ_AVX2:
+        avx2_contiguous(queue_offsets, n_clients, n_units, out);
+        return;
+#endif
+    default: /* four lanes are SSE2 or NEON */
+        scalar_contiguous(queue_offsets, n_clients, n_units, out);
+    }
+}
+
+void rmq_split_circular(const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out)
+{
+    switch (rmq_isa_level()) {
+#ifdef RMQ_X86
+    case RMQ_AVX512:
+        avx512_circular(queue_offsets, n_clients, n_units, out);
+        return;
+    case RMQ_AVX2:
+        avx2_circular(queue_offsets, n_clients, n_units, out);
+        return;
+#endif
+    default:
+        scalar_circular(queue_offsets, n_clients, n_units, out);
+    }
+}

@@ -1,0 +1,27 @@
+"""One group as plain Python objects: the thin path of a client that rebalances."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+def consistent_hash(queues: list[Any], client_ids: list[str], virtual_nodes: int, out: NDArray[np.int32]) -> bool:
+    """Write the owners of a group of distinct, non-empty client ids.
+
+    Returns False, with nothing written, if a queue is no 3-tuple of str, str and int32, or a name is no plain text. With
+    repeated ids the owners are those of ids numbered from 0 each, which is not what RocketMQ does: the caller checks.
+
+    Raises
+    ------
+    MemoryError
+        There is no memory for the ring.
+    """
+
+def isa() -> str:
+    """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""
+
+def available_isas() -> tuple[str, ...]:
+    """Name the instruction sets this machine can run, widest first."""
+
+def force_isa(name: str) -> None:
+    """Use one instruction set from now on, in the whole process. ``ValueError`` if this machine lacks it."""

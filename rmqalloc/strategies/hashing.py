@@ -1,0 +1,161 @@
+"""The ring over a whole fleet: blocks that fit the cache, each hashed and looked up in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._engine import md5, ring
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import Index, Offsets, offsets_of
+from rmqalloc.strategies.parallel import even_cuts, in_threads
+
+Hashes = NDArray[np.uint32]
+
+# Hashes of one block. Points, queue hashes and the lookup table together should stay in the second-level cache.
+BLOCK = 1 << 16
+
+# A unit of more queues than this is cut into pieces, so that it is neither one block nor one thread's work. Every piece
+# hashes and lays out the unit's ring anew, which many queues must pay for.
+PIECE = 1 << 17
+
+
+@dataclass(frozen=True, eq=False)
+class Pieces:
+    """Units, or pieces of huge ones, with those of one client list side by side.
+
+    Attributes
+    ----------
+    out_starts, queue_starts, slot_starts : ndarray of int64, shape (n_pieces,)
+        First queue in the owners vector and in the queue lists, first slot in the client lists.
+    n_queues, n_clients : ndarray of int32, shape (n_pieces,)
+    """
+
+    out_starts: Offsets
+    queue_starts: Offsets
+    slot_starts: Offsets
+    n_queues: Index
+    n_clients: Index
+
+    @classmethod
+    def of(cls, fleet: Fleet) -> Pieces:
+        """All units of a fleet."""
+        columns: list[NDArray[Any]] = [
+            fleet.queue_offsets[:-1], fleet.queue_starts, fleet.slot_starts, fleet.n_queues, fleet.n_clients,
+        ]  # fmt: skip
+        if (np.diff(fleet.slot_starts) < 0).any():
+            order = np.argsort(fleet.unit_client_list, kind="stable")
+            columns = [column[order] for column in columns]
+        pieces = cls(*columns)
+        return pieces._cut() if fleet.n_queues.max() > PIECE else pieces
+
+    def _cut(self) -> Pieces:
+        counts = -(-self.n_queues // PIECE)
+        begin = (np.arange(counts.sum()) - np.repeat(offsets_of(counts)[:-1], counts)) * PIECE
+        whole = [np.repeat(column, counts) for column in (self.out_starts, self.queue_starts, self.slot_starts)]
+        size = np.minimum(np.repeat(self.n_queues, counts) - begin, PIECE).astype(np.int32)
+        return Pieces(whole[0] + begin, whole[1] + begin, whole[2], size, np.repeat(self.n_clients, counts))
+
+    @cached_property
+    def new_list(self) -> NDArray[np.bool_]:
+        """Whether a piece has another client list than the one before it."""
+        return np.append(True, np.not_equal(np.diff(self.slot_starts), 0))
+
+    @cached_property
+    def queues_in_line(self) -> bool:
+        """Whether the pieces read the queue lists from one end to the other, each queue once."""
+        return bool((self.queue_starts[1:] == self.queue_starts[:-1] + self.n_queues[:-1]).all())
+
+
+def md5_points(fleet: Fleet, virtual_nodes: int, first: int, last: int, starts: Index | None, out: Hashes) -> None:
+    """Points of the client slots ``first`` to ``last``, ``virtual_nodes`` each, numbered from ``starts`` (or 0)."""
+    ids = fleet.client_lists.client_ids.as_java_bytes
+    md5.points(ids.values, ids.offsets, first, last, starts, virtual_nodes, out)
+
+
+def md5_queues(fleet: Fleet, first: int, last: int, out: Hashes) -> None:
+    """Hashes of the queues ``first`` to ``last`` of the queue lists."""
+    lists, topics, brokers = fleet.queue_lists, fleet.topics.as_java_bytes, fleet.brokers.as_java_bytes
+    begin = int(np.searchsorted(lists.route_offsets, first, side="right")) - 1
+    end = int(np.searchsorted(lists.route_offsets, last, side="left"))
+    route_offsets = np.clip(lists.route_offsets[begin : end + 1], first, last)
+    md5.queues(
+        topics.values, topics.offsets, brokers.values, brokers.offsets, lists.route_topic[begin:end],
+        lists.route_broker[begin:end], route_offsets, 0, end - begin, lists.queue_ids, out,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class RingJob:
+    """Owners of a fleet on the ring.
+
+    Attributes
+    ----------
+    points, hashes : ndarray of uint32, or None
+        Of all client slots and of all queue lists; where None they are made by MD5 block by block. Lists that several
+        units use must come ready-made, so that each is hashed once.
+    """
+
+    fleet: Fleet
+    pieces: Pieces
+    virtual_nodes: int
+    points: Hashes | None
+    hashes: Hashes | None
+    out: Index
+
+    def run(self, threads: int) -> None:
+        """Write the owners."""
+        pieces = self.pieces
+        n_points = np.where(pieces.new_list, pieces.n_clients.astype(np.int64) * self.virtual_nodes, 0)
+        cost = offsets_of(n_points + pieces.n_queues)
+        in_threads(lambda start, stop: self._some(start, stop, cost), even_cuts(cost, threads))
+
+    def _some(self, start: int, stop: int, cost: Offsets) -> None:
+        """Pieces ``start`` to ``stop``, block by block."""
+        n_points = int(self.pieces.n_clients[start:stop].max()) * self.virtual_nodes
+        scratch = np.empty(ring.scratch_size(n_points, 0), np.uint64)
+        number = cost[start:stop] // BLOCK
+        bounds = np.r_[start, start + 1 + np.flatnonzero(number[1:] != number[:-1]), stop].tolist()
+        points, hashes = _Buffer(), _Buffer()
+        for first, last in pairwise(bounds):
+            self._block(first, last, points, hashes, scratch)
+
+    def _block(self, first: int, last: int, points: _Buffer, hashes: _Buffer, scratch: NDArray[np.uint64]) -> None:
+        p, v = self.pieces, self.virtual_nodes
+        slots = int(p.slot_starts[first]), int(p.slot_starts[last - 1] + p.n_clients[last - 1])
+        queues = int(p.queue_starts[first]), int(p.queue_starts[last - 1] + p.n_queues[last - 1])
+        have_points, have_hashes = self.points, self.hashes
+        first_slot = first_queue = 0
+        if have_points is None:
+            first_slot = slots[0]
+            have_points = points.filled(slots, v, lambda part: md5_points(self.fleet, v, *slots, None, part))
+        if have_hashes is None:
+            first_queue = queues[0]
+            have_hashes = hashes.filled(queues, 1, lambda part: md5_queues(self.fleet, *queues, part))
+        ring.locate(
+            p.out_starts[first:last], p.n_queues[first:last], p.queue_starts[first:last], p.slot_starts[first:last],
+            p.n_clients[first:last], first_queue, first_slot, v, have_points, have_hashes, scratch, self.out,
+        )  # fmt: skip
+
+
+class _Buffer:
+    """Hashes of one block; memory is kept from block to block, and what is in it if the next block asks for the same."""
+
+    def __init__(self) -> None:
+        self.hashes: Hashes = np.empty(0, np.uint32)
+        self.range: tuple[int, int] | None = None
+
+    def filled(self, wanted: tuple[int, int], per_item: int, fill: Callable[[Hashes], None]) -> Hashes:
+        size = (wanted[1] - wanted[0]) * per_item
+        if wanted != self.range:
+            if size > self.hashes.size:
+                self.hashes = np.empty(size + size // 8, np.uint32)
+            fill(self.hashes[:size])
+            self.range = wanted
+        return self.hashes[:size]

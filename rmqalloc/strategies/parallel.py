@@ -1,0 +1,76 @@
+"""Work on several threads. Kernels release the interpreter lock, so threads are all it takes.
+
+A pool lives for one call: nothing is left behind that a forked child could inherit half-alive.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+THREADS_VARIABLE = "RMQALLOC_THREADS"
+
+
+def n_threads(threads: int | None) -> int:
+    """How many threads to use: those asked for, else what the environment variable RMQALLOC_THREADS says, else one.
+
+    Raises
+    ------
+    TypeError
+        ``threads`` is not an integer.
+    ValueError
+        ``threads`` or the variable is not a number above zero.
+    """
+    if threads is None:
+        given = os.environ.get(THREADS_VARIABLE, "1")
+        if not given.isdecimal() or int(given) < 1:
+            raise ValueError(f"environment variable {THREADS_VARIABLE} must be a number above zero, got {given!r}")
+        return int(given)
+    if isinstance(threads, bool) or not hasattr(threads, "__index__"):
+        raise TypeError(f"threads must be an integer, got {threads!r}")
+    if threads < 1:
+        raise ValueError(f"threads must be above zero, got {threads}")
+    return int(threads)
+
+
+def even_cuts(cost_before: NDArray[Any], parts: int) -> list[int]:
+    """Cut items into parts of about equal cost.
+
+    Parameters
+    ----------
+    cost_before : ndarray, shape (n_items + 1,)
+        Cost of all items before each, and of all at the end; not decreasing.
+    parts : int
+        Most parts to make.
+
+    Returns
+    -------
+    list of int
+        Bounds of the parts, from 0 to n_items, each above the one before.
+
+    Examples
+    --------
+    >>> even_cuts(np.array([0, 1, 2, 3, 13, 14]), 2)
+    [0, 4, 5]
+    """
+    n_items = cost_before.size - 1
+    goals = cost_before[0] + (cost_before[-1] - cost_before[0]) * np.arange(1, parts) / parts
+    cuts = np.searchsorted(cost_before, goals).tolist()
+    return sorted({0, *cuts, n_items})
+
+
+def in_threads(work: Callable[[int, int], None], bounds: list[int]) -> None:
+    """Do ``work(start, stop)`` for every part, each on a thread of its own; the first error is raised when all are done."""
+    parts = list(pairwise(bounds))
+    if len(parts) == 1:
+        work(*parts[0])
+    elif parts:
+        with ThreadPoolExecutor(len(parts)) as pool:
+            for done in [pool.submit(work, *part) for part in parts]:
+                done.result()

@@ -1,0 +1,111 @@
+"""Splits against one line of Python each, once for every instruction set of this machine, and what lies around them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rmqalloc._engine import split
+
+FENCE = -7  # what `out` holds where no unit may write
+
+
+@pytest.fixture(params=split.available_isas())
+def isa(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Run a test under every instruction set, and leave the machine's own choice behind."""
+    before = split.isa()
+    split.force_isa(request.param)
+    yield request.param
+    split.force_isa(before)
+
+
+each_isa = pytest.mark.usefixtures("isa")
+
+
+def contiguous(n_queues, n_clients):
+    if not n_clients:
+        return np.full(n_queues, -1)
+    return np.repeat(np.arange(n_clients), (n_queues + n_clients - 1 - np.arange(n_clients)) // n_clients)
+
+
+def circular(n_queues, n_clients):
+    return np.arange(n_queues) % n_clients if n_clients else np.full(n_queues, -1)
+
+
+MODELS = {"contiguous": contiguous, "circular": circular}
+each_split = pytest.mark.parametrize("name", MODELS)
+
+
+def check(name, units, before=3, behind=3):
+    """Split units that lie inside a longer `out`; nothing around them may change."""
+    queue_offsets = before + np.cumsum([0, *(n_queues for n_queues, _ in units)], dtype=np.int64)
+    n_clients = np.array([n for _, n in units], np.int32)
+    out = np.full(int(queue_offsets[-1]) + behind, FENCE, np.int32)
+    getattr(split, name)(queue_offsets, n_clients, out)
+    owners = [MODELS[name](*unit) for unit in units]
+    want = np.concatenate([np.full(before, FENCE), *owners, np.full(behind, FENCE)])
+    np.testing.assert_array_equal(out, want)
+
+
+@each_isa
+@each_split
+@pytest.mark.parametrize("behind", [0, 40])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(units=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 40)), max_size=12), before=st.integers(0, 20))
+def test_many_small_units(name, behind, units, before):
+    check(name, units, before, behind)
+
+
+@each_isa
+@each_split
+def test_every_small_size(name):
+    for n_clients in range(36):
+        check(name, [(n_queues, n_clients) for n_queues in range(130)])
+    for n_clients in (0, 1, 3, 17):
+        for n_queues in range(36):
+            check(name, [(n_queues, n_clients)], behind=0)
+
+
+SHAPES = [(4095, 7), (4096, 7), (5000, 1), (5001, 16), (9999, 17), (10_007, 333), (10_007, 334), (40_000, 39_999)]
+HUGE = [(5000, 0), (7, 10_000), (2**21 - 1, 65_537), (2**21 + 5, 300_000), (2**21 - 1, 2**21)]
+
+
+@each_isa
+@each_split
+@pytest.mark.parametrize("shape", [*SHAPES, *HUGE])
+def test_large_units(name, shape):
+    for before in (0, 1, 6):
+        check(name, [shape, (3, 2)], before)
+        check(name, [(1, 1), shape], before)
+
+
+@each_isa
+@each_split
+def test_places_stay_exact_up_to_the_last_queue(name):
+    n_queues = 2**21 - 1
+    for size in (1, 3, 7, 13, 23, 31):
+        check(name, [(n_queues, n_queues // size), (n_queues, n_queues // (size + 1) + 1)])
+
+
+@each_isa
+@each_split
+def test_ranges_of_units_write_their_own_queues_only(name):
+    rng = np.random.default_rng(1)
+    n_queues, n_clients = rng.integers(0, 40, 200), rng.integers(0, 20, 200).astype(np.int32)
+    queue_offsets = np.concatenate([[0], np.cumsum(n_queues)]).astype(np.int64)
+    whole = np.empty(int(queue_offsets[-1]), np.int32)
+    getattr(split, name)(queue_offsets, n_clients, whole)
+    pieces = np.full(whole.size, FENCE, np.int32)
+    cuts = [0, 1, 50, 51, 130, 200]
+    for i, j in reversed(list(zip(cuts, cuts[1:], strict=False))):
+        getattr(split, name)(queue_offsets[i : j + 1], n_clients[i:j], pieces)
+    np.testing.assert_array_equal(pieces, whole)
+
+
+@each_isa
+@each_split
+def test_nothing_to_split(name):
+    getattr(split, name)(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
+    getattr(split, name)(np.zeros(3, np.int64), np.array([2, 0], np.int32), np.empty(0, np.int32))

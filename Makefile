@@ -7,18 +7,22 @@ STRATEGY ?= CONSISTENT_HASH
 SEED     ?= 1
 OUTPUT   ?= output
 
+# The checkout's own rmqalloc/ is not compiled: no program started here may take it for the installed package.
+export PYTHONSAFEPATH := 1
+
 BIN   := $(VENV)/bin
 WHEEL := build/wheel
 # What ends up in the wheel; the package is built and installed anew when one of these changes.
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties')
 
-.PHONY: help install plan test test-debug test-isa lint bench bench-quick clean
+.PHONY: help install plan test test-debug test-isa lint wheel bench bench-quick clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
 	@echo "make test-debug    the engine's tests with bounds checks in every kernel"
 	@echo "make test-isa      the engine's tests with every instruction set this machine has"
+	@echo "make wheel         wheels by gcc and clang, checked in clean virtual environments"
 	@echo "make lint          ruff, mypy and the doctests"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 
@@ -61,6 +65,17 @@ test-debug: install
 test-isa: install
 	for isa in $$($(BIN)/python -c 'from rmqalloc._engine import md5; print(*md5.available_isas())'); do \
 	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q tests/test_golden.py tests/test_md5.py tests/test_ring.py || exit 1; done
+
+# The sdist compiles with both compilers, the wheels need no newer C library than manylinux allows, and each answers right
+# in a virtual environment that holds nothing but the wheel and numpy.
+COMPILERS ?= gcc clang
+wheel: install
+	$(BIN)/pip install -q "auditwheel>=6"
+	for cc in $(COMPILERS); do \
+	  rm -rf build/$$cc && CC=$$cc LDSHARED="$$cc -shared" $(BIN)/pip wheel -q --no-deps --no-cache-dir -w build/$$cc/dist $(WHEEL)/*.tar.gz && \
+	  $(BIN)/auditwheel show build/$$cc/dist/*.whl | tr '\n' ' ' | grep -o 'is consistent with[^.]*"manylinux[^"]*"' && \
+	  $(PYTHON) -m venv build/$$cc/venv && build/$$cc/venv/bin/pip install -q build/$$cc/dist/*.whl && \
+	  (cd build/$$cc && venv/bin/python -W error ../../tests/replay_golden.py) || exit 1; done
 
 lint: install
 	$(BIN)/ruff check .

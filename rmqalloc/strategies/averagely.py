@@ -14,7 +14,6 @@ from rmqalloc.model import MessageQueue, queue_fields
 from rmqalloc.strategies.base import Owners, Strategy, position_of
 from rmqalloc.strategies.parallel import even_cuts, in_threads
 
-
 SMALL = 1024  # queues of a group whose owners are worth keeping
 
 Kernel = Callable[..., None]

@@ -1,11 +1,12 @@
 # One group as plain Python objects. The only kernel that touches Python objects: for one small group the crossing through
 # arrays costs twenty times the work. What is not plain (no 3-tuple of str, str, int; a lone surrogate) it leaves to others.
 
+from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
 from cpython.object cimport PyObject
-from typedefs cimport byte_t, hash_t, index_t, offset_t, owner_t
+from typedefs cimport byte_t, hash_t, index_t, owner_t
 
 include "isa.pxi"
 
@@ -21,30 +22,30 @@ cdef extern from "Python.h":
     void PyErr_Clear()
 
 cdef extern from "md5.h" nogil:
-    void rmq_md5_points(const byte_t *values, const offset_t *offsets, offset_t first, offset_t last,
+    void rmq_md5_points(const byte_t *values, const int64_t *offsets, int64_t first, int64_t last,
                         const index_t *starts, index_t v, hash_t *out)
-    void rmq_md5_queues(const byte_t *topic_values, const offset_t *topic_offsets, const byte_t *broker_values,
-                        const offset_t *broker_offsets, const index_t *route_topic, const index_t *route_broker,
-                        const offset_t *route_offsets, offset_t first_route, offset_t last_route,
+    void rmq_md5_queues(const byte_t *topic_values, const int64_t *topic_offsets, const byte_t *broker_values,
+                        const int64_t *broker_offsets, const index_t *route_topic, const index_t *route_broker,
+                        const int64_t *route_offsets, int64_t first_route, int64_t last_route,
                         const index_t *queue_ids, hash_t *out)
 
 cdef extern from "ring.h" nogil:
     ctypedef struct rmq_ring_t:
         pass
-    offset_t rmq_ring_scratch_size(offset_t n_points)
-    void rmq_ring_start(rmq_ring_t *ring, index_t virtual_nodes, unsigned long long *scratch)
-    void rmq_ring_take(rmq_ring_t *ring, const hash_t *points, index_t n_clients, offset_t n_queues, offset_t n_units)
-    void rmq_ring_locate(rmq_ring_t *ring, const hash_t *hashes, index_t n_queues, owner_t *owners)
+    int64_t rmq_ring_scratch_size(int64_t n_points)
+    void rmq_ring_start(rmq_ring_t *ring, index_t virtual_nodes, uint64_t *scratch)
+    void rmq_ring_take(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues, int64_t n_units)
+    void rmq_ring_locate(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues, owner_t *owners)
 
 
 # A column of text that is being filled: offsets[0:n+1] into values.
 ctypedef struct column_t:
     byte_t *values
-    offset_t *offsets
-    offset_t n
+    int64_t *offsets
+    int64_t n
 
 
-cdef inline offset_t text_size(PyObject *text) noexcept:
+cdef inline int64_t text_size(PyObject *text) noexcept:
     """Bytes of a plain string, -1 if it is none or has no UTF-8 form."""
     cdef Py_ssize_t size
     if not PyUnicode_CheckExact(text):
@@ -63,10 +64,10 @@ cdef inline void append(column_t *column, PyObject *text) noexcept:
     column.offsets[column.n] = column.offsets[column.n - 1] + size
 
 
-cdef inline offset_t plain_size(PyObject *queue) noexcept:
+cdef inline int64_t plain_size(PyObject *queue) noexcept:
     """Bytes of the names of a queue given as a plain 3-tuple, -1 if it is none."""
     cdef int overflow = 0
-    cdef offset_t topic, broker
+    cdef int64_t topic, broker
     cdef long number
     if not PyTuple_Check(queue) or PyTuple_GET_SIZE(queue) != 3 or not PyLong_CheckExact(PyTuple_GET_ITEM(queue, 2)):
         return -1
@@ -78,9 +79,9 @@ cdef inline offset_t plain_size(PyObject *queue) noexcept:
     return topic + broker
 
 
-cdef offset_t plain_text(list queues, list client_ids) noexcept:
+cdef int64_t plain_text(list queues, list client_ids) noexcept:
     """Bytes of all text, -1 if anything is not plain."""
-    cdef offset_t size, total = 0
+    cdef int64_t size, total = 0
     cdef Py_ssize_t i
     for i in range(len(client_ids)):
         size = text_size(PyList_GET_ITEM(client_ids, i))
@@ -102,14 +103,14 @@ cdef inline byte_t *carve(byte_t **at, size_t size) noexcept nogil:
     return piece
 
 
-cdef inline void start(column_t *column, byte_t **at, offset_t n, offset_t n_bytes) noexcept nogil:
-    column.offsets = <offset_t *> carve(at, (n + 1) * sizeof(offset_t))
+cdef inline void start(column_t *column, byte_t **at, int64_t n, int64_t n_bytes) noexcept nogil:
+    column.offsets = <int64_t *> carve(at, (n + 1) * sizeof(int64_t))
     column.values = carve(at, n_bytes + 1)
     column.offsets[0] = 0
     column.n = 0
 
 
-cdef offset_t lay_out_routes(list queues, column_t *topics, column_t *brokers, index_t *rows, offset_t *route_offsets,
+cdef int64_t lay_out_routes(list queues, column_t *topics, column_t *brokers, index_t *rows, int64_t *route_offsets,
                              index_t *queue_ids) noexcept:
     """Write queues as routes, a new one wherever the topic or the broker is another object; returns their number."""
     cdef PyObject *queue
@@ -133,8 +134,8 @@ cdef offset_t lay_out_routes(list queues, column_t *topics, column_t *brokers, i
 
 def consistent_hash(list queues not None, list client_ids not None, index_t virtual_nodes, owner_t[::1] out not None):
     """Owners of one group; False, with nothing written, if a queue or an id is not plain."""
-    cdef offset_t n = len(queues), m = len(client_ids), n_routes, n_text = plain_text(queues, client_ids)
-    cdef offset_t n_points = m * virtual_nodes, n_scratch = rmq_ring_scratch_size(m * virtual_nodes)
+    cdef int64_t n = len(queues), m = len(client_ids), n_routes, n_text = plain_text(queues, client_ids)
+    cdef int64_t n_points = m * virtual_nodes, n_scratch = rmq_ring_scratch_size(m * virtual_nodes)
     cdef column_t ids, topics, brokers
     cdef byte_t *memory
     cdef byte_t *at
@@ -148,7 +149,7 @@ def consistent_hash(list queues not None, list client_ids not None, index_t virt
     start(&ids, &at, m, n_text)
     start(&topics, &at, n, n_text)
     start(&brokers, &at, n, n_text)
-    route_offsets = <offset_t *> carve(&at, (n + 1) * sizeof(offset_t))
+    route_offsets = <int64_t *> carve(&at, (n + 1) * sizeof(int64_t))
     rows = <index_t *> carve(&at, n * sizeof(index_t))
     queue_ids = <index_t *> carve(&at, n * sizeof(index_t))
     points = <hash_t *> carve(&at, n_points * sizeof(hash_t))
@@ -160,8 +161,8 @@ def consistent_hash(list queues not None, list client_ids not None, index_t virt
         rmq_md5_points(ids.values, ids.offsets, 0, m, NULL, virtual_nodes, points)
         rmq_md5_queues(topics.values, topics.offsets, brokers.values, brokers.offsets, rows, rows, route_offsets, 0, n_routes,
                        queue_ids, hashes)
-        rmq_ring_start(&ring, virtual_nodes, <unsigned long long *> carve(&at, n_scratch * 8))
+        rmq_ring_start(&ring, virtual_nodes, <uint64_t *> carve(&at, n_scratch * 8))
         rmq_ring_take(&ring, points, <index_t> m, n, 1)
-        rmq_ring_locate(&ring, hashes, <index_t> n, &out[0])
+        rmq_ring_locate(&ring, hashes, n, &out[0])
     free(memory)
     return True

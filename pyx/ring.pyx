@@ -1,5 +1,5 @@
-# Which client's point comes first at or after the hash of each queue, unit by unit. The loops are in ring_core.c, because
-# they come in one version for each instruction set, chosen when this module is imported.
+# Which client's point comes first at or after the hash of each queue, unit by unit. The loops are in ring_core.c,
+# because they come in one version for each instruction set, chosen when this module is imported.
 
 from libc.stdint cimport int64_t, uint64_t
 

@@ -9,9 +9,9 @@
      CLAIM(owner, best, near, slot)   `slot` in lanes where near <= best, else `owner`
      BELOW(window, key)               how many of WINDOW consecutive keys are smaller */
 
-/* Owners of n_vectors * LANES queues (or n_queues of one vector): all points against all of them. With the sign bit of the
-   hash flipped, the signed order of point - hash is the unsigned one: the way up from the hash to the point, past the
-   end too. Within a client only the nearest point matters, so owners are compared once a client; equal is enough,
+/* Owners of n_vectors * LANES queues (or n_queues of one vector): all points against all of them. With the sign bit of
+   the hash flipped, the signed order of point - hash is the unsigned one: the way up from the hash to the point, past
+   the end too. Within a client only the nearest point matters, so owners are compared once a client; equal is enough,
    because the last inserted wins. */
 TARGET static inline __attribute__((always_inline)) void ISA(scan_vectors)(
     const rmq_ring_t *ring, const uint32_t *hashes, int n_queues, int32_t *owners, const int n_vectors)
@@ -53,8 +53,8 @@ TARGET static void ISA(scan)(const rmq_ring_t *ring, const uint32_t *hashes, int
         ISA(scan_vectors)(ring, hashes + i, (int)(n_queues - i), owners + i, 1);
 }
 
-/* How many keys of the table are smaller than `key`, a key of this point: all of earlier cells, and some of a window from the
-   point's own cell on (those of later cells are not). Only the rare second window makes a branch. */
+/* How many keys of the table are smaller than `key`, a key of this point: all of earlier cells, and some of a window
+   from the point's own cell on (those of later cells are not). Only the rare second window makes a branch. */
 TARGET static inline __attribute__((always_inline)) uint32_t ISA(rank)(
     const rmq_table_t *table, uint32_t point, int64_t key)
 {

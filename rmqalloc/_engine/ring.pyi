@@ -42,8 +42,9 @@ def locate(
 ) -> None:
     """Find the owner of every queue of every unit.
 
-    Nothing is checked. Consecutive units that name the same client list share one ring, so it pays to have them
-    together. Several threads may work at once on different units, each with its own scratch.
+    Nothing is checked. Consecutive units that name the same client list share one ring, and are looked up as one if
+    their queues and owners adjoin too, so it pays to have them together. Several threads may work at once on different
+    units, each with its own scratch.
 
     Parameters
     ----------

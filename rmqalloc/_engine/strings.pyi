@@ -33,3 +33,12 @@ def replace_surrogates(
     out_offsets: NDArray[np.int64],
 ) -> None:
     """Copy the strings with every lone surrogate as one question mark."""
+
+def isa() -> str:
+    """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""
+
+def available_isas() -> tuple[str, ...]:
+    """Name the instruction sets this machine can run, widest first."""
+
+def force_isa(name: str) -> None:
+    """Use one instruction set from now on in this module. ``ValueError`` if this machine lacks it."""

@@ -54,7 +54,7 @@ test: install
 	$(PYTEST) -q --pyargs rmqalloc spark_udfs --doctest-modules
 
 ENGINE_TESTS := tests/test_golden.py tests/test_strategies.py tests/test_fleet.py tests/test_fleet_errors.py tests/test_promises.py \
-                tests/test_md5.py tests/test_ring.py tests/test_tally.py
+                tests/test_md5.py tests/test_ring.py tests/test_tally.py tests/test_split.py tests/test_strings.py
 # A copy of the tree, compiled in place with bounds checks, so that neither the wheel nor the checkout is touched.
 test-debug: install
 	rm -rf build/debug && mkdir -p build/debug
@@ -64,7 +64,7 @@ test-debug: install
 
 test-isa: install
 	for isa in $$($(BIN)/python -c 'from rmqalloc._engine import md5; print(*md5.available_isas())'); do \
-	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q tests/test_golden.py tests/test_md5.py tests/test_ring.py || exit 1; done
+	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q tests/test_golden.py tests/test_md5.py tests/test_ring.py tests/test_split.py tests/test_strings.py || exit 1; done
 
 # The sdist compiles with both compilers, the wheels need no newer C library than manylinux allows, and each answers right
 # in a virtual environment that holds nothing but the wheel and numpy.

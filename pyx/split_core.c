@@ -57,7 +57,7 @@ INLINE four_t scalar_larger(four_t a, four_t b)
 #include "split_body.h"
 
 #define ISA(name) avx512_##name
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,bmi2,prefer-vector-width=512")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
 #define LANES 16
 #define LARGER(a, b) (avx512_floats_t)_mm512_max_ps((__m512)(a), (__m512)(b))
 #include "split_body.h"

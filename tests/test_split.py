@@ -1,6 +1,7 @@
 """Splits against one line of Python each, once for every instruction set of this machine, and what lies around them."""
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -99,7 +100,7 @@ def test_ranges_of_units_write_their_own_queues_only(name):
     getattr(split, name)(queue_offsets, n_clients, whole)
     pieces = np.full(whole.size, FENCE, np.int32)
     cuts = [0, 1, 50, 51, 130, 200]
-    for i, j in reversed(list(zip(cuts, cuts[1:], strict=False))):
+    for i, j in reversed(list(pairwise(cuts))):
         getattr(split, name)(queue_offsets[i : j + 1], n_clients[i:j], pieces)
     np.testing.assert_array_equal(pieces, whole)
 

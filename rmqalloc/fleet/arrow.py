@@ -228,11 +228,7 @@ def _number_rooms(queues: _QueueRows, clients: _ClientRows) -> Strings:
     """Number the machine rooms of both sides together, -1 where missing; returns the table of their names."""
     sides = [side for side in (queues, clients) if side.rooms is not None]
     texts = [side.rooms[0] for side in sides if side.rooms is not None]
-    joined = Strings(
-        np.concatenate([np.zeros(0, np.uint8), *(t.values[: t.offsets[-1]] for t in texts), np.zeros(1, np.uint8)]),
-        offsets_of(np.concatenate([np.zeros(0, np.int64), *(np.diff(t.offsets) for t in texts)])),
-    )
-    codes, table = distinct_strings(joined)
+    codes, table = distinct_strings(Strings.joined(texts))
     for side in sides:
         assert side.rooms is not None
         own, codes = codes[: len(side.rooms[0])], codes[len(side.rooms[0]) :]

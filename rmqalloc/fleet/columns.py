@@ -53,6 +53,13 @@ class Strings:
         return cls._of(b"".join(encoded), [len(e) for e in encoded])
 
     @classmethod
+    def joined(cls, columns: Sequence[Strings]) -> Strings:
+        """Several columns laid end to end."""
+        texts = [column.values[column.offsets[0] : column.offsets[-1]] for column in columns]
+        lengths = [np.diff(column.offsets) for column in columns]
+        return cls(np.concatenate([*texts, _NO_TEXT]), offsets_of(np.concatenate([np.zeros(0, np.int64), *lengths])))
+
+    @classmethod
     def _of(cls, data: bytes, lengths: list[int]) -> Strings:
         return cls(np.frombuffer(data, np.uint8) if data else _NO_TEXT, offsets_of(lengths))
 

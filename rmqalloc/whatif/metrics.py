@@ -61,7 +61,7 @@ def balance(fleet: Fleet, owners: NDArray[np.int32]) -> Balance:
     >>> int(figures.min_load[0]), int(figures.max_load[0]), float(figures.skew[0])
     (1, 2, 1.5)
     """
-    owners = _checked_owners(fleet, owners)
+    owners = checked_owners(fleet, owners)
     unowned, idle, least, most = np.empty((4, fleet.n_units), dtype=np.int32)
     load_scratch = np.empty(fleet.n_clients.max(initial=0), dtype=np.int32)
     tally.balance(fleet.queue_offsets, fleet.n_clients, owners, load_scratch, unowned, idle, least, most)
@@ -91,11 +91,11 @@ def loads(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
         As `balance`.
     """
     out = np.empty(fleet.client_offsets[-1], dtype=np.int32)
-    tally.loads(fleet.queue_offsets, fleet.client_offsets, _checked_owners(fleet, owners), out)
+    tally.loads(fleet.queue_offsets, fleet.client_offsets, checked_owners(fleet, owners), out)
     return out
 
 
-def _checked_owners(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
+def checked_owners(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
     """Contiguous int32 owners that the kernels can trust."""
     n_queues = int(fleet.queue_offsets[-1])
     if owners.dtype != np.int32 or owners.shape != (n_queues,):

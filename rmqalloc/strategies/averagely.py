@@ -15,6 +15,7 @@ from rmqalloc.strategies.base import Owners, Strategy, position_of
 from rmqalloc.strategies.parallel import even_cuts, in_threads
 
 SMALL = 1024  # queues of a group whose owners are worth keeping
+LEAST_QUEUES = 1 << 19  # queues that are worth a thread: about a quarter of a millisecond
 
 Kernel = Callable[..., None]
 
@@ -48,7 +49,7 @@ class Even(ByPosition):
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         offsets, n_clients, kernel = fleet.queue_offsets, fleet.n_clients, self._kernel
-        bounds = even_cuts(offsets, threads)
+        bounds = even_cuts(offsets, threads, LEAST_QUEUES)
         in_threads(lambda start, stop: kernel(offsets[start : stop + 1], n_clients[start:stop], out), bounds)
         self._repair(fleet, out)
 

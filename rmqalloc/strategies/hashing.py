@@ -21,6 +21,9 @@ Hashes = NDArray[np.uint32]
 # Hashes of one block. Points, queue hashes and the lookup table together should stay in the second-level cache.
 BLOCK = 1 << 16
 
+# Hashes that are worth a thread: about a quarter of a millisecond.
+LEAST_HASHES = 1 << 15
+
 # A unit of more queues than this is cut into pieces, so that it is neither one block nor one thread's work. Every piece
 # hashes and lays out the unit's ring anew, which many queues must pay for.
 PIECE = 1 << 17
@@ -114,7 +117,7 @@ class RingJob:
         pieces = self.pieces
         n_points = np.where(pieces.new_list, pieces.n_clients.astype(np.int64) * self.virtual_nodes, 0)
         cost = offsets_of(n_points + pieces.n_queues)
-        in_threads(lambda start, stop: self._some(start, stop, cost), even_cuts(cost, threads))
+        in_threads(lambda start, stop: self._some(start, stop, cost), even_cuts(cost, threads, LEAST_HASHES))
 
     def _some(self, start: int, stop: int, cost: Offsets) -> None:
         """Pieces ``start`` to ``stop``, block by block."""

@@ -39,8 +39,8 @@ def n_threads(threads: int | None) -> int:
     return int(threads)
 
 
-def even_cuts(cost_before: NDArray[Any], parts: int) -> list[int]:
-    """Cut items into parts of about equal cost.
+def even_cuts(cost_before: NDArray[Any], parts: int, least: int = 1) -> list[int]:
+    """Cut items into parts of about equal cost, none of them too small to be worth a thread.
 
     Parameters
     ----------
@@ -48,6 +48,8 @@ def even_cuts(cost_before: NDArray[Any], parts: int) -> list[int]:
         Cost of all items before each, and of all at the end; not decreasing.
     parts : int
         Most parts to make.
+    least : int
+        Cost that a part should have at least; fewer parts are made where there is less.
 
     Returns
     -------
@@ -60,6 +62,7 @@ def even_cuts(cost_before: NDArray[Any], parts: int) -> list[int]:
     [0, 4, 5]
     """
     n_items = cost_before.size - 1
+    parts = max(min(parts, int(cost_before[-1] - cost_before[0]) // least), 1)
     goals = cost_before[0] + (cost_before[-1] - cost_before[0]) * np.arange(1, parts) / parts
     cuts = np.searchsorted(cost_before, goals).tolist()
     return sorted({0, *cuts, n_items})

@@ -24,7 +24,8 @@ void rmq_md5_queues(const uint8_t *topic_values, const int64_t *topic_offsets,
 /* Strings first..last-1 as they are. */
 void rmq_md5_strings(const uint8_t *values, const int64_t *offsets, int64_t first, int64_t last, uint32_t *out);
 
-/* The bare rounds, for benchmarks: blocks that are one message each, ready-made as groups of 48, word 0 of all 48 first. */
+/* The bare rounds, for benchmarks: messages of one block each, ready-made in groups of 192. A group has word 0 of all
+ * its messages first, then word 1, and so on to word 15. out has 192 places for each group. */
 void rmq_md5_bare(const uint32_t *blocks, int64_t n_groups, uint32_t *out);
 
 #endif

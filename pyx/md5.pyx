@@ -5,7 +5,6 @@ from libc.stdint cimport int64_t
 
 from typedefs cimport byte_t, hash_t, index_t, offset_t
 
-
 include "isa.pxi"
 
 
@@ -48,7 +47,8 @@ def points(
     hash_t[::1] out not None,
 ):
     with nogil:
-        rmq_md5_points(bytes_of(values), offsets_of(offsets), first, last, indices_of(starts), virtual_nodes, hashes_of(out))
+        rmq_md5_points(bytes_of(values), offsets_of(offsets), first, last, indices_of(starts), virtual_nodes,
+                       hashes_of(out))
 
 
 def queues(

@@ -1,12 +1,10 @@
-/* Vocabulary of AVX2: 8 lanes, three streams. */
-#define ISA avx2
+/* Vocabulary of AVX2: 8 lanes. */
 #define TARGET __attribute__((target("avx2")))
 #define LANES 8
-#define STREAMS 3
-typedef uint32_t vector_avx2 __attribute__((vector_size(32), may_alias));
-typedef uint32_t memory_avx2 __attribute__((vector_size(32), may_alias, aligned(4)));
+typedef uint32_t NAME(vector) __attribute__((vector_size(32), may_alias));
+typedef uint32_t NAME(memory) __attribute__((vector_size(32), may_alias, aligned(4)));
 
-#define V vector_avx2
+#define V NAME(vector)
 #define M(x) ((__m256i)(x))
 #define BARRIER(x) __asm__("" : "+x"(x))
 #define ROTATE(x, s) ((x) << (s) | (x) >> (32 - (s)))
@@ -14,24 +12,32 @@ typedef uint32_t memory_avx2 __attribute__((vector_size(32), may_alias, aligned(
 #define F2(b, c, d) ((c) ^ ((d) & ((b) ^ (c))))
 #define F3(b, c, d) ((b) ^ (c) ^ (d))
 #define F4(b, c, d) ((c) ^ ((b) | ~(d)))
-#define WHERE_EQUAL(x, y, w) ((V)((x) == (y)) & (w))
+#define TIMES(x, n) ((V)_mm256_madd_epi16(M(x), _mm256_set1_epi32(n))) /* of numbers below 32 768 */
+#define ADD_WHERE(sum, x, y, w) ((sum) + ((V)((x) == (y)) & (w)))
 #define ABOVE(x, y) ((V)((x) > (y)))
+#define WIDEN(p) ((V)_mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(p))))
 #define PICK_INDEX(index) (index)
 #define PICK(x, index) ((V)_mm256_permutevar8x32_epi32(M(x), M(index)))
 
-TARGET ALWAYS_INLINE V NAME_OF(reverse_bytes, avx2)(V x)
+TARGET ALWAYS_INLINE V NAME(reverse_bytes)(V x)
 {
     const __m128i order = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
     return (V)_mm256_shuffle_epi8(M(x), _mm256_broadcastsi128_si256(order));
 }
 
-TARGET ALWAYS_INLINE void NAME_OF(put, avx2)(uint8_t *to, const uint8_t *from, int64_t n)
+TARGET ALWAYS_INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
 {
-    put_pieces(to, from, n);
+    copy_pieces(to, from, n);
+}
+
+TARGET ALWAYS_INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
+{
+    memset(to + (n & 64), 0, 64);
+    copy_pieces(to, from, n);
 }
 
 /* Word w of block l to words[w * stride + l]. */
-TARGET ALWAYS_INLINE void NAME_OF(transpose, avx2)(const uint8_t *const *blocks, uint32_t *words, const int stride)
+TARGET ALWAYS_INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
 {
     for (int half = 0; half < 2; half++) {
         __m256i x[8], y[8];
@@ -54,4 +60,4 @@ TARGET ALWAYS_INLINE void NAME_OF(transpose, avx2)(const uint8_t *const *blocks,
     }
 }
 
-#include "md5_lanes.h"
+#include "md5_keys.h"

@@ -1,12 +1,10 @@
-/* Vocabulary of AVX-512: 16 lanes, three streams. */
-#define ISA avx512
-#define TARGET __attribute__((target("avx512f,avx512bw")))
+/* Vocabulary of AVX-512: 16 lanes. */
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
 #define LANES 16
-#define STREAMS 3
-typedef uint32_t vector_avx512 __attribute__((vector_size(64), may_alias));
-typedef uint32_t memory_avx512 __attribute__((vector_size(64), may_alias, aligned(4)));
+typedef uint32_t NAME(vector) __attribute__((vector_size(64), may_alias));
+typedef uint32_t NAME(memory) __attribute__((vector_size(64), may_alias, aligned(4)));
 
-#define V vector_avx512
+#define V NAME(vector)
 #define M(x) ((__m512i)(x))
 #define BARRIER(x) __asm__("" : "+v"(x))
 #define ROTATE(x, s) ((V)_mm512_rol_epi32(M(x), s))
@@ -14,30 +12,42 @@ typedef uint32_t memory_avx512 __attribute__((vector_size(64), may_alias, aligne
 #define F2(b, c, d) ((V)_mm512_ternarylogic_epi32(M(d), M(b), M(c), 0xca)) /* d ? b : c */
 #define F3(b, c, d) ((V)_mm512_ternarylogic_epi32(M(b), M(c), M(d), 0x96)) /* b ^ c ^ d */
 #define F4(b, c, d) ((V)_mm512_ternarylogic_epi32(M(b), M(c), M(d), 0x39)) /* c ^ (b | ~d) */
-#define WHERE_EQUAL(x, y, w) ((V)_mm512_maskz_mov_epi32(_mm512_cmpeq_epi32_mask(M(x), M(y)), M(w)))
+#define TIMES(x, n) ((V)_mm512_madd_epi16(M(x), _mm512_set1_epi32(n))) /* of numbers below 32 768 */
+#define ADD_WHERE(sum, x, y, w) \
+    ((V)_mm512_mask_add_epi32(M(sum), _mm512_cmpeq_epi32_mask(M(x), M(y)), M(sum), M(w))) /* x == y ? sum + w : sum */
 #define ABOVE(x, y) ((V)((x) > (y)))
+#define WIDEN(p) ((V)_mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(p))))
 #define PICK_INDEX(index) (index)
 #define PICK(x, index) ((V)_mm512_permutexvar_epi32(M(index), M(x)))
 
-TARGET ALWAYS_INLINE V NAME_OF(reverse_bytes, avx512)(V x)
+TARGET ALWAYS_INLINE V NAME(reverse_bytes)(V x)
 {
     const __m128i order = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
     return (V)_mm512_shuffle_epi8(M(x), _mm512_broadcast_i32x4(order));
 }
 
-/* Copy n <= 128 bytes; the rest of the 64 bytes in which they end is spoilt. */
-TARGET ALWAYS_INLINE void NAME_OF(put, avx512)(uint8_t *to, const uint8_t *from, int64_t n)
+/* Copy n < 128 bytes; some that follow may be spoilt. */
+TARGET ALWAYS_INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
 {
-    if (n > 64) {
-        _mm512_storeu_si512(to, _mm512_loadu_si512(from));
-        to += 64, from += 64, n -= 64;
+    if (n <= 32)
+        _mm256_storeu_si256((__m256i *)to, _mm256_maskz_loadu_epi8((__mmask32)((1ull << n) - 1), from));
+    else {
+        _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8(n < 64 ? (1ull << n) - 1 : ~0ull, from));
+        if (n > 64)
+            _mm512_storeu_si512(to + 64, _mm512_maskz_loadu_epi8((1ull << (n - 64)) - 1, from + 64));
     }
-    __mmask64 mask = n ? ~0ull >> (64 - n) : 0;
-    _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8(mask, from));
+}
+
+/* Copy n < 128 bytes, and zeros up to the end of the 64 in which byte n would stand. */
+TARGET ALWAYS_INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
+{
+    _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8(n < 64 ? (1ull << n) - 1 : ~0ull, from));
+    if (n >= 64)
+        _mm512_storeu_si512(to + 64, _mm512_maskz_loadu_epi8((1ull << (n - 64)) - 1, from + 64));
 }
 
 /* Word w of block l to words[w * stride + l]. */
-TARGET ALWAYS_INLINE void NAME_OF(transpose, avx512)(const uint8_t *const *blocks, uint32_t *words, const int stride)
+TARGET ALWAYS_INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
 {
     __m512i x[16], y[16];
     for (int i = 0; i < 16; i++)
@@ -52,7 +62,8 @@ TARGET ALWAYS_INLINE void NAME_OF(transpose, avx512)(const uint8_t *const *block
             x[i + 2 * j + 1] = _mm512_unpackhi_epi64(y[i + j], y[i + 2 + j]);
         }
     for (int j = 0; j < 4; j++) { /* x[4 q + j] holds words j, 4 + j, 8 + j, 12 + j of blocks 4 q to 4 q + 3 */
-        __m512i even_low = _mm512_shuffle_i32x4(x[j], x[4 + j], 0x88), odd_low = _mm512_shuffle_i32x4(x[j], x[4 + j], 0xdd);
+        __m512i even_low = _mm512_shuffle_i32x4(x[j], x[4 + j], 0x88);
+        __m512i odd_low = _mm512_shuffle_i32x4(x[j], x[4 + j], 0xdd);
         __m512i even_high = _mm512_shuffle_i32x4(x[8 + j], x[12 + j], 0x88);
         __m512i odd_high = _mm512_shuffle_i32x4(x[8 + j], x[12 + j], 0xdd);
         _mm512_storeu_si512(words + j * stride, _mm512_shuffle_i32x4(even_low, even_high, 0x88));
@@ -62,4 +73,4 @@ TARGET ALWAYS_INLINE void NAME_OF(transpose, avx512)(const uint8_t *const *block
     }
 }
 
-#include "md5_lanes.h"
+#include "md5_keys.h"

@@ -1,97 +1,129 @@
-/* Hashing a tray of keys in lanes. A template like md5_rounds.h, included at the end of every vocabulary.
+/* Hashing a tray of keys in lanes. A template like md5_rounds.h.
  *
  * Keys come in families (see md5_core.c): a prefix is loaded, transposed and, as far as its keys have whole blocks and
  * steps in common, hashed once; its keys then pick its words into their lanes and add number, ending and length there.
- * Lanes are filled across families, GROUP lanes at a time, whatever the width of the instruction set. */
-#define NAME(name) NAME_IN(name, ISA)
-#define NAME_IN(name, isa) NAME_OF(name, isa)
+ * Lanes are filled across families, WIDTH at a time. */
+#define WIDTH (LANES * STREAMS)
+#define FULL (CAPACITY / WIDTH * WIDTH) /* lanes of a full tray */
 #define MEMORY NAME(memory)
 #define LOAD(p) (*(const V *)(p)) /* from a multiple of the vector's size */
 #define STORE(p, x) (*(V *)(p) = (x))
 #define LOAD_ANY(p) ((V)(*(const MEMORY *)(p)))
 #define STORE_ANY(p, x) (*(MEMORY *)(p) = (MEMORY)(x))
 #define SPREAD(x) ((V){0} + (uint32_t)(x))
-#if STREAMS == 2
-#define EACH_STREAM(DO, ...) DO(0, __VA_ARGS__) DO(1, __VA_ARGS__)
+#if STREAMS == 1
+#define EACH_STREAM(DO, F, a, b, c, d, g, s, i) DO(0, F, a, b, c, d, g, s, i)
+#elif STREAMS == 2
+#define EACH_STREAM(DO, F, a, b, c, d, g, s, i) DO(0, F, a, b, c, d, g, s, i) DO(1, F, a, b, c, d, g, s, i)
+#elif STREAMS == 3
+#define EACH_STREAM(DO, F, a, b, c, d, g, s, i) \
+    DO(0, F, a, b, c, d, g, s, i) DO(1, F, a, b, c, d, g, s, i) DO(2, F, a, b, c, d, g, s, i)
 #else
-#define EACH_STREAM(DO, ...) DO(0, __VA_ARGS__) DO(1, __VA_ARGS__) DO(2, __VA_ARGS__)
+#define EACH_STREAM(DO, F, a, b, c, d, g, s, i) \
+    DO(0, F, a, b, c, d, g, s, i) DO(1, F, a, b, c, d, g, s, i) \
+    DO(2, F, a, b, c, d, g, s, i) DO(3, F, a, b, c, d, g, s, i)
 #endif
 
 #include "md5_rounds.h"
 
 /* Which family and which number each lane has. Lanes after the last repeat it, up to a whole group. */
-TARGET static void NAME(fill_lanes)(const task_t *task, const tray_t *tray, work_t *work)
+TARGET ALWAYS_INLINE void NAME(fill_lanes)(const task_t *task, const tray_t *tray, work_t *work)
 {
-    uint32_t lane = 0, all = 0;
+    uint32_t lane = 0, highest = 0; /* negative numbers count as high */
     for (int f = 0; f < tray->n_families; f++) {
-        uint32_t number = tray->number[f], count = tray->count[f];
-        for (uint32_t k = 0; k < count; k += LANES) {
-            STORE_ANY(work->family + lane + k, SPREAD(f));
-            if (!task->numbers)
-                STORE_ANY(work->number + lane + k, SPREAD(number + k) + LOAD(COUNTING));
-        }
-        all |= number > number + count - 1 ? UINT32_MAX : number + count - 1;
+        uint32_t number = tray->number[f], count = tray->count[f], last = number + count - 1;
+        for (uint32_t k = 0; k < count; k += 16)
+            memset(work->family + lane + k, f, 16);
+        work->base[f] = number - lane;
+        last = last < number ? UINT32_MAX : last;
+        highest = last > highest ? last : highest;
         lane += count;
     }
-    for (int k = 0; k < GROUP; k += LANES) {
-        STORE_ANY(work->family + lane + k, SPREAD(tray->n_families - 1));
-        STORE_ANY(work->number + lane + k, SPREAD(0));
-    }
+    memset(work->family + lane, tray->n_families - 1, WIDTH_MAX);
     if (task->numbers) {
         gather_numbers(task, tray, work);
-        V some = SPREAD(0);
-        for (uint32_t k = 0; k < lane; k += LANES)
-            some |= LOAD(work->number + k);
-        uint32_t parts[LANES];
-        memcpy(parts, &some, sizeof parts);
-        for (int k = 0; k < LANES; k++)
-            all |= parts[k];
-    }
-    work->digits = !task->numbered ? 0 : all < 10 ? 1 : all < 10000 ? 4 : MAX_DIGITS;
+        highest = 0;
+        for (uint32_t k = 0; k < lane; k++) /* all bits at once: never less than the highest, and less work */
+            highest |= work->number[k];
+    } else
+        for (uint32_t k = 0; k < lane; k += LANES) {
+            const uint8_t *family = work->family + k;
+            V base = PICK(LOAD_ANY(work->base + *family), PICK_INDEX(WIDEN(family) - *family));
+            STORE(work->number + k, base + k + LOAD(COUNTING));
+        }
+    work->digits = !task->numbered ? 0 : highest < 10 ? 1 : highest < 10000 ? 4 : MAX_DIGITS;
 }
 
-/* The state in which the last block or two of each family begins: the one MD5 begins with, unless the prefix has whole
- * blocks before. */
-TARGET static void NAME(start_families)(const tray_t *tray, work_t *work)
+/* Decide what the keys of a tray need: how many rows, one block or two. */
+TARGET ALWAYS_INLINE void NAME(plan)(const task_t *task, tray_t *tray, work_t *work)
 {
-    for (int i = 0; i < 4; i++)
-        for (int f = 0; f < tray->n_families; f += LANES)
-            STORE(work->start[i] + f, SPREAD(BEGINNING[i]));
-    for (int f = 0; f < tray->n_families && tray->has_heads; f += LANES * STREAMS) {
+    uint32_t shortest = 63, longest = 0, heads = 0;
+    for (int f = 0; f < tray->n_families; f++) {
+        uint32_t rest = tray->length[f] & 63;
+        shortest = rest < shortest ? rest : shortest;
+        longest = rest > longest ? rest : longest;
+        heads |= tray->block[f];
+    }
+    uint32_t end = longest + (uint32_t)work->digits + task->n_ending; /* at most: where MD5's end mark goes */
+    work->has_heads = heads & 64;
+    work->has_over = 0;
+    for (int g = 0; g < tray->n_giants; g++) /* the text after the prefix may still carry into the high word */
+        work->has_over |= tray->giants[g].over > 0 || tray->length[tray->giants[g].family] >= (1u << 29) - 16;
+    work->first_row = (int)(shortest / 4);
+    work->last_row = work->has_over && end < 60 ? 16 : (int)(end / 4 + 1);
+    work->two_blocks = end > 55;
+    if (work->two_blocks)
+        work->shared = shortest < 48 ? 0 : 12;
+    else
+        work->shared = work->last_row <= SHORT_ROWS || shortest < 16 ? 0 : shortest < 32 ? 4 : 8;
+    work->is_closed = work->digits <= 1 && !work->two_blocks && !work->has_over;
+    if (work->is_closed)
+        close_prefixes(task, tray);
+    int n_zeros = (work->two_blocks ? 32 : 16) - work->last_row; /* rows that no lane writes to, the lengths aside */
+    memset(work->rows + work->last_row * WIDTH, 0, (size_t)n_zeros * WIDTH * 4);
+    if (work->two_blocks)
+        memset(work->words[16], 0, sizeof work->words[0] * 4);
+}
+
+/* The states in which the last blocks of the prefixes begin: the one of all MD5, unless whole blocks come before. */
+TARGET ALWAYS_INLINE void NAME(start_families)(const tray_t *tray, work_t *work)
+{
+    for (int f = 0; f < tray->n_families; f += WIDTH) {
         V x[4][STREAMS];
-        for (int s = 0; s < STREAMS; s++) {
-            const uint8_t *blocks[LANES];
-            for (int l = 0; l < LANES; l++)
-                blocks[l] = tray->rows + ROW * (f + LANES * s + l);
-            NAME(transpose)(blocks, work->rows + LANES * s, GROUP);
+        for (int s = 0; s < STREAMS; s++)
             for (int i = 0; i < 4; i++)
                 x[i][s] = SPREAD(BEGINNING[i]);
+        if (work->has_heads) {
+            for (int s = 0; s < STREAMS; s++) {
+                const uint8_t *blocks[LANES];
+                for (int l = 0; l < LANES; l++)
+                    blocks[l] = tray->rows + ROW * (f + LANES * s + l);
+                NAME(transpose)(blocks, work->words[0] + f + LANES * s, STRIDE);
+            }
+            NAME(rounds)(work->words[0] + f, STRIDE, x[0], x[1], x[2], x[3], 0, 16, 1);
         }
-        NAME(rounds)(work->rows, GROUP, x[0], x[1], x[2], x[3], 0, 16, 1);
-        for (int i = 0; i < 4; i++)
-            for (int s = 0; s < STREAMS; s++)
-                STORE(work->start[i] + f + LANES * s, x[i][s] + BEGINNING[i]);
-    }
-    for (int f = 0; f < tray->n_families && tray->has_heads; f++)
-        if (tray->length[f] < 64 || tray->length[f] >= ROW)
+        for (int s = 0; s < STREAMS; s++) {
+            V has_head = ABOVE(LOAD(tray->block + f + LANES * s) & 64, 0);
             for (int i = 0; i < 4; i++)
-                work->start[i][f] = tray->length[f] < 64 ? BEGINNING[i] : tray->state[f][i];
+                STORE(work->start[i] + f + LANES * s, BEGINNING[i] + (has_head & x[i][s]));
+        }
+    }
+    if (tray->n_giants)
+        start_giants(tray, work);
 }
 
 /* Transpose the last blocks of the prefixes and take the steps that all keys of a family share. */
-TARGET static void NAME(open_families)(const tray_t *tray, work_t *work)
+TARGET ALWAYS_INLINE void NAME(open_families)(tray_t *tray, work_t *work)
 {
+    memset(tray->block + tray->n_families, 0, WIDTH_MAX * 4); /* vectors of families may reach beyond the last */
+    NAME(start_families)(tray, work);
     for (int f = 0; f < tray->n_families; f += LANES) {
         const uint8_t *blocks[LANES];
         for (int l = 0; l < LANES; l++)
-            blocks[l] = last_block(tray, f + l);
+            blocks[l] = tray->rows + tray->block[f + l];
         NAME(transpose)(blocks, work->words[0] + f, STRIDE);
     }
-    for (int f = 0; f < tray->n_families; f++)
-        work->length[f] = (uint32_t)tray->length[f];
-    NAME(start_families)(tray, work);
-    work->shared = tray->shortest / 16 * 4;
-    for (int f = 0; f < tray->n_families; f += LANES * STREAMS) {
+    for (int f = 0; f < tray->n_families; f += WIDTH) {
         V x[4][STREAMS];
         for (int i = 0; i < 4; i++)
             for (int s = 0; s < STREAMS; s++)
@@ -103,27 +135,43 @@ TARGET static void NAME(open_families)(const tray_t *tray, work_t *work)
     }
 }
 
-/* Number and ending of each lane as text: low and high half, and the number's digits. */
-TARGET ALWAYS_INLINE V NAME(write_numbers)(const task_t *task, const work_t *work, int lane, V *low, V *high)
+/* Write the words of the messages of one vector of lanes, when the keys of a family differ in one digit at most and the
+ * prefixes have been given the text around it. */
+TARGET ALWAYS_INLINE void NAME(lay_out_digits)(const task_t *task, const tray_t *tray, work_t *work, int lane,
+                                               int column)
 {
+    uint32_t f = work->family[lane], *rows = work->rows + column;
+    V index = PICK_INDEX(WIDEN(work->family + lane) - f), length = PICK(LOAD_ANY(tray->length + f), index);
+    V at = (length & 63) >> 2, digit = LOAD(work->number + lane) << ((length & 3) << 3);
+    int r = 0, first_row = work->first_row, last_row = work->last_row; /* or stores might change them */
+    for (; r < first_row; r++)
+        STORE(rows + r * WIDTH, PICK(LOAD_ANY(work->words[r] + f), index));
+    for (; r < last_row; r++)
+        STORE(rows + r * WIDTH, ADD_WHERE(PICK(LOAD_ANY(work->words[r] + f), index), at, SPREAD(r), digit));
+    STORE(rows + 14 * WIDTH, (length + work->digits + task->n_ending) << 3);
+}
+
+/* Number and ending of each lane as text: low and high half, and the number's digits. */
+TARGET ALWAYS_INLINE V NAME(write_numbers)(const task_t *task, const work_t *work, int lane, int column, V *low,
+                                           V *high)
+{
+    if (work->digits == MAX_DIGITS) {
+        *low = LOAD(work->text[0] + column);
+        *high = LOAD(work->text[1] + column);
+        return LOAD(work->n_digits + column);
+    }
     V n = LOAD(work->number + lane);
     *high = SPREAD(0);
-    if (work->digits == 1) {
-        *low = n + (task->ending << 8 | '0');
-        return SPREAD(1);
-    }
-    if (work->digits == 0) {
+    if (work->digits <= 1) {
         *low = SPREAD(task->ending);
-        return SPREAD(0);
+        if (work->digits == 1)
+            *low = *low << 8 | (n + '0');
+        return SPREAD(work->digits);
     }
-    if (work->digits == MAX_DIGITS) {
-        *low = LOAD(work->text[0] + lane);
-        *high = LOAD(work->text[1] + lane);
-        return LOAD(work->n_digits + lane);
-    }
-    V hundreds = n * 5243 >> 19, rest = n - hundreds * 100; /* products that hold below 10 000, and below 100 */
-    V thousands = hundreds * 103 >> 10, tens = rest * 103 >> 10;
-    V digits = (thousands | (hundreds - thousands * 10) << 8 | tens << 16 | (rest - tens * 10) << 24) + 0x30303030u;
+    V hundreds = TIMES(n, 5243) >> 19, rest = n - TIMES(hundreds, 100);       /* right below 10 000 */
+    V thousands = TIMES(hundreds, 103) >> 10, tens = TIMES(rest, 103) >> 10; /* right below 100 */
+    V digits = thousands | (hundreds - TIMES(thousands, 10)) << 8 | tens << 16 | (rest - TIMES(tens, 10)) << 24;
+    digits += 0x30303030u;
     V n_digits = 1 - ABOVE(n, 9) - ABOVE(n, 99) - ABOVE(n, 999);
     V bits = n_digits << 3, ending = SPREAD(task->ending);
     *low = digits >> (32 - bits) | ending << (bits - 8) << 8;
@@ -131,240 +179,144 @@ TARGET ALWAYS_INLINE V NAME(write_numbers)(const task_t *task, const work_t *wor
     return n_digits;
 }
 
-/* Add words x, y, z to the lanes' rows, x to row `at` of each. */
-TARGET ALWAYS_INLINE void NAME(add_words)(uint32_t *rows, int from, int to, V at, V x, V y, V z)
-{
-    V before = at + 1, before_that = at + 2;
-    for (int r = from; r < to; r++) {
-        V here = SPREAD(r);
-        V sum = WHERE_EQUAL(at, here, x) | WHERE_EQUAL(before, here, y) | WHERE_EQUAL(before_that, here, z);
-        STORE(rows + r * GROUP, LOAD(rows + r * GROUP) | sum);
-    }
-}
-
-/* Write the words of the messages of one vector of lanes: rows 0 to 15, and 16 to 31 if some need a second block. */
-TARGET ALWAYS_INLINE void NAME(lay_out)(const task_t *task, work_t *work, int lane, int column)
+/* The same for any numbers and lengths: rows 0 to 15, and 16 to 31 if some keys need a second block. */
+TARGET ALWAYS_INLINE void NAME(lay_out_text)(const task_t *task, const tray_t *tray, work_t *work, int lane, int column)
 {
     uint32_t f = work->family[lane], *rows = work->rows + column;
-    V index = PICK_INDEX(LOAD(work->family + lane) - f), length = PICK(LOAD_ANY(work->length + f), index), low, high;
-    V n_digits = NAME(write_numbers)(task, work, lane, &low, &high);
-    V shift = (length & 3) << 3, at = (length & 63) >> 2, rest = 31 - shift;
-    int n_rows = work->n_rows, n_prefix_rows = n_rows < 16 ? n_rows : 16;
-    for (int r = 0; r < n_prefix_rows; r++)
-        STORE(rows + r * GROUP, PICK(LOAD_ANY(work->words[r] + f), index));
-    for (int r = n_prefix_rows; r < n_rows; r++)
-        STORE(rows + r * GROUP, SPREAD(0));
-    V second = low >> 1 >> rest | high << shift;
-    NAME(add_words)(rows, work->first_row, n_rows, at, low << shift, second, high >> 1 >> rest);
+    V index = PICK_INDEX(WIDEN(work->family + lane) - f), length = PICK(LOAD_ANY(tray->length + f), index), low, high;
+    V n_more = NAME(write_numbers)(task, work, lane, column, &low, &high) + task->n_ending;
+    V shift = (length & 3) << 3, rest = 31 - shift, first = low << shift, second = low >> 1 >> rest | high << shift;
+    V third = high >> 1 >> rest, at = (length & 63) >> 2, next = at + 1, last = at + 2;
+    int r = 0, first_row = work->first_row, last_row = work->last_row; /* or stores might change them */
+    for (; r < first_row; r++)
+        STORE(rows + r * WIDTH, PICK(LOAD_ANY(work->words[r] + f), index));
+    for (; r < last_row; r++) {
+        V here = SPREAD(r), sum = ADD_WHERE(PICK(LOAD_ANY(work->words[r] + f), index), at, here, first);
+        sum = ADD_WHERE(sum, next, here, second);
+        STORE(rows + r * WIDTH, ADD_WHERE(sum, last, here, third));
+    }
+    V bits = (length + n_more) << 3, two = ABOVE((length & 63) + n_more, 55);
     if (work->digits == MAX_DIGITS) {
-        V third = LOAD(work->text[2] + lane), fourth = third >> 1 >> rest | LOAD(work->text[3] + lane) << shift;
-        NAME(add_words)(rows, work->first_row, n_rows, at + 2, third << shift, fourth, SPREAD(0));
-    }
-    V n_more = n_digits + task->n_ending, bits = (length + n_more) << 3;
-    V two = SPREAD(0);
-    if (n_rows > 16)
-        two = ABOVE((length & 63) + n_more, 55);
-    STORE(work->two + column, two);
-    STORE(rows + 14 * GROUP, (LOAD(rows + 14 * GROUP) & two) | (bits & ~two));
-    if (n_rows > 16)
-        STORE(rows + 30 * GROUP, bits);
-    if (work->has_giants) {
-        V over = PICK(LOAD_ANY(work->length_over + f), index) - ABOVE(length << 3, bits);
-        STORE(rows + 15 * GROUP, LOAD(rows + 15 * GROUP) | (over & ~two));
-        STORE(rows + 31 * GROUP, over);
-    }
-}
-
-/* Hash LANES * STREAMS lanes whose words stand in rows from one column on. */
-TARGET ALWAYS_INLINE void NAME(hash_lanes)(const work_t *work, int lane, int column, uint32_t *out)
-{
-    const uint32_t *rows = work->rows + column;
-    V begin[4][STREAMS], x[4][STREAMS];
-    for (int s = 0; s < STREAMS; s++) {
-        const uint32_t *family = work->family + lane + LANES * s;
-        V index = PICK_INDEX(LOAD(family) - family[0]);
-        for (int i = 0; i < 4; i++) {
-            begin[i][s] = PICK(LOAD_ANY(work->start[i] + family[0]), index);
-            x[i][s] = PICK(LOAD_ANY(work->opened[i] + family[0]), index);
+        third = LOAD(work->text[2] + column) << shift;
+        V fourth = LOAD(work->text[2] + column) >> 1 >> rest | LOAD(work->text[3] + column) << shift;
+        for (r = first_row; r < last_row; r++) {
+            V sum = ADD_WHERE(LOAD(rows + r * WIDTH), last, SPREAD(r), third);
+            STORE(rows + r * WIDTH, ADD_WHERE(sum, last + 1, SPREAD(r), fourth));
         }
     }
-    if (work->n_rows <= SHORT_ROWS)
-        NAME(rounds)(rows, GROUP, x[0], x[1], x[2], x[3], work->shared, SHORT_ROWS, 0);
-    else if (work->n_rows <= 16)
-        NAME(rounds)(rows, GROUP, x[0], x[1], x[2], x[3], work->shared, 16, 0);
-    else
-        NAME(rounds)(rows, GROUP, x[0], x[1], x[2], x[3], work->shared, 16, 1);
-    for (int s = 0; s < STREAMS; s++)
-        x[0][s] += begin[0][s];
-    if (work->n_rows > 16) {
-        V first[STREAMS];
-        for (int s = 0; s < STREAMS; s++)
-            first[s] = x[0][s], x[1][s] += begin[1][s], x[2][s] += begin[2][s], x[3][s] += begin[3][s];
-        if (work->has_giants)
-            NAME(rounds)(rows + 16 * GROUP, GROUP, x[0], x[1], x[2], x[3], 0, 16, 0);
-        else
-            NAME(rounds)(rows + 16 * GROUP, GROUP, x[0], x[1], x[2], x[3], 0, SPILL_ROWS, 0);
-        for (int s = 0; s < STREAMS; s++)
-            x[0][s] = first[s] + (x[0][s] & LOAD(work->two + column + LANES * s));
+    STORE(work->two + column, two);
+    STORE(rows + 14 * WIDTH, (LOAD(rows + 14 * WIDTH) & two) | (bits & ~two));
+    STORE(rows + 30 * WIDTH, bits);
+    if (work->has_over) {
+        V over = PICK(LOAD_ANY(work->over + f), index) - ABOVE(length << 3, bits);
+        STORE(rows + 15 * WIDTH, LOAD(rows + 15 * WIDTH) | (over & ~two));
+        STORE(rows + 31 * WIDTH, over);
     }
-    for (int s = 0; s < STREAMS; s++)
-        STORE(out + LANES * s, NAME(reverse_bytes)(x[0][s]));
 }
 
-/* Hash the keys of a tray and empty it. */
+/* The n words of the families' states, for the lanes of a group. */
+TARGET ALWAYS_INLINE void NAME(pick_states)(const work_t *work, uint32_t (*states)[STRIDE], int lane, int n,
+                                            V (*x)[STREAMS])
+{
+    for (int s = 0; s < STREAMS; s++) {
+        const uint8_t *family = work->family + lane + LANES * s;
+        V index = PICK_INDEX(WIDEN(family) - family[0]);
+        for (int i = 0; i < n; i++)
+            x[i][s] = PICK(LOAD_ANY(states[i] + family[0]), index);
+    }
+}
+
+/* Hash the lanes whose words stand in rows, each of one block. Which steps are left out is a constant: a choice among
+ * the rounds costs a tenth of the time. */
+TARGET ALWAYS_INLINE void NAME(hash_single)(work_t *work, int lane, const int shared, const int n_words)
+{
+    V x[4][STREAMS], begin[1][STREAMS];
+    NAME(pick_states)(work, work->opened, lane, 4, x);
+    NAME(rounds)(work->rows, WIDTH, x[0], x[1], x[2], x[3], shared, n_words, 0);
+    NAME(pick_states)(work, work->start, lane, 1, begin);
+    for (int s = 0; s < STREAMS; s++)
+        STORE(work->hash + lane + LANES * s, NAME(reverse_bytes)(x[0][s] + begin[0][s]));
+}
+
+/* The same where some lanes have a second block. */
+TARGET ALWAYS_INLINE void NAME(hash_double)(work_t *work, int lane, const int shared)
+{
+    V x[4][STREAMS], begin[4][STREAMS], first[STREAMS];
+    NAME(pick_states)(work, work->opened, lane, 4, x);
+    NAME(rounds)(work->rows, WIDTH, x[0], x[1], x[2], x[3], shared, 16, 1);
+    NAME(pick_states)(work, work->start, lane, 4, begin);
+    for (int s = 0; s < STREAMS; s++) {
+        for (int i = 0; i < 4; i++)
+            x[i][s] += begin[i][s];
+        first[s] = x[0][s];
+    }
+    NAME(rounds)(work->rows + 16 * WIDTH, WIDTH, x[0], x[1], x[2], x[3], 0, SPILL_ROWS, 0);
+    for (int s = 0; s < STREAMS; s++) {
+        V two = LOAD(work->two + LANES * s);
+        STORE(work->hash + lane + LANES * s, NAME(reverse_bytes)(first[s] + (x[0][s] & two)));
+    }
+}
+
+TARGET static NEVER_INLINE void NAME(hash_short)(work_t *work, int lane)
+{
+    NAME(hash_single)(work, lane, 0, SHORT_ROWS);
+}
+
+TARGET static NEVER_INLINE void NAME(hash_single_0)(work_t *work, int lane)
+{
+    NAME(hash_single)(work, lane, 0, 16);
+}
+
+TARGET static NEVER_INLINE void NAME(hash_single_4)(work_t *work, int lane)
+{
+    NAME(hash_single)(work, lane, 4, 16);
+}
+
+TARGET static NEVER_INLINE void NAME(hash_single_8)(work_t *work, int lane)
+{
+    NAME(hash_single)(work, lane, 8, 16);
+}
+
+TARGET static NEVER_INLINE void NAME(hash_double_0)(work_t *work, int lane)
+{
+    NAME(hash_double)(work, lane, 0);
+}
+
+TARGET static NEVER_INLINE void NAME(hash_double_12)(work_t *work, int lane)
+{
+    NAME(hash_double)(work, lane, 12);
+}
+
+/* The rounds that the keys of a tray need. */
+TARGET static hash_group_t *NAME(hash_of)(const work_t *work)
+{
+    if (work->two_blocks)
+        return work->shared ? NAME(hash_double_12) : NAME(hash_double_0);
+    if (work->last_row <= SHORT_ROWS)
+        return NAME(hash_short);
+    return work->shared == 8 ? NAME(hash_single_8) : work->shared == 4 ? NAME(hash_single_4) : NAME(hash_single_0);
+}
+
+/* Hash the keys of a tray. */
 TARGET static NEVER_INLINE void NAME(hash_tray)(const task_t *task, tray_t *tray)
 {
     work_t work;
     if (tray->n_lanes == 0)
         return;
     NAME(fill_lanes)(task, tray, &work);
-    plan(task, tray, &work);
+    NAME(plan)(task, tray, &work);
     NAME(open_families)(tray, &work);
-    for (int lane = 0; lane < tray->n_lanes; lane += GROUP) {
-        for (int column = 0; column < GROUP; column += LANES)
-            NAME(lay_out)(task, &work, lane + column, column);
-        for (int column = 0; column < GROUP; column += LANES * STREAMS)
-            NAME(hash_lanes)(&work, lane + column, column, work.hash + lane + column);
+    hash_group_t *hash = NAME(hash_of)(&work);
+    for (int lane = 0; lane < tray->n_lanes; lane += WIDTH) {
+        if (work.digits == MAX_DIGITS)
+            write_text(task, &work, lane, tray->n_lanes - lane < WIDTH ? tray->n_lanes - lane : WIDTH);
+        for (int column = 0; column < WIDTH; column += LANES)
+            if (work.is_closed)
+                NAME(lay_out_digits)(task, tray, &work, lane + column, column);
+            else
+                NAME(lay_out_text)(task, tray, &work, lane + column, column);
+        hash(&work, lane);
     }
     deliver(task, tray, &work);
-    clear_tray(tray);
+    tray->n_giants = 0;
 }
-
-TARGET static void NAME(points)(const uint8_t *values, const int64_t *offsets, int64_t first, int64_t last,
-                                const int32_t *starts, int32_t v, uint32_t *out)
-{
-    const task_t task = {NULL, out, 0x80, 0, 1, 55 - decimal_width(v - 1)};
-    tray_t trays[2];
-    clear_tray(&trays[0]), clear_tray(&trays[1]);
-    for (int64_t i = first; i < last; i++) {
-        const piece_t pieces[] = {{values + offsets[i], offsets[i + 1] - offsets[i]}, {(const uint8_t *)"-", 1}};
-        int64_t length = pieces[0].length + 1;
-        tray_t *tray = &trays[(length & 63) > task.longest];
-        for (int32_t k = 0; k < v;) {
-            if (is_full(tray))
-                NAME(hash_tray)(&task, tray);
-            uint8_t *row = tray->rows + ROW * tray->n_families;
-            if (length < ROW) {
-                NAME(put)(row, pieces[0].text, pieces[0].length);
-                memset(row + length, 0, 64);
-                row[length - 1] = '-';
-            } else
-                absorb(tray, pieces, 2);
-            k += join(tray, length, (i - first) * v + k, (starts ? (uint32_t)starts[i] : 0) + (uint32_t)k, v - k);
-        }
-    }
-    NAME(hash_tray)(&task, &trays[0]);
-    NAME(hash_tray)(&task, &trays[1]);
-}
-
-/* Write the text of a route up to the number. The pieces go in from left to right: each may spoil what follows it. */
-TARGET ALWAYS_INLINE void NAME(put_route)(uint8_t *to, const piece_t *pieces)
-{
-    memcpy(to, "MessageQueue [topic=", 20), to += 20;
-    NAME(put)(to, pieces[1].text, pieces[1].length), to += pieces[1].length;
-    memcpy(to, ", brokerName=", 13), to += 13;
-    NAME(put)(to, pieces[3].text, pieces[3].length), to += pieces[3].length;
-    memcpy(to, ", queueId=", 10);
-    memset(to + 10, 0, 64);
-}
-
-TARGET static void NAME(queues)(const uint8_t *topic_values, const int64_t *topic_offsets, const uint8_t *broker_values,
-                                const int64_t *broker_offsets, const int32_t *route_topic, const int32_t *route_broker,
-                                const int64_t *route_offsets, int64_t first_route, int64_t last_route,
-                                const int32_t *queue_ids, uint32_t *out)
-{
-    const int64_t base = first_route < last_route ? route_offsets[first_route] : 0;
-    const task_t task = {queue_ids + base, out, ']' | 0x80 << 8, 1, 1, 52};
-    tray_t trays[2];
-    clear_tray(&trays[0]), clear_tray(&trays[1]);
-    for (int64_t r = first_route; r < last_route; r++) {
-        const int64_t *topic = topic_offsets + route_topic[r], *broker = broker_offsets + route_broker[r];
-        const piece_t pieces[] = {{(const uint8_t *)"MessageQueue [topic=", 20},
-                                  {topic_values + topic[0], topic[1] - topic[0]},
-                                  {(const uint8_t *)", brokerName=", 13},
-                                  {broker_values + broker[0], broker[1] - broker[0]},
-                                  {(const uint8_t *)", queueId=", 10}};
-        int64_t length = 43 + pieces[1].length + pieces[3].length;
-        tray_t *tray = &trays[(length & 63) > task.longest];
-        for (int64_t i = route_offsets[r]; i < route_offsets[r + 1];) {
-            if (is_full(tray))
-                NAME(hash_tray)(&task, tray);
-            if (length < ROW)
-                NAME(put_route)(tray->rows + ROW * tray->n_families, pieces);
-            else
-                absorb(tray, pieces, 5);
-            i += join(tray, length, i - base, 0, route_offsets[r + 1] - i);
-        }
-    }
-    NAME(hash_tray)(&task, &trays[0]);
-    NAME(hash_tray)(&task, &trays[1]);
-}
-
-TARGET static void NAME(strings)(const uint8_t *values, const int64_t *offsets, int64_t first, int64_t last, uint32_t *out)
-{
-    const task_t task = {NULL, out, 0x80, 0, 0, 55};
-    tray_t trays[2];
-    clear_tray(&trays[0]), clear_tray(&trays[1]);
-    for (int64_t i = first; i < last; i++) {
-        const piece_t piece = {values + offsets[i], offsets[i + 1] - offsets[i]};
-        tray_t *tray = &trays[(piece.length & 63) > task.longest];
-        if (is_full(tray))
-            NAME(hash_tray)(&task, tray);
-        uint8_t *row = tray->rows + ROW * tray->n_families;
-        if (piece.length < ROW) {
-            NAME(put)(row, piece.text, piece.length);
-            memset(row + piece.length, 0, 64);
-        } else
-            absorb(tray, &piece, 1);
-        join(tray, piece.length, i - first, 0, 1);
-    }
-    NAME(hash_tray)(&task, &trays[0]);
-    NAME(hash_tray)(&task, &trays[1]);
-}
-
-/* The bare rounds on ready-made blocks, 16 rows of GROUP words each: what everything else here is measured by. */
-TARGET static void NAME(bare)(const uint32_t *blocks, int64_t n_groups, uint32_t *out)
-{
-    for (int64_t i = 0; i < n_groups; i++)
-        for (int column = 0; column < GROUP; column += LANES * STREAMS) {
-            V x[4][STREAMS];
-            for (int j = 0; j < 4; j++)
-                for (int s = 0; s < STREAMS; s++)
-                    x[j][s] = SPREAD(BEGINNING[j]);
-            NAME(rounds)(blocks + 16 * GROUP * i + column, GROUP, x[0], x[1], x[2], x[3], 0, 16, 0);
-            for (int s = 0; s < STREAMS; s++)
-                STORE_ANY(out + GROUP * i + column + LANES * s, NAME(reverse_bytes)(x[0][s] + BEGINNING[0]));
-        }
-}
-
-static const isa_t NAME(isa) = {TEXT(ISA), NAME(points), NAME(queues), NAME(strings), NAME(bare)};
-
-#undef ISA
-#undef TARGET
-#undef LANES
-#undef STREAMS
-#undef V
-#undef M
-#undef BARRIER
-#undef ROTATE
-#undef F1
-#undef F2
-#undef F3
-#undef F4
-#undef WHERE_EQUAL
-#undef ABOVE
-#undef PICK_INDEX
-#undef PICK
-#undef NAME
-#undef NAME_IN
-#undef MEMORY
-#undef LOAD
-#undef STORE
-#undef LOAD_ANY
-#undef STORE_ANY
-#undef SPREAD
-#undef EACH_STREAM
-#undef ROW_OF
-#undef STEP
-#undef STEP_OF
-#undef QUAD

@@ -1,12 +1,10 @@
-/* Vocabulary of NEON (64-bit ARM, which always has it): 4 lanes, three streams. */
-#define ISA neon
+/* Vocabulary of NEON (64-bit ARM, which always has it): 4 lanes. */
 #define TARGET
 #define LANES 4
-#define STREAMS 3
-typedef uint32_t vector_neon __attribute__((vector_size(16), may_alias));
-typedef uint32_t memory_neon __attribute__((vector_size(16), may_alias, aligned(4)));
+typedef uint32_t NAME(vector) __attribute__((vector_size(16), may_alias));
+typedef uint32_t NAME(memory) __attribute__((vector_size(16), may_alias, aligned(4)));
 
-#define V vector_neon
+#define V NAME(vector)
 #define M(x) ((uint32x4_t)(x))
 #define BARRIER(x) __asm__("" : "+w"(x))
 #define ROTATE(x, s) ((V)vsriq_n_u32(vshlq_n_u32(M(x), s), M(x), 32 - (s)))
@@ -14,18 +12,29 @@ typedef uint32_t memory_neon __attribute__((vector_size(16), may_alias, aligned(
 #define F2(b, c, d) ((V)vbslq_u32(M(d), M(b), M(c)))
 #define F3(b, c, d) ((b) ^ (c) ^ (d))
 #define F4(b, c, d) ((c) ^ (V)vornq_u32(M(b), M(d)))
-#define WHERE_EQUAL(x, y, w) ((V)((x) == (y)) & (w))
+#define TIMES(x, n) ((x) * (n))
+#define ADD_WHERE(sum, x, y, w) ((sum) + ((V)((x) == (y)) & (w)))
 #define ABOVE(x, y) ((V)((x) > (y)))
+#define WIDEN(p) ((V)vmovl_u16(vget_low_u16(vmovl_u8(vreinterpret_u8_u32(vld1_dup_u32((const uint32_t *)(p)))))))
 /* The table look-up counts bytes. */
 #define PICK_INDEX(index) ((index) * 0x04040404u + 0x03020100u)
 #define PICK(x, index) ((V)vqtbl1q_u8((uint8x16_t)(x), (uint8x16_t)(index)))
 
-ALWAYS_INLINE V NAME_OF(reverse_bytes, neon)(V x) { return (V)vrev32q_u8((uint8x16_t)(x)); }
+ALWAYS_INLINE V NAME(reverse_bytes)(V x) { return (V)vrev32q_u8((uint8x16_t)(x)); }
 
-ALWAYS_INLINE void NAME_OF(put, neon)(uint8_t *to, const uint8_t *from, int64_t n) { put_pieces(to, from, n); }
+ALWAYS_INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
+{
+    copy_pieces(to, from, n);
+}
+
+ALWAYS_INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
+{
+    memset(to + (n & 64), 0, 64);
+    copy_pieces(to, from, n);
+}
 
 /* Word w of block l to words[w * stride + l]. */
-ALWAYS_INLINE void NAME_OF(transpose, neon)(const uint8_t *const *blocks, uint32_t *words, const int stride)
+ALWAYS_INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
 {
     for (int w = 0; w < 16; w += 4) {
         uint32x4_t x[4];
@@ -42,4 +51,4 @@ ALWAYS_INLINE void NAME_OF(transpose, neon)(const uint8_t *const *blocks, uint32
     }
 }
 
-#include "md5_lanes.h"
+#include "md5_keys.h"

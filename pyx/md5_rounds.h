@@ -1,19 +1,19 @@
-/* The rounds of MD5 on LANES x STREAMS messages at once. A template: md5_lanes.h includes it once per instruction set,
- * after a vocabulary (md5_scalar.h and its like) has said what a vector V is.
+/* The rounds of MD5 on LANES x STREAMS messages at once. The innermost template: compiled once per instruction
+ * set, after a vocabulary (md5_scalar.h and its like) has said what a vector V is.
  *
  * What makes it fast, measured:
- * - several streams side by side, since one stream only waits for its own last step;
- * - nothing but F and the two additions around the rotation on the way from one step to the next. Compilers re-associate
+ * - several streams side by side, since one stream only ever waits for its own last step;
+ * - nothing but F and the additions around the rotation on the way from one step to the next. Compilers re-associate
  *   the other additions onto that way, which costs a fifth; BARRIER keeps them off;
- * - round constants read from memory: the load ports are idle, the arithmetic ones are not;
+ * - round constants read from memory (HIDE): the load ports are idle, the arithmetic ones are not;
  * - only word A is wanted in the end, and the last three steps of 64 do not touch it;
  * - words known to be zero are not added. */
 
-#define ROW_OF(g, t) LOAD(rows + (g) * stride + (t) * LANES)
+#define ROW_OF(g, t) LOAD_ANY(rows + (g) * stride + (t) * LANES)
 #define STEP_OF(t, F, a, b, c, d, g, s, i) \
     { \
         V sum = a[t] + sine[i]; \
-        if ((g) < n_words || (g) == 14) \
+        if ((g) < n_words || (g) >= 14) \
             sum += ROW_OF(g, t); \
         BARRIER(sum); \
         sum += F(b[t], c[t], d[t]); \
@@ -27,10 +27,10 @@
     STEP(F, c, d, a, b, g2, s2, i + 2) \
     STEP(F, b, c, d, a, g3, s3, i + 3)
 
-/* Word g of message l of stream t is rows[g * stride + t * LANES + l]. Steps `from` (0, 4, 8 or 12) to 16, then on to the
- * end of word A or to the last of all steps. Words at and after n_words are zero, word 14 excepted. */
-TARGET ALWAYS_INLINE void NAME(rounds)(const uint32_t *rows, const int stride, V a[STREAMS], V b[STREAMS], V c[STREAMS],
-                                       V d[STREAMS], int from, const int n_words, const int all)
+/* From step `from` (0, 4, 8 or 12) to the last one that word A needs, or through all steps. Word g of message l of
+ * stream t is rows[g * stride + t * LANES + l]; words from n_words to 13 are zero. */
+TARGET ALWAYS_INLINE void NAME(rounds)(const uint32_t *rows, const int stride, V *a, V *b, V *c, V *d, const int from,
+                                       const int n_words, const int all)
 {
     const uint32_t *sine = SINE;
     HIDE(sine);
@@ -64,8 +64,7 @@ TARGET ALWAYS_INLINE void NAME(rounds)(const uint32_t *rows, const int stride, V
 }
 
 /* The first `to` steps (0, 4, 8 or 12), which messages that begin alike have in common. */
-TARGET ALWAYS_INLINE void NAME(opening)(const uint32_t *rows, const int stride, V a[STREAMS], V b[STREAMS], V c[STREAMS],
-                                        V d[STREAMS], int to)
+TARGET ALWAYS_INLINE void NAME(opening)(const uint32_t *rows, const int stride, V *a, V *b, V *c, V *d, int to)
 {
     const uint32_t *sine = SINE;
     const int n_words = 16;

@@ -50,6 +50,13 @@ def strings(
 ) -> None:
     """Hash strings ``first <= i < last`` as they are; ``out`` has ``last - first`` places."""
 
+def bare(blocks: NDArray[np.uint32], out: NDArray[np.uint32]) -> None:
+    """Hash ready-made blocks, without writing keys or laying them out: the floor that the others are measured by.
+
+    ``blocks`` has the shape (groups, 16, 192): ``blocks[g, w, m]`` is little-endian word ``w`` of the padded message
+    ``m`` of group ``g``. ``out`` has the shape (groups, 192).
+    """
+
 def isa() -> str:
     """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""
 
@@ -57,4 +64,4 @@ def available_isas() -> tuple[str, ...]:
     """Name the instruction sets this machine can run, widest first."""
 
 def force_isa(name: str) -> None:
-    """Use one instruction set from now on, in the whole process. ``ValueError`` if this machine lacks it."""
+    """Use one instruction set from now on, in this module. ``ValueError`` if this machine lacks it."""

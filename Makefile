@@ -16,7 +16,7 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties')
 
-.PHONY: help install plan test test-debug test-isa lint wheel bench bench-quick clean
+.PHONY: help install plan test test-debug test-isa lint wheel bench bench-quick instructions clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -87,6 +87,11 @@ bench: install
 	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --readme README.md --docs docs/benchmarks.md
 bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
+
+# Instructions of every kernel, counted by callgrind against the committed counts: repeatable on a busy machine too.
+instructions: install
+	$(BIN)/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
+	$(BIN)/python benchmarks/instructions.py compare
 
 clean:
 	rm -rf $(VENV) build dist output *.egg-info build.log rmqalloc/_engine/*.so

@@ -15,7 +15,7 @@ from rmqalloc.strategies.base import Owners, Strategy, position_of
 from rmqalloc.strategies.parallel import even_cuts, in_threads
 
 SMALL = 1024  # queues of a group whose owners are worth keeping
-LEAST_QUEUES = 1 << 19  # queues that are worth a thread: about a quarter of a millisecond
+LEAST_QUEUES = 1 << 22  # queues that are worth a thread: half a millisecond and more, most of it waiting for memory
 
 Kernel = Callable[..., None]
 

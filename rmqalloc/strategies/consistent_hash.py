@@ -46,7 +46,7 @@ class ConsistentHash(Strategy):
     --------
     >>> s = ConsistentHash(virtual_nodes=10)
     >>> s.assign([("TopicTest", "broker-a", i) for i in range(8)], ["c1", "c2"]).owners.tolist()
-    [1, 0, 0, 1, 1, 1, 1, 1]
+    [0, 1, 1, 0, 0, 0, 1, 0]
     """
 
     def __init__(self, virtual_nodes: int = 10, hash_function: HashFunction | None = None) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -188,6 +188,31 @@ class Strategy(ABC):
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:  # noqa: B027 (most strategies add none)
         """Add units that this strategy in particular refuses."""
+
+
+class SharingStrategy(Strategy):
+    """A strategy that may give a queue to several clients, so that no vector of owners can say what it does."""
+
+    _instead: str  # what to use, after the reason
+
+    def assign_fleet(
+        self,
+        fleet: Fleet,
+        out: Owners | None = None,
+        on_error: Literal["raise", "report"] = "raise",
+        threads: int | None = None,
+    ) -> NoReturn:
+        """Refused: a queue may go to several clients.
+
+        Raises
+        ------
+        TypeError
+            Always; the message says what to use.
+        """
+        raise TypeError(self._instead)
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        self.assign_fleet(fleet, out)
 
 
 def fresh_owners(fleet: Fleet) -> Owners:

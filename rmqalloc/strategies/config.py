@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn
+from typing import Any
 
-from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.model import SharedAssignment
-from rmqalloc.strategies.base import Owners, Strategy
+from rmqalloc.strategies.base import SharingStrategy
 from rmqalloc.strategies.ordering import sort_client_ids
 
 
-class Config(Strategy):
+class Config(SharingStrategy):
     """A fixed list of queues, for every client that is configured with it.
 
     Parameters
@@ -29,6 +28,10 @@ class Config(Strategy):
     >>> Config([("t", "b", 0)]).allocate("g", "x", [], [])
     [('t', 'b', 0)]
     """
+
+    _instead = (
+        "CONFIG gives every client the same list, so a queue has no single owner; use assign or allocate per group"
+    )
 
     def __init__(self, message_queues: list[Any] | None = None) -> None:
         self.message_queues = message_queues
@@ -48,24 +51,3 @@ class Config(Strategy):
         check_client_ids(cid_all)
         client_ids = sort_client_ids(cid_all) if sort else cid_all
         return SharedAssignment([self.message_queues for _ in client_ids], {}, client_ids)
-
-    def assign_fleet(
-        self,
-        fleet: Fleet,
-        out: Owners | None = None,
-        on_error: Literal["raise", "report"] = "raise",
-        threads: int | None = None,
-    ) -> NoReturn:
-        """Refused: every client gets the same list, so queues have no single owner.
-
-        Raises
-        ------
-        TypeError
-            Always.
-        """
-        raise TypeError(
-            "CONFIG gives every client the same list, so a queue has no single owner; use assign or allocate per group"
-        )
-
-    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        self.assign_fleet(fleet, out)

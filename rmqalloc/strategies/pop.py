@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, NoReturn
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from rmqalloc.fleet.columns import offsets_of, order_keys, ranges
 from rmqalloc.fleet.errors import check_on_error
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.model import MessageQueue, SharedAssignment, queue_fields
-from rmqalloc.strategies.base import NO_CLIENTS, NO_CURRENT, NO_QUEUES, Owners, Strategy, position_of
+from rmqalloc.strategies.base import NO_CLIENTS, NO_CURRENT, NO_QUEUES, SharingStrategy, Strategy, position_of
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 
 WHOLE_BROKER = -1  # Java's queue id for "any queue of this broker"
@@ -41,7 +41,7 @@ class FleetShares(NamedTuple):
     refused: NDArray[np.bool_]
 
 
-class Pop(Strategy):
+class Pop(SharingStrategy):
     """Each client gets its own share and those of the ``pop_share_queue_num`` clients after it.
 
     Parameters
@@ -68,6 +68,8 @@ class Pop(Strategy):
     >>> s.allocate("g", "a", [("t", "b", i) for i in range(4)], ["a", "b", "c", "d"])
     [('t', 'b', 0), ('t', 'b', 1)]
     """
+
+    _instead = "POP gives a queue to several clients, so it has no single owner; use share_fleet"
 
     def __init__(self, inner: Strategy, pop_share_queue_num: int = -1) -> None:
         if not isinstance(inner, Strategy):
@@ -119,25 +121,6 @@ class Pop(Strategy):
             mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
         check_client_ids(cid_all)
         return SharedAssignment.by_client(self, mq_all, cid_all)
-
-    def assign_fleet(
-        self,
-        fleet: Fleet,
-        out: Owners | None = None,
-        on_error: Literal["raise", "report"] = "raise",
-        threads: int | None = None,
-    ) -> NoReturn:
-        """Refused: a queue is popped by several clients; use `share_fleet`.
-
-        Raises
-        ------
-        TypeError
-            Always.
-        """
-        raise TypeError("POP gives a queue to several clients, so it has no single owner; use share_fleet")
-
-    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        self.assign_fleet(fleet, out)
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         """Units that pop whole brokers may be without queues or clients; Java looks at neither."""

@@ -1,6 +1,6 @@
-"""Build and run ``tests/java``: a program of ours that asks the real RocketMQ classes.
+"""Build and run Java programs of ours, ``tests/java`` above all, which asks the real RocketMQ classes.
 
-Everything comes from Maven Central; output goes to ``tests/java/target``. A tree that is built already is built again
+Everything comes from Maven Central; output goes to ``target`` of the project. A tree that is built already is built again
 only if one of its sources is newer.
 """
 
@@ -15,8 +15,6 @@ from pathlib import Path
 from typing import Any
 
 PROJECT = Path(__file__).resolve().parent / "java"
-CLASSPATH = PROJECT / "target" / "classpath"
-CLASSES = PROJECT / "target" / "classes"
 JAVA_RELEASE = 17
 
 INSTALL = f"install Maven and a JDK of version {JAVA_RELEASE} or newer (Debian: apt-get install openjdk-17-jdk maven)"
@@ -48,23 +46,24 @@ def require_tools() -> None:
         raise JavaMissing(f"the JDK here is {(said.stdout + said.stderr).strip()!r}: {INSTALL}")
 
 
-def is_built() -> bool:
+def is_built(project: Path) -> bool:
     """Whether the classes are newer than their sources and every jar they need is still in place."""
-    if not CLASSPATH.is_file():
+    classpath = project / "target" / "classpath"
+    if not classpath.is_file():
         return False
-    sources = [PROJECT / "pom.xml", *(path for path in (PROJECT / "src").rglob("*") if path.is_file())]
-    built = CLASSPATH.stat().st_mtime
-    return all(path.stat().st_mtime < built for path in sources) and all(map(os.path.exists, jars()))
+    sources = [project / "pom.xml", *(path for path in (project / "src").rglob("*") if path.is_file())]
+    built = classpath.stat().st_mtime
+    return all(path.stat().st_mtime < built for path in sources) and all(map(os.path.exists, jars(project)))
 
 
-def jars() -> list[str]:
+def jars(project: Path) -> list[str]:
     """Paths of the jars that the classes need."""
-    return CLASSPATH.read_text(encoding="utf-8").strip().split(os.pathsep)
+    return (project / "target" / "classpath").read_text(encoding="utf-8").strip().split(os.pathsep)
 
 
 @functools.cache
-def build() -> str:
-    """Build if need be and return the class path.
+def maven_classpath(project: Path) -> str:
+    """Build a Maven project if need be and return its class path.
 
     The local Maven repository is tried first, as it answers at once; the network only if something is missing there.
 
@@ -76,12 +75,12 @@ def build() -> str:
         Maven could not build, even with the network.
     """
     require_tools()
-    if not is_built():
-        CLASSPATH.unlink(missing_ok=True)
-        maven = [command("mvn"), "-B", "-q", "-f", str(PROJECT / "pom.xml"), "process-classes"]
+    if not is_built(project):
+        (project / "target" / "classpath").unlink(missing_ok=True)
+        maven = [command("mvn"), "-B", "-q", "-f", str(project / "pom.xml"), "process-classes"]
         if subprocess.run([*maven, "-o"], capture_output=True).returncode != 0:
-            run(maven, "building tests/java with Maven")
-    return os.pathsep.join([str(CLASSES), *jars()])
+            run(maven, f"building {project.name} with Maven")
+    return os.pathsep.join([str(project / "target" / "classes"), *jars(project)])
 
 
 def run(arguments: list[str], doing: str, text: str = "") -> str:
@@ -97,7 +96,11 @@ def run(arguments: list[str], doing: str, text: str = "") -> str:
 
 def java(main: str, text: str) -> str:
     """Run one of our Java programs (``Witness``, ``Bench``) on `text` and return what it prints."""
-    return run([command("java"), "-cp", build(), f"io.rmqalloc.witness.{main}"], f"the Java program {main}", text)
+    return run(
+        [command("java"), "-cp", maven_classpath(PROJECT), f"io.rmqalloc.witness.{main}"],
+        f"the Java program {main}",
+        text,
+    )
 
 
 def witness(requests: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

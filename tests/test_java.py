@@ -50,7 +50,7 @@ JAVA_CLASS = {
 def witness():
     """The real classes."""
     try:
-        java_driver.build()
+        java_driver.maven_classpath(java_driver.PROJECT)
     except java_driver.JavaMissing as missing:
         pytest.skip(str(missing))
     return java_driver.witness

@@ -16,6 +16,7 @@ FLOORS = {
     "rmqalloc.model": 1,
     "rmqalloc._engine": 2,
     "rmqalloc.fleet": 3,
+    "rmqalloc.protocol": 3,
     "rmqalloc.strategies": 4,
     "rmqalloc.snapshot": 4,
     "rmqalloc": 4.5,  # the door of the package: it may show what lies on the floors below

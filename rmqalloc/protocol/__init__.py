@@ -1,0 +1,45 @@
+"""What clients, brokers and name servers say to one another, without saying how it travels.
+
+`data` holds the bodies (routes, heartbeats, assignments), `errors` what a request can end with, and `profile` how releases
+of RocketMQ differ in a rebalance, as data.
+"""
+
+from rmqalloc.protocol.data import (
+    BrokerData,
+    ConsumeFromWhere,
+    ConsumerData,
+    ConsumeType,
+    HeartbeatData,
+    HeartbeatReply,
+    MessageModel,
+    MessageRequestMode,
+    QueueAssignment,
+    QueueData,
+    SubscriptionData,
+    TopicQueueMappingInfo,
+    TopicRouteData,
+)
+from rmqalloc.protocol.errors import ClientError, RemotingError, ResponseCode, ResponseError
+from rmqalloc.protocol.profile import PROFILES, Profile
+
+__all__ = [
+    "PROFILES",
+    "BrokerData",
+    "ClientError",
+    "ConsumeFromWhere",
+    "ConsumeType",
+    "ConsumerData",
+    "HeartbeatData",
+    "HeartbeatReply",
+    "MessageModel",
+    "MessageRequestMode",
+    "Profile",
+    "QueueAssignment",
+    "QueueData",
+    "RemotingError",
+    "ResponseCode",
+    "ResponseError",
+    "SubscriptionData",
+    "TopicQueueMappingInfo",
+    "TopicRouteData",
+]

@@ -1,0 +1,199 @@
+"""Bodies of requests and answers: routes, heartbeats and assignments."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from rmqalloc.model import MessageQueue
+
+PERM_READ = 4
+PERM_WRITE = 2
+MASTER_ID = 0
+RETRY_PREFIX = "%RETRY%"
+LMQ_PREFIX = "%LMQ%"
+GLOBAL_SCOPE = "__global__"
+LOGICAL_BROKER_PREFIX = "__syslo__"
+NO_PHYSICAL_BROKER = "__syslo__none__"
+
+
+class MessageModel(Enum):
+    """Whether the clients of a group share a topic's queues or each read all."""
+
+    CLUSTERING = "CLUSTERING"
+    BROADCASTING = "BROADCASTING"
+
+
+class ConsumeType(Enum):
+    """How a group consumes; the values are those of the wire."""
+
+    ACTIVELY = "CONSUME_ACTIVELY"
+    PASSIVELY = "CONSUME_PASSIVELY"
+    POP = "CONSUME_POP"
+
+
+class ConsumeFromWhere(Enum):
+    """Where a queue without a stored offset is read from."""
+
+    LAST_OFFSET = "CONSUME_FROM_LAST_OFFSET"
+    LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST = "CONSUME_FROM_LAST_OFFSET_AND_FROM_MIN_WHEN_BOOT_FIRST"
+    MIN_OFFSET = "CONSUME_FROM_MIN_OFFSET"
+    MAX_OFFSET = "CONSUME_FROM_MAX_OFFSET"
+    FIRST_OFFSET = "CONSUME_FROM_FIRST_OFFSET"
+    TIMESTAMP = "CONSUME_FROM_TIMESTAMP"
+
+
+class MessageRequestMode(Enum):
+    """How an assigned queue is read."""
+
+    PULL = "PULL"
+    POP = "POP"
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionData:
+    """A topic a group subscribes to; of two for one topic the newer version (ms) counts."""
+
+    topic: str
+    sub_string: str = "*"
+    sub_version: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerData:
+    """What a heartbeat tells of one consumer group."""
+
+    consumer_group: str
+    consume_type: ConsumeType = ConsumeType.PASSIVELY
+    message_model: MessageModel = MessageModel.CLUSTERING
+    consume_from_where: ConsumeFromWhere = ConsumeFromWhere.LAST_OFFSET
+    subscriptions: frozenset[SubscriptionData] = frozenset()
+    unit_mode: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatData:
+    """A client's heartbeat: itself and every consumer group it runs.
+
+    Attributes
+    ----------
+    client_id : str
+        Who speaks.
+    consumers : tuple of ConsumerData
+        One per consumer group.
+    fingerprint : int
+        Second form of heartbeats only: a number for all that is said here but the client id and the versions of
+        subscriptions; 0 in the first form.
+    without_subscriptions : bool
+        The short second form: subscriptions are left out, those the fingerprint stands for still hold.
+    """
+
+    client_id: str
+    consumers: tuple[ConsumerData, ...] = ()
+    fingerprint: int = 0
+    without_subscriptions: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HeartbeatReply:
+    """Answer to a heartbeat of the second form.
+
+    Attributes
+    ----------
+    supports_v2 : bool
+        The broker keeps fingerprints.
+    subscriptions_changed : bool
+        The broker took changed subscriptions from it, or does not know the fingerprint: say everything next time.
+    """
+
+    supports_v2: bool = False
+    subscriptions_changed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class QueueData:
+    """What one broker holds of a topic."""
+
+    broker_name: str
+    read_queue_nums: int
+    write_queue_nums: int
+    perm: int = PERM_READ | PERM_WRITE
+
+    @property
+    def is_readable(self) -> bool:
+        """Whether consumers may read there."""
+        return bool(self.perm & PERM_READ)
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerData:
+    """A broker name and the addresses that serve it, by broker id (0: master)."""
+
+    broker_name: str
+    addresses: Mapping[int, str]
+    cluster: str = "DefaultCluster"
+
+    @property
+    def master(self) -> str | None:
+        """Address of the master, if there is one."""
+        return self.addresses.get(MASTER_ID)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicQueueMappingInfo:
+    """What one broker holds of a static topic, whose logical queues stay while brokers come and go.
+
+    Attributes
+    ----------
+    broker_name : str
+        Physical broker.
+    total_queues : int
+        Logical queues of the topic, ids 0 to ``total_queues - 1``.
+    scope : str or None
+        Names the logical broker; an entry without a scope is passed over.
+    epoch : int
+        Of two brokers that hold one logical queue, the newer epoch counts.
+    current_id_map : mapping of int to int
+        Logical queue id to the broker's own queue id, for what it holds now.
+    """
+
+    broker_name: str
+    total_queues: int
+    scope: str | None = GLOBAL_SCOPE
+    epoch: int = 0
+    current_id_map: Mapping[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRouteData:
+    """Where a topic is: one `QueueData` and one `BrokerData` per broker name.
+
+    ``topic_queue_mapping``, by physical broker name, makes it a static topic; empty for all others.
+    """
+
+    queue_datas: tuple[QueueData, ...] = ()
+    broker_datas: tuple[BrokerData, ...] = ()
+    topic_queue_mapping: Mapping[str, TopicQueueMappingInfo] = field(default_factory=dict)
+
+    def readable_queues(self, topic: str) -> Iterator[MessageQueue]:
+        """Physical queues a consumer sees: ``read_queue_nums`` of every broker that lets itself be read.
+
+        A consumer of a static topic sees logical queues instead (`rmqalloc.rebalance.subscribe_view`).
+
+        Examples
+        --------
+        >>> route = TopicRouteData((QueueData("broker-a", 2, 8), QueueData("broker-b", 4, 4, perm=2)))
+        >>> [queue.queue_id for queue in route.readable_queues("orders")]
+        [0, 1]
+        """
+        for data in self.queue_datas:
+            if data.is_readable:
+                for queue_id in range(data.read_queue_nums):
+                    yield MessageQueue(topic, data.broker_name, queue_id)
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAssignment:
+    """A queue that a broker assigns to a client, and how it is to be read; Java's ``MessageQueueAssignment``."""
+
+    queue: MessageQueue | None
+    mode: MessageRequestMode = MessageRequestMode.PULL

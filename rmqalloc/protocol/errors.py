@@ -1,0 +1,65 @@
+"""What a request can end with when it does not end well."""
+
+from enum import IntEnum
+
+
+class ResponseCode(IntEnum):
+    """Codes a name server or broker answers with (``org.apache.rocketmq.remoting.protocol.ResponseCode``)."""
+
+    SUCCESS = 0
+    SYSTEM_ERROR = 1
+    SYSTEM_BUSY = 2
+    REQUEST_CODE_NOT_SUPPORTED = 3
+    NO_PERMISSION = 16
+    TOPIC_NOT_EXIST = 17
+    QUERY_NOT_FOUND = 22
+    SUBSCRIPTION_GROUP_NOT_EXIST = 26
+    CONSUMER_NOT_ONLINE = 206
+    CONSUME_MSG_TIMEOUT = 207
+    FLOW_CONTROL = 215
+
+
+class RemotingError(Exception):
+    """A request got no answer: the peer could not be reached, closed the connection or took too long."""
+
+
+class ResponseError(Exception):
+    """A request was answered with a code other than success (Java: ``MQBrokerException``).
+
+    Attributes
+    ----------
+    code : int
+        The answer's code, see `ResponseCode`; codes not listed there are possible.
+    remark : str
+        The answer's text.
+
+    Examples
+    --------
+    >>> str(ResponseError(ResponseCode.TOPIC_NOT_EXIST, "no such topic"))
+    'code 17 (TOPIC_NOT_EXIST): no such topic'
+    """
+
+    def __init__(self, code: int, remark: str = "") -> None:
+        known = code in ResponseCode.__members__.values()
+        super().__init__(f"code {int(code)}{f' ({ResponseCode(code).name})' if known else ''}: {remark}")
+        self.code = int(code)
+        self.remark = remark
+
+
+class ClientError(Exception):
+    """A client cannot do what it was asked, whatever a broker might say (Java: ``MQClientException``).
+
+    Attributes
+    ----------
+    code : int or None
+        A `ResponseCode` where Java gives one.
+
+    Examples
+    --------
+    >>> ClientError("no offset", ResponseCode.QUERY_NOT_FOUND).code
+    <ResponseCode.QUERY_NOT_FOUND: 22>
+    """
+
+    def __init__(self, message: str, code: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code

@@ -1,0 +1,116 @@
+"""How releases of RocketMQ differ in a rebalance, as data: one field per difference, one profile per release line."""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What a release does; the defaults are those of 5.3. Times are in milliseconds.
+
+    Attributes
+    ----------
+    name : str
+        Release line, a key of `PROFILES`.
+    returns_balanced : bool
+        A pass answers whether it is balanced (else it counts as balanced).
+    min_interval : int
+        Least time between two passes of a client's rebalance service; 0 for none.
+    retry_interval : int or None
+        Wait after a pass that is not balanced; None for the usual one.
+    lock_retry_delay : int or None
+        Delay of the extra pass after a queue could not be locked; None for none.
+    dispatch_delay : int
+        Delay of the first pull of a new process queue.
+    ordered_lock_wait : int
+        How long the removal of an ordered queue waits for its consume lock.
+    removes_ordered_at_once : bool
+        An ordered queue whose consume lock was got is removed at once and, while messages wait in it, unlocked only after
+        ``late_unlock_delay`` (else removal and unlock are one, and forced once the lock is older than that delay).
+    late_unlock_delay : int
+        That later unlock, or the age of the lock from which the removal is forced.
+    locks_dropped : bool
+        The periodic lock of all queues includes dropped ones.
+    broadcasting_locks : bool
+        An ordered group that broadcasts locks its queues too.
+    tells_null_route : bool
+        A topic without a route calls the listener with empty sets (else it only warns).
+    swallows_offset_errors : bool
+        The local path takes a failed offset computation for -1 (else for a skipped queue; both leave the queue out).
+    bad_offset_raises : bool
+        A stored offset below -1 is an error (else it is answered as -1).
+    broker_error_is_no_offset : bool
+        Any answer of a broker but success counts as "no offset stored" (else only "not found" does).
+    push_listener : bool
+        A push consumer's own listener hears of changed queues.
+    server_assignment : bool
+        Brokers can assign queues, by PULL or POP.
+    heartbeat_v2 : bool
+        Heartbeats can be a fingerprint.
+    nano_time_names : bool
+        A consumer without an instance name of its own is named by process id and nanoseconds (before 4.9.0: process id alone).
+    freezes_offsets : bool
+        An offset that was reset takes no further updates.
+    merges_local_offsets : bool
+        Local offsets are merged into their file (before 4.9.8 and 5.2.0 they replace it).
+    broadcasting_is_not_told : bool
+        Brokers send no notice of changed clients to groups that broadcast.
+    interruptible_notices : bool
+        A newer notice of a group replaces the rest of an older one.
+    channel_events_rebalance : bool
+        A channel that becomes active again triggers a heartbeat and a pass.
+    """
+
+    name: str
+    returns_balanced: bool = True
+    min_interval: int = 1_000
+    retry_interval: int | None = 1_000
+    lock_retry_delay: int | None = 500
+    dispatch_delay: int = 500
+    ordered_lock_wait: int = 500
+    removes_ordered_at_once: bool = False
+    late_unlock_delay: int = 20_000
+    locks_dropped: bool = False
+    broadcasting_locks: bool = False
+    tells_null_route: bool = True
+    swallows_offset_errors: bool = True
+    bad_offset_raises: bool = True
+    broker_error_is_no_offset: bool = False
+    push_listener: bool = True
+    server_assignment: bool = True
+    heartbeat_v2: bool = True
+    nano_time_names: bool = True
+    freezes_offsets: bool = True
+    merges_local_offsets: bool = True
+    broadcasting_is_not_told: bool = True
+    interruptible_notices: bool = True
+    channel_events_rebalance: bool = True
+
+
+_5_3 = Profile("5.3")
+_4_9 = replace(
+    _5_3,
+    name="4.9",
+    returns_balanced=False,
+    min_interval=0,
+    retry_interval=None,
+    lock_retry_delay=None,
+    dispatch_delay=0,
+    ordered_lock_wait=1_000,
+    removes_ordered_at_once=True,
+    locks_dropped=True,
+    broadcasting_locks=True,
+    tells_null_route=False,
+    swallows_offset_errors=False,
+    bad_offset_raises=False,
+    broker_error_is_no_offset=True,
+    push_listener=False,
+    server_assignment=False,
+    heartbeat_v2=False,
+    freezes_offsets=False,
+    broadcasting_is_not_told=False,
+    interruptible_notices=False,
+    channel_events_rebalance=False,
+)
+
+PROFILES = {profile.name: profile for profile in (_5_3, _4_9)}
+"""Release lines by name: ``"5.3"`` and ``"4.9"``."""

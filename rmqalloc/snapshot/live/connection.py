@@ -1,0 +1,146 @@
+"""One connection to a name server or broker: requests out, answers matched to them, everything else dropped."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Mapping
+from itertools import count
+
+from rmqalloc.protocol import RemotingError, ResponseError
+from rmqalloc.snapshot.live import frame, requests
+from rmqalloc.snapshot.live.credentials import Credentials
+
+
+class Connection:
+    """Requests to one address; opened at the first, opened again when it broke.
+
+    Parameters
+    ----------
+    address : str
+        ``host:port``.
+    tls : ssl.SSLContext, optional
+    credentials : Credentials, optional
+        With them every request is signed.
+    connect_timeout : float
+        Seconds.
+    max_frame : int
+        Bytes of an answer at most; a longer one breaks the connection before it is read.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        tls: ssl.SSLContext | None = None,
+        credentials: Credentials | None = None,
+        connect_timeout: float = 3.0,
+        max_frame: int = frame.MAX_FRAME,
+    ) -> None:
+        self.address = address
+        self._tls, self._credentials = tls, credentials
+        self._connect_timeout, self._max_frame = connect_timeout, max_frame
+        self._opaque = count(1)
+        self._waiting: dict[int, asyncio.Future[frame.Command]] = {}
+        self._writer: asyncio.StreamWriter | None = None
+        self._reading: asyncio.Task[None] | None = None
+        self._opening = asyncio.Lock()
+
+    async def ask(
+        self,
+        code: requests.ReadCode,
+        ext_fields: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        timeout: float = 5.0,
+    ) -> frame.Command:
+        """Send one request and wait for its answer.
+
+        Raises
+        ------
+        RemotingError
+            If there is no connection, it breaks, or no answer comes within ``timeout`` seconds.
+        ResponseError
+            If the answer is not a success.
+        ForbiddenRequestError
+            If the request does not only read.
+        """
+        requests.check(code)
+        writer = await self._opened()
+        fields = dict(ext_fields or {})
+        if self._credentials is not None:
+            fields = self._credentials.signed(fields, body)
+        opaque = next(self._opaque)
+        answer: asyncio.Future[frame.Command] = asyncio.get_running_loop().create_future()
+        self._waiting[opaque] = answer
+        try:
+            async with asyncio.timeout(timeout):
+                writer.write(frame.encode(frame.Command(code, opaque, fields, body)))
+                await writer.drain()
+                command = await answer
+        except TimeoutError:
+            raise RemotingError(f"{self.address} did not answer within {timeout:g} s (request {code.name})") from None
+        except OSError as error:
+            raise RemotingError(f"{self.address}: {_reason(error)}") from error
+        finally:
+            self._waiting.pop(opaque, None)
+        if command.code:
+            raise ResponseError(command.code, f"{command.remark or 'no reason given'} (from {self.address})")
+        return command
+
+    async def close(self) -> None:
+        """Close; what still waits gets an error."""
+        if self._reading is not None:
+            self._reading.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await self._reading
+            self._reading = None
+
+    async def _opened(self) -> asyncio.StreamWriter:
+        async with self._opening:
+            if self._writer is None:
+                reader, self._writer = await self._open()
+                self._reading = asyncio.create_task(self._read(reader, self._writer))
+            return self._writer
+
+    async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        host, _, port = self.address.rpartition(":")
+        try:
+            async with asyncio.timeout(self._connect_timeout):
+                return await asyncio.open_connection(host.strip("[]"), int(port), ssl=self._tls)
+        except TimeoutError:
+            raise RemotingError(f"{self.address} could not be reached within {self._connect_timeout:g} s") from None
+        except ssl.SSLCertVerificationError as error:
+            raise RemotingError(
+                f"{self.address} has a certificate that does not verify: {error.verify_message}"
+            ) from error
+        except (OSError, ValueError) as error:
+            raise RemotingError(f"{self.address} could not be reached: {_reason(error)}") from error
+
+    async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Hand answers to those who wait, until the connection ends; requests of the other side are dropped."""
+        reason = "the connection was closed"
+        try:
+            while True:
+                length = int.from_bytes(await reader.readexactly(4), signed=True)
+                if not 4 <= length <= self._max_frame:
+                    reason = f"a frame of {length} bytes was announced; from 4 to {self._max_frame} are read"
+                    return
+                command = frame.decode(await reader.readexactly(length))
+                waiting = self._waiting.get(command.opaque) if command.is_response else None
+                if waiting is not None and not waiting.done():
+                    waiting.set_result(command)
+        except asyncio.IncompleteReadError as error:
+            if error.partial:
+                reason = "the connection was closed in the midst of an answer"
+        except (frame.FrameError, OSError) as error:
+            reason = _reason(error)
+        finally:
+            self._writer = None
+            writer.close()
+            for waiting in self._waiting.values():
+                if not waiting.done():
+                    waiting.set_exception(RemotingError(f"{self.address}: {reason}"))
+
+
+def _reason(error: BaseException) -> str:
+    return str(error) or type(error).__name__

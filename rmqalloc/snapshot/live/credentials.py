@@ -1,0 +1,110 @@
+"""Keys for clusters that ask for them, read from a file or the environment and never from an argument."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import os
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ACCESS_KEY, SECRET_KEY, TOKEN = "RMQALLOC_ACCESS_KEY", "RMQALLOC_SECRET_KEY", "RMQALLOC_SECURITY_TOKEN"
+_FIELDS = {"accessKey": "access_key", "secretKey": "secret_key", "securityToken": "security_token"}
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """An access key and its secret; the secret is not shown.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.acl.common.AclUtils`` and ``AclClientRPCHook``: the values of the fields in the order of their
+    names, then the body, by HMAC-SHA1.
+    """
+
+    access_key: str
+    secret_key: str = field(repr=False)
+    security_token: str | None = field(default=None, repr=False)
+
+    def signed(self, ext_fields: Mapping[str, str], body: bytes) -> dict[str, str]:
+        """The fields of a request with its signature."""
+        signed = dict(ext_fields) | {"AccessKey": self.access_key}
+        if self.security_token is not None:
+            signed["SecurityToken"] = self.security_token
+        content = "".join(signed[key] for key in sorted(signed) if key != "Signature").encode() + body
+        digest = hmac.new(self.secret_key.encode(), content, hashlib.sha1).digest()
+        return signed | {"Signature": base64.b64encode(digest).decode()}
+
+
+def read_credentials(path: str | os.PathLike[str] | None = None) -> Credentials | None:
+    """Credentials of a file, else of the environment, else None.
+
+    Parameters
+    ----------
+    path : path, optional
+        A file with the lines ``accessKey: ...``, ``secretKey: ...`` and perhaps ``securityToken: ...``, as RocketMQ's
+        ``conf/tools.yml``. Without one, RMQALLOC_ACCESS_KEY, RMQALLOC_SECRET_KEY and RMQALLOC_SECURITY_TOKEN are read.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If one of the two keys is missing.
+    """
+    if path is None:
+        found = {
+            name: os.environ.get(key)
+            for name, key in zip(_FIELDS.values(), (ACCESS_KEY, SECRET_KEY, TOKEN), strict=True)
+        }
+        origin = f"{ACCESS_KEY} and {SECRET_KEY}"
+        if not found["access_key"] and not found["secret_key"]:
+            return None
+    else:
+        found, origin = _of_file(Path(path)), str(path)
+    access_key, secret_key = found.get("access_key"), found.get("secret_key")
+    if not access_key or not secret_key:
+        raise ValueError(f"{origin} must give both an access key and a secret key; one is missing")
+    return Credentials(access_key, secret_key, found.get("security_token") or None)
+
+
+def _of_file(path: Path) -> dict[str, str | None]:
+    found: dict[str, str | None] = {}
+    for line in path.read_text(encoding="utf-8").splitlines():
+        key, separator, value = line.partition(":")
+        if separator and key.strip() in _FIELDS:
+            found[_FIELDS[key.strip()]] = value.strip().strip("'\"")
+    return found
+
+
+def tls_context(
+    ca: str | os.PathLike[str] | None = None,
+    certificate: str | os.PathLike[str] | None = None,
+    key: str | os.PathLike[str] | None = None,
+    verify: bool = True,
+) -> ssl.SSLContext:
+    """How to speak TLS: the server is verified, by its chain and its host name, unless ``verify`` is False.
+
+    Parameters
+    ----------
+    ca : path, optional
+        Certificates to trust; the system's by default.
+    certificate, key : path, optional
+        The client's own, in PEM.
+    verify : bool
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read or is no certificate.
+    """
+    context = ssl.create_default_context(cafile=ca)
+    if not verify:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if certificate is not None:
+        context.load_cert_chain(certificate, key)
+    return context

@@ -1,0 +1,213 @@
+"""A snapshot of a running cluster: what is asked, in which order, and how partial answers are kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import Any, TypeVar
+
+from rmqalloc.protocol import RemotingError, ResponseCode, ResponseError
+from rmqalloc.snapshot.live import answers, members
+from rmqalloc.snapshot.live.remote import Access, Remote
+from rmqalloc.snapshot.live.requests import ReadCode
+from rmqalloc.snapshot.model import Group, Lag, Snapshot, SourceError, Topic
+
+NAME_SERVER = "name server"
+_RETRY = "%RETRY%"
+_NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)
+_SYSTEM_TOPICS = (
+    "RMQ_SYS_", "rmq_sys_", "%DLQ%", _RETRY, "SCHEDULE_TOPIC_", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC", "BenchmarkTest",
+    "TBW102",
+)  # fmt: skip
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a cluster is read.
+
+    Attributes
+    ----------
+    groups, topics : tuple of str
+        Patterns with ``*``, ``?`` and ``[...]``. With patterns of topics only groups that subscribe to such a topic are read.
+    lag : bool
+        Ask how far every queue has been consumed.
+    running_info : bool
+        Ask every client, through its broker, which queues it owns.
+    """
+
+    groups: tuple[str, ...] = ("*",)
+    topics: tuple[str, ...] = ("*",)
+    lag: bool = True
+    running_info: bool = True
+
+
+def take_snapshot(
+    servers: list[str],
+    access: Access | None = None,
+    wanted: Wanted | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Snapshot:
+    """Read a cluster through its name servers.
+
+    Parameters
+    ----------
+    servers : list of str
+        Addresses of name servers, see `rmqalloc.snapshot.live.remote.name_servers`.
+    access : Access, optional
+    wanted : Wanted, optional
+    on_progress : callable, optional
+        Called with (requests answered, requests known of) as it goes.
+
+    Returns
+    -------
+    Snapshot
+        With everything that could be read; what could not is in ``errors``.
+
+    Raises
+    ------
+    RemotingError
+        If no name server answers.
+    ResponseError
+        If the name server refuses.
+    """
+
+    async def run() -> Snapshot:
+        async with Remote(servers, access) as remote:
+            return await Taker(remote, wanted or Wanted(), on_progress).take()
+
+    return asyncio.run(run())
+
+
+@dataclass(slots=True)
+class Taker:
+    """One reading of a cluster."""
+
+    remote: Remote
+    wanted: Wanted
+    on_progress: Callable[[int, int], None] | None = None
+    errors: list[SourceError] = field(default_factory=list)
+    brokers: dict[str, str] = field(default_factory=dict)
+    _own_topics: set[str] = field(default_factory=set)
+    _answered: int = 0
+    _known: int = 0
+
+    async def take(self) -> Snapshot:
+        """Read everything that is wanted."""
+        cluster = await self.remote.ask_name_server(ReadCode.GET_BROKER_CLUSTER_INFO)
+        self.brokers = answers.masters(cluster)
+        # Brokers and clusters have a topic each that bears their name.
+        self._own_topics = {*self.brokers, *answers.clusters(cluster)}
+        listed = await self.remote.ask_name_server(ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER)
+        names = answers.topic_names(listed)
+        known = await self._group_names(names)
+        asked = await asyncio.gather(*(self._known_to(group) for group in known))
+        views = {group: view for group, view in zip(known, asked, strict=True) if self._is_wanted(view)}
+        topics = {topic for view in views.values() for one in view.values() for topic in one.subscriptions}
+        topics |= {name for name in names if self._is_user_topic(name) and _matches(name, self.wanted.topics)}
+        found = await asyncio.gather(*(self._route(topic) for topic in sorted(topics)))
+        routes = {topic.name: topic for topic in found if topic is not None}
+        groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return Snapshot(tuple(routes.values()), tuple(groups), tuple(sorted(self.errors, key=str)), now)
+
+    async def _group_names(self, topics: list[str]) -> list[str]:
+        """Wanted groups: those that brokers have settings for, and those that have a retry topic."""
+        found = {topic.removeprefix(_RETRY) for topic in topics if topic.startswith(_RETRY)}
+        code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
+        asked = (self._ask_broker(name, code, {}, answers.group_names) for name in self.brokers)
+        for names in await asyncio.gather(*asked):
+            found.update(names or ())
+        return sorted(n for n in found if _matches(n, self.wanted.groups) and not answers.is_system_group(n))
+
+    async def _known_to(self, group: str) -> dict[str, answers.Connections]:
+        """The group as every broker knows it; a broker that does not is left out."""
+        code, fields = ReadCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}
+        asked = (self._ask_broker(name, code, fields, answers.connections) for name in self.brokers)
+        found = zip(self.brokers, await asyncio.gather(*asked), strict=True)
+        return {name: view for name, view in found if view is not None}
+
+    async def _route(self, topic: str) -> Topic | None:
+        fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
+
+        async def ask() -> Topic:
+            return answers.route(topic, await self.remote.ask_name_server(ReadCode.GET_ROUTE_INFO_BY_TOPIC, fields))
+
+        return await self._kept(NAME_SERVER, f"route of topic {topic}", ask)
+
+    async def _group(self, name: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]) -> Group:
+        """One group with everything that is wanted of it."""
+        infos, (lags, tps) = await asyncio.gather(self._infos(name, view), self._lags(name, view, routes))
+        return members.group(name, view, infos, routes, lags, tps)
+
+    async def _infos(self, group: str, view: dict[str, answers.Connections]) -> dict[str, answers.RunningInfo]:
+        """What every client says of itself; each is asked once, through the first broker that lists it."""
+        if not self.wanted.running_info:
+            return {}
+        through = {one.client_id: broker for broker in reversed(view) for one in view[broker].connections}
+        code = ReadCode.GET_CONSUMER_RUNNING_INFO
+        asked = (
+            self._ask_broker(
+                broker, code, {"consumerGroup": group, "clientId": one, "jstackEnable": "false"}, answers.running_info
+            )
+            for one, broker in through.items()
+        )
+        found = zip(through, await asyncio.gather(*asked), strict=True)
+        return {client_id: info for client_id, info in found if info is not None}
+
+    async def _lags(
+        self, group: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]
+    ) -> tuple[tuple[Lag, ...], float | None]:
+        """How far every queue has been consumed, and messages per second; None where nobody was asked."""
+        if not self.wanted.lag or not view:
+            return (), None
+        topics = {topic for one in view.values() for topic in one.subscriptions}
+        holders = {b.broker_name for topic in topics if topic in routes for b in routes[topic].brokers}
+        code, fields = ReadCode.GET_CONSUME_STATS, {"consumerGroup": group}
+        asked = (self._ask_broker(name, code, fields, answers.lags) for name in sorted(holders & self.brokers.keys()))
+        found = [part for part in await asyncio.gather(*asked) if part is not None]
+        lags = sorted((lag for part, _ in found for lag in part), key=lambda lag: lag.queue)
+        return tuple(lags), sum(tps for _, tps in found) if found else None
+
+    async def _ask_broker(
+        self, broker: str, code: ReadCode, fields: Mapping[str, str], read: Callable[[Any], T]
+    ) -> T | None:
+        """What a broker answers; None if it does not know of it, or if it could not be asked (then also an error)."""
+
+        async def ask() -> T:
+            return read((await self.remote.ask(self.brokers[broker], code, fields))[0])
+
+        told = ", ".join(value for key, value in fields.items() if key != "jstackEnable")
+        return await self._kept(f"broker {broker}", f"{code.name} {told}".strip(), ask)
+
+    async def _kept(self, source: str, request: str, ask: Callable[[], Awaitable[T]]) -> T | None:
+        """An answer; a failure is kept as one of the snapshot's errors and answers None."""
+        self._known += 1
+        try:
+            return await ask()
+        except (RemotingError, ResponseError, answers.AnswerError) as error:
+            if not isinstance(error, ResponseError) or error.code not in _NOT_THERE:
+                self.errors.append(SourceError(source, request, str(error)))
+            return None
+        finally:
+            self._answered += 1
+            if self.on_progress is not None:
+                self.on_progress(self._answered, self._known)
+
+    def _is_wanted(self, view: dict[str, answers.Connections]) -> bool:
+        if self.wanted.topics == ("*",):
+            return True
+        return any(_matches(topic, self.wanted.topics) for one in view.values() for topic in one.subscriptions)
+
+    def _is_user_topic(self, name: str) -> bool:
+        """Whether it is not one of those that RocketMQ makes for itself."""
+        is_own = name in self._own_topics or name.startswith(_SYSTEM_TOPICS) or name.endswith("_REPLY_TOPIC")
+        return not is_own
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

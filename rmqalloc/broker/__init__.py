@@ -1,0 +1,42 @@
+"""The broker half of RocketMQ: who is in a group, who is told of it, who holds which lock, who has come how far.
+
+`Broker` gathers the parts; each can be used alone. Nothing here knows of a network or of real time: connections are the port
+`Channel`, time is the port `Clock`.
+"""
+
+import logging
+
+from rmqalloc.broker.broker import Broker, SubscriptionGroup
+from rmqalloc.broker.change_listener import ConsumerGroupEvent, ConsumerIdsChangeListener, ConsumerIdsChangeNotifier
+from rmqalloc.broker.consumer_manager import ConsumerManager
+from rmqalloc.broker.group_info import ClientChannelInfo, ConsumerGroupInfo
+from rmqalloc.broker.lock_manager import RebalanceLockManager, locked_by_quorum
+from rmqalloc.broker.offsets import ConsumerOffsetManager
+from rmqalloc.broker.ports import Channel, Clock, EmptyStore, MessageStore, Timer
+from rmqalloc.broker.query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
+
+# As in the client half: what goes wrong is logged for whoever asks for the log.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+__all__ = [
+    "Broker",
+    "Channel",
+    "ClientChannelInfo",
+    "Clock",
+    "ConsumerGroupEvent",
+    "ConsumerGroupInfo",
+    "ConsumerIdsChangeListener",
+    "ConsumerIdsChangeNotifier",
+    "ConsumerManager",
+    "ConsumerOffsetManager",
+    "EmptyStore",
+    "MessageStore",
+    "QueryAssignment",
+    "RebalanceLockManager",
+    "RequestMode",
+    "RequestModes",
+    "RouteViews",
+    "SubscriptionGroup",
+    "Timer",
+    "locked_by_quorum",
+]

@@ -1,0 +1,203 @@
+"""A broker: the parts of one, and the requests that reach it."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rmqalloc.broker.change_listener import ConsumerIdsChangeListener, ConsumerIdsChangeNotifier
+from rmqalloc.broker.consumer_manager import CHANNEL_EXPIRED_TIMEOUT, ConsumerManager
+from rmqalloc.broker.lock_manager import LOCK_MAX_LIVE_TIME, RebalanceLockManager, locked_by_quorum
+from rmqalloc.broker.offsets import ConsumerOffsetManager
+from rmqalloc.broker.ports import Channel, Clock, EmptyStore, MessageStore
+from rmqalloc.broker.query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
+from rmqalloc.model import MessageQueue
+from rmqalloc.protocol import (
+    HeartbeatData,
+    HeartbeatReply,
+    MessageModel,
+    Profile,
+    QueueAssignment,
+    QueueData,
+    RemotingError,
+    ResponseCode,
+    ResponseError,
+    TopicRouteData,
+)
+from rmqalloc.protocol.data import RETRY_PREFIX
+
+LockElsewhere = Callable[[str, str, set[MessageQueue]], set[MessageQueue]]
+"""``ask(consumer_group, client_id, queues)``: locks of another replica; RemotingError if it does not answer in time."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionGroup:
+    """What a broker is configured to do with a group."""
+
+    notify_consumer_ids_changed_enable: bool = True
+    retry_queue_nums: int = 1
+
+
+class Broker:
+    """One broker.
+
+    Parameters
+    ----------
+    name : str
+        Broker name.
+    clock : Clock
+        Time and timers.
+    profile : Profile
+        Release it behaves as.
+    topic_route : callable, optional
+        Asks a name server for a route, for broker-side assignment; by default there is none.
+    store : MessageStore
+        What is known of messages.
+    auto_create_subscription_group : bool
+        A heartbeat of an unknown group configures it; off, such groups are passed over.
+    notify_consumer_ids_changed_enable, real_time_notify : bool
+        See `ConsumerIdsChangeNotifier`.
+    channel_expired_timeout, lock_max_live_time : int
+        Milliseconds, see `ConsumerManager` and `RebalanceLockManager`.
+    request_modes : RequestModes, optional
+        How topics are read under broker-side assignment.
+    server_load_balancer_enable : bool
+        See `QueryAssignment`.
+    listeners : sequence of ConsumerIdsChangeListener
+        Who hears of changed groups besides the notifier.
+    replicas : sequence of callable
+        The other replicas of a broker in strict lock mode; without any, this broker's locks suffice.
+
+    Attributes
+    ----------
+    topics : dict of str to QueueData
+        What the broker holds of each topic.
+    subscription_groups : dict of str to SubscriptionGroup
+        Configured groups.
+    offsets : ConsumerOffsetManager
+        Outlives a restart, unlike connections and locks.
+
+    Notes
+    -----
+    ``BrokerController`` with ``ClientManageProcessor``, ``ConsumerManageProcessor`` and ``AdminBrokerProcessor``, as far as a
+    rebalance meets them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        clock: Clock,
+        profile: Profile,
+        *,
+        topic_route: Callable[[str], TopicRouteData] | None = None,
+        store: MessageStore | None = None,
+        auto_create_subscription_group: bool = True,
+        notify_consumer_ids_changed_enable: bool = True,
+        real_time_notify: bool = True,
+        channel_expired_timeout: int = CHANNEL_EXPIRED_TIMEOUT,
+        lock_max_live_time: int = LOCK_MAX_LIVE_TIME,
+        request_modes: RequestModes | None = None,
+        server_load_balancer_enable: bool = True,
+        listeners: Sequence[ConsumerIdsChangeListener] = (),
+        replicas: Sequence[LockElsewhere] = (),
+    ) -> None:
+        self.name = name
+        self.topics: dict[str, QueueData] = {}
+        self.subscription_groups: dict[str, SubscriptionGroup] = {}
+        self.offsets = ConsumerOffsetManager()
+        self.store: MessageStore = store or EmptyStore()
+        self.notifier = ConsumerIdsChangeNotifier(clock, profile, notify_consumer_ids_changed_enable, real_time_notify)
+        self.consumers = ConsumerManager(clock, profile, (self.notifier, *listeners), channel_expired_timeout)
+        self.locks = RebalanceLockManager(clock, lock_max_live_time)
+        self.request_modes = request_modes or RequestModes()
+        self._assignment = QueryAssignment(
+            name,
+            self.request_modes,
+            RouteViews(clock, topic_route or _no_route),
+            self.consumers.consumer_ids,
+            server_load_balancer_enable,
+        )
+        self._profile = profile
+        self._auto_create_subscription_group = auto_create_subscription_group
+        self._replicas = replicas
+
+    def heartbeat(self, channel: Channel, heartbeat: HeartbeatData) -> HeartbeatReply | None:
+        """Take a heartbeat (code 34); a new group gets its retry topic here. Releases without the second form answer None."""
+        changed = False
+        for data in heartbeat.consumers:
+            group = self._subscription_group(data.consumer_group)
+            if group is None:
+                continue
+            retry_topic = RETRY_PREFIX + data.consumer_group
+            if retry_topic not in self.topics:
+                self.topics[retry_topic] = QueueData(self.name, group.retry_queue_nums, group.retry_queue_nums)
+            short = heartbeat.without_subscriptions
+            register = self.consumers.register_without_subscriptions if short else self.consumers.register
+            notify = group.notify_consumer_ids_changed_enable
+            changed |= register(channel, heartbeat.client_id, data, notify)
+        return HeartbeatReply(True, changed) if self._profile.heartbeat_v2 else None
+
+    def unregister_client(self, channel: Channel, consumer_group: str) -> None:
+        """A client leaves a group (code 35)."""
+        group = self.subscription_groups.get(consumer_group, SubscriptionGroup())
+        self.consumers.unregister(channel, consumer_group, group.notify_consumer_ids_changed_enable)
+
+    def lock_batch(
+        self, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], only_this_broker: bool = False
+    ) -> set[MessageQueue]:
+        """Lock queues (code 41); what the client then holds, by quorum where there are other replicas."""
+        locked = self.locks.try_lock_batch(consumer_group, queues, client_id)
+        if only_this_broker or not self._replicas:
+            return locked
+        answers = []
+        for ask in self._replicas:
+            try:
+                answers.append(ask(consumer_group, client_id, locked))
+            except RemotingError:
+                continue
+        return locked_by_quorum(locked, answers, 1 + len(self._replicas))
+
+    def unlock_batch(self, consumer_group: str, client_id: str, queues: Iterable[MessageQueue]) -> None:
+        """Give up locks (code 42)."""
+        self.locks.unlock_batch(consumer_group, queues, client_id)
+
+    def query_assignment(
+        self, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
+    ) -> list[QueueAssignment] | None:
+        """Divide a topic here (code 400); see `QueryAssignment.query`.
+
+        Raises
+        ------
+        ResponseError
+            REQUEST_CODE_NOT_SUPPORTED: the release does not know the request.
+        """
+        self._check_server_assignment()
+        return self._assignment.query(topic, consumer_group, client_id, strategy_name, model)
+
+    def set_message_request_mode(self, topic: str, consumer_group: str, mode: RequestMode) -> None:
+        """Say how a group reads a topic (code 401).
+
+        Raises
+        ------
+        ResponseError
+            NO_PERMISSION, TOPIC_NOT_EXIST or SUBSCRIPTION_GROUP_NOT_EXIST.
+        """
+        self._check_server_assignment()
+        if not topic.startswith(RETRY_PREFIX):
+            if topic not in self.topics:
+                raise ResponseError(ResponseCode.TOPIC_NOT_EXIST, f"this broker has no topic {topic}")
+            if self._subscription_group(consumer_group) is None:
+                code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
+                raise ResponseError(code, f"consumer group {consumer_group} is not configured")
+        self.request_modes.set(topic, consumer_group, mode)
+
+    def _check_server_assignment(self) -> None:
+        if not self._profile.server_assignment:
+            raise ResponseError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, "this release does not divide queues")
+
+    def _subscription_group(self, consumer_group: str) -> SubscriptionGroup | None:
+        if self._auto_create_subscription_group:
+            return self.subscription_groups.setdefault(consumer_group, SubscriptionGroup())
+        return self.subscription_groups.get(consumer_group)
+
+
+def _no_route(topic: str) -> TopicRouteData:
+    raise RemotingError(f"no name server to ask for {topic}")

@@ -1,0 +1,58 @@
+"""What the broker half needs of the world: time, timers, connections to clients, and what a message store knows.
+
+The clock is the same port as the client half's, so that one clock serves both.
+"""
+
+from collections.abc import Callable
+from typing import Protocol
+
+from rmqalloc.model import MessageQueue
+
+
+class Timer(Protocol):
+    """Something that will happen."""
+
+    def cancel(self) -> None:
+        """Do not let it happen; nothing if it already has."""
+
+
+class Clock(Protocol):
+    """Time and timers, in milliseconds."""
+
+    def now(self) -> int:
+        """Milliseconds since the epoch; Java's ``System.currentTimeMillis()``."""
+
+    def call_later(self, delay: int, action: Callable[[], None]) -> Timer:
+        """Call ``action`` once, ``delay`` milliseconds from now."""
+
+
+class Channel(Protocol):
+    """One connection of a client; two connections are two channels, whatever their clients are called."""
+
+    def notify_consumer_ids_changed(self, consumer_group: str) -> None:
+        """Tell the client that the members of a group have changed, one-way (code 40)."""
+
+    def close(self) -> None:
+        """Close the connection."""
+
+
+class MessageStore(Protocol):
+    """What is known of the messages themselves."""
+
+    def max_offset(self, queue: MessageQueue) -> int:
+        """Offset after the last message."""
+
+    def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
+        """Offset of the first message stored at ``timestamp`` (ms) or later."""
+
+
+class EmptyStore:
+    """A store without a single message."""
+
+    def max_offset(self, queue: MessageQueue) -> int:
+        """Zero."""
+        return 0
+
+    def search_offset(self, queue: MessageQueue, timestamp: int) -> int:
+        """Zero."""
+        return 0

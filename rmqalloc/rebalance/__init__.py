@@ -1,0 +1,90 @@
+"""The client half of RocketMQ: what a consumer does with the queues that a strategy gives it.
+
+A process is an `MQClientManager` over a clock and a transport (`rmqalloc.rebalance.ports`). Its consumers (`PushConsumer`,
+`PullConsumer`, `LitePullConsumer`) share an `MQClientFactory` per client id, which keeps routes, sends heartbeats and runs
+the passes of its groups (`RebalanceService`). A pass (`RebalanceImpl.do_rebalance`) asks the strategy or a broker and makes
+the table of process queues follow. Which release it behaves like is data: `rmqalloc.protocol.Profile`.
+"""
+
+import logging
+
+from rmqalloc.rebalance.allocation import Allocate, UnsortableError, sorted_allocate
+from rmqalloc.rebalance.assigned import AssignedQueues, QueueState
+from rmqalloc.rebalance.client_factory import Intervals, MQClientFactory
+from rmqalloc.rebalance.client_id import ClientIdentity
+from rmqalloc.rebalance.client_manager import MQClientManager
+from rmqalloc.rebalance.clock import FixedRate, SystemClock
+from rmqalloc.rebalance.consumer import Consumer, ServiceState
+from rmqalloc.rebalance.lite_pull import RebalanceLitePull
+from rmqalloc.rebalance.lite_pull_consumer import LitePullConsumer
+from rmqalloc.rebalance.offset_file import OffsetFileError
+from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, ReadOffsetType, RemoteOffsetStore
+from rmqalloc.rebalance.orderly import OrderlyService
+from rmqalloc.rebalance.ports import (
+    Clock,
+    MessageQueueListener,
+    PullDispatcher,
+    RebalancingConsumer,
+    Remoting,
+    Timer,
+)
+from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
+from rmqalloc.rebalance.pull import RebalancePull
+from rmqalloc.rebalance.pull_consumer import PullConsumer
+from rmqalloc.rebalance.push import RebalancePush
+from rmqalloc.rebalance.push_consumer import PushConsumer, SteadyPulls
+from rmqalloc.rebalance.queue_table import QueueTable
+from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance.requests import PopRequest, PullRequest, PullTask
+from rmqalloc.rebalance.routes import RouteTable, RouteViews, static_endpoints, subscribe_view
+from rmqalloc.rebalance.service import RebalanceService
+
+# What fails in a pass is logged, as in Java; who does not ask for the log does not get it on the screen.
+logging.getLogger(__name__).addHandler(logging.NullHandler())
+
+__all__ = [
+    "Allocate",
+    "AssignedQueues",
+    "ClientIdentity",
+    "Clock",
+    "Consumer",
+    "FixedRate",
+    "Intervals",
+    "LitePullConsumer",
+    "LocalOffsetStore",
+    "MQClientFactory",
+    "MQClientManager",
+    "MessageQueueListener",
+    "OffsetFileError",
+    "OffsetStore",
+    "OrderlyService",
+    "PopProcessQueue",
+    "PopRequest",
+    "ProcessQueue",
+    "PullConsumer",
+    "PullDispatcher",
+    "PullRequest",
+    "PullTask",
+    "PushConsumer",
+    "QueueState",
+    "QueueTable",
+    "ReadOffsetType",
+    "RebalanceImpl",
+    "RebalanceLitePull",
+    "RebalancePull",
+    "RebalancePush",
+    "RebalanceService",
+    "RebalancingConsumer",
+    "RemoteOffsetStore",
+    "Remoting",
+    "RouteTable",
+    "RouteViews",
+    "ServiceState",
+    "SteadyPulls",
+    "SystemClock",
+    "Timer",
+    "UnsortableError",
+    "sorted_allocate",
+    "static_endpoints",
+    "subscribe_view",
+]

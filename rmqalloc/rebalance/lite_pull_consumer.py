@@ -1,0 +1,187 @@
+"""A lite pull consumer: it pulls the queues it was given, or those it chose, and is polled for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable
+from collections.abc import Set as AbstractSet
+from enum import Enum
+from typing import Unpack
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.protocol import ClientError, MessageModel
+from rmqalloc.rebalance.assigned import AssignedQueues
+from rmqalloc.rebalance.client_manager import MQClientManager
+from rmqalloc.rebalance.consumer import Consumer, ServiceState, Settings
+from rmqalloc.rebalance.lite_pull import RebalanceLitePull
+from rmqalloc.rebalance.ports import MessageQueueListener
+from rmqalloc.rebalance.requests import PullTask
+
+
+class SubscriptionType(Enum):
+    """Whether queues come from subscriptions or were chosen; one consumer does not mix them."""
+
+    NONE = "nothing"
+    SUBSCRIBE = "subscriptions"
+    ASSIGN = "chosen queues"
+
+
+class LitePullConsumer(Consumer):
+    """A consumer that is polled.
+
+    Parameters
+    ----------
+    manager, consumer_group, **settings
+        As for `Consumer`, but without a listener, which comes with `subscribe`.
+    run_task : callable, optional
+        ``run_task(task)`` begins to pull a queue until the task is cancelled; by default nobody does.
+
+    Attributes
+    ----------
+    assigned : AssignedQueues
+        The state of each queue it pulls.
+    tasks : dict of MessageQueue to PullTask
+        The loops at work.
+
+    Notes
+    -----
+    ``DefaultLitePullConsumer`` and ``DefaultLitePullConsumerImpl``. It sends no heartbeat at its start: brokers do not know it
+    until the first one, after 1 s.
+    """
+
+    rebalance: RebalanceLitePull
+
+    def __init__(
+        self,
+        manager: MQClientManager,
+        consumer_group: str,
+        *,
+        run_task: Callable[[PullTask], None] | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(manager, consumer_group, **settings)
+        self.rebalance = RebalanceLitePull(self)
+        self.assigned = AssignedQueues(manager.clock, self.rebalance.process_queue_table)
+        self.tasks: dict[MessageQueue, PullTask] = {}
+        self._run_task = run_task
+        self._subscription_type = SubscriptionType.NONE
+
+    def subscribe(self, topic: str, expression: str = "*", listener: MessageQueueListener | None = None) -> None:
+        """Subscribe to a topic, tell brokers and ask for its route.
+
+        Parameters
+        ----------
+        topic, expression : str
+            What to subscribe to.
+        listener : callable, optional
+            Hears of changed queues after they were taken; that of the last call hears of all topics.
+
+        Raises
+        ------
+        ClientError
+            Queues were chosen by `assign` before.
+        """
+        self._set_type(SubscriptionType.SUBSCRIBE)
+        self._subscribe(topic, expression)
+        self.listener = self._take_queues if listener is None else self._take_queues_then(listener)
+        if self.state is ServiceState.RUNNING:
+            self.client_factory.send_heartbeat_to_all_brokers()
+            self._update_routes()
+
+    def unsubscribe(self, topic: str) -> None:
+        """End a subscription and its loops; the next pass drops its queues."""
+        self.rebalance.subscription_inner.pop(topic, None)
+        self._cancel_tasks(queue for queue in self.tasks if queue.topic == topic)
+        self.assigned.forget_topic(topic)
+
+    def assign(self, queues: Collection[MessageQueue]) -> None:
+        """Choose queues instead of subscribing; they replace those chosen before.
+
+        Raises
+        ------
+        ClientError
+            It subscribed to something before.
+        ValueError
+            There are none.
+        """
+        if not queues:
+            raise ValueError("assign needs at least one queue, got none")
+        self._set_type(SubscriptionType.ASSIGN)
+        self.assigned.replace(queues)
+        if self.state is ServiceState.RUNNING:
+            self._follow(queues)
+
+    def pause(self, queues: Iterable[MessageQueue]) -> None:
+        """Do not pull these for now; they stay its own."""
+        self.assigned.set_paused(queues, True)
+
+    def resume(self, queues: Iterable[MessageQueue]) -> None:
+        """Pull these again."""
+        self.assigned.set_paused(queues, False)
+
+    def try_rebalance(self) -> bool:
+        """One pass."""
+        return self.rebalance.do_rebalance(False)
+
+    def persist_consumer_offset(self) -> None:
+        """Store the offsets of all queues in its table, or of those it chose; nothing unless it runs."""
+        if self._subscription_type is not SubscriptionType.ASSIGN:
+            super().persist_consumer_offset()
+        elif self.state is ServiceState.RUNNING:
+            self.offset_store.persist_all(self.assigned.queues())
+
+    def halt(self) -> None:
+        """Cancel its loops."""
+        self._cancel_tasks(self.tasks)
+
+    def shutdown(self) -> None:
+        """Leave the group and cancel its loops."""
+        super().shutdown()
+        self.halt()
+
+    def _prepare(self) -> None:
+        """It subscribes to nothing by itself."""
+
+    def _after_start(self) -> None:
+        if self._subscription_type is SubscriptionType.SUBSCRIBE:
+            self._update_routes()
+        elif self._subscription_type is SubscriptionType.ASSIGN:
+            self._follow(self.assigned.queues())
+
+    def _set_type(self, wanted: SubscriptionType) -> None:
+        if self._subscription_type not in (SubscriptionType.NONE, wanted):
+            raise ClientError(
+                f"the queues of {self.consumer_group} come from {self._subscription_type.value} already; "
+                f"use another consumer for {wanted.value}"
+            )
+        self._subscription_type = wanted
+
+    # --- Following the rebalance ---
+
+    def _take_queues(
+        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
+    ) -> None:
+        """Pull just these queues of a topic: all of them when broadcasting, else the client's share."""
+        queues = mq_divided if self.message_model is MessageModel.CLUSTERING or mq_all is None else mq_all
+        self.assigned.replace(queues, topic)
+        self._follow(queues, topic)
+
+    def _take_queues_then(self, listener: MessageQueueListener) -> MessageQueueListener:
+        def changed(
+            topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
+        ) -> None:
+            self._take_queues(topic, mq_all, mq_divided)
+            listener(topic, mq_all, mq_divided)
+
+        return changed
+
+    def _follow(self, queues: Collection[MessageQueue], topic: str | None = None) -> None:
+        """Cancel the loops of other queues (of one topic), and begin those that are missing."""
+        self._cancel_tasks(q for q in self.tasks if (topic is None or q.topic == topic) and q not in queues)
+        for queue in sorted(queue for queue in queues if queue not in self.tasks):
+            task = self.tasks[queue] = PullTask(queue)
+            if self._run_task is not None:
+                self._run_task(task)
+
+    def _cancel_tasks(self, queues: Iterable[MessageQueue]) -> None:
+        for queue in list(queues):
+            self.tasks.pop(queue).cancelled = True

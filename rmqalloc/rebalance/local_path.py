@@ -1,0 +1,85 @@
+"""A pass over one topic that the client allocates itself."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.protocol import MessageModel
+from rmqalloc.protocol.data import RETRY_PREFIX
+from rmqalloc.rebalance.allocation import UnsortableError
+from rmqalloc.rebalance.table_update import update_process_queue_table
+
+if TYPE_CHECKING:
+    from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
+
+log = logging.getLogger(__name__)
+
+_NOTHING: frozenset[MessageQueue] = frozenset()
+
+
+def rebalance_by_topic(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
+    """Give the group what it should have of a topic: all of it when broadcasting, else the strategy's share.
+
+    Parameters
+    ----------
+    impl : RebalanceImpl
+        The group in this client.
+    topic : str
+        Topic.
+    is_order : bool
+        New queues are locked first.
+
+    Returns
+    -------
+    bool
+        Whether the group works on just these queues. True also where the route or the client list is missing, which
+        changes nothing: the next try is the usual one, not a soon one. False where the strategy failed.
+
+    Notes
+    -----
+    ``RebalanceImpl.rebalanceByTopic``.
+    """
+    if impl.message_model is MessageModel.BROADCASTING:
+        return _take_all(impl, topic, is_order)
+    return _take_share(impl, topic, is_order)
+
+
+def _take_all(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
+    view = impl.topic_subscribe_info.get(topic)
+    if view is None:
+        _tell_null_route(impl, topic)
+        return True
+    need_lock = is_order and impl.client_factory.profile.broadcasting_locks
+    if update_process_queue_table(impl, topic, view, need_lock):
+        impl.message_queue_changed(topic, view, view)
+    return view == impl.working_queues(topic)
+
+
+def _take_share(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
+    factory = impl.client_factory
+    view = impl.topic_subscribe_info.get(topic)
+    client_ids = factory.find_consumer_id_list(topic, impl.consumer_group)
+    if view is None and not topic.startswith(RETRY_PREFIX):
+        _tell_null_route(impl, topic)
+    if view is None or client_ids is None:
+        return True
+    try:
+        share = factory.allocate(impl.strategy, impl.consumer_group, factory.client_id, view, client_ids)
+    except UnsortableError:
+        raise
+    except Exception as error:
+        log.warning("strategy %s failed for %s of %s: %s", impl.strategy.get_name(), topic, impl.consumer_group, error)
+        return False
+    mine = frozenset(share or ())
+    if update_process_queue_table(impl, topic, mine, is_order):
+        impl.message_queue_changed(topic, view, mine)
+    return mine == impl.working_queues(topic)
+
+
+def _tell_null_route(impl: RebalanceImpl, topic: str) -> None:
+    """A topic without a route is told as an empty one, at every pass; its queues stay."""
+    log.info("%s has no route to %s", impl.consumer_group, topic)
+    if impl.client_factory.profile.tells_null_route:
+        impl.message_queue_changed(topic, _NOTHING, _NOTHING)

@@ -1,0 +1,153 @@
+"""The file a broadcasting consumer keeps its offsets in, as Java writes it: JSON whose keys are objects."""
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from rmqalloc.model import MessageQueue, queue_fields
+
+_SPACE = re.compile(r"\s*")
+_INT64 = 2**63
+
+
+class OffsetFileError(ValueError):
+    """An offset file and its backup hold something, but not offsets."""
+
+
+def offset_path(directory: Path, client_id: str, consumer_group: str) -> Path:
+    """Where a client keeps the offsets of a group.
+
+    Raises
+    ------
+    ValueError
+        The client id or the group cannot be the name of a directory.
+
+    Examples
+    --------
+    >>> offset_path(Path("offsets"), "10.0.0.1@DEFAULT", "g").as_posix()
+    'offsets/10.0.0.1@DEFAULT/g/offsets.json'
+    """
+    for name, text in (("client id", client_id), ("consumer group", consumer_group)):
+        if text in ("", ".", "..") or set(text) & {"/", "\\", "\0"}:
+            raise ValueError(f"the {name} {text!r} cannot name a directory, so local offsets cannot be kept under it")
+    return directory / client_id / consumer_group / "offsets.json"
+
+
+def read_offsets(path: Path) -> dict[MessageQueue, int]:
+    """Offsets of a file, or of its backup where the file is missing, empty or damaged; none where both are missing.
+
+    Raises
+    ------
+    OffsetFileError
+        The backup is needed and damaged too.
+    """
+    text = _text(path)
+    if text:
+        try:
+            return dict(_offsets(text))
+        except ValueError:
+            pass  # a write that was cut short; what was there before is in the backup
+    backup = _backup(path)
+    text = _text(backup)
+    try:
+        return dict(_offsets(text)) if text else {}
+    except ValueError as error:
+        raise OffsetFileError(f"{backup} does not hold offsets: {error}; remove it to begin anew") from error
+
+
+def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
+    """Replace a file of offsets in one step; what it held becomes its backup.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "offsets.json"
+    >>> write_offsets(path, {MessageQueue("t", "b", 0): 7})
+    >>> print(path.read_text())
+    {"offsetTable":{
+    {"brokerName":"b","queueId":0,"topic":"t"}:7
+    }}
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    previous = _text(path)
+    if previous is not None:
+        _replace(_backup(path), previous)
+    lines = ",\n".join(f"{_key(queue)}:{offset}" for queue, offset in sorted(offsets.items()))
+    _replace(path, f'{{"offsetTable":{{\n{lines}\n}}}}')
+
+
+def _backup(path: Path) -> Path:
+    return path.with_name(path.name + ".bak")
+
+
+def _text(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write beside it and rename, so that the file is whole whenever it is looked at."""
+    new = path.with_name(f"{path.name}.{os.getpid()}.new")
+    new.write_text(text, encoding="utf-8")
+    new.replace(path)
+
+
+def _key(queue: MessageQueue) -> str:
+    fields = {"brokerName": queue.broker_name, "queueId": queue.queue_id, "topic": queue.topic}
+    return json.dumps(fields, separators=(",", ":"))
+
+
+def _offsets(text: str) -> Iterator[tuple[MessageQueue, int]]:
+    """Entries of ``{"offsetTable":{{queue}:offset,...}}``; ValueError for anything else."""
+    at = _after(text, _after(text, 0, "{"), '"offsetTable"')
+    at = _after(text, _after(text, at, ":"), "{")
+    first = True
+    while not text.startswith("}", at):
+        if not first:
+            at = _after(text, at, ",")
+        key, at = _value(text, at)
+        at = _after(text, at, ":")
+        offset, at = _value(text, at)
+        at = _blank(text, at)
+        yield _entry(key, offset)
+        first = False
+    if _after(text, _after(text, at, "}"), "}") != len(text):
+        raise ValueError("text after its end")
+
+
+def _value(text: str, at: int) -> tuple[Any, int]:
+    """A JSON value and where it ends."""
+    try:
+        return json.JSONDecoder().raw_decode(text, at)
+    except RecursionError:
+        raise ValueError(f"a value nested too deeply at character {at}") from None
+
+
+def _after(text: str, at: int, token: str) -> int:
+    """Where the next thing begins after a token that must be at ``at``."""
+    at = _blank(text, at)
+    if not text.startswith(token, at):
+        raise ValueError(f"expected {token} at character {at}")
+    return _blank(text, at + len(token))
+
+
+def _blank(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return at if match is None else match.end()
+
+
+def _entry(key: Any, offset: Any) -> tuple[MessageQueue, int]:
+    if not isinstance(key, dict) or type(offset) is not int or not -_INT64 <= offset < _INT64:
+        raise ValueError(f"expected a queue and its offset, found {key!r}: {offset!r}")
+    try:
+        topic, broker_name, queue_id = queue_fields(key)
+    except TypeError as error:
+        raise ValueError(str(error)) from None
+    if topic is None or broker_name is None:
+        raise ValueError(f"a queue without a topic or a broker: {key!r}")
+    return MessageQueue(topic, broker_name, queue_id), offset

@@ -1,0 +1,73 @@
+"""A pull consumer: it is told which queues are its own and reads them as it likes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Unpack
+
+from rmqalloc.protocol import SubscriptionData
+from rmqalloc.rebalance.client_manager import MQClientManager
+from rmqalloc.rebalance.consumer import Consumer, Settings
+from rmqalloc.rebalance.pull import RebalancePull
+
+
+class PullConsumer(Consumer):
+    """A consumer that pulls by itself.
+
+    Parameters
+    ----------
+    manager, consumer_group, **settings
+        As for `Consumer`.
+    enable_rebalance : bool
+        False leaves its queues as they are.
+
+    Attributes
+    ----------
+    register_topics : set of str
+        Topics it tells brokers of. Those of `start` are allocated; what is added later is only told.
+
+    Notes
+    -----
+    ``DefaultMQPullConsumer`` and ``DefaultMQPullConsumerImpl``.
+    """
+
+    rebalance: RebalancePull
+
+    def __init__(
+        self,
+        manager: MQClientManager,
+        consumer_group: str,
+        *,
+        enable_rebalance: bool = True,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(manager, consumer_group, **settings)
+        self.enable_rebalance = enable_rebalance
+        self.register_topics: set[str] = set()
+        self.rebalance = RebalancePull(self)
+
+    def subscribe(self, topic: str) -> None:
+        """Register a topic."""
+        self.register_topics.add(topic)
+
+    def unsubscribe(self, topic: str) -> None:
+        """Do not tell of a topic any longer; if it was there at `start`, its queues stay."""
+        self.register_topics.discard(topic)
+
+    def subscriptions(self) -> Iterable[SubscriptionData]:
+        """Its registered topics, always with version 0."""
+        return [SubscriptionData(topic) for topic in sorted(self.register_topics)]
+
+    def try_rebalance(self) -> bool:
+        """One pass; nothing to be done where that is switched off."""
+        return not self.enable_rebalance or self.rebalance.do_rebalance(False)
+
+    def halt(self) -> None:
+        """It has no timers."""
+
+    def _after_start(self) -> None:
+        """It waits for its timers."""
+
+    def _prepare(self) -> None:
+        for topic in sorted(self.register_topics):
+            self._subscribe(topic, "*")

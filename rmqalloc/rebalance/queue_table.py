@@ -1,0 +1,64 @@
+"""Queues and what a client knows of each, found by queue and by topic."""
+
+from collections.abc import Container, Iterator, Mapping, MutableMapping
+from typing import TypeVar
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
+
+AnyProcessQueue = TypeVar("AnyProcessQueue", ProcessQueue, PopProcessQueue)
+
+
+class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
+    """Process queues by queue; it also knows those of each topic, so that a pass over a topic reads its own only.
+
+    Examples
+    --------
+    >>> table = QueueTable()
+    >>> table[MessageQueue("orders", "broker-a", 0)] = ProcessQueue(now=0)
+    >>> len(table), list(table.of_topic("orders")), list(table.of_topic("bills"))
+    (1, [MessageQueue(topic='orders', broker_name='broker-a', queue_id=0)], [])
+    """
+
+    __slots__ = ("_by_topic", "_size")
+
+    def __init__(self) -> None:
+        self._by_topic: dict[str, dict[MessageQueue, AnyProcessQueue]] = {}
+        self._size = 0
+
+    def __getitem__(self, queue: MessageQueue) -> AnyProcessQueue:
+        return self.of_topic(queue.topic)[queue]
+
+    def __setitem__(self, queue: MessageQueue, process_queue: AnyProcessQueue) -> None:
+        queues = self._by_topic.setdefault(queue.topic, {})
+        self._size += queue not in queues
+        queues[queue] = process_queue
+
+    def __delitem__(self, queue: MessageQueue) -> None:
+        queues = self._by_topic[queue.topic]
+        del queues[queue]
+        self._size -= 1
+        if not queues:
+            del self._by_topic[queue.topic]
+
+    def __contains__(self, queue: object) -> bool:
+        return isinstance(queue, MessageQueue) and queue in self.of_topic(queue.topic)
+
+    def __iter__(self) -> Iterator[MessageQueue]:
+        for queues in self._by_topic.values():
+            yield from queues
+
+    def __len__(self) -> int:
+        return self._size
+
+    def of_topic(self, topic: str) -> Mapping[MessageQueue, AnyProcessQueue]:
+        """Queues of one topic; a view, to be copied by whoever changes the table while reading it."""
+        return self._by_topic.get(topic, {})
+
+    def drop_topics_not_in(self, topics: Container[str]) -> None:
+        """Drop and forget every queue of other topics."""
+        for topic in [topic for topic in self._by_topic if topic not in topics]:
+            queues = self._by_topic.pop(topic)
+            self._size -= len(queues)
+            for process_queue in queues.values():
+                process_queue.dropped = True

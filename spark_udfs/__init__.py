@@ -1,11 +1,39 @@
 """RocketMQ queue allocation on Spark columns, a million consumer groups at a time.
 
+``functions``
+    For ``DataFrame.select``: ``import spark_udfs.functions as rf``, then ``rf.allocate("queues", "client_ids", "AVG")``.
+``register_all``
+    The same functions under SQL names.
 ``transforms.assign``
     For ``DataFrame.transform``: one row per consumer group and topic in, its owners and figures out.
 ``session.session``
     A Spark session with settings that suit it.
 ``job``
     ``python -m spark_udfs.job``: Parquet in, Parquet out.
-``arrow``, ``requirements``
+``arrow``, ``columns``, ``figures``, ``requirements``
     What runs in the Python workers, and what Spark needs on a machine; they import no pyspark.
 """
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from spark_udfs.sql import register_all
+
+__all__ = ["register_all"]
+
+_HOMES = {"register_all": "spark_udfs.sql"}
+
+
+def __getattr__(name: str) -> Any:
+    """Import what needs PySpark when it is first asked for: workers and ``import spark_udfs`` do without."""
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").split(".")[0] != "pyspark":
+            raise
+        raise ModuleNotFoundError(
+            f'spark_udfs.{name} needs PySpark, which is not installed: pip install "rmqalloc[spark]"', name="pyspark"
+        ) from None

@@ -1,51 +1,87 @@
 """What runs in a Python worker: Arrow record batches in and out. Imports no pyspark."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc import Fleet, strategy
-from rmqalloc.whatif.batch import assign_batches
+from rmqalloc.whatif.names import LOAD_SCHEMA, OWNED_SCHEMA, expand_batches, load_batches
+from rmqalloc.whatif.plan import PlanSpec, plan_batches
 
-ASSIGNED_DDL = (
-    "consumer_group string, topic string, n_queues int, n_clients int, owners array<int>, "
-    "unowned int, idle int, min_load int, max_load int, skew double, error string"
-)
-"""`rmqalloc.whatif.batch.ASSIGNED_SCHEMA` in Spark's words."""
+Batches = Iterable[pa.RecordBatch]
+
+_TYPES = {
+    pa.string(): "string",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float64(): "double",
+    pa.list_(pa.int32()): "array<int>",
+}
 
 
-class AssignBatches:
-    """A function from record batches of units to assigned ones, as ``mapInArrow`` takes it.
-
-    Only the strategy's name and parameters travel to the workers; each task makes the strategy anew.
-
-    Parameters
-    ----------
-    name : str
-        RocketMQ's name of the strategy.
-    **params
-        Its parameters, as `rmqalloc.strategy` takes them.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If there is no such strategy, a parameter does not suit it, or its queues have no single owner (CONFIG, POP).
+def ddl(schema: pa.Schema) -> str:
+    """A schema of ours in Spark's words.
 
     Examples
     --------
-    >>> kernel = AssignBatches("AVG")
+    >>> ddl(pa.schema([("topic", pa.string()), ("owners", pa.list_(pa.int32()))]))
+    'topic string, owners array<int>'
+    """
+    return ", ".join(f"{field.name} {_TYPES[field.type]}" for field in schema)
+
+
+class PlanBatches:
+    """`rmqalloc.whatif.plan.plan_batches` as ``mapInArrow`` takes it.
+
+    Only the spec travels to the workers, as plain data.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        What to plan.
+
+    Examples
+    --------
+    >>> kernel = PlanBatches(PlanSpec("AVG", output="owners"))
     >>> queues = [{"broker_name": "b", "queue_id": 0}]
     >>> unit = {"consumer_group": "g", "topic": "T", "queues": queues, "client_ids": ["c"]}
     >>> next(kernel([pa.RecordBatch.from_pylist([unit])])).column("owners").to_pylist()
     [[0]]
     """
 
-    def __init__(self, name: str, **params: Any) -> None:
-        strategy(name, **params).assign_fleet(Fleet.from_groups([]))
-        self.name = name
-        self.params = params
+    def __init__(self, spec: PlanSpec) -> None:
+        self.spec = spec
 
-    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """Assign the batches one after the other."""
-        return assign_batches(batches, strategy(self.name, **self.params))
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of what comes out."""
+        return self.spec.schema
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Plan the batches one after the other."""
+        return plan_batches(batches, self.spec)
+
+
+class ExpandOwners(PlanBatches):
+    """`rmqalloc.whatif.names.expand_owners` as ``mapInArrow`` takes it."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of what comes out."""
+        return OWNED_SCHEMA
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Name the owners in the batches one after the other."""
+        return expand_batches(batches, self.spec)
+
+
+class ClientLoads(PlanBatches):
+    """`rmqalloc.whatif.names.client_load` as ``mapInArrow`` takes it; the parts have to be added up."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of what comes out."""
+        return LOAD_SCHEMA
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Count in the batches one after the other."""
+        return load_batches(batches, self.spec)

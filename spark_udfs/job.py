@@ -1,6 +1,6 @@
 """Parquet in, Parquet out: ``python -m spark_udfs.job --input fleet --output owners --strategy AVG``.
 
-Reads units, assigns them and writes one row per unit (`rmqalloc.whatif.batch.ASSIGNED_SCHEMA`). On one machine the
+Reads units, assigns them and writes one row per unit (`rmqalloc.whatif.plan.plan_schema`). On one machine the
 output directory is replaced as a whole once the job is done, and only if it is empty or an earlier result; anywhere
 else it must not exist. The summary goes to standard output, progress to standard error. Exit codes: 0 done, 1 failed,
 64 wrong usage, 130 interrupted.
@@ -23,10 +23,10 @@ from pyspark.sql import DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
 
 from rmqalloc.snapshot.directory import check_replaceable, replaced_directory
-from rmqalloc.whatif.bulk import OWNERS_KIND
+from rmqalloc.whatif.bulk import PLAN_KIND
 from rmqalloc.whatif.flags import strategy_params
+from rmqalloc.whatif.plan import PlanSpec
 from rmqalloc.whatif.totals import Totals, two_columns
-from spark_udfs.arrow import AssignBatches
 from spark_udfs.progress import Watch
 from spark_udfs.requirements import JavaNotFoundError
 from spark_udfs.session import session
@@ -94,12 +94,12 @@ def run(source: str, target: str, strategy: str, params: dict[str, Any], master:
     JobError
         If Spark fails.
     """
-    AssignBatches(strategy, **params)
+    PlanSpec(strategy, params)
     here = master.startswith("local") and "://" not in target
     if master.startswith("local") and "://" not in source:
         _check_source(source)
     if here:
-        check_replaceable(target, OWNERS_KIND)
+        check_replaceable(target, PLAN_KIND)
     with _session(master) as spark, _spark_errors(), Watch(spark) as watch:
         started = time.perf_counter()
         units = spark.read.parquet(source).transform(assign(strategy, **params))
@@ -131,7 +131,7 @@ def _check_source(source: str) -> None:
 
 def _write_here(units: DataFrame, target: str) -> Totals:
     """Write beside the target and put the new directory in its place when it is complete."""
-    with replaced_directory(target, OWNERS_KIND) as new:
+    with replaced_directory(target, PLAN_KIND) as new:
         return _write(units, new.as_uri(), "append")
 
 
@@ -141,7 +141,7 @@ def _write(units: DataFrame, target: str, mode: str) -> Totals:
     observed = units.observe(
         seen,
         F.count(F.lit(1)).alias("units"),
-        F.count("error").alias("bad_units"),
+        F.count_if(F.col("err_code") != 0).alias("bad_units"),
         *[F.coalesce(F.sum(name), F.lit(0)).alias(total) for name, total in _SUMS.items()],
         F.coalesce(F.max("skew"), F.lit(0.0)).alias("max_skew"),
     )
@@ -149,7 +149,7 @@ def _write(units: DataFrame, target: str, mode: str) -> Totals:
     return Totals(**seen.get)
 
 
-_SUMS = {"n_queues": "queues", "unowned": "unowned", "idle": "idle"}
+_SUMS = {"n_queues": "queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
 
 
 @contextmanager
@@ -192,7 +192,7 @@ def main(argv: list[str] | None = None) -> int:
     given = parser.parse_args(argv)
     try:
         params = strategy_params(given.strategy, given.virtual_nodes, given.machine_rooms)
-        AssignBatches(given.strategy, **params)
+        PlanSpec(given.strategy, params)
     except (ValueError, TypeError) as error:
         parser.error(str(error))
     return run_and_report(given.input, given.output, given.strategy, params, given.master)

@@ -1,50 +1,119 @@
 """Functions for ``DataFrame.transform``."""
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable
 from typing import Any
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from rmqalloc import Fleet
 from rmqalloc.whatif.bulk import INPUT_COLUMNS
-from spark_udfs.arrow import ASSIGNED_DDL, AssignBatches
+from rmqalloc.whatif.plan import BEST_BY, PlanSpec, plan_batch
+from rmqalloc.whatif.scenarios import read_scenarios, scenarios_of
+from spark_udfs.arrow import ClientLoads, ExpandOwners, PlanBatches, ddl
+
+Transform = Callable[[DataFrame], DataFrame]
+Scenarios = str | os.PathLike[str] | Iterable[Any]
 
 
-def assign(strategy: str = "CONSISTENT_HASH", **params: Any) -> Callable[[DataFrame], DataFrame]:
-    """Assign the queues of every row's consumer group.
+def plan(
+    scenarios: Scenarios = (),
+    strategy: str = "AVG",
+    output: str = "metrics",
+    best_by: Iterable[str] = BEST_BY,
+    **params: Any,
+) -> Transform:
+    """Plan scenarios for every row's consumer group and topic.
 
     Parameters
     ----------
+    scenarios : path or iterable
+        A file of scenarios on the driver (`rmqalloc.whatif.scenarios.read_scenarios`), or scenarios as
+        `rmqalloc.whatif.scenarios.scenarios_of` takes them. They travel to the workers; nothing is crossed or shuffled.
     strategy : str
-        RocketMQ's name of the strategy, e.g. ``"AVG"``, ``"AVG_BY_CIRCLE"``, ``"CONSISTENT_HASH"``.
+        RocketMQ's name of the strategy of the rows that do not name one.
+    output : {"metrics", "owners", "best"}
+        As `rmqalloc.whatif.plan.PlanSpec`, like ``best_by``.
     **params
-        Its parameters, as `rmqalloc.strategy` takes them, e.g. ``virtual_nodes=160``.
+        Parameters of the strategy, e.g. ``virtual_nodes=160``.
 
     Returns
     -------
     callable
-        From a table with columns ``consumer_group``, ``topic``, ``brokers`` (array of struct ``broker_name,
-        read_queue_nums``) or ``queues`` (array of struct ``broker_name, queue_id``), and ``client_ids`` (array of
-        string), to one of `rmqalloc.whatif.batch.ASSIGNED_SCHEMA` with a row for each of its rows. Nothing is shuffled,
-        other columns do not leave the JVM, and a bad row becomes a row with an ``error``.
+        From a table of the columns that `rmqalloc.whatif.plan.plan_batch` reads to what it answers. Other columns do not
+        leave the JVM, and a bad row becomes a row with an ``err_code``.
 
     Raises
     ------
     ValueError, TypeError
-        At once if the strategy or a parameter is wrong, and when a table without the columns above is given.
+        At once if the strategy, a parameter or a scenario is wrong, and when a table without the right columns is given.
+    OSError
+        The file of scenarios cannot be read.
+
+    Examples
+    --------
+    >>> from spark_udfs.transforms import plan
+    >>> one_less = {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]}
+    >>> plans = spark.read.parquet("fleet").transform(plan([one_less], "AVG"))  # doctest: +SKIP
+    """
+    return _mapped(PlanBatches(_spec(scenarios, strategy, output, tuple(best_by), params)))
+
+
+def assign(strategy: str = "CONSISTENT_HASH", **params: Any) -> Transform:
+    """Assign the queues of every row's consumer group: `plan` without scenarios, with its owners.
 
     Examples
     --------
     >>> from spark_udfs.transforms import assign
     >>> owners = spark.read.parquet("fleet").transform(assign("AVG"))  # doctest: +SKIP
     """
-    kernel = AssignBatches(strategy, **params)
+    return plan(strategy=strategy, output="owners", **params)
+
+
+def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", **params: Any) -> Transform:
+    """The owner of every queue by name, as `rmqalloc.whatif.names.expand_owners`; arguments as `plan`."""
+    return _mapped(ExpandOwners(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
+
+
+def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any) -> Transform:
+    """Queues of every client, or host, over all topics and groups, as `rmqalloc.whatif.names.sum_loads`; else as `plan`.
+
+    Only sums are shuffled.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        As `plan`, or ``by`` is neither "client_id" nor "host".
+    """
+    if by not in ("client_id", "host"):
+        raise ValueError(f'by must be "client_id" or "host", got {by!r}')
+    parts = _mapped(ClientLoads(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
+    keys = ["scenario", "host", "client_id"] if by == "client_id" else ["scenario", "host"]
+    sums = [F.sum(name).alias(name) for name in ("n_units", "n_queues")]
+    return lambda units: parts(units).groupBy(*keys).agg(*sums)
+
+
+def _spec(
+    scenarios: Scenarios, strategy: str, output: str, best_by: tuple[str, ...], params: dict[str, Any]
+) -> PlanSpec:
+    """What to plan, checked on the driver."""
+    if isinstance(scenarios, str | os.PathLike):
+        tried = read_scenarios(scenarios)
+    else:
+        given = tuple(scenarios)
+        tried = scenarios_of(given) if given else ()
+    return PlanSpec(strategy, params, tried, output, best_by)
+
+
+def _mapped(kernel: PlanBatches) -> Transform:
+    """A transform that sends the columns which are read through the workers."""
 
     def transform(units: DataFrame) -> DataFrame:
         read = units.select([name for name in INPUT_COLUMNS if name in units.columns])
         # An empty table of the same types is refused here exactly as the worker would refuse the full one.
-        Fleet.from_arrow(to_arrow_schema(read.schema).empty_table())
-        return read.mapInArrow(kernel, ASSIGNED_DDL)
+        plan_batch(pa.RecordBatch.from_pylist([], schema=to_arrow_schema(read.schema)), kernel.spec)
+        return read.mapInArrow(kernel, ddl(kernel.schema))
 
     return transform

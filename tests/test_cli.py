@@ -19,6 +19,7 @@ from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.cli import main
 from rmqalloc.cli.app import VERBS, app
 from rmqalloc.cli.text import Progress, printable, table
+from rmqalloc.whatif.plan import PlanSpec, plan_batches
 
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
 DELETED = "\x1b[2J\u202e\n\x9b\ud800"
@@ -157,6 +158,10 @@ def test_csv_for_a_program_keeps_names(run):
         ([*GROUP[:-1], ","], "-c ',' holds no client id"),
         (["bulk", "--in", "x", "--out", "y", "--master", "local"], "--master needs --spark"),
         (["bulk", "--in", "x", "--out", "y", "--spark", "--threads", "2"], "--threads is for a run without --spark"),
+        (
+            ["bulk", "--in", "x", "--out", "y", "--spark", "--output", "best"],
+            "--scenarios and --output are for a run without",
+        ),
         (["generate", "--out", "x", "--units", "-1"], "-1 is not in the range x>=0"),
     ],
 )
@@ -216,6 +221,53 @@ def test_bulk_counts_bad_rows_and_goes_on(run, tmp_path):
     code, out, _ = run("bulk", "--in", tmp_path / "fleet.parquet", "--out", tmp_path / "owners", "-s", "AVG")
     assert code == 0
     assert out.splitlines()[1].split() == ["bad", "units", str(len(units.BAD))]
+
+
+SCENARIOS = {
+    "scenarios": [
+        {"name": "eight", "changes": [{"scale_clients": {"to": 8}}]},
+        {"name": "ring", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}], "groups": "*order*"},
+    ]
+}
+
+
+def test_bulk_tries_scenarios(run, tmp_path):
+    run("generate", "--units", 40, "--files", 2, "--out", tmp_path / "fleet")
+    (tmp_path / "s.json").write_text(json.dumps(SCENARIOS))
+    arguments = ["bulk", "--in", tmp_path / "fleet", "--scenarios", tmp_path / "s.json", "--out"]
+    code, out, _ = run(*arguments, tmp_path / "plan")
+    assert code == 0
+    header, *lines, last = out.splitlines()
+    assert header.split()[:3] == ["scenario", "units", "bad"]
+    assert [line.split()[:3] for line in lines] == [[name, "40", "0"] for name in ("current", "eight", "ring")]
+    assert last == f"Parquet of AVG metrics: {tmp_path / 'plan'}"
+    spec = PlanSpec("AVG", scenarios=SCENARIOS["scenarios"])
+    wanted = pa.Table.from_batches(plan_batches(read(tmp_path / "fleet").to_batches(), spec))
+    assert read(tmp_path / "plan").equals(wanted)
+    assert run(*arguments, tmp_path / "plan", "--output", "best")[0] == 0
+    assert read(tmp_path / "plan").num_rows == 40
+
+
+def test_bulk_says_what_is_wrong_with_scenarios(run, tmp_path):
+    run("generate", "--units", 3, "--files", 1, "--out", tmp_path / "fleet")
+    path = tmp_path / "s.json"
+    arguments = ["bulk", "--in", tmp_path / "fleet", "--out", tmp_path / "plan", "--scenarios", path]
+    for text, said in (
+        (None, "No such file or directory"),
+        ('{"scenarios": []}', f"{path}: holds no scenario; give at least one"),
+        (
+            json.dumps(SCENARIOS).replace("to", "too"),
+            f"{path}: scenario 'eight': changes[0].scale_clients has an unknown field",
+        ),
+        (json.dumps(SCENARIOS).replace("CONSISTENT_HASH", "MACHINE_ROOM_NEARBY-AVG"), "bring the column broker_rooms"),
+    ):
+        if text is not None:
+            path.write_text(text)
+        code, out, err = run(*arguments)
+        assert (code, out) == (1, "")
+        assert err.startswith("rmqalloc: ")
+        assert said in err
+        assert not (tmp_path / "plan").exists()
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """The same answers from Spark's columns as from the engine asked group by group, and the job that runs on files."""
 
 import io
+import json
 import pickle
 import sys
 
@@ -13,9 +14,10 @@ from programs import python
 
 from rmqalloc import strategy
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, write_fleet
-from rmqalloc.whatif.batch import ASSIGNED_SCHEMA
+from rmqalloc.whatif import names
+from rmqalloc.whatif.plan import PlanSpec, plan_batch, plan_schema
 from spark_udfs import requirements
-from spark_udfs.arrow import AssignBatches
+from spark_udfs.arrow import PlanBatches
 
 AVG = strategy("AVG")
 on_spark = pytest.mark.spark
@@ -35,7 +37,8 @@ def test_what_runs_in_workers_imports_no_spark():
 
 def test_the_kernel_travels_as_its_name():
     batch, words = units.mixed()
-    kernel = pickle.loads(pickle.dumps(AssignBatches("CONSISTENT_HASH", virtual_nodes=7)))
+    spec = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, output="owners")
+    kernel = pickle.loads(pickle.dumps(PlanBatches(spec)))
     rows = [row for out in kernel([batch]) for row in out.to_pylist()]
     units.assert_assigned(rows, batch.to_pylist(), words, strategy("CONSISTENT_HASH", virtual_nodes=7))
 
@@ -46,7 +49,7 @@ def test_the_kernel_travels_as_its_name():
 )
 def test_a_wrong_strategy_is_refused_before_anything_starts(name, params, error):
     with pytest.raises(error):
-        AssignBatches(name, **params)
+        PlanSpec(name, params)
 
 
 def java_saying(tmp_path, version):
@@ -160,15 +163,54 @@ def test_a_hash_function_travels_along(spark):
     units.assert_assigned(rows, units.GOOD, [None] * len(units.GOOD), strategy("CONSISTENT_HASH", **params))
 
 
+TRIED = [
+    {"name": "four", "changes": [{"scale_clients": {"to": 4}}]},
+    {"name": "ring", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}], "topics": "*0"},
+]
+
+
+@on_spark
+@pytest.mark.parametrize("output", ["metrics", "owners", "best"])
+def test_spark_plans_as_the_kernel_does(spark, tmp_path, output):
+    from spark_udfs.transforms import plan
+
+    table = pa.concat_tables([units.synthetic(60, seed=4), pa.table(units.mixed()[0])])
+    path = tmp_path / "scenarios.json"
+    path.write_text(json.dumps({"scenarios": TRIED}))
+    rows = rows_of(spark.createDataFrame(table).transform(plan(path, "AVG", output)))
+    spec = PlanSpec("AVG", scenarios=TRIED, output=output)
+    assert rows == plan_batch(table.combine_chunks().to_batches()[0], spec).to_pylist()
+
+
+@on_spark
+def test_names_and_loads_on_spark(spark):
+    from spark_udfs.transforms import client_load, expand_owners
+
+    table = units.synthetic(40, seed=6)
+    frame, batch = spark.createDataFrame(table), table.combine_chunks().to_batches()[0]
+    spec = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, TRIED)
+    rows = rows_of(frame.transform(expand_owners(TRIED, "CONSISTENT_HASH", virtual_nodes=7)))
+    assert rows == names.expand_owners(batch, spec).to_pylist()
+    for by in ("client_id", "host"):
+        found = frame.transform(client_load(TRIED, "CONSISTENT_HASH", by, virtual_nodes=7))
+        wanted = names.sum_loads([names.client_load(batch, spec)], by)
+        assert sorted(rows_of(found), key=str) == sorted(wanted.to_pylist(), key=str)
+    with pytest.raises(ValueError, match='by must be "client_id" or "host"'):
+        client_load(by="ip")
+
+
 @on_spark
 def test_a_wrong_table_is_refused_when_the_query_is_made(spark):
-    from spark_udfs.transforms import assign
+    from spark_udfs.transforms import assign, plan
 
     frame = spark.createDataFrame(units.synthetic(3))
     with pytest.raises(TypeError, match="no column topic"):
         frame.drop("topic").transform(assign())
     with pytest.raises(TypeError, match="client_ids must be a list"):
         frame.withColumn("client_ids", frame.topic).transform(assign())
+    lost = [{"name": "lost", "changes": [{"lose_machine_room": {"machine_room": "hz"}}]}]
+    with pytest.raises(TypeError, match="no column client_rooms"):
+        frame.transform(plan(lost))
 
 
 @on_spark
@@ -178,9 +220,10 @@ def test_the_schema_is_the_same_in_sparks_words(spark):
     from spark_udfs.transforms import assign
 
     schema = to_arrow_schema(spark.createDataFrame(units.synthetic(1)).transform(assign()).schema)
-    assert schema.names == ASSIGNED_SCHEMA.names
+    wanted = plan_schema("owners")
+    assert schema.names == wanted.names
     for name in schema.names:
-        assert str(schema.field(name).type).replace("element", "item") == str(ASSIGNED_SCHEMA.field(name).type)
+        assert str(schema.field(name).type).replace("element", "item") == str(wanted.field(name).type)
 
 
 # --- The job, on the session of this process ---
@@ -206,12 +249,13 @@ def names_in(path):
 
 @on_spark
 def test_the_job_writes_what_threads_write(spark, fleet, tmp_path):
-    from rmqalloc.whatif.bulk import assign_files
+    from rmqalloc.whatif.bulk import plan_files
     from spark_udfs.job import run
 
     outcome = run(str(fleet), str(tmp_path / "owners"), "CONSISTENT_HASH", {"virtual_nodes": 7})
-    totals = assign_files(fleet, tmp_path / "threads", strategy("CONSISTENT_HASH", virtual_nodes=7))
-    assert outcome.totals == totals
+    spec = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, output="owners")
+    totals = plan_files(fleet, tmp_path / "threads", spec)
+    assert totals == {"current": outcome.totals}
     assert outcome.totals.bad_units == len(units.BAD)
     by_text = [sorted(map(str, read(tmp_path / name).to_pylist())) for name in ("owners", "threads")]
     assert by_text[0] == by_text[1]
@@ -327,7 +371,7 @@ def test_the_job_end_to_end(fleet, tmp_path):
     assert done.stdout.splitlines()[-1] == f"Parquet of CONSISTENT_HASH owners: {owners}"
     assert "Traceback" not in done.stderr
     assert " WARN " not in done.stderr
-    rows = {(row["consumer_group"], row["topic"]): row for row in read(owners).to_pylist() if row["error"] is None}
+    rows = {(row["consumer_group"], row["topic"]): row for row in read(owners).to_pylist() if row["err_msg"] is None}
     synthetic = read(fleet).slice(0, 400).to_pylist()
     assigned = [rows[unit["consumer_group"], unit["topic"]] for unit in synthetic]
     units.assert_assigned(assigned, synthetic, [None] * 400, strategy("CONSISTENT_HASH", virtual_nodes=7))

@@ -14,16 +14,20 @@ import units
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmqalloc import strategy
 from rmqalloc.snapshot.directory import MARKER, replaced_directory
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, synthetic_fleet, write_fleet
-from rmqalloc.whatif.batch import ASSIGNED_SCHEMA, assign_batch, assign_batches
-from rmqalloc.whatif.bulk import assign_files
-from rmqalloc.whatif.totals import Totals, two_columns
+from rmqalloc.whatif.bulk import plan_files
+from rmqalloc.whatif.plan import PLAN_SCHEMA, PlanSpec, plan_batch, plan_batches
+from rmqalloc.whatif.totals import Totals, added, totals_of, two_columns
 
-RULES = [strategy("AVG"), strategy("AVG_BY_CIRCLE"), strategy("CONSISTENT_HASH", virtual_nodes=7)]
-every_rule = pytest.mark.parametrize("s", RULES, ids=lambda s: s.get_name())
-AVG = RULES[0]
+SPECS = [
+    PlanSpec("AVG", output="owners"),
+    PlanSpec("AVG_BY_CIRCLE", output="owners"),
+    PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, output="owners"),
+]
+every_rule = pytest.mark.parametrize("spec", SPECS, ids=lambda spec: spec.strategy)
+OWNERS = SPECS[0]
+AVG = OWNERS.rule()
 
 
 def rows_of(batches):
@@ -34,22 +38,22 @@ def rows_of(batches):
 
 
 @every_rule
-def test_every_row_is_assigned_as_its_group_alone(s):
+def test_every_row_is_assigned_as_its_group_alone(spec):
     table = units.synthetic(300, seed=3)
-    out = assign_batch(table.combine_chunks().to_batches()[0], s)
-    units.assert_assigned(out.to_pylist(), table.to_pylist(), [None] * 300, s)
+    out = plan_batch(table.combine_chunks().to_batches()[0], spec)
+    units.assert_assigned(out.to_pylist(), table.to_pylist(), [None] * 300, spec.rule())
 
 
 @every_rule
-def test_a_bad_row_never_raises(s):
+def test_a_bad_row_never_raises(spec):
     batch, words = units.mixed()
-    units.assert_assigned(rows_of(assign_batches([batch], s)), batch.to_pylist(), words, s)
+    units.assert_assigned(rows_of(plan_batches([batch], spec)), batch.to_pylist(), words, spec.rule())
 
 
 def test_queues_will_do_as_well_as_brokers():
     batch = pa.RecordBatch.from_pylist(units.GOOD, schema=FLEET_SCHEMA)
-    for s in RULES:
-        assert assign_batch(units.exploded(batch), s).equals(assign_batch(batch, s))
+    for spec in SPECS:
+        assert plan_batch(units.exploded(batch), spec).equals(plan_batch(batch, spec))
 
 
 def test_bad_queues_are_reported_too():
@@ -58,23 +62,23 @@ def test_bad_queues_are_reported_too():
     batch = pa.record_batch({
         "consumer_group": ["g"] * 4, "topic": ["t"] * 4, "queues": pa.array(queues, kind), "client_ids": [["c"]] * 4,
     })  # fmt: skip
-    *bad, good = rows_of(assign_batches([batch], AVG))
+    *bad, good = rows_of(plan_batches([batch], OWNERS))
     for row, said in zip(
         bad,
         ["queues is null", "mqAll is null or mqAll empty", "from -2147483648 to 2147483647, got 2147483648"],
         strict=True,
     ):
-        assert said in row["error"]
+        assert said in row["err_msg"]
         assert row["owners"] is None
-    assert good["error"] is None
+    assert good["err_msg"] is None
     assert good["owners"] == [0]
 
 
 def test_the_batch_has_the_promised_schema_whatever_comes_in():
     batch, _ = units.mixed()
     for part in (batch, batch.slice(0, 0), batch.slice(1, 1), batch.slice(0, 1)):
-        for out in assign_batches([part], AVG):
-            assert out.schema == ASSIGNED_SCHEMA
+        for out in plan_batches([part], OWNERS):
+            assert out.schema == OWNERS.schema
             out.validate(full=True)
 
 
@@ -85,7 +89,7 @@ def test_any_type_of_text_and_a_slice_of_a_batch():
     table = table.set_column(1, "topic", table["topic"].cast(pa.large_string()))
     table = table.set_column(3, "client_ids", table["client_ids"].cast(large)).combine_chunks()
     batch = table.to_batches()[0].slice(7, 20)
-    units.assert_assigned(assign_batch(batch, AVG).to_pylist(), batch.to_pylist(), [None] * 20, AVG)
+    units.assert_assigned(plan_batch(batch, OWNERS).to_pylist(), batch.to_pylist(), [None] * 20, AVG)
 
 
 @pytest.mark.parametrize(
@@ -102,26 +106,28 @@ def test_any_type_of_text_and_a_slice_of_a_batch():
 def test_a_table_of_the_wrong_columns_is_refused_as_a_whole(change, said):
     table = change(pa.Table.from_pylist(units.GOOD[:1], schema=FLEET_SCHEMA))
     with pytest.raises(TypeError, match=said):
-        list(assign_batches(table.to_batches(), AVG))
+        list(plan_batches(table.to_batches(), OWNERS))
 
 
 @given(sizes=st.lists(st.integers(0, 9), min_size=1, max_size=12), max_queues=st.integers(1, 12))
 def test_pieces_hold_no_more_queues_than_asked(sizes, max_queues):
     batch = pa.RecordBatch.from_pylist([units.row(brokers=[("b", n)]) for n in sizes], schema=FLEET_SCHEMA)
-    pieces = list(assign_batches([batch], AVG, max_queues=max_queues))
+    pieces = list(plan_batches([batch], OWNERS, max_queues=max_queues))
     assert all(pc.sum(piece["n_queues"]).as_py() in (None, *range(max_queues + 1)) for piece in pieces)
     rows = rows_of(pieces)
     assert [row["n_queues"] for row in rows] == [n if 0 < n <= max_queues else None for n in sizes]
-    too_many = [f"the unit has {n} queues; at most {max_queues} can be assigned" for n in sizes if n > max_queues]
-    assert [row["error"] for row in rows if "at most" in (row["error"] or "")] == too_many
+    too_many = [f"{n} queues; at most {max_queues} can be planned" for n in sizes if n > max_queues]
+    said = [row["err_msg"] for row in rows if "at most" in (row["err_msg"] or "")]
+    assert len(said) == len(too_many)
+    assert all(text.endswith(words) for text, words in zip(said, too_many, strict=True))
 
 
 def test_a_row_that_claims_a_sky_of_queues_takes_none_of_the_memory():
     brokers = [(f"b{i}", 2**31 - 1) for i in range(50)]
     batch = pa.RecordBatch.from_pylist([units.row(), units.row(brokers=brokers), units.row()], schema=FLEET_SCHEMA)
-    first, claims, last = rows_of(assign_batches([batch], AVG))
+    first, claims, last = rows_of(plan_batches([batch], OWNERS))
     assert first["owners"] == last["owners"] == [0, 0, 1, 1, 2]
-    assert "at most 16777216" in claims["error"]
+    assert "at most 16777216" in claims["err_msg"]
 
 
 # --- Totals ---
@@ -129,9 +135,11 @@ def test_a_row_that_claims_a_sky_of_queues_takes_none_of_the_memory():
 
 def test_totals_are_those_of_the_rows():
     batch, words = units.mixed()
-    totals = Totals()
-    for out in assign_batches([batch], AVG):
-        totals = totals.plus(Totals.of(out))
+    found = {}
+    for out in plan_batches([batch], OWNERS):
+        found = added(found, totals_of(out))
+    totals = found.pop("current")
+    assert not found
     good = [units.expected(unit, AVG) for unit, said in zip(batch.to_pylist(), words, strict=True) if said is None]
     assert totals.units == batch.num_rows
     assert totals.bad_units == len(units.BAD)
@@ -141,8 +149,24 @@ def test_totals_are_those_of_the_rows():
     assert totals.max_skew == pytest.approx(max(row["skew"] for row in good))
 
 
+def test_totals_are_kept_by_scenario():
+    two = [{"name": f"{n}", "changes": [{"scale_clients": {"to": n}}]} for n in (1, 2)]
+    batch = pa.RecordBatch.from_pylist([*units.GOOD, units.BAD[0][0]], schema=FLEET_SCHEMA)
+    rows = plan_batch(batch, PlanSpec("AVG", scenarios=two))
+    found = totals_of(rows)
+    assert list(found) == ["current", "1", "2"]
+    for name, totals in found.items():
+        mine = [row for row in rows.to_pylist() if row["scenario"] == name]
+        assert (totals.units, totals.bad_units) == (len(units.GOOD) + 1, 1)
+        assert totals.moved == sum(row["moved"] or 0 for row in mine)
+    assert found["1"].moved > 0
+    best = totals_of(plan_batch(batch, PlanSpec("AVG", scenarios=two, output="best")))
+    assert best[""] == Totals(units=1, bad_units=1)
+    assert sum(totals.units for totals in best.values()) == batch.num_rows
+
+
 def test_nothing_has_totals_too():
-    assert Totals.of(pa.RecordBatch.from_pylist([], schema=ASSIGNED_SCHEMA)) == Totals()
+    assert totals_of(pa.RecordBatch.from_pylist([], schema=PLAN_SCHEMA)) == {}
     assert "units/s" in two_columns(Totals().rows(0.0))
 
 
@@ -157,17 +181,17 @@ def read(path):
 def test_files_are_assigned_in_their_order(tmp_path, n_files, threads):
     write_fleet(tmp_path / "fleet", 500, seed=1, n_files=n_files)
     seen = []
-    totals = assign_files(tmp_path / "fleet", tmp_path / "owners", AVG, threads, lambda *done: seen.append(done))
+    totals = plan_files(tmp_path / "fleet", tmp_path / "owners", OWNERS, threads, lambda *done: seen.append(done))
     fleet = read(tmp_path / "fleet")
     units.assert_assigned(read(tmp_path / "owners").to_pylist(), fleet.to_pylist(), [None] * 500, AVG)
-    assert (totals.units, totals.bad_units) == (500, 0)
+    assert (totals["current"].units, totals["current"].bad_units) == (500, 0)
     assert seen == [(i + 1, seen[-1][1]) for i in range(seen[-1][1])]
 
 
 def test_one_file_of_many_row_groups_is_shared_among_threads(tmp_path):
     table = units.synthetic(100)
     pq.write_table(table, tmp_path / "fleet.parquet", row_group_size=30)
-    assign_files(tmp_path / "fleet.parquet", tmp_path / "owners", AVG, threads=3)
+    plan_files(tmp_path / "fleet.parquet", tmp_path / "owners", OWNERS, threads=3)
     assert len(list((tmp_path / "owners").glob("part-*.parquet"))) == 4
     assert read(tmp_path / "owners")["consumer_group"].to_pylist() == table["consumer_group"].to_pylist()
 
@@ -175,17 +199,17 @@ def test_one_file_of_many_row_groups_is_shared_among_threads(tmp_path):
 def test_other_columns_do_no_harm(tmp_path):
     table = units.synthetic(10).append_column("note", pa.array(["x"] * 10))
     pq.write_table(table, tmp_path / "fleet.parquet")
-    assert assign_files(tmp_path / "fleet.parquet", tmp_path / "owners", AVG).units == 10
+    assert plan_files(tmp_path / "fleet.parquet", tmp_path / "owners", OWNERS)["current"].units == 10
 
 
 def test_a_failed_run_leaves_the_earlier_result(tmp_path):
     write_fleet(tmp_path / "fleet", 50, n_files=2)
-    assign_files(tmp_path / "fleet", tmp_path / "owners", AVG)
+    plan_files(tmp_path / "fleet", tmp_path / "owners", OWNERS)
     before = read(tmp_path / "owners")
     part = tmp_path / "fleet" / "part-00001.parquet"
     pq.write_table(pq.read_table(part).drop_columns("topic"), part)
     with pytest.raises(TypeError, match="topic"):
-        assign_files(tmp_path / "fleet", tmp_path / "owners", AVG)
+        plan_files(tmp_path / "fleet", tmp_path / "owners", OWNERS)
     assert read(tmp_path / "owners").equals(before)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["fleet", "owners"]
     assert not [thread for thread in threading.enumerate() if thread.name.startswith("ThreadPool")]
@@ -198,14 +222,14 @@ def test_a_damaged_file_is_named(tmp_path):
     damaged[100 : len(damaged) // 2] = bytes(len(damaged) // 2 - 100)
     part.write_bytes(damaged)
     with pytest.raises(ValueError, match=r"part-00000\.parquet cannot be read"):
-        assign_files(tmp_path / "fleet", tmp_path / "owners", AVG)
+        plan_files(tmp_path / "fleet", tmp_path / "owners", OWNERS)
 
 
 @pytest.mark.parametrize(("name", "said"), [("nowhere", "does not exist"), ("empty", "holds no Parquet file")])
 def test_missing_input_is_said(tmp_path, name, said):
     (tmp_path / "empty").mkdir()
     with pytest.raises(FileNotFoundError, match=said):
-        assign_files(tmp_path / name, tmp_path / "owners", AVG)
+        plan_files(tmp_path / name, tmp_path / "owners", OWNERS)
 
 
 # --- Synthetic fleets ---

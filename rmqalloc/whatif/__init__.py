@@ -1,11 +1,17 @@
 """Questions about an allocation: how even it is, what a change would do, and the same for millions of groups.
 
-``metrics``
-    Figures of an owners vector, unit by unit.
-``batch``
-    Arrow record batches of units in, owners and figures out; a bad row is reported in its own row.
+``scenarios``
+    Changes to try, as data: from YAML and JSON files, dictionaries and tables; done to whole fleets.
+``plan``
+    Arrow record batches of units in, figures before and after every scenario out; a bad row is reported in its own rows.
+``names``
+    The same by name: the client of every queue, and what every client and host carries over all topics and groups.
+``metrics``, ``movement``
+    Figures of an owners vector, unit by unit; what a change moves.
 ``bulk``
-    The same from Parquet to Parquet on the threads of one machine.
-``totals``, ``flags``
-    The sums of a run, and what the command lines call the parameters of a strategy.
+    Plans from Parquet to Parquet on the threads of one machine.
+``rules``, ``totals``, ``flags``
+    Strategies by name; the sums of a run; what the command lines call the parameters of a strategy.
+``planning``
+    The parts of ``plan``.
 """

@@ -1,4 +1,4 @@
-"""Parquet in, Parquet out, on the threads of one machine: `rmqalloc.whatif.batch` without a cluster."""
+"""Parquet in, Parquet out, on the threads of one machine: `rmqalloc.whatif.plan` without a cluster."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -10,41 +10,47 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 from rmqalloc.snapshot.directory import replaced_directory
-from rmqalloc.strategies import Strategy
-from rmqalloc.whatif.batch import ASSIGNED_SCHEMA, assign_batches
-from rmqalloc.whatif.totals import Totals
+from rmqalloc.whatif.plan import PlanSpec, plan_batches
+from rmqalloc.whatif.totals import ByScenario, Totals, added, totals_of
 
-INPUT_COLUMNS = ("consumer_group", "topic", "brokers", "queues", "client_ids", "broker_rooms", "client_rooms")
+INPUT_COLUMNS = (
+    "consumer_group", "topic", "brokers", "queues", "client_ids", "broker_rooms", "client_rooms", "strategy", "virtual_nodes",
+)  # fmt: skip
 """Columns that are read where a table has them."""
 
-OWNERS_KIND = "owners"
-"""Kind of a directory of assigned units, see `rmqalloc.snapshot.directory`."""
+PLAN_KIND = "plan"
+"""Kind of a directory of planned units, see `rmqalloc.snapshot.directory`."""
 
 _ROWS_PER_BATCH = 32_768
 
 
-def assign_files(
+def plan_files(
     source: str | os.PathLike[str],
     target: str | os.PathLike[str],
-    s: Strategy,
+    spec: PlanSpec,
     threads: int | None = None,
     on_progress: Callable[[int, int], None] | None = None,
-) -> Totals:
-    """Assign every unit of a Parquet file or directory.
+) -> ByScenario:
+    """Plan every unit of a Parquet file or directory.
 
     Parameters
     ----------
     source : path
-        A Parquet file or a directory of them; columns as `rmqalloc.whatif.batch.assign_batch`.
+        A Parquet file or a directory of them; columns as `rmqalloc.whatif.plan.plan_batch`.
     target : path
-        Directory for the result, ``part-*.parquet`` of schema ``ASSIGNED_SCHEMA``; the rows follow those of ``source``.
+        Directory for the result, ``part-*.parquet`` of schema ``spec.schema``; the rows follow those of ``source``.
         An earlier result is replaced when the new one is complete.
-    s : Strategy
-        The rule.
+    spec : PlanSpec
+        What to plan.
     threads : int, optional
         Threads to work on; by default one per processor this process may use.
     on_progress : callable, optional
         Called with (pieces done, pieces in all) whenever a piece is done.
+
+    Returns
+    -------
+    mapping of str to Totals
+        Figures of all units in every scenario.
 
     Raises
     ------
@@ -55,16 +61,16 @@ def assign_files(
     ValueError
         If a file cannot be read as Parquet.
     TypeError
-        If a column is missing or of the wrong type.
+        If a column is missing or of the wrong type, or a scenario needs one that is not there.
     """
     pieces = _pieces(source, threads := threads or _processors())
-    totals = Totals()
-    with replaced_directory(target, OWNERS_KIND) as new, ThreadPoolExecutor(threads) as pool:
+    totals: ByScenario = {}
+    with replaced_directory(target, PLAN_KIND) as new, ThreadPoolExecutor(threads) as pool:
         paths = (new / f"part-{number:05d}.parquet" for number in range(len(pieces)))
-        futures = [pool.submit(_assign_piece, piece, path, s) for piece, path in zip(pieces, paths, strict=True)]
+        futures = [pool.submit(_plan_piece, piece, path, spec) for piece, path in zip(pieces, paths, strict=True)]
         try:
             for done, future in enumerate(as_completed(futures), start=1):
-                totals = totals.plus(future.result())
+                totals = added(totals, future.result())
                 if on_progress is not None:
                     on_progress(done, len(futures))
         except BaseException:
@@ -91,15 +97,14 @@ def _pieces(source: str | os.PathLike[str], threads: int) -> list[ds.Fragment]:
     return [group for file in files for group in file.split_by_row_group()]
 
 
-def _assign_piece(piece: ds.Fragment, path: Path, s: Strategy) -> Totals:
-    """Assign the units of one file or row group into one file."""
-    totals = Totals()
+def _plan_piece(piece: ds.Fragment, path: Path, spec: PlanSpec) -> ByScenario:
+    """Plan the units of one file or row group into one file."""
+    totals: ByScenario = {name: Totals() for name in spec.names} if spec.output != "best" else {}
     columns = [name for name in INPUT_COLUMNS if name in piece.physical_schema.names]
-    batches = _read(piece, columns)
-    with pq.ParquetWriter(path, ASSIGNED_SCHEMA, compression="zstd") as writer:
-        for batch in assign_batches(batches, s):
+    with pq.ParquetWriter(path, spec.schema, compression="zstd") as writer:
+        for batch in plan_batches(_read(piece, columns), spec):
             writer.write_batch(batch)
-            totals = totals.plus(Totals.of(batch))
+            totals = added(totals, totals_of(batch))
     return totals
 
 

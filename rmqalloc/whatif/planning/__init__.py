@@ -1,0 +1,9 @@
+"""The parts of `rmqalloc.whatif.plan`: rows read and refused, scenarios worked out, figures put in their rows.
+
+``sizes``, ``units``
+    How large rows are before they are read; the good ones as fleets, the bad ones with their reasons.
+``owners``, ``kinds``, ``outcomes``
+    Owners of queues again and again; units that come to the same; figures before and after every scenario.
+``table``
+    The table of a plan.
+"""

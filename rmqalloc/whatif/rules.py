@@ -1,0 +1,54 @@
+"""Strategies by name and parameters, as tables and scenarios give them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rmqalloc.fleet import Fleet
+from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy, strategy
+
+NEARBY = "MACHINE_ROOM_NEARBY"
+
+
+def rule(name: str, **params: Any) -> Strategy:
+    """A strategy that gives every queue one owner, by RocketMQ's name for it.
+
+    Parameters
+    ----------
+    name : str
+        As `rmqalloc.strategy` takes it, or ``MACHINE_ROOM_NEARBY-`` and the name of the inner strategy, which then gets the
+        parameters; the machine rooms come from the table.
+    **params
+        As `rmqalloc.strategy` takes them.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `rmqalloc.strategy`, or the strategy gives a queue to several clients (CONFIG, POP).
+
+    Examples
+    --------
+    >>> rule("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", virtual_nodes=100).get_name()
+    'MACHINE_ROOM_NEARBY-CONSISTENT_HASH'
+    """
+    if isinstance(name, str) and name.startswith(f"{NEARBY}-"):
+        return strategy(NEARBY, inner=rule(name.removeprefix(f"{NEARBY}-"), **params))
+    if name == NEARBY and "inner" not in params:
+        raise TypeError(f"strategy {NEARBY} needs an inner strategy: write {NEARBY}-AVG, for example")
+    made = strategy(name, **params)
+    if not isinstance(made, MachineRoomNearby):  # whose rooms are in the table that is to come
+        made.assign_fleet(Fleet.from_groups([]))
+    return made
+
+
+def with_virtual_nodes(s: Strategy, virtual_nodes: int) -> Strategy:
+    """The same strategy with another number of ring positions per client; itself if it has no ring.
+
+    Examples
+    --------
+    >>> with_virtual_nodes(rule("CONSISTENT_HASH"), 160).virtual_nodes
+    160
+    """
+    if isinstance(s, MachineRoomNearby):
+        return MachineRoomNearby(with_virtual_nodes(s.inner, virtual_nodes), s.broker_room, s.client_room)
+    return ConsistentHash(virtual_nodes, s.hash_function) if isinstance(s, ConsistentHash) else s

@@ -1,0 +1,367 @@
+"""RocketMQ queue allocation as column functions: ``import spark_udfs.functions as rf``.
+
+A text argument names a column, as everywhere in PySpark; the name of a strategy is the exception.
+
+Owners are positions: entry ``i`` of an owners array belongs to the ``i``-th queue of the row in Java's order (broker name,
+then queue id), and is a position in the row's client ids *in Java's order*, for RocketMQ's clients sort both before they
+share them out. Java compares text by UTF-16 code units, which is plain byte order for ASCII. Where a client id repeats it is
+its first position; -1 means that nobody owns the queue.
+
+A bad row (a null, an empty list, a number out of bounds) has null for a result and never fails the job; `allocate_or_error`
+says what is wrong with it. A column of the wrong type is an error.
+"""
+
+import inspect
+from collections.abc import Callable, Collection, Iterable
+from typing import Any, TypeGuard
+
+import pyarrow as pa
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # PySpark's stubs lack it
+
+from rmqalloc.strategies import STRATEGIES
+from spark_udfs import closed_form, columns, figures
+from spark_udfs.figures import METRICS_DDL
+
+ColumnOrName = Column | str
+Count = Column | str | int
+
+OWNERS_DDL = "array<int>"
+OWNERS_OR_ERROR_DDL = "struct<owners: array<int>, error: string>"
+ENGINES = ("auto", "kernel", "sql")
+
+# What stands for a parameter that is a column while the others are checked.
+_STAND_INS: dict[str, Any] = {"virtual_nodes": 1, "machine_rooms": ()}
+
+
+def allocate(
+    queues: Count,
+    clients: Count,
+    strategy: str | Column = "AVG",
+    *,
+    topic: ColumnOrName | None = None,
+    virtual_nodes: int | Column | None = None,
+    machine_rooms: Iterable[str] | Column | None = None,
+    broker_rooms: ColumnOrName | None = None,
+    client_rooms: ColumnOrName | None = None,
+    **params: Any,
+) -> Column:
+    """Owners of the queues of every row.
+
+    Parameters
+    ----------
+    queues : Column, str or int
+        Array of struct ``broker_name, queue_id``; or array of struct ``broker_name, read_queue_nums``, which stands for the
+        queues 0 to n-1 of each broker; or, for AVG and AVG_BY_CIRCLE, the number of queues.
+    clients : Column, str or int
+        Array of client ids, in any order; or their number, where ``queues`` is a number.
+    strategy : str or Column
+        RocketMQ's name of the strategy for all rows; or a Column that holds a name for each.
+    topic : Column or str, optional
+        Topic of the queues, which CONSISTENT_HASH needs: the key of a queue is ``MessageQueue [topic=..., brokerName=...,
+        queueId=...]``. For one topic give ``F.lit("orders")``.
+    virtual_nodes : int or Column, optional
+        Of CONSISTENT_HASH; 10 by default and where the Column is null. A row may ask for 65536 at most.
+    machine_rooms : iterable of str, or Column, optional
+        Of MACHINE_ROOM; a Column holds arrays.
+    broker_rooms, client_rooms : Column or str, optional
+        Arrays of the rooms beside the queues and the clients, for MACHINE_ROOM_NEARBY.
+    **params
+        Further parameters of the strategy, as `rmqalloc.strategy` takes them.
+
+    Returns
+    -------
+    Column
+        array<int>; null in a bad row.
+
+    Raises
+    ------
+    ValueError, TypeError
+        There is no such strategy, a parameter does not suit it, its queues have no single owner (CONFIG, POP), or it needs
+        a topic. If the strategy is a Column these are bad rows instead, and each row's strategy is given those parameters
+        that it takes.
+
+    Notes
+    -----
+    Runs in Python workers. Where numbers of queues and clients suffice, `allocate_by_count` needs none.
+
+    Examples
+    --------
+    >>> import spark_udfs.functions as rf
+    >>> ring = rf.allocate("queues", "client_ids", "CONSISTENT_HASH", topic="topic", virtual_nodes=160)  # doctest: +SKIP
+    >>> spark.read.parquet("fleet").select("consumer_group", "topic", ring.alias("owners"))  # doctest: +SKIP
+    """
+    return _allocation(
+        OWNERS_DDL,
+        queues,
+        clients,
+        strategy,
+        topic=topic,
+        virtual_nodes=virtual_nodes,
+        machine_rooms=machine_rooms,
+        broker_rooms=broker_rooms,
+        client_rooms=client_rooms,
+        **params,
+    )
+
+
+def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "AVG", **options: Any) -> Column:
+    """As `allocate`, with what is wrong with a bad row.
+
+    Parameters
+    ----------
+    queues, clients, strategy, **options
+        As `allocate`.
+
+    Returns
+    -------
+    Column
+        struct<owners: array<int>, error: string>, of which one is null. It counts as nondeterministic, so that Spark
+        evaluates it once however many of its fields are read; select it before you aggregate or join by it.
+
+    Examples
+    --------
+    >>> both = units.select("*", rf.allocate_or_error("queues", "client_ids").alias("a"))  # doctest: +SKIP
+    >>> good, bad = both.where("a.error IS NULL"), both.where("a.error IS NOT NULL")  # doctest: +SKIP
+    """
+    return _allocation(OWNERS_OR_ERROR_DDL, queues, clients, strategy, **options)
+
+
+def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
+    """How even the owners of every row are.
+
+    Parameters
+    ----------
+    owners : Column or str
+        As `allocate` answers.
+    n_clients : Column, str or int
+        Number of clients.
+
+    Returns
+    -------
+    Column
+        struct<n_queues, n_clients, idle, unowned, min_load: int, mean_load: double, max_load: int, skew: double>, where
+        ``skew`` is ``max_load`` over ``mean_load``, and 0.0 if nothing is owned; null where an argument is null or an owner
+        is not below ``n_clients``. It counts as nondeterministic, as that of `allocate_or_error`.
+
+    Examples
+    --------
+    >>> figures = rf.assignment_metrics("owners", F.size("client_ids"))  # doctest: +SKIP
+    >>> units.select(figures.alias("m")).where("m.skew > 1.5")  # doctest: +SKIP
+    """
+    return arrow_function(figures.assignment_metrics, METRICS_DDL)(_column(owners), _column(n_clients))
+
+
+def moved(
+    owners_before: ColumnOrName, clients_before: Count, owners_after: ColumnOrName, clients_after: Count
+) -> Column:
+    """Queues of every row whose owner's client id changes.
+
+    Parameters
+    ----------
+    owners_before, owners_after : Column or str
+        Owners of the same queues, as `allocate` answers.
+    clients_before, clients_after : Column, str or int
+        The arrays of client ids that were allocated to, in any order; or their numbers, where clients at the same position
+        are the same.
+
+    Returns
+    -------
+    Column
+        int. A queue that only one side leaves to nobody has moved. Null where something is null, the owners differ in
+        length, or one is none of the clients.
+
+    Examples
+    --------
+    >>> less = F.expr("filter(client_ids, id -> id <> get(client_ids, 0))")  # doctest: +SKIP
+    >>> after = rf.allocate("queues", less)  # doctest: +SKIP
+    >>> units.select(rf.moved(rf.allocate("queues", "client_ids"), "client_ids", after, less))  # doctest: +SKIP
+    """
+    compare = arrow_function(figures.moved, "int")
+    return compare(*map(_column, (owners_before, clients_before, owners_after, clients_after)))
+
+
+def least_moves(
+    owners_before: ColumnOrName, clients_before: Count, owners_after: ColumnOrName, clients_after: Count
+) -> Column:
+    """The fewest queues of every row that could move.
+
+    Parameters
+    ----------
+    owners_before, clients_before, owners_after, clients_after
+        As `moved`.
+
+    Returns
+    -------
+    Column
+        int, of any allocation to the clients after that owns every queue and whose loads differ by one at most. Null as
+        `moved`, and where a client id repeats or is empty.
+    """
+    compare = arrow_function(figures.least_moves, "int")
+    return compare(*map(_column, (owners_before, clients_before, owners_after, clients_after)))
+
+
+def allocate_by_count(
+    n_queues: Count, n_clients: Count, strategy: str | Column = "AVG", *, engine: str = "auto"
+) -> Column:
+    """Owners from the numbers of queues and clients, whose ids are taken to be distinct.
+
+    Parameters
+    ----------
+    n_queues, n_clients : Column, str or int
+        Numbers, such as ``F.size("client_ids")``.
+    strategy : str or Column
+        ``AVG`` or ``AVG_BY_CIRCLE``.
+    engine : {"auto", "sql", "kernel"}
+        An expression of Spark's own, which needs no Python worker; or the kernels in Python workers. "auto" is "sql" where
+        the strategy is given as text. All answer the same.
+
+    Returns
+    -------
+    Column
+        array<int>; null where a number is null, below 1 or above 2**24.
+
+    Raises
+    ------
+    ValueError
+        The strategy reads more than numbers, the engine is unknown, or it is "sql" and the strategy is a Column.
+
+    Examples
+    --------
+    >>> units.select(rf.allocate_by_count(F.size("queues"), F.size("client_ids"), "AVG_BY_CIRCLE"))  # doctest: +SKIP
+    """
+    if _by_sql(strategy, engine):
+        return closed_form.owners(_column(n_queues), _column(n_clients), strategy)
+    return allocate(n_queues, n_clients, strategy)
+
+
+def metrics_by_count(n_queues: Count, n_clients: Count, *, engine: str = "auto") -> Column:
+    """Figures that follow from the numbers of queues and clients; they are the same for AVG and AVG_BY_CIRCLE.
+
+    Parameters
+    ----------
+    n_queues, n_clients, engine
+        As `allocate_by_count`.
+
+    Returns
+    -------
+    Column
+        The struct of `assignment_metrics`; null as `allocate_by_count`.
+
+    Raises
+    ------
+    ValueError
+        The engine is unknown.
+    """
+    if _by_sql("AVG", engine):
+        return closed_form.metrics(_column(n_queues), _column(n_clients))
+    return assignment_metrics(allocate(n_queues, n_clients), n_clients)
+
+
+def moved_by_count(
+    n_queues: Count,
+    n_clients_before: Count,
+    n_clients_after: Count,
+    strategy: str | Column = "AVG",
+    *,
+    engine: str = "auto",
+) -> Column:
+    """Queues that move when the number of clients changes, if those that come or go sort last.
+
+    Parameters
+    ----------
+    n_queues, n_clients_before, n_clients_after : Column, str or int
+        Numbers.
+    strategy, engine
+        As `allocate_by_count`.
+
+    Returns
+    -------
+    Column
+        int; null as `allocate_by_count`.
+
+    Raises
+    ------
+    ValueError
+        As `allocate_by_count`.
+    """
+    if _by_sql(strategy, engine):
+        return closed_form.moved(_column(n_queues), _column(n_clients_before), _column(n_clients_after), strategy)
+    before, after = (allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after))
+    return moved(before, n_clients_before, after, n_clients_after)
+
+
+def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., Column]:
+    """A function of columns that runs ``body`` on Arrow arrays in Python workers.
+
+    A struct counts as nondeterministic: Spark would otherwise evaluate it once for each field that is read.
+    """
+    function = arrow_udf(body, returnType=return_type)
+    result: Callable[..., Column] = function.asNondeterministic() if return_type.startswith("struct") else function
+    return result
+
+
+def _column(value: Count) -> Column:
+    """The column that an argument stands for."""
+    if isinstance(value, Column):
+        return value
+    return F.col(value) if isinstance(value, str) else F.lit(value)
+
+
+def _by_sql(strategy: str | Column, engine: str) -> TypeGuard[str]:
+    """Whether Spark's own expression is to be used."""
+    if engine not in ENGINES:
+        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+    if isinstance(strategy, Column):
+        if engine == "sql":
+            raise ValueError('engine="sql" needs the name of one strategy, got a Column; use engine="kernel"')
+        return False
+    if strategy not in columns.BY_COUNT:
+        known = ", ".join(columns.BY_COUNT)
+        raise ValueError(f"numbers of queues and clients suffice for {known} alone, got {strategy!r}; use allocate")
+    return engine != "kernel"
+
+
+def _allocation(
+    return_type: str,
+    queues: Count,
+    clients: Count,
+    strategy: str | Column,
+    *,
+    topic: ColumnOrName | None = None,
+    broker_rooms: ColumnOrName | None = None,
+    client_rooms: ColumnOrName | None = None,
+    **params: Any,
+) -> Column:
+    """An Arrow function of the arguments that are columns; the others travel with it."""
+    arrays = {"queues": queues, "clients": clients, "topic": topic}
+    arrays |= {"broker_rooms": broker_rooms, "client_rooms": client_rooms}
+    given = {"strategy": strategy} | {name: value for name, value in params.items() if value is not None}
+    by_row = {name: value for name, value in given.items() if isinstance(value, Column)}
+    literals = {name: value for name, value in given.items() if name not in by_row}
+    read = {name: _column(value) for name, value in arrays.items() if value is not None} | by_row
+    _check(literals | {name: _STAND_INS.get(name) for name in by_row}, read)
+    body = _body(list(read), literals, with_error=return_type == OWNERS_OR_ERROR_DDL)
+    return arrow_function(body, return_type)(*read.values())
+
+
+def _check(params: dict[str, Any], given: Collection[str]) -> None:
+    """Refuse at once what no row could be allocated with."""
+    strategy = params.pop("strategy")
+    if strategy is not None:
+        columns.usable(strategy, params, given)
+        return
+    known = {name for made in STRATEGIES.values() for name in inspect.signature(made).parameters}
+    if unknown := params.keys() - known:
+        raise TypeError(f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(known))}")
+
+
+def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Callable[..., Any]:
+    """What workers run; it does not refer to this module, so they need not import it."""
+
+    def allocate(*arrays: pa.Array) -> pa.Array:
+        answer = columns.allocate(**literals, **dict(zip(names, arrays, strict=True)))
+        return answer if with_error else answer.field("owners")
+
+    return allocate

@@ -1,0 +1,263 @@
+"""Plans in plain Python, row by row and scenario by scenario: the slow twin that the kernel is compared with.
+
+Nothing here comes from ``rmqalloc.whatif``: scenarios are the plain data of a file, a unit is a row of a table, clients and
+queues are lists, owners come from the strategies asked group by group.
+"""
+
+from fnmatch import fnmatchcase
+
+from reference import utf16
+
+from rmqalloc import MessageQueue, strategy
+
+COUNTED = ["n_queues", "n_clients", "idle", "unowned", "min_load", "mean_load", "max_load", "skew"]
+MOVES = ["moved", "least_moves", "clients_affected"]
+
+
+class State:
+    """One unit at one moment: clients with their rooms, queues (broker, id) with theirs, and a strategy."""
+
+    def __init__(self, topic, clients, queues, rule):
+        self.topic, self.rule = topic, rule
+        self.clients = sorted(clients, key=lambda client: utf16(client[0]))
+        self.queues = sorted(queues, key=lambda queue: (utf16(queue[0]), queue[1]))
+
+    def owners(self):
+        """Position of the owner of each queue, -1 for nobody."""
+        if not self.queues or not self.clients:
+            return [-1] * len(self.queues)
+        queues = [MessageQueue(self.topic, broker, number) for broker, number, _ in self.queues]
+        return self.made().assign(queues, [client_id for client_id, _ in self.clients]).owners.tolist()
+
+    def made(self):
+        """The strategy; NEARBY is told the rooms of the lists."""
+        name, params = self.rule
+        if not name.startswith("MACHINE_ROOM_NEARBY-"):
+            return strategy(name, **params)
+        brokers = {broker: room for broker, _, room in self.queues}
+        inner = strategy(name.removeprefix("MACHINE_ROOM_NEARBY-"), **params)
+        rooms = {"broker_room": lambda queue: brokers[queue.broker_name], "client_room": dict(self.clients).get}
+        return strategy("MACHINE_ROOM_NEARBY", inner=inner, **rooms)
+
+
+def changed(state, changes):
+    """The state after changes, one by one."""
+    for [(verb, fields)] in (change.items() for change in changes):
+        clients, queues, rule = CHANGES[verb](state, fields)
+        state = State(state.topic, clients, queues, rule)
+    return state
+
+
+def listed(texts):
+    return [texts] if isinstance(texts, str) else texts
+
+
+def matches(patterns, name):
+    return any(fnmatchcase(name, pattern) for pattern in listed(patterns))
+
+
+def remove_clients(state, fields):
+    n = len(state.clients)
+    count = min(fields.get("count", 0), n)
+    which = fields.get("which", "last")
+    if "ids" in fields:
+        gone = [i for i, (client_id, _) in enumerate(state.clients) if client_id in listed(fields["ids"])]
+    elif "pattern" in fields:
+        gone = [i for i, (client_id, _) in enumerate(state.clients) if matches(fields["pattern"], client_id)]
+    elif "machine_room" in fields:
+        gone = [i for i, (_, room) in enumerate(state.clients) if room == fields["machine_room"]]
+    elif which == "spread":
+        gone = []
+        for i in range(n):
+            if ((i + 1) * count + n // 2) // n > len(gone):
+                gone.append(i)
+    else:
+        gone = range(count) if which == "first" else range(n - count, n)
+    return [client for i, client in enumerate(state.clients) if i not in gone], state.queues, state.rule
+
+
+def generated(state, fields, count):
+    """So many new clients with numbers that are free."""
+    names, number = [], 0
+    while len(names) < count:
+        number += 1
+        name = fields.get("name", "what-if-{n}").replace("{n}", f"{number:06}")
+        if name not in dict(state.clients):
+            names.append(name)
+    return [(name, fields.get("machine_room")) for name in names]
+
+
+def add_clients(state, fields):
+    if "ids" in fields:
+        new = [(client_id, fields.get("machine_room")) for client_id in listed(fields["ids"])]
+    else:
+        new = generated(state, fields, fields["count"])
+    return state.clients + new, state.queues, state.rule
+
+
+def scale_clients(state, fields):
+    new = generated(state, fields, max(fields["to"] - len(state.clients), 0))
+    return state.clients[: fields["to"]] + new, state.queues, state.rule
+
+
+def set_strategy(state, fields):
+    return state.clients, state.queues, (fields["strategy"], fields.get("params", {}))
+
+
+def set_virtual_nodes(state, fields):
+    name, params = state.rule
+    has_ring = name.endswith("CONSISTENT_HASH")
+    return state.clients, state.queues, (name, {**params, **fields} if has_ring else params)
+
+
+def set_queues(state, fields):
+    rooms = {}
+    for broker, _, room in state.queues:
+        rooms.setdefault(broker, room)
+    chosen = [broker for broker in rooms if matches(fields.get("brokers", "*"), broker)]
+    queues = [queue for queue in state.queues if queue[0] not in chosen]
+    queues += [(broker, i, rooms[broker]) for broker in chosen for i in range(fields["read_queue_nums"])]
+    return state.clients, queues, state.rule
+
+
+def remove_broker(state, fields):
+    return state.clients, [q for q in state.queues if not matches(fields["brokers"], q[0])], state.rule
+
+
+def add_broker(state, fields):
+    queues = list(state.queues)
+    if fields["broker_name"] not in [broker for broker, _, _ in queues]:
+        room = fields.get("machine_room")
+        queues += [(fields["broker_name"], i, room) for i in range(fields["read_queue_nums"])]
+    return state.clients, queues, state.rule
+
+
+def lose_machine_room(state, fields):
+    room, what = fields["machine_room"], fields.get("what", "both")
+    clients = [client for client in state.clients if what == "brokers" or client[1] != room]
+    queues = [queue for queue in state.queues if what == "clients" or queue[2] != room]
+    return clients, queues, state.rule
+
+
+CHANGES = {
+    function.__name__: function
+    for function in (
+        remove_clients, add_clients, scale_clients, set_strategy, set_virtual_nodes, set_queues, remove_broker, add_broker,
+        lose_machine_room,
+    )
+}  # fmt: skip
+
+
+def counted(state, owners):
+    """Figures of one allocation."""
+    n_queues, n_clients = len(state.queues), len(state.clients)
+    loads = [owners.count(i) for i in range(n_clients)]
+    mean = n_queues / max(n_clients, 1)
+    least, most = min(loads, default=0), max(loads, default=0)
+    skew = most * n_clients / max(n_queues, 1)
+    return dict(
+        zip(COUNTED, [n_queues, n_clients, loads.count(0), owners.count(-1), least, mean, most, skew], strict=True)
+    )
+
+
+def owned(state, owners):
+    """Owner by client id of every queue, None for nobody."""
+    ids = [client_id for client_id, _ in state.clients]
+    return {queue[:2]: None if i < 0 else ids[i] for queue, i in zip(state.queues, owners, strict=True)}
+
+
+def moves(before, owners_before, after, owners_after):
+    """Figures of a change; of queues, those that are there before and after count."""
+    old, new = owned(before, owners_before), owned(after, owners_after)
+    both = old.keys() & new.keys()
+    moved = sum(old[queue] != new[queue] for queue in both)
+    shares = [{c: {q for q in own if own[q] == c} for c in own.values() if c is not None} for own in (old, new)]
+    affected = [c for c in shares[0] | shares[1] if shares[0].get(c) != shares[1].get(c)]
+    stay = most_that_stay([old[queue] for queue in both], dict(after.clients), len(new), len(after.clients))
+    return dict(zip(MOVES, [moved, len(both) - stay, len(affected)], strict=True))
+
+
+def most_that_stay(owners, clients, n_queues, n_clients):
+    """Queues that can stay where they are if all are owned and loads differ by one at most."""
+    if not n_clients:
+        return owners.count(None)
+    share, extra = divmod(n_queues, n_clients)
+    loads = [owners.count(client_id) for client_id in clients]
+    return sum(min(load, share) for load in loads) + min(extra, sum(load > share for load in loads))
+
+
+def cross_room(state, owners):
+    """Queues that a client of another room owns."""
+    rooms = [room for _, room in state.clients]
+    return sum(i >= 0 and rooms[i] != queue[2] for queue, i in zip(state.queues, owners, strict=True))
+
+
+def figures(before, after):
+    """All figures of one state, and of what it changes of another."""
+    owners_before, owners = before.owners(), after.owners()
+    return {**counted(after, owners), **moves(before, owners_before, after, owners), "owners": owners}
+
+
+# --- Whole batches ---
+
+
+def state_of(row, rule):
+    """The unit of a row; the strategy it names takes the place of the given one."""
+    client_rooms = row.get("client_rooms") or [None] * len(row["client_ids"])
+    clients = list(zip(row["client_ids"], client_rooms, strict=True))
+    entries = row["queues"] if "queues" in row else row["brokers"]
+    rooms = row.get("broker_rooms") or [None] * len(entries)
+    queues = []
+    for entry, room in zip(entries, rooms, strict=True):
+        numbers = [entry["queue_id"]] if "queue_id" in entry else range(entry["read_queue_nums"])
+        queues += [(entry["broker_name"], i, room) for i in numbers]
+    name, params = rule
+    if row.get("strategy") not in (None, name):
+        name, params = row["strategy"], {}
+    if row.get("virtual_nodes") is not None and name.endswith("CONSISTENT_HASH"):
+        params = {**params, "virtual_nodes": row["virtual_nodes"]}
+    return State(row["topic"], clients, queues, (name, params))
+
+
+def plan(row, rule, scenarios, rooms_known=False):
+    """Rows of one good unit: the state before any change and after every scenario; ``err_msg`` is the strategy's."""
+    before = state_of(row, rule)
+    try:
+        before.owners()
+    except ValueError as error:
+        return [bad_row(row, scenario, str(error)) for scenario in ("current", *(one["name"] for one in scenarios))]
+    rows = [made_row(row, "current", before, before, rooms_known)]
+    for one in scenarios:
+        fits = matches(one.get("groups", "*"), row["consumer_group"]) and matches(one.get("topics", "*"), row["topic"])
+        after = changed(before, one["changes"] if fits else [])
+        try:
+            rows.append(made_row(row, one["name"], before, after, rooms_known))
+        except ValueError as error:
+            rows.append(bad_row(row, one["name"], str(error)))
+    return rows
+
+
+def made_row(row, scenario, before, after, rooms_known):
+    names = {
+        "consumer_group": row["consumer_group"],
+        "topic": row["topic"],
+        "scenario": scenario,
+        "strategy": after.rule[0],
+    }
+    found = figures(before, after)
+    crossing = {"cross_room": cross_room(after, found["owners"]) if rooms_known else None}
+    return {**names, **found, **crossing, "err_msg": None}
+
+
+def bad_row(row, scenario, message):
+    """A row without figures."""
+    names = {"consumer_group": row["consumer_group"], "topic": row["topic"], "scenario": scenario, "strategy": None}
+    nothing = dict.fromkeys([*COUNTED, *MOVES, "owners", "cross_room"])
+    return {**names, **nothing, "err_msg": message}
+
+
+def best(rows, best_by):
+    """The row that comes first by the criteria, of those that are not bad; the first of equals."""
+    tried = rows[1:] or rows
+    good = [row for row in tried if row["err_msg"] is None]
+    return min(good, key=lambda row: [row[name] or 0 for name in best_by]) if good else {**tried[0], "scenario": None}

@@ -14,6 +14,7 @@ VERBS = {
     "bulk": "rmqalloc.cli.bulk",
     "doctor": "rmqalloc.cli.doctor",
     "generate": "rmqalloc.cli.generate",
+    "simulate": "rmqalloc.cli.simulate",
 }
 """File of every verb; it is imported when the verb is used, so that each pays only for its own needs."""
 

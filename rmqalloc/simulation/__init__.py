@@ -1,0 +1,33 @@
+"""A whole cluster in virtual time: the client half and the broker half, wired by a network that can fail.
+
+`read_script` reads what is to happen, `simulate` lets it happen, `text_timeline` and `svg_timeline` draw it. `Cluster` is the
+same without a script, for tests and experiments. Equal scripts and seeds give equal results, whatever the time of day.
+
+What is not modelled: single messages (production and consumption are rates), the idle time after which a broker closes a
+connection that nothing came over, the loss of a name server, and several groups in one client. A step of a client is one moment
+for all others: the answers it waits for are those of the beginning of that step, and the time they take is added up.
+"""
+
+from rmqalloc.simulation.cluster import Cluster
+from rmqalloc.simulation.group import Group
+from rmqalloc.simulation.messages import Flow, MessageCounts
+from rmqalloc.simulation.picture import svg_timeline, text_timeline
+from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
+from rmqalloc.simulation.run import simulate
+from rmqalloc.simulation.script import Script, read_script
+
+__all__ = [
+    "Cluster",
+    "EventResult",
+    "Flow",
+    "Group",
+    "GroupResult",
+    "MessageCounts",
+    "Ownership",
+    "Result",
+    "Script",
+    "read_script",
+    "simulate",
+    "svg_timeline",
+    "text_timeline",
+]

@@ -1,0 +1,156 @@
+"""What each kind of event of a script does to a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any
+
+from rmqalloc.protocol.data import PERM_READ, PERM_WRITE
+from rmqalloc.simulation.cluster import Cluster
+from rmqalloc.simulation.events import (
+    ChangeTopic,
+    Disconnect,
+    Event,
+    Freeze,
+    Join,
+    Notices,
+    Partition,
+    Pause,
+    RestartBroker,
+    RollingRestart,
+    Shutdown,
+)
+from rmqalloc.simulation.group import Group
+from rmqalloc.simulation.member import Member
+from rmqalloc.whatif.scenarios.fields import ScenarioError
+
+
+def perform(cluster: Cluster, event: Event) -> int:
+    """Do what an event says, now and over the time it takes.
+
+    Returns
+    -------
+    int
+        Milliseconds until its last step: the end of a pause, the start of the last client of a rolling restart.
+
+    Raises
+    ------
+    ScenarioError
+        A client joins that is running.
+    """
+    return _ACTIONS[event.kind](cluster, event.detail)
+
+
+def _join(cluster: Cluster, event: Join) -> int:
+    group = cluster.groups[event.group]
+    for name in event.clients:
+        if name in cluster.members and cluster.members[name].process.is_alive:
+            raise ScenarioError(f"client {name} joins {event.group} while it is running; let it leave before")
+        cluster.join(group, name, event.client_id, event.made_strategy(), event.topics)
+    return 0
+
+
+def _leave(how: Callable[[Member], None], cluster: Cluster, event: Shutdown) -> int:
+    for member in _living(cluster, event.clients):
+        cluster.clock.begin_action()
+        how(member)
+    return 0
+
+
+def _disconnect(cluster: Cluster, event: Disconnect) -> int:
+    for member in _living(cluster, event.clients):
+        for broker_name in event.brokers or cluster.broker_names:
+            member.close_connections(broker_name)
+    return 0
+
+
+def _pause(cluster: Cluster, event: Pause) -> int:
+    for member in _living(cluster, event.clients):
+        member.pause()
+        cluster.clock.call_later(event.lasts, member.resume)
+    return event.lasts
+
+
+def _freeze(cluster: Cluster, event: Freeze) -> int:
+    for member in _living(cluster, event.clients):
+        member.freeze()
+        cluster.clock.call_later(event.lasts, member.thaw)
+    return event.lasts
+
+
+def _restart_broker(cluster: Cluster, event: RestartBroker) -> int:
+    for name in event.brokers:
+        cluster.stop_broker(name, event.crash)
+        cluster.clock.call_later(event.lasts, partial(cluster.start_broker, name))
+    return event.lasts
+
+
+def _change_topic(cluster: Cluster, event: ChangeTopic) -> int:
+    perm = PERM_READ | PERM_WRITE if event.readable else PERM_WRITE
+    for name in event.brokers or cluster.brokers_of(event.topic):
+        cluster.set_topic(event.topic, name, event.read_queue_nums, perm)
+    return 0
+
+
+def _partition(cluster: Cluster, event: Partition) -> int:
+    for client in event.clients:
+        for broker in event.brokers:
+            cluster.partition(client, broker, event.lasts)
+    return event.lasts
+
+
+def _notices(cluster: Cluster, event: Notices) -> int:
+    cluster.set_notices(event.enabled)
+    return 0
+
+
+def _rolling_restart(cluster: Cluster, event: RollingRestart) -> int:
+    group = cluster.groups[event.group]
+    members = sorted((one for one in group.members if one.process.is_alive), key=lambda member: member.client_id)
+    batches = [members[i : i + event.batch] for i in range(0, len(members), event.batch)]
+    for i, batch in enumerate(batches):
+        cluster.clock.call_later(i * event.every, partial(_shut_down, cluster, batch))
+        cluster.clock.call_later(
+            i * event.every + event.down, partial(_start_anew, cluster, group, batch, event.new_ids)
+        )
+    return max(0, len(batches) - 1) * event.every + event.down
+
+
+def _shut_down(cluster: Cluster, members: Iterable[Member]) -> None:
+    for member in members:
+        if member.process.is_alive:
+            cluster.clock.begin_action()
+            member.shutdown()
+
+
+def _start_anew(cluster: Cluster, group: Group, members: Iterable[Member], new_ids: bool) -> None:
+    """A process started anew has, by default, the same address and another instance name."""
+    for member in members:
+        if not cluster.members[member.name].process.is_alive:
+            client_id = member.client_id
+            if new_ids:
+                starts = sum(other.name == member.name for other in group.members)
+                client_id = f"{client_id.partition('@')[0]}@{starts + 1}"
+            cluster.join(group, member.name, client_id, member.strategy, member.topics)
+
+
+def _living(cluster: Cluster, names: Iterable[str]) -> list[Member]:
+    members = (cluster.members[name] for name in names if name in cluster.members)
+    return [member for member in members if member.process.is_alive]
+
+
+_ACTIONS: dict[str, Callable[[Cluster, Any], int]] = {
+    "join": _join,
+    "shutdown": partial(_leave, Member.shutdown),
+    "crash": partial(_leave, Member.crash),
+    "vanish": partial(_leave, Member.vanish),
+    "disconnect": _disconnect,
+    "pause": _pause,
+    "freeze": _freeze,
+    "restart_broker": _restart_broker,
+    "change_topic": _change_topic,
+    "partition": _partition,
+    "notices": _notices,
+    "rolling_restart": _rolling_restart,
+}

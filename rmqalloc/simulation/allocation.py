@@ -1,0 +1,87 @@
+"""One allocation of a group for all its clients: equal views are divided once, and each client takes its slice."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any, TypeVar
+
+from rmqalloc.model import Assignment, MessageQueue
+from rmqalloc.rebalance import UnsortableError, sorted_allocate
+from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
+from rmqalloc.strategies.base import SharingStrategy
+
+KEPT = 64
+
+Value = TypeVar("Value")
+Slices = dict[str, tuple[Any, ...]]
+
+
+class SharedAllocation:
+    """Answers as `rmqalloc.rebalance.sorted_allocate` does, of one division of the whole group; an ``Allocate``.
+
+    Route views and lists of client ids are known by identity, as name servers and brokers hand out the same object until
+    something changes; lists of equal clients are then one view, whichever broker made them.
+
+    Examples
+    --------
+    >>> from rmqalloc import strategy
+    >>> queues, allocate = frozenset(MessageQueue("t", "b", i) for i in range(4)), SharedAllocation()
+    >>> [queue.queue_id for queue in allocate(strategy("AVG"), "g", "x", queues, ["y", "x"])]
+    [0, 1]
+    """
+
+    def __init__(self) -> None:
+        self._queues: OrderedDict[Hashable, tuple[object, list[MessageQueue]]] = OrderedDict()
+        self._client_ids: OrderedDict[Hashable, tuple[object, tuple[str, ...]]] = OrderedDict()
+        self._slices: OrderedDict[Hashable, tuple[object, Slices | None]] = OrderedDict()
+
+    def __call__(
+        self,
+        strategy: Strategy,
+        consumer_group: str,
+        current_cid: str,
+        mq_all: Collection[MessageQueue],
+        cid_all: Sequence[str],
+    ) -> Sequence[Any] | None:
+        """Queues of one client, of unsorted lists; whatever is out of the ordinary is left to ``sorted_allocate``."""
+        try:
+            queues = _kept(self._queues, id(mq_all), mq_all, lambda: sort_queues(mq_all))
+            client_ids = _kept(self._client_ids, id(cid_all), cid_all, lambda: tuple(sort_client_ids(cid_all)))
+        except TypeError as error:
+            raise UnsortableError(str(error)) from error
+        key = (id(strategy), id(queues), client_ids)
+        slices = _kept(self._slices, key, (strategy, queues), lambda: _divided(strategy, queues, client_ids))
+        if slices is None or not current_cid or not current_cid.isascii():
+            return sorted_allocate(strategy, consumer_group, current_cid, mq_all, cid_all)
+        return slices.get(current_cid, ())
+
+
+def _kept(
+    cache: OrderedDict[Hashable, tuple[object, Value]], key: Hashable, source: object, make: Callable[[], Value]
+) -> Value:
+    """What was made for a key, or a new one; the source stays alive with it, so that no other gets its identity."""
+    found = cache.get(key)
+    if found is not None:
+        return found[1]
+    made = make()
+    cache[key] = source, made
+    if len(cache) > KEPT:
+        cache.popitem(last=False)
+    return made
+
+
+def _divided(strategy: Strategy, queues: list[MessageQueue], client_ids: tuple[str, ...]) -> Slices | None:
+    """Queues of every client; None where the strategy has no one answer for all."""
+    if isinstance(strategy, SharingStrategy):
+        return None
+    try:
+        assignment = strategy.assign(queues, client_ids)
+    except (ValueError, TypeError):
+        return None
+    assert isinstance(assignment, Assignment)
+    slices: dict[str, list[Any]] = {}
+    for queue, owner in zip(queues, assignment.owners.tolist(), strict=True):
+        if owner >= 0:
+            slices.setdefault(client_ids[owner], []).append(queue)
+    return {client_id: tuple(mine) for client_id, mine in slices.items()}

@@ -1,0 +1,205 @@
+"""One process with one consumer in it, from its start to its end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from random import Random
+from typing import Any
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.protocol import Profile
+from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager, PushConsumer, Remoting, RouteViews
+from rmqalloc.rebalance.allocation import Allocate
+from rmqalloc.simulation.clock import Process
+from rmqalloc.simulation.network import ClientRemoting, Network
+from rmqalloc.simulation.reader import Reader
+from rmqalloc.strategies import Strategy
+
+
+class CountingConsumer(PushConsumer):
+    """A push consumer that counts its passes.
+
+    Attributes
+    ----------
+    n_passes : int
+        Passes so far.
+    is_woken : bool
+        A notice came after the last pass, so that the next one is on its way already.
+    """
+
+    n_passes = 0
+    is_woken = False
+
+    def try_rebalance(self) -> bool:
+        """One pass; False asks for another one soon."""
+        self.n_passes += 1
+        self.is_woken = False
+        return super().try_rebalance()
+
+
+class Member:
+    """A process that runs one push consumer; a `rmqalloc.simulation.network.Host`.
+
+    Parameters
+    ----------
+    name : str
+        What scripts call it. A member that is started anew is another one of the same name.
+    identity : ClientIdentity
+        What its client id is made of.
+    network : Network
+        What it talks through.
+    profile : Profile
+        Its release.
+    random : random.Random
+        Chooses the brokers it asks.
+    allocate, views
+        Shared by all members, so that equal views are divided once.
+
+    Attributes
+    ----------
+    process : Process
+        Its life, and its clock.
+    consumer : CountingConsumer
+        Its consumer.
+    reader : Reader
+        What it owns and reads.
+    topics : tuple of str
+        What it subscribes to.
+    """
+
+    consumer: CountingConsumer
+    reader: Reader
+    topics: tuple[str, ...]
+
+    def __init__(
+        self,
+        name: str,
+        identity: ClientIdentity,
+        network: Network,
+        profile: Profile,
+        random: Random,
+        allocate: Allocate,
+        views: RouteViews,
+    ) -> None:
+        self.name = name
+        self.client_id = identity.client_id
+        self.process = Process(network.clock, self.look)
+        self._identity = identity
+        self._network = network
+        self._remoting = ClientRemoting(network, self)
+        self._manager = MQClientManager(
+            self.process, self._connect, profile=profile, random=random, allocate=allocate, views=views
+        )
+
+    # --- Life ---
+
+    def start(
+        self,
+        consumer_group: str,
+        topics: Sequence[str],
+        make_reader: Callable[[Process], Reader],
+        **settings: Any,
+    ) -> None:
+        """Join a group; the settings are those of `rmqalloc.rebalance.PushConsumer`."""
+        self.reader = make_reader(self.process)
+        self.consumer = CountingConsumer(
+            self._manager, consumer_group, identity=self._identity, dispatcher=self.reader, **settings
+        )
+        for topic in topics:
+            self.consumer.subscribe(topic)
+        self.topics = tuple(topics)
+        self.process.do(self.consumer.start)
+        self.reader.attach(self.consumer)
+
+    @property
+    def strategy(self) -> Strategy:
+        """How it divides queues."""
+        return self.consumer.strategy
+
+    def shutdown(self) -> None:
+        """Leave in good order: consuming stops, then offsets are stored, locks given up and brokers told."""
+        self.process.thaw()
+        self.reader.suspend()
+        self.consumer.shutdown()
+        self._network.later(self.close_connections)
+        self.process.die()
+
+    def crash(self) -> None:
+        """Die with the connections closed by the operating system, so that brokers see it."""
+        self.vanish()
+        self.close_connections()
+
+    def vanish(self) -> None:
+        """Die without anybody noticing: no power, no network."""
+        self.reader.suspend()
+        self.consumer.client_factory.kill()
+        self.process.die()
+
+    def close_connections(self, broker_name: str | None = None) -> None:
+        """Close the connections to a broker, or all; a living client makes them anew when it next asks something."""
+        for connection in list(self._remoting.connections.values()):
+            if connection.is_open and broker_name in (None, connection.broker.name):
+                connection.close()
+
+    def freeze(self) -> None:
+        """Stand still, as in a long garbage collection: connections stay, but nothing is answered."""
+        self.reader.suspend()
+        self.process.freeze()
+
+    def thaw(self) -> None:
+        """Go on; what has been missed is caught up with."""
+        if self.process.is_alive and self.process.is_frozen:
+            self.process.thaw()
+            if not self.consumer.paused:
+                self.reader.resume()
+
+    def pause(self) -> None:
+        """Suspend the consumer: it keeps its queues, reads none, and does not rebalance."""
+        self.reader.suspend()
+        self.consumer.pause()
+
+    def resume(self) -> None:
+        """Let a suspended consumer go on."""
+        if self.process.is_alive and self.consumer.paused:
+            self.reader.resume()
+            self.process.do(self.consumer.resume)
+
+    # --- At its end of the network ---
+
+    def notified(self, consumer_group: str) -> None:
+        """A broker says that the members of a group have changed; of all notices before a pass the first one matters."""
+        if not self.consumer.is_woken:
+            self.consumer.is_woken = True
+            self.process.do(partial(self.consumer.client_factory.notify_consumer_ids_changed, consumer_group))
+
+    def connected(self, address: str) -> None:
+        """A connection to a broker is there; what that leads to happens beside what is going on now."""
+        self.process.call_later(0, lambda: self.consumer.client_factory.channel_active(address))
+
+    def look(self) -> None:
+        """See what the consumer has done up to now."""
+        self.reader.look()
+
+    def offset_of(self, queue: MessageQueue, offset: int) -> int:
+        """What to store for a queue."""
+        return self.reader.offset_of(queue, offset)
+
+    def before_unlock(self, queues: Iterable[MessageQueue]) -> None:
+        """Let the user's code return, if that is soon enough for the consumer to wait for it."""
+        self.reader.wait_for_listeners(queues)
+
+    def _connect(self, factory: MQClientFactory) -> Remoting:
+        return self._remoting
+
+
+def identity_of(client_id: str) -> ClientIdentity:
+    """What makes a client id: address, ``@`` and instance name; ``1`` is added to an id without an instance name.
+
+    Examples
+    --------
+    >>> identity_of("pod-1").client_id, identity_of("10.0.0.1@7#99").client_id
+    ('pod-1@1', '10.0.0.1@7#99')
+    """
+    address, _, instance = client_id.partition("@")
+    return ClientIdentity(address, instance or "1")

@@ -1,0 +1,122 @@
+"""What a rebalance does to messages: computed on stretches of reading, for every message is produced and consumed at a rate."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+DELAYED = 1_000
+"""A message that waits longer than this (ms) for its first consumption counts as delayed."""
+
+
+class Flow(NamedTuple):
+    """Rates of one queue, in messages per second; production begins with the simulation and never ends.
+
+    Examples
+    --------
+    >>> flow = Flow(produced_per_second=10, consumed_per_second=20)
+    >>> flow.produced(1_500), flow.position(0, since=1_000, now=1_500), flow.position(0, since=1_000, now=9_000)
+    (15, 10, 90)
+    """
+
+    produced_per_second: int
+    consumed_per_second: int
+
+    def produced(self, now: int) -> int:
+        """Messages there are, ``now`` milliseconds after the simulation began."""
+        return self.produced_per_second * now // 1_000
+
+    def position(self, offset: int, since: int, now: int) -> int:
+        """How far somebody has come who reads from ``offset`` since a time."""
+        return max(offset, min(offset + self.consumed_per_second * max(0, now - since) // 1_000, self.produced(now)))
+
+
+class Reading(NamedTuple):
+    """One client reads one queue from an offset on, from a time to a time (ms since the simulation began)."""
+
+    place: int
+    offset: int
+    since: int
+    until: int
+
+
+class MessageCounts(NamedTuple):
+    """What became of messages.
+
+    Attributes
+    ----------
+    consumed_twice : int
+        Consumptions of messages that had been consumed before, or were consumed by another client at the same time.
+    delayed : int
+        Messages that waited longer than `DELAYED` for their first consumption.
+    longest_delay : int
+        Longest wait of a message that was consumed, in milliseconds.
+    left : int
+        Messages not consumed by the end.
+    """
+
+    consumed_twice: int = 0
+    delayed: int = 0
+    longest_delay: int = 0
+    left: int = 0
+
+    def plus(self, other: MessageCounts) -> MessageCounts:
+        """Both together."""
+        return MessageCounts(
+            self.consumed_twice + other.consumed_twice,
+            self.delayed + other.delayed,
+            max(self.longest_delay, other.longest_delay),
+            self.left + other.left,
+        )
+
+
+def count_messages(flow: Flow, readings: list[Reading], until: int) -> MessageCounts:
+    """Follow one queue through all its readings.
+
+    Parameters
+    ----------
+    flow : Flow
+        Rates of the queue.
+    readings : list of Reading
+        In the order they began.
+    until : int
+        The end, in milliseconds since the simulation began.
+
+    Examples
+    --------
+    Nobody reads for ten seconds, then the backlog is worked off as fast as it can be.
+
+    >>> count_messages(Flow(10, 20), [Reading(0, 0, 10_000, 60_000)], until=60_000)
+    MessageCounts(consumed_twice=0, delayed=180, longest_delay=10000, left=0)
+    """
+    counts = MessageCounts(left=flow.produced(until))
+    frontier = 0
+    for reading in readings:
+        end = flow.position(reading.offset, reading.since, reading.until)
+        twice = min(end, frontier) - reading.offset
+        counts = counts.plus(MessageCounts(consumed_twice=max(0, twice)))
+        if end > frontier:
+            counts = counts.plus(_waits(flow, reading, max(frontier, reading.offset), end))
+            frontier = end
+    return counts._replace(left=max(0, flow.produced(until) - frontier))
+
+
+def _waits(flow: Flow, reading: Reading, first: int, end: int) -> MessageCounts:
+    """How long the messages from ``first`` to ``end`` waited: message x was there at x / p and consumed at s + (x - o) / c."""
+    if not flow.produced_per_second or not flow.consumed_per_second:
+        return MessageCounts()
+    p, c = flow.produced_per_second / 1_000, flow.consumed_per_second / 1_000
+    slope = 1 / c - 1 / p
+
+    def wait(x: float) -> float:
+        return reading.since + (x - reading.offset) / c - x / p
+
+    at_first, at_end = wait(first), wait(end)
+    longest = max(0.0, at_first, at_end)
+    if min(at_first, at_end) > DELAYED:
+        delayed = end - first
+    elif max(at_first, at_end) <= DELAYED:
+        delayed = 0
+    else:
+        turn = first + (DELAYED - at_first) / slope
+        delayed = round(turn - first if slope < 0 else end - turn)
+    return MessageCounts(delayed=delayed, longest_delay=round(longest))

@@ -1,0 +1,203 @@
+"""Running a script."""
+
+from __future__ import annotations
+
+import gc
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+
+from rmqalloc.protocol import PROFILES
+from rmqalloc.simulation.actions import perform
+from rmqalloc.simulation.cluster import Cluster
+from rmqalloc.simulation.group import Group
+from rmqalloc.simulation.messages import Flow, MessageCounts, Reading, count_messages
+from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
+from rmqalloc.simulation.script import Script
+from rmqalloc.simulation.timeline import Times
+
+OTHER_COUNTS = ("process_queues", "passes", "notices")
+
+
+def simulate(script: Script, seed: int | None = None, profile: str | None = None) -> Result:
+    """Run a script from its beginning to its end.
+
+    Parameters
+    ----------
+    script : Script
+        What to run.
+    seed : int, optional
+        Instead of the script's.
+    profile : str, optional
+        Instead of the script's: a key of `rmqalloc.protocol.PROFILES`.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    ScenarioError
+        A client joins while it is running.
+    ValueError
+        There is no such profile.
+
+    Examples
+    --------
+    One of four clients shuts down, and is missed for about a second.
+
+    >>> script = Script.of({"duration": "1m", "brokers": "broker-a", "topics": [{"name": "t", "read_queue_nums": 24}],
+    ...     "groups": [{"name": "g", "topics": "t", "clients": 4}],
+    ...     "events": [{"at": "40s", "shutdown": {"clients": "g-1"}}]})
+    >>> left = simulate(script).events[-1]
+    >>> left.event, left.unowned, left.process_queues, left.settled_after < 1_500
+    ('shutdown g-1', 0, 8, True)
+    """
+    profile = script.profile if profile is None else profile
+    if profile not in PROFILES:
+        raise ValueError(f"there is no profile {profile!r}; known are {', '.join(PROFILES)}")
+    seed = script.seed if seed is None else seed
+    with _no_cycle_search():
+        cluster = _built(script, Cluster(PROFILES[profile], seed, script.latency))
+        windows = _run(script, cluster)
+        ownerships = [_ownership(group, script.duration) for group in cluster.groups.values()]
+        moves = [_moves(group, script.duration) for group in cluster.groups.values()]
+        events = [_event(window, ownerships, moves) for window in windows]
+        groups = [
+            _group(group, ownership, times, script.duration)
+            for group, ownership, times in zip(cluster.groups.values(), ownerships, moves, strict=True)
+        ]
+    requests = dict(sorted(cluster.network.requests.items()))
+    return Result(script.name, profile, seed, script.duration, events, groups, requests, ownerships)
+
+
+@contextmanager
+def _no_cycle_search() -> Iterator[None]:
+    """A large simulation makes millions of objects and hardly any cycles; looking for them would take half of its time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class _Window(NamedTuple):
+    """From one event to the next."""
+
+    event: str
+    start: int
+    end: int
+    settled_after: int
+    unowned: int
+    double_owned: int
+    counts: Counter[str]
+
+
+def _built(script: Script, cluster: Cluster) -> Cluster:
+    """The cluster as it is when the simulation begins."""
+    for broker in script.brokers:
+        cluster.start_broker(broker)
+    for topic in script.topics:
+        for broker in topic.brokers or script.brokers:
+            cluster.set_topic(topic.name, broker, topic.read_queue_nums)
+    produced = {topic.name: topic.produced_per_second for topic in script.topics}
+    for part in script.groups:
+        strategy = part.made_strategy()
+        assert strategy is not None  # it has a default
+        flows = {topic: Flow(produced[topic], part.consumed_per_second) for topic in part.topics}
+        group = cluster.add_group(part.name, flows, strategy, part.ordered, part.listener_time, part.server_assignment)
+        for i, name in enumerate(part.client_names):
+            cluster.clock.call_later(i * part.start_every, partial(cluster.join, group, name))
+    return cluster
+
+
+def _run(script: Script, cluster: Cluster) -> list[_Window]:
+    """Let the events happen, and look at the cluster before each and at the end."""
+    windows: list[_Window] = []
+    last_step = max((max(0, len(one.client_names) - 1) * one.start_every for one in script.groups), default=0)
+    event, start, before = "start", 0, Counter[str]()
+    for one in [*sorted(script.events, key=lambda event: event.at), None]:
+        end = script.duration if one is None else one.at
+        cluster.run(end)
+        counts = cluster.counts()
+        unowned, double_owned = cluster.badly_owned()
+        settled = max(0, cluster.last_change() - last_step)
+        windows.append(_Window(event, start, end, settled, unowned, double_owned, counts - before))
+        if one is not None:
+            event, start, before = str(one), one.at, counts
+            last_step = one.at + perform(cluster, one)
+    for group in cluster.groups.values():
+        for member in group.members:
+            member.reader.suspend()
+    return windows
+
+
+def _moves(group: Group, until: int) -> Times:
+    """When queues went to another client id."""
+    numbers: dict[str, int] = {}
+    names = np.array([numbers.setdefault(member.client_id, len(numbers)) for member in group.members], np.int32)
+    return group.timeline.moves(until, names)[1]
+
+
+def _ownership(group: Group, until: int) -> Ownership:
+    timeline = group.timeline
+    intervals, processes = timeline.intervals(until)
+    client_ids = [member.client_id for member in group.members]
+    gaps, double_owned = timeline.gaps(until), timeline.double_owned(until)
+    return Ownership(group.name, timeline.queues, client_ids, intervals, processes, gaps, double_owned)
+
+
+def _event(window: _Window, ownerships: list[Ownership], moves: list[Times]) -> EventResult:
+    gaps = [one.gaps.within(window.start, window.end) for one in ownerships]
+    doubles = [one.double_owned.within(window.start, window.end) for one in ownerships]
+    requests = sum(n for kind, n in window.counts.items() if kind not in OTHER_COUNTS)
+    return EventResult(
+        window.start,
+        window.event,
+        window.settled_after,
+        window.unowned,
+        window.double_owned,
+        window.counts["process_queues"],
+        sum(int(((times >= window.start) & (times < window.end)).sum()) for times in moves),
+        window.counts["passes"],
+        window.counts["notices"],
+        requests,
+        sum(spans.total() for spans in gaps),
+        max((spans.longest() for spans in gaps), default=0),
+        sum(spans.total() for spans in doubles),
+        max((spans.longest() for spans in doubles), default=0),
+    )
+
+
+def _group(group: Group, ownership: Ownership, moves: Times, until: int) -> GroupResult:
+    gaps, doubles = ownership.gaps, ownership.double_owned
+    return GroupResult(
+        group.name,
+        len(group.timeline.queues),
+        len(group.members),
+        moves.size,
+        gaps.queue.size,
+        gaps.total(),
+        gaps.longest(),
+        doubles.queue.size,
+        doubles.total(),
+        doubles.longest(),
+        *_messages(group, until),
+    )
+
+
+def _messages(group: Group, until: int) -> MessageCounts:
+    """What became of the messages of all queues."""
+    readings: dict[int, list[Reading]] = {place: [] for place in range(len(group.timeline.queues))}
+    for reading in sorted(group.readings, key=lambda reading: reading.since):
+        readings[reading.place].append(reading)
+    counts = MessageCounts()
+    for place, mine in readings.items():
+        counts = counts.plus(count_messages(group.flows[group.timeline.queues[place].topic], mine, until))
+    return counts

@@ -1,0 +1,195 @@
+"""What a simulation leaves behind: figures, files and pictures, the same for the same script and seed."""
+
+import json
+import re
+import xml.etree.ElementTree as ET
+
+import pyarrow.parquet as pq
+import pytest
+import yaml
+from programs import python
+
+from rmqalloc.cli import main
+from rmqalloc.simulation import Script, simulate, svg_timeline, text_timeline
+from rmqalloc.simulation.picture import COLUMNS, printable
+
+HOSTILE = "<b>&\"'\x1b[2J\u202e\n"
+
+
+def script(**more):
+    return {
+        "name": "try",
+        "duration": "200s",
+        "brokers": ["broker-a", "broker-b"],
+        "topics": [{"name": "orders", "read_queue_nums": 6}],
+        "groups": [
+            {"name": "g", "topics": "orders", "clients": 4, "start_every": "3s"},
+            {"name": "h", "topics": "orders", "clients": ["x", "y"], "ordered": True, "listener_time": "900ms"},
+        ],
+        "events": [
+            {"at": "60s", "rolling_restart": {"group": "g", "batch": 2, "every": "20s"}},
+            {"at": "110s", "crash": {"clients": "x"}},
+            {"at": "130s", "freeze": {"clients": "y", "lasts": "20s"}},
+        ],
+        **more,
+    }
+
+
+@pytest.fixture(scope="module")
+def result():
+    return simulate(Script.of(script()))
+
+
+@pytest.fixture
+def path(tmp_path):
+    (tmp_path / "try.yaml").write_text(yaml.safe_dump(script()))
+    return tmp_path / "try.yaml"
+
+
+def test_every_event_has_a_row_and_the_rows_add_up(result):
+    assert [event.event.split()[0] for event in result.events] == ["start", "rolling_restart", "crash", "freeze"]
+    assert [event.at for event in result.events] == [0, 60_000, 110_000, 130_000]
+    assert sum(event.moved for event in result.events) == sum(group.moved for group in result.groups)
+    assert sum(event.gap for event in result.events) == sum(group.gap for group in result.groups)
+    assert sum(event.requests for event in result.events) == sum(result.requests.values())
+    assert max(event.longest_double for event in result.events) == max(group.longest_double for group in result.groups)
+    assert [event.unowned for event in result.events] == [0, 0, 6, 0], "the locks of x outlive it by a minute"
+    assert all(event.double_owned == 0 for event in result.events)
+    assert [(group.n_queues, group.n_processes) for group in result.groups] == [(12, 8), (12, 2)]
+
+
+def test_the_time_to_settle_counts_from_the_last_step(result):
+    """A rolling restart ends with its last start, a freeze with the thaw."""
+    assert result.events[1].settled_after < 3_000
+    freeze = [{"at": "60s", "freeze": {"clients": "g-0", "lasts": "25s"}}]
+    groups = [{"name": "g", "topics": "orders", "clients": 2}]
+    frozen = simulate(Script.of(script(events=freeze, groups=groups))).events[1]
+    assert (frozen.settled_after, frozen.gap, frozen.longest_gap) == (0, 6 * 25_000, 25_000)
+
+
+def test_figures_intervals_and_moves_are_written_as_parquet_and_json(result, tmp_path):
+    result.write(tmp_path / "deep" / "out")
+    out = tmp_path / "deep" / "out"
+    assert json.loads((out / "summary.json").read_text()) == json.loads(result.to_json()) == result.to_data()
+    assert pq.read_table(out / "events.parquet").to_pylist() == [event._asdict() for event in result.events]
+    assert pq.read_table(out / "groups.parquet").to_pylist() == [group._asdict() for group in result.groups]
+    rows = pq.read_table(out / "intervals.parquet").to_pylist()
+    for ownership in result.ownerships:
+        mine = [row for row in rows if row["consumer_group"] == ownership.consumer_group]
+        assert len(mine) == ownership.intervals.queue.size
+        assert sum(row["end"] - row["start"] for row in mine) == ownership.intervals.total()
+        assert {row["client_id"] for row in mine} == set(ownership.client_ids)
+        assert [row["start"] for row in mine] == sorted(row["start"] for row in mine)
+
+
+@pytest.mark.parametrize("seed", [3, 4])
+def test_equal_scripts_and_seeds_give_equal_bytes_in_any_process(path, tmp_path, seed):
+    """Whatever the hashes of strings are; and another seed gives another run."""
+    outputs = []
+    for hash_seed in ("1", "2"):
+        out = tmp_path / hash_seed
+        flags = ["--seed", seed, "--out", out, "--svg", out / "t.svg", "--format", "json"]
+        done = python("-m", "rmqalloc", "simulate", path, *flags, PYTHONHASHSEED=hash_seed)
+        assert done.returncode == 0, done.stderr
+        outputs.append([done.stdout, *((file.name, file.read_bytes()) for file in sorted(out.iterdir()))])
+    assert outputs[0] == outputs[1]
+    assert len(outputs[0]) == 6
+    assert simulate(Script.of(script()), seed=seed + 10).to_json() != outputs[0][0].strip()
+
+
+def test_seed_and_profile_can_be_given_from_outside(result):
+    other = simulate(Script.of(script()), seed=5, profile="4.9")
+    assert (other.seed, other.profile) == (5, "4.9")
+    assert (result.seed, result.profile) == (0, "5.3")
+    with pytest.raises(ValueError, match=r"no profile '3\.2'; known are 5\.3, 4\.9"):
+        simulate(Script.of(script()), profile="3.2")
+
+
+# --- Pictures ---
+
+
+def test_the_text_shows_who_when(result):
+    first, second = text_timeline(result).split("\n\n")
+    lines = first.splitlines()
+    assert lines[0].startswith("g: one column is 2.08 s")
+    assert len(lines) == 14
+    assert {len(line) for line in lines[1:13]} == {len("orders broker-a 0  ") + COLUMNS}
+    assert "a g-0@1, b g-1@1" in lines[-1]
+    frozen = [line[-COLUMNS:][int(135 / 200 * COLUMNS)] for line in second.splitlines()[1:13]]
+    assert frozen == ["."] * 12
+
+
+def test_only_some_queues_of_many_are_shown(result):
+    assert "g (3 of 12 queues): " in text_timeline(result, rows=3)
+    assert [row.split()[2] for row in text_timeline(result, rows=3).splitlines()[1:4]] == ["0", "4", "2"]
+    assert svg_timeline(result, rows=3).count(">orders broker-a") == 2 * 2
+
+
+def test_double_ownership_and_short_gaps_have_marks():
+    events = [{"at": "20s", "join": {"group": "g", "clients": "twin", "client_id": "g-1@1"}}]
+    groups = [{"name": "g", "topics": "orders", "clients": 2}]
+    shown = text_timeline(simulate(Script.of(script(groups=groups, events=events))))
+    assert "#" * 40 in shown
+    assert any("," in line[-COLUMNS:] for line in shown.splitlines()[1:13])
+
+
+def test_the_picture_is_xml_and_names_in_it_are_only_text():
+    data = script(name=HOSTILE, events=[{"at": "60s", "crash": {"clients": HOSTILE}}])
+    data["groups"] = [{"name": HOSTILE, "topics": HOSTILE, "clients": [HOSTILE, "x"]}]
+    data["topics"] = [{"name": HOSTILE, "read_queue_nums": 2}]
+    hostile = simulate(Script.of(data))
+    picture = svg_timeline(hostile)
+    root = ET.fromstring(picture)
+    assert {element.tag.rpartition("}")[2] for element in root.iter()} == {"svg", "rect", "text", "title", "line"}
+    shown = "".join(root.itertext())
+    assert printable(HOSTILE)[:12] in shown
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", picture)
+    assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", text_timeline(hostile))
+
+
+def test_a_picture_has_a_bar_for_every_interval_and_a_line_for_every_event(result):
+    root = ET.fromstring(svg_timeline(result))
+    bars = [element for element in root.iter() if element.tag.endswith("rect") and len(element)]
+    assert len(bars) == sum(int((one.intervals.end > one.intervals.start).sum()) for one in result.ownerships)
+    lines = [element for element in root.iter() if element.tag.endswith("line")]
+    assert len(lines) == len(result.events) - 1
+
+
+# --- The command ---
+
+
+def test_the_command_prints_figures_and_timeline(path, capsys, result):
+    assert main(["simulate", str(path)]) == 0
+    out, err = capsys.readouterr()
+    head, events, groups, *timelines = out.strip().split("\n\n")
+    assert head == "try: RocketMQ 5.3, seed 0, 200.000s"
+    assert [line.split()[0] for line in events.splitlines()] == ["at", "0.000s", "60.000s", "110.000s", "130.000s"]
+    assert [line.split()[0] for line in groups.splitlines()] == ["group", "g", "h"]
+    assert "\n\n".join(timelines) == text_timeline(result)
+    assert err == ""
+
+
+def test_the_command_writes_what_it_is_asked_for(path, tmp_path, capsys, result):
+    flags = ["--format", "json", "--svg", str(tmp_path / "t.svg"), "--out", str(tmp_path / "out")]
+    assert main(["simulate", str(path), *flags]) == 0
+    assert capsys.readouterr().out == result.to_json() + "\n"
+    assert (tmp_path / "t.svg").read_text() == svg_timeline(result)
+    assert len(list((tmp_path / "out").iterdir())) == 4
+
+
+def test_the_command_prints_no_more_than_forty_events(path, tmp_path, capsys):
+    events = [{"at": f"{60 + i}s", "notices": {"enabled": True}} for i in range(45)]
+    path.write_text(yaml.safe_dump(script(events=events)))
+    assert main(["simulate", str(path), "--profile", "4.9"]) == 0
+    out = capsys.readouterr().out
+    assert "... and 6 more events" in out
+    assert "RocketMQ 4.9" in out
+
+
+def test_the_command_refuses_a_bad_script_in_one_line(path, capsys):
+    path.write_text(yaml.safe_dump(script(duration="soon")))
+    assert main(["simulate", str(path)]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"rmqalloc: {path}: duration must be a time such as 500ms")
+    assert err.count("\n") == 1

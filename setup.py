@@ -21,6 +21,7 @@ C_SOURCES: dict[str, list[str]] = {
     "ring": ["pyx/ring_core.c", "pyx/isa.c"],
     "split": ["pyx/split_core.c", "pyx/isa.c"],
     "strings": ["pyx/strings_core.c", "pyx/isa.c"],
+    "tally": ["pyx/tally_core.c", "pyx/isa.c"],
 }
 
 # Portable flags only: a wheel must run on any CPU of its architecture; wider instruction sets are chosen at run time.

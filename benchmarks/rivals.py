@@ -26,7 +26,9 @@ def numpy_average(queue_offsets: Int64s, n_clients: Int32s, out: Int32s) -> None
     share, bigger = np.divmod(np.diff(queue_offsets).astype(np.int32), n_clients)
     ends = np.cumsum(n_clients)
     position = np.arange(ends[-1], dtype=np.int32) - np.repeat((ends - n_clients).astype(np.int32), n_clients)
-    sizes = np.repeat(share, n_clients) + (position < np.repeat(bigger, n_clients))
+    sizes = np.repeat(share, n_clients)
+    if bigger.any():
+        sizes += position < np.repeat(bigger, n_clients)
     out[:] = np.repeat(position, sizes)
 
 

@@ -1,5 +1,5 @@
 /* Vocabulary of AVX-512: 16 lanes. */
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
 #define LANES 16
 typedef uint32_t NAME(vector) __attribute__((vector_size(64), may_alias));
 typedef uint32_t NAME(memory) __attribute__((vector_size(64), may_alias, aligned(4)));
@@ -30,20 +30,20 @@ TARGET ALWAYS_INLINE V NAME(reverse_bytes)(V x)
 TARGET ALWAYS_INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
 {
     if (n <= 32)
-        _mm256_storeu_si256((__m256i *)to, _mm256_maskz_loadu_epi8((__mmask32)((1ull << n) - 1), from));
+        _mm256_storeu_si256((__m256i *)to, _mm256_maskz_loadu_epi8(_bzhi_u32(~0u, (uint32_t)n), from));
     else {
-        _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8(n < 64 ? (1ull << n) - 1 : ~0ull, from));
+        _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8(_bzhi_u64(~0ull, (uint32_t)n), from));
         if (n > 64)
-            _mm512_storeu_si512(to + 64, _mm512_maskz_loadu_epi8((1ull << (n - 64)) - 1, from + 64));
+            _mm512_storeu_si512(to + 64, _mm512_maskz_loadu_epi8(_bzhi_u64(~0ull, (uint32_t)n - 64), from + 64));
     }
 }
 
 /* Copy n < 128 bytes, and zeros up to the end of the 64 in which byte n would stand. */
 TARGET ALWAYS_INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
 {
-    _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8(n < 64 ? (1ull << n) - 1 : ~0ull, from));
+    _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8(_bzhi_u64(~0ull, (uint32_t)n), from));
     if (n >= 64)
-        _mm512_storeu_si512(to + 64, _mm512_maskz_loadu_epi8((1ull << (n - 64)) - 1, from + 64));
+        _mm512_storeu_si512(to + 64, _mm512_maskz_loadu_epi8(_bzhi_u64(~0ull, (uint32_t)n - 64), from + 64));
 }
 
 /* Word w of block l to words[w * stride + l]. */

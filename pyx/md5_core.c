@@ -19,18 +19,20 @@
 #define NEVER_INLINE __attribute__((noinline))
 #define ALIGNED(n) __attribute__((aligned(n)))
 #define HIDE(pointer) __asm__("" : "+r"(pointer)) /* else its constants come as immediate moves */
+#define LOOK_AHEAD(pointer, bytes) __builtin_prefetch((const void *)((uintptr_t)(pointer) + (bytes))) /* maybe beyond the end */
 #else
 #define ALWAYS_INLINE static inline
 #define NEVER_INLINE
 #define ALIGNED(n)
 #define HIDE(pointer)
+#define LOOK_AHEAD(pointer, bytes)
 #endif
 #define NAME(name) NAME_IN(name, ISA)
 #define NAME_IN(name, isa) NAME_OF(name, isa)
 #define NAME_OF(name, isa) name##_##isa
 
 enum {
-    FAMILIES = 120,    /* at most on a tray */
+    FAMILIES = 128,    /* at most on a tray */
     CAPACITY = 512,    /* keys at most on a tray; each instruction set rounds it down to whole groups of lanes */
     WIDTH_MAX = 64,    /* lanes hashed together */
     STRIDE = 128 + 16, /* words of a row by family: whole groups, and a vector may begin at the last family */
@@ -80,10 +82,12 @@ typedef struct {
     ALIGNED(64) uint32_t words[20][STRIDE];                   /* of the last block of the prefix, and four zeros */
     ALIGNED(64) uint32_t start[4][STRIDE], opened[4][STRIDE]; /* states before that block, and some steps into it */
     ALIGNED(64) uint32_t base[STRIDE], over[STRIDE];          /* number minus lane; bits of the length beyond 32 */
-    ALIGNED(64) uint32_t number[CAPACITY + WIDTH_MAX], hash[CAPACITY];
+    ALIGNED(64) uint32_t own_number[CAPACITY + WIDTH_MAX], own_hash[CAPACITY];
     ALIGNED(64) uint8_t family[CAPACITY + WIDTH_MAX];
     ALIGNED(64) uint32_t rows[32 * WIDTH_MAX], two[WIDTH_MAX]; /* words of the messages; ~0: of two blocks */
     ALIGNED(64) uint32_t text[4][WIDTH_MAX], n_digits[WIDTH_MAX]; /* wide numbers with their endings */
+    const uint32_t *number;  /* of each lane: own, or the caller's where they lie as the lanes do */
+    uint32_t *hash;          /* likewise */
     int digits;              /* at most: 0, 1, 4 or MAX_DIGITS */
     int shared;              /* steps that all keys of a family share, as far as use is made of them */
     int has_heads, has_over; /* some prefix fills a block; some length in bits exceeds 32 */
@@ -115,6 +119,8 @@ static const uint32_t SINE[64] = {
     0xf4292244, 0x432aff97, 0xab9423a7, 0xfc93a039, 0x655b59c3, 0x8f0ccc92, 0xffeff47d, 0x85845dd1,
     0x6fa87e4f, 0xfe2ce6e0, 0xa3014314, 0x4e0811a1, 0xf7537e82, 0xbd3af235, 0x2ad7d2bb, 0xeb86d391,
 };
+/* What follows the name of a broker, and zeros to the end of its block. */
+static const uint8_t ID_TEXT[80] = ", queueId=";
 static const ALIGNED(64) uint32_t COUNTING[16] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
 
 static inline filling_t begin(tray_t *trays, int which)
@@ -164,22 +170,24 @@ static inline int is_contiguous(const tray_t *tray)
     return tray->place[last] + tray->count[last] - tray->place[0] == tray->n_lanes;
 }
 
-static void gather_numbers(const task_t *task, const tray_t *tray, work_t *work)
+/* Have the numbers read and the hashes written where the caller has them, if the lanes fill whole groups, or else in own room. */
+static void place_lanes(const task_t *task, const tray_t *tray, work_t *work, int width)
 {
-    uint32_t *to = work->number;
-    if (is_contiguous(tray))
-        memcpy(to, task->numbers + tray->place[0], (size_t)tray->n_lanes * 4);
-    else
+    const int as_they_lie = is_contiguous(tray) && tray->n_lanes % width == 0;
+    work->hash = as_they_lie ? task->out + tray->place[0] : work->own_hash;
+    work->number = as_they_lie && task->numbers ? (const uint32_t *)task->numbers + tray->place[0] : work->own_number;
+    if (task->numbers && !as_they_lie)
+        {
+        uint32_t *to = work->own_number;
         for (int f = 0; f < tray->n_families; to += tray->count[f++])
             memcpy(to, task->numbers + tray->place[f], tray->count[f] * 4);
+    }
 }
 
 static void deliver(const task_t *task, const tray_t *tray, const work_t *work)
 {
-    const uint32_t *from = work->hash;
-    if (is_contiguous(tray))
-        memcpy(task->out + tray->place[0], from, (size_t)tray->n_lanes * 4);
-    else
+    const uint32_t *from = work->own_hash;
+    if (work->hash == from)
         for (int f = 0; f < tray->n_families; from += tray->count[f++])
             memcpy(task->out + tray->place[f], from, tray->count[f] * 4);
 }

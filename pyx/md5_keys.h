@@ -23,6 +23,7 @@ TARGET static void NAME(points)(const uint8_t *values, const int64_t *offsets, i
         int64_t n = offsets[i + 1] - offsets[i], length = n + 1;
         uint32_t start = starts ? (uint32_t)starts[i] : 0;
         choose(&now, &other, (length & 63) > longest);
+        LOOK_AHEAD(id, 1024);
         for (int32_t k = 0, taken; k < v; k += taken, place += taken) {
             uint8_t *row = NAME(next_row)(&task, &now);
             if (length < ROW) {
@@ -39,6 +40,27 @@ TARGET static void NAME(points)(const uint8_t *values, const int64_t *offsets, i
     NAME(hash_tray)(&task, empty(&other));
 }
 
+/* The text of a route up to the broker's name; a topic that leaves no room for the rest needs none. Here and below text is
+ * written from left to right, since a copy may spoil what follows it. */
+TARGET ALWAYS_INLINE void NAME(write_head)(uint8_t *head, const uint8_t *topic, int64_t n_topic)
+{
+    if (n_topic < ROW - 43) {
+        memcpy(head, "MessageQueue [topic=", 20);
+        NAME(copy)(head + 20, topic, n_topic);
+        memcpy(head + 20 + n_topic, ", brokerName=", 13);
+    }
+}
+
+TARGET ALWAYS_INLINE void NAME(write_route)(uint8_t *row, const uint8_t *head, int64_t n_head, const uint8_t *broker,
+                                            int64_t n_broker)
+{
+    memcpy(row, head, 64);
+    if (n_head > 64)
+        memcpy(row + 64, head + 64, 64);
+    NAME(copy)(row + n_head, broker, n_broker);
+    memcpy(row + n_head + n_broker, ID_TEXT, sizeof ID_TEXT);
+}
+
 TARGET static void NAME(queues)(const uint8_t *topic_values, const int64_t *topic_offsets, const uint8_t *broker_values,
                                 const int64_t *broker_offsets, const int32_t *route_topic, const int32_t *route_broker,
                                 const int64_t *route_offsets, int64_t first_route, int64_t last_route,
@@ -48,22 +70,25 @@ TARGET static void NAME(queues)(const uint8_t *topic_values, const int64_t *topi
     const task_t task = {queue_ids + base, out, ']' | 0x80 << 8, 1, 1};
     tray_t trays[2];
     filling_t now = begin(trays, 0), other = begin(trays, 1);
+    uint8_t head[2 * ROW]; /* kept as long as the topic is the same */
+    const uint8_t *topic = NULL;
+    int64_t n_topic = 0;
     for (int64_t r = first_route; r < last_route; r++) {
         const int64_t *topic_offset = topic_offsets + route_topic[r], *broker_offset = broker_offsets + route_broker[r];
-        const uint8_t *topic = topic_values + topic_offset[0], *broker = broker_values + broker_offset[0];
-        int64_t n_topic = topic_offset[1] - topic_offset[0], n_broker = broker_offset[1] - broker_offset[0];
-        int64_t length = 43 + n_topic + n_broker;
+        if (r == first_route || route_topic[r] != route_topic[r - 1]) {
+            topic = topic_values + topic_offset[0];
+            n_topic = topic_offset[1] - topic_offset[0];
+            NAME(write_head)(head, topic, n_topic);
+        }
+        const uint8_t *broker = broker_values + broker_offset[0];
+        int64_t n_broker = broker_offset[1] - broker_offset[0], length = 43 + n_topic + n_broker;
+        LOOK_AHEAD(queue_ids + route_offsets[r], 3072);
         choose(&now, &other, (length & 63) > 52); /* queue ids of two digits at most, by guess */
         for (int64_t i = route_offsets[r]; i < route_offsets[r + 1];) {
             uint8_t *row = NAME(next_row)(&task, &now);
-            if (length < ROW) { /* from left to right, since a copy may spoil what follows it */
-                memcpy(row, "MessageQueue [topic=", 20);
-                NAME(copy)(row + 20, topic, n_topic);
-                memcpy(row + 20 + n_topic, ", brokerName=", 13);
-                NAME(copy)(row + 33 + n_topic, broker, n_broker);
-                memcpy(row + length - 10, ", queueId=", 10);
-                memset(row + length, 0, 64);
-            } else
+            if (length < ROW)
+                NAME(write_route)(row, head, 33 + n_topic, broker, n_broker);
+            else
                 absorb_route(now.tray, now.n_families, topic, n_topic, broker, n_broker);
             i += join(&now, FULL, length, i - base, 0, route_offsets[r + 1] - i);
         }

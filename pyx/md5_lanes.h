@@ -30,27 +30,29 @@
 TARGET ALWAYS_INLINE void NAME(fill_lanes)(const task_t *task, const tray_t *tray, work_t *work)
 {
     uint32_t lane = 0, highest = 0; /* negative numbers count as high */
-    for (int f = 0; f < tray->n_families; f++) {
-        uint32_t number = tray->number[f], count = tray->count[f], last = number + count - 1;
-        for (uint32_t k = 0; k < count; k += 16)
+    for (int f = 0; f < tray->n_families; lane += tray->count[f++]) {
+        memset(work->family + lane, f, 16);
+        for (uint32_t k = 16; k < tray->count[f]; k += 16)
             memset(work->family + lane + k, f, 16);
-        work->base[f] = number - lane;
-        last = last < number ? UINT32_MAX : last;
-        highest = last > highest ? last : highest;
-        lane += count;
+        work->base[f] = tray->number[f] - lane;
     }
     memset(work->family + lane, tray->n_families - 1, WIDTH_MAX);
+    place_lanes(task, tray, work, WIDTH);
     if (task->numbers) {
-        gather_numbers(task, tray, work);
-        highest = 0;
         for (uint32_t k = 0; k < lane; k++) /* all bits at once: never less than the highest, and less work */
             highest |= work->number[k];
-    } else
+    } else {
+        for (int f = 0; f < tray->n_families; f++) {
+            uint32_t number = tray->number[f], last = number + tray->count[f] - 1;
+            last = last < number ? UINT32_MAX : last;
+            highest = last > highest ? last : highest;
+        }
         for (uint32_t k = 0; k < lane; k += LANES) {
             const uint8_t *family = work->family + k;
             V base = PICK(LOAD_ANY(work->base + *family), PICK_INDEX(WIDEN(family) - *family));
-            STORE(work->number + k, base + k + LOAD(COUNTING));
+            STORE(work->own_number + k, base + k + LOAD(COUNTING));
         }
+    }
     work->digits = !task->numbered ? 0 : highest < 10 ? 1 : highest < 10000 ? 4 : MAX_DIGITS;
 }
 
@@ -142,7 +144,7 @@ TARGET ALWAYS_INLINE void NAME(lay_out_digits)(const task_t *task, const tray_t 
 {
     uint32_t f = work->family[lane], *rows = work->rows + column;
     V index = PICK_INDEX(WIDEN(work->family + lane) - f), length = PICK(LOAD_ANY(tray->length + f), index);
-    V at = (length & 63) >> 2, digit = LOAD(work->number + lane) << ((length & 3) << 3);
+    V at = (length & 63) >> 2, digit = LOAD_ANY(work->number + lane) << ((length & 3) << 3);
     int r = 0, first_row = work->first_row, last_row = work->last_row; /* or stores might change them */
     for (; r < first_row; r++)
         STORE(rows + r * WIDTH, PICK(LOAD_ANY(work->words[r] + f), index));
@@ -160,7 +162,7 @@ TARGET ALWAYS_INLINE V NAME(write_numbers)(const task_t *task, const work_t *wor
         *high = LOAD(work->text[1] + column);
         return LOAD(work->n_digits + column);
     }
-    V n = LOAD(work->number + lane);
+    V n = LOAD_ANY(work->number + lane);
     *high = SPREAD(0);
     if (work->digits <= 1) {
         *low = SPREAD(task->ending);
@@ -235,7 +237,7 @@ TARGET ALWAYS_INLINE void NAME(hash_single)(work_t *work, int lane, const int sh
     NAME(rounds)(work->rows, WIDTH, x[0], x[1], x[2], x[3], shared, n_words, 0);
     NAME(pick_states)(work, work->start, lane, 1, begin);
     for (int s = 0; s < STREAMS; s++)
-        STORE(work->hash + lane + LANES * s, NAME(reverse_bytes)(x[0][s] + begin[0][s]));
+        STORE_ANY(work->hash + lane + LANES * s, NAME(reverse_bytes)(x[0][s] + begin[0][s]));
 }
 
 /* The same where some lanes have a second block. */
@@ -253,7 +255,7 @@ TARGET ALWAYS_INLINE void NAME(hash_double)(work_t *work, int lane, const int sh
     NAME(rounds)(work->rows + 16 * WIDTH, WIDTH, x[0], x[1], x[2], x[3], 0, SPILL_ROWS, 0);
     for (int s = 0; s < STREAMS; s++) {
         V two = LOAD(work->two + LANES * s);
-        STORE(work->hash + lane + LANES * s, NAME(reverse_bytes)(first[s] + (x[0][s] & two)));
+        STORE_ANY(work->hash + lane + LANES * s, NAME(reverse_bytes)(first[s] + (x[0][s] & two)));
     }
 }
 

@@ -1,93 +1,222 @@
 # Rows of differing length laid end to end. A row's bytes are values[offsets[row]:offsets[row+1]].
 
-from libc.string cimport memcmp, memcpy
+from libc.string cimport memcpy
 
 from typedefs cimport byte_t, index_t, offset_t
 
 ctypedef unsigned long long digest_t
 
+cdef extern from "rows.h" nogil:
+    digest_t rmq_digest(const byte_t *s, offset_t n, digest_t number, bint whole)
+    void rmq_prefetch(const void *at)
+    bint rmq_same(const byte_t *a, const byte_t *b, offset_t n)
 
-cdef inline digest_t mixed(digest_t h, digest_t word) noexcept nogil:
-    """One multiply-and-fold step; rows that collide are compared in full, so this need only be quick and even."""
-    h = (h ^ word) * <digest_t> 0x9E3779B97F4A7C15
-    return h ^ (h >> 29)
-
-
-cdef inline digest_t digest(const byte_t *s, offset_t n, digest_t h) noexcept nogil:
-    cdef digest_t word
-    h = mixed(h, <digest_t> n)
-    while n >= 8:
-        memcpy(&word, s, 8)
-        h = mixed(h, word)
-        s = s + 8
-        n = n - 8
-    word = 0
-    memcpy(&word, s, n)
-    return mixed(h, word)
+cdef enum:
+    BATCH = 16      # rows whose digests are made together
+    FEW = 16        # numbers that are sorted by counting
+    BLOCK = 32      # bytes that are copied at once where there is room
 
 
-cdef inline bint same(const byte_t *values, const offset_t *offsets, offset_t i, offset_t j) noexcept nogil:
+# ---- equal rows ----
+
+cdef inline bint same(const byte_t[::1] values, const offset_t[::1] offsets, const index_t[::1] keys,
+                      offset_t i, offset_t j) noexcept nogil:
     cdef offset_t size = offsets[i + 1] - offsets[i]
-    return size == offsets[j + 1] - offsets[j] and memcmp(values + offsets[i], values + offsets[j], size) == 0
+    return (size == offsets[j + 1] - offsets[j] and (keys.shape[0] == 0 or keys[i] == keys[j])
+            and rmq_same(&values[0] + offsets[i], &values[0] + offsets[j], size))
 
 
-def distinct(const byte_t[::1] values not None, const offset_t[::1] offsets not None,
-             const byte_t[::1] other_values not None, const offset_t[::1] other_offsets not None,
-             index_t[::1] table not None, index_t[::1] first_rows not None, offset_t[::1] n_distinct not None,
+def distinct(const byte_t[::1] values not None, const offset_t[::1] offsets not None, const index_t[::1] keys not None,
+             bint whole, digest_t[::1] table not None, index_t[::1] first_rows not None, offset_t[::1] progress not None,
              index_t[::1] out not None):
-    """Number the distinct rows (a row is its bytes in both columns) in order of appearance.
+    """Number the distinct rows (a row is its key, if there are any, and its bytes) in order of appearance.
 
-    ``out[row]`` is the number of row's kind, ``first_rows[kind]`` its first row; ``table`` is all -1 and its
-    length a power of two above the number of rows.
+    ``out[row]`` is the number of row's kind, ``first_rows[kind]`` its first row. ``table`` is a power of two long and at
+    first all 0; a slot of it holds half a digest and, behind it, a kind plus one. ``progress`` is how many rows are done,
+    how many kinds were found, and how many rows only looked like one of them. The loop stops when the table is half full,
+    to go on with a wider one, or when digests of parts tell too few rows apart, to begin anew with whole ones.
     """
-    cdef Py_ssize_t row
-    cdef digest_t h, mask = <digest_t> table.shape[0] - 1
-    cdef index_t kind, kinds = 0
+    cdef offset_t i, row, first = progress[0], kinds = progress[1], alike = progress[2], n = out.shape[0]
+    cdef digest_t place, slot, mask = <digest_t> table.shape[0] - 1, low = 0xFFFFFFFF
+    cdef digest_t h[BATCH]
     with nogil:
-        for row in range(out.shape[0]):
-            h = digest(&values[0] + offsets[row], offsets[row + 1] - offsets[row], 0)
-            h = digest(&other_values[0] + other_offsets[row], other_offsets[row + 1] - other_offsets[row], h) & mask
-            kind = table[h]
-            while kind >= 0 and not (same(&values[0], &offsets[0], row, first_rows[kind])
-                                     and same(&other_values[0], &other_offsets[0], row, first_rows[kind])):
-                h = (h + 1) & mask
-                kind = table[h]
-            if kind < 0:
-                kind = kinds
-                kinds = kinds + 1
-                table[h] = kind
-                first_rows[kind] = <index_t> row
-            out[row] = kind
-        n_distinct[0] = kinds
+        while first < n and 2 * kinds < table.shape[0] and (whole or alike <= n):
+            # All digests first, so that the slots are on their way from memory when they are asked for.
+            for i in range(min(<offset_t> BATCH, n - first)):
+                row = first + i
+                h[i] = rmq_digest(&values[0] + offsets[row], offsets[row + 1] - offsets[row],
+                                  keys[row] if keys.shape[0] else 0, whole)
+                rmq_prefetch(&table[(h[i] >> 32) & mask])
+            for i in range(min(<offset_t> BATCH, n - first)):
+                row = first + i
+                place = (h[i] >> 32) & mask
+                slot = table[place]
+                while slot:
+                    if (slot ^ h[i]) <= low:
+                        if same(values, offsets, keys, row, first_rows[(slot & low) - 1]):
+                            break
+                        alike = alike + 1
+                    place = (place + 1) & mask
+                    slot = table[place]
+                if not slot:
+                    first_rows[kinds] = <index_t> row
+                    kinds = kinds + 1
+                    slot = kinds
+                    table[place] = (h[i] & ~low) | slot
+                out[row] = <index_t> ((slot & low) - 1)
+            first = first + BATCH
+        progress[0] = min(first, n)
+        progress[1] = kinds
+        progress[2] = alike
 
+
+def agree(const byte_t[::1] values not None, const offset_t[::1] offsets not None, const index_t[::1] kinds not None,
+          const index_t[::1] first_rows not None, byte_t[::1] out not None):
+    """out[0] = has every row the bytes of the first row of its kind?"""
+    cdef Py_ssize_t row
+    with nogil:
+        for row in range(kinds.shape[0]):
+            if not same(values, offsets, kinds, row, first_rows[kinds[row]]):
+                out[0] = False
+                break
+        else:
+            out[0] = True
+
+
+def spread(const digest_t[::1] table not None, digest_t[::1] out not None):
+    """Copy the slots of a table into a wider one."""
+    cdef Py_ssize_t i
+    cdef digest_t place, mask = <digest_t> out.shape[0] - 1
+    with nogil:
+        for i in range(table.shape[0]):
+            if table[i]:
+                place = (table[i] >> 32) & mask
+                while out[place]:
+                    place = (place + 1) & mask
+                out[place] = table[i]
+
+
+# ---- moving rows ----
 
 def gather(const byte_t[::1] values not None, const offset_t[::1] starts not None, const offset_t[::1] out_offsets not None,
            byte_t[::1] out not None):
     """Copy the stretch of bytes from starts[row] that fills out[out_offsets[row]:out_offsets[row+1]], row after row."""
     cdef Py_ssize_t row
+    cdef offset_t size, from_, to
     with nogil:
         for row in range(starts.shape[0]):
-            memcpy(&out[0] + out_offsets[row], &values[0] + starts[row], out_offsets[row + 1] - out_offsets[row])
+            from_ = starts[row]
+            to = out_offsets[row]
+            size = out_offsets[row + 1] - to
+            # What a block writes too much is written over by the next row.
+            if size <= BLOCK and from_ + BLOCK <= values.shape[0] and to + BLOCK <= out.shape[0]:
+                memcpy(&out[0] + to, &values[0] + from_, BLOCK)
+            else:
+                memcpy(&out[0] + to, &values[0] + from_, size)
 
 
-def order_keys(const unsigned long long[::1] keys not None, const offset_t[::1] list_offsets not None,
+def find_misfit(const offset_t[::1] offsets not None, offset_t size, byte_t[::1] out not None):
+    """out[0] = does any offset lie below the one before it, below 0 or above size?"""
+    cdef Py_ssize_t i
+    cdef offset_t seen = offsets[0]  # its sign is that of any offset or step below 0; no step overflows between others
+    with nogil:
+        for i in range(offsets.shape[0] - 1):
+            seen = seen | offsets[i + 1] | <offset_t> (<digest_t> offsets[i + 1] - <digest_t> offsets[i])
+        out[0] = seen < 0 or offsets[offsets.shape[0] - 1] > size
+
+
+def runs(const byte_t[::1] differs not None, const offset_t[::1] offsets not None, offset_t[::1] out_runs not None,
+         offset_t[::1] out not None):
+    """Cut every list where an element differs from the one before.
+
+    List r has runs out[r] to out[r+1], and run k begins at element out_runs[k].
+    """
+    cdef Py_ssize_t row
+    cdef offset_t i, n = 0
+    with nogil:
+        out[0] = 0
+        for row in range(offsets.shape[0] - 1):
+            for i in range(offsets[row], offsets[row + 1]):
+                out_runs[n] = i  # written over by the next one if no run begins here
+                n = n + (differs[i] | (i == offsets[row]))
+            out[row + 1] = n
+        out_runs[n] = offsets[offsets.shape[0] - 1]
+
+
+# ---- order of numbers ----
+
+def order_keys(const digest_t[::1] keys not None, const offset_t[::1] list_offsets not None,
                index_t[::1] spare not None, index_t[::1] out not None):
     """Stable order of every list of numbers: out[lo + k] is the place in its list of the number that comes k-th."""
     cdef Py_ssize_t row
-    cdef offset_t i, lo, hi
+    cdef offset_t lo
     with nogil:
         for row in range(list_offsets.shape[0] - 1):
             lo = list_offsets[row]
-            hi = list_offsets[row + 1]
-            for i in range(lo, hi):
-                out[i] = <index_t> (i - lo)
-            for i in range(lo + 1, hi):
-                if keys[i] < keys[i - 1]:
-                    merge_sort(&keys[lo], hi - lo, &spare[0], &out[lo])
-                    break
+            order_list(&keys[0] + lo, list_offsets[row + 1] - lo, &spare[0], &out[0] + lo)
 
 
-cdef void merge_sort(const unsigned long long *keys, offset_t n, index_t *spare, index_t *order) noexcept nogil:
+def sort_routes(const offset_t[::1] list_routes not None, const offset_t[::1] route_offsets not None,
+                const index_t[::1] route_topic not None, const index_t[::1] route_broker not None,
+                const index_t[::1] ranks not None, digest_t[::1] keys not None, index_t[::1] spare not None,
+                byte_t[::1] facts not None, index_t[::1] out_places not None, index_t[::1] out_broker not None,
+                offset_t[::1] out_offsets not None):
+    """Put the routes of every list in the order of their brokers' ranks; route k comes from out_places[k].
+
+    facts[0] = is any list out of order? facts[1] = does any have two routes of one broker, or of two topics?
+    """
+    cdef Py_ssize_t row
+    cdef offset_t i, lo, n, place, end = 0
+    cdef bint moves = False, clashes = False
+    with nogil:
+        out_offsets[0] = 0
+        for row in range(list_routes.shape[0] - 1):
+            lo = list_routes[row]
+            n = list_routes[row + 1] - lo
+            for i in range(n):
+                keys[i] = ranks[route_broker[lo + i]]
+                clashes |= route_topic[lo + i] != route_topic[lo]
+            moves |= order_list(&keys[0], n, &spare[0], &out_places[0] + lo)
+            for i in range(n):
+                place = lo + out_places[lo + i]
+                out_places[lo + i] = <index_t> place
+                out_broker[lo + i] = route_broker[place]
+                clashes |= i > 0 and out_broker[lo + i] == out_broker[lo + i - 1]
+                end = end + route_offsets[place + 1] - route_offsets[place]
+                out_offsets[lo + i + 1] = end
+        facts[0] = moves
+        facts[1] = clashes
+
+
+cdef inline bint order_list(const digest_t *keys, offset_t n, index_t *spare, index_t *order) noexcept nogil:
+    """Sort one list of numbers, stably; was it out of order?"""
+    cdef offset_t i
+    cdef bint descends = False
+    for i in range(n):
+        order[i] = <index_t> i
+    for i in range(1, n):
+        descends |= keys[i] < keys[i - 1]
+    if descends:
+        if n <= FEW:
+            count_sort(keys, n, order)
+        else:
+            merge_sort(keys, n, spare, order)
+    return descends
+
+
+cdef inline void count_sort(const digest_t *keys, offset_t n, index_t *order) noexcept nogil:
+    """The place of a number is how many are smaller, or the same and before it: no branch depends on the numbers."""
+    cdef offset_t i, j, place
+    for i in range(n):
+        place = 0
+        for j in range(i):
+            place = place + (keys[j] <= keys[i])
+        for j in range(i + 1, n):
+            place = place + (keys[j] < keys[i])
+        order[place] = <index_t> i
+
+
+cdef void merge_sort(const digest_t *keys, offset_t n, index_t *spare, index_t *order) noexcept nogil:
     """Sort order[0:n] by keys, stably, by merging runs of 1, 2, 4 ..."""
     cdef offset_t width = 1, first, i, j, k, middle, last
     while width < n:

@@ -22,15 +22,65 @@ TARGET INLINE void ISA(store)(int32_t *to, const int32_t *end, ISA(lanes_t) owne
     }
 }
 
-/* Queues from `to` on, whose first owners go round and round, are continued up to unit_end. One vector on every owner moves by
-   LANES mod n: where the round of the first vector of the unit breaks off. */
+/* Find out how many queues each unit of a chunk has. Returns how many vectors to store for each of them, whatever its size:
+   no branch depends on a unit then. 0 if that is no good: units too large or too different, or the end of the range too near. */
+TARGET static int ISA(measure)(const int64_t *queue_offsets, int64_t n_behind, int32_t *n_queues)
+{
+    const int64_t all = queue_offsets[CHUNK] - queue_offsets[0];
+    if (all > CHUNK * 4 * LANES || n_behind < 4 * LANES)
+        return 0;
+    for (int i = 0; i < CHUNK; i++)
+        n_queues[i] = (int32_t)(queue_offsets[i + 1] - queue_offsets[i]);
+    int32_t most = 0;
+    for (int i = 0; i < CHUNK; i++)
+        most = n_queues[i] > most ? n_queues[i] : most;
+    if (most <= 2 * LANES)
+        return most <= LANES ? 1 : 2;
+    return most <= 4 * LANES && 2 * all >= CHUNK * most ? 4 : 0;
+}
+
+/* Whether the units of a chunk are all alike. */
+TARGET static int ISA(is_uniform)(const int32_t *n_queues, const int32_t *n_clients)
+{
+    int32_t others = 0;
+    for (int i = 1; i < CHUNK; i++)
+        others |= (n_queues[i] ^ n_queues[0]) | (n_clients[i] ^ n_clients[0]);
+    return !others;
+}
+
+/* Store the owners of a unit, all of its vectors. */
+TARGET INLINE void ISA(store_unit)(int32_t *to, const ISA(lanes_t) *owners, const int n_vectors)
+{
+    for (int v = 0; v < n_vectors; v++)
+        *(ISA(memory_t) *)(to + v * LANES) = owners[v];
+}
+
+/* A chunk of units that are all alike: their owners were found once. */
+TARGET INLINE void ISA(store_alike)(int32_t *to, const ISA(lanes_t) *owners, int32_t n_queues, const int n_vectors)
+{
+    for (int i = 0; i < CHUNK; i++, to += n_queues)
+        ISA(store_unit)(to, owners, n_vectors);
+}
+
+/* The owners of the next vector of a unit whose queues go round and round: each moves by `step`, which is LANES modulo n: where
+   the round of the first vector breaks off (n itself does for 0). */
+TARGET INLINE ISA(lanes_t) ISA(go_on)(ISA(lanes_t) owners, int32_t n, int32_t step)
+{
+    owners += step - n;
+    return owners + (n & (owners >> 31));
+}
+
+/* Queues from `to` on, whose first owners go round and round, are continued up to unit_end, two vectors side by side. */
 TARGET INLINE void ISA(go_round)(
     int32_t *to, int32_t *unit_end, const int32_t *end, ISA(lanes_t) owners, int32_t n, int32_t step)
 {
-    for (; to < unit_end; to += LANES) {
+    const int32_t far_step = 2 * step > n ? 2 * step - n : 2 * step;
+    ISA(lanes_t) next = ISA(go_on)(owners, n, step);
+    for (; to < unit_end; to += 2 * LANES) {
         ISA(store)(to, end, owners);
-        owners += step - n;
-        owners += n & (owners >> 31);
+        ISA(store)(to + LANES, end, next);
+        owners = ISA(go_on)(owners, n, far_step);
+        next = ISA(go_on)(next, n, far_step);
     }
 }
 
@@ -45,22 +95,61 @@ TARGET static __attribute__((noinline)) void ISA(go_round_aligned)(
     ISA(go_round)(to + ahead, unit_end, end, *(ISA(memory_t) *)owners, n, step);
 }
 
-TARGET static void ISA(circular)(const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out)
+/* The first vectors of a unit. */
+TARGET INLINE void ISA(circular_unit)(int32_t n, ISA(lanes_t) *owners, const int n_vectors)
 {
-    const int32_t *end = out + queue_offsets[n_units];
+    const int32_t *round = ROUNDS[n < 16 ? n : 16];
+    owners[0] = *(const ISA(memory_t) *)round;
+    for (int v = 1; v < n_vectors; v++)
+        owners[v] = ISA(go_on)(owners[v - 1], n, round[LANES - 1] + 1);
+}
+
+/* A chunk of units, each stored as so many vectors. */
+TARGET INLINE void ISA(circular_chunk)(const int32_t *n_queues, const int32_t *n_clients, int32_t *to, const int n_vectors)
+{
+    ISA(lanes_t) owners[4];
+    ISA(circular_unit)(n_clients[0], owners, n_vectors);
+    if (ISA(is_uniform)(n_queues, n_clients)) {
+        ISA(store_alike)(to, owners, n_queues[0], n_vectors);
+        return;
+    }
+    for (int i = 0; i < CHUNK; to += n_queues[i++]) {
+        ISA(circular_unit)(n_clients[i], owners, n_vectors);
+        ISA(store_unit)(to, owners, n_vectors);
+    }
+}
+
+TARGET static void ISA(circular_units)(
+    const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out, const int32_t *end)
+{
     for (int64_t unit = 0; unit < n_units; unit++) {
         int32_t *to = out + queue_offsets[unit], *unit_end = out + queue_offsets[unit + 1];
         const int32_t n = n_clients[unit], *round = ROUNDS[n < 16 ? n : 16];
         const ISA(lanes_t) owners = *(const ISA(memory_t) *)round;
-        ISA(store)(to, end, owners);
-        if (unit_end - to <= LANES)
-            continue;
-        const int32_t next = round[LANES - 1] + 1, step = next == n ? 0 : next;
         if (unit_end - to < LONG || n == 0)
-            ISA(go_round)(to, unit_end, end, owners, n, step);
-        else
-            ISA(go_round_aligned)(to, unit_end, end, n, step);
+            ISA(go_round)(to, unit_end, end, owners, n, round[LANES - 1] + 1);
+        else {
+            ISA(store)(to, end, owners);
+            ISA(go_round_aligned)(to, unit_end, end, n, round[LANES - 1] + 1);
+        }
     }
+}
+
+TARGET static void ISA(circular)(const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out)
+{
+    const int32_t *end = out + queue_offsets[n_units];
+    const int64_t *last = queue_offsets + n_units;
+    int32_t n_queues[CHUNK];
+    for (; last - queue_offsets >= CHUNK; queue_offsets += CHUNK, n_clients += CHUNK) {
+        int32_t *to = out + queue_offsets[0];
+        switch (ISA(measure)(queue_offsets, *last - queue_offsets[CHUNK], n_queues)) {
+        case 1: ISA(circular_chunk)(n_queues, n_clients, to, 1); break;
+        case 2: ISA(circular_chunk)(n_queues, n_clients, to, 2); break;
+        case 4: ISA(circular_chunk)(n_queues, n_clients, to, 4); break;
+        default: ISA(circular_units)(queue_offsets, n_clients, CHUNK, out, end);
+        }
+    }
+    ISA(circular_units)(queue_offsets, n_clients, last - queue_offsets, out, end);
 }
 
 /* Blocks long enough to be written one by one. */
@@ -84,9 +173,60 @@ TARGET INLINE ISA(lanes_t) ISA(in_blocks)(ISA(floats_t) place, float extra, floa
     return __builtin_convertvector(LARGER(before, behind), ISA(lanes_t));
 }
 
-TARGET static void ISA(contiguous)(const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out)
+/* Find e, 1 / (s + 1) and 1 / s of each unit of a chunk, LANES units at a time; 0 if some unit has no clients. */
+TARGET static int ISA(share_out)(const int32_t *n_queues, const int32_t *n_clients, shares_t *shares)
 {
-    const int32_t *end = out + queue_offsets[n_units];
+    const ISA(floats_t) zero = {0};
+    ISA(lanes_t) empty = {0};
+    for (int i = 0; i < CHUNK; i += LANES) {
+        const ISA(lanes_t) n = *(const ISA(memory_t) *)(n_clients + i), queues = *(const ISA(memory_t) *)(n_queues + i);
+        const ISA(floats_t) clients = LARGER(__builtin_convertvector(n, ISA(floats_t)), zero + 1.0f);
+        const ISA(floats_t) quotient = (__builtin_convertvector(queues, ISA(floats_t)) + 0.5f) / clients;
+        const ISA(lanes_t) size = __builtin_convertvector(quotient, ISA(lanes_t));
+        const ISA(floats_t) share = __builtin_convertvector(size, ISA(floats_t));
+        *(ISA(floats_t) *)(shares->extra + i) = __builtin_convertvector(queues - size * n, ISA(floats_t));
+        *(ISA(floats_t) *)(shares->bigger + i) = 1.0f / (share + 1.0f);
+        *(ISA(floats_t) *)(shares->share + i) = 1.0f / LARGER(share, zero + 0.5f); /* of nothing: e is beyond all queues */
+        empty |= n == 0;
+    }
+    int32_t any = 0;
+    for (int i = 0; i < LANES; i++)
+        any |= empty[i];
+    return !any;
+}
+
+/* The first vectors of a unit. */
+TARGET INLINE void ISA(contiguous_unit)(float extra, float bigger, float share, ISA(lanes_t) *owners, const int n_vectors)
+{
+    ISA(floats_t) place = *(const ISA(floats_t) *)PLACES;
+    for (int v = 0; v < n_vectors; v++, place += LANES)
+        owners[v] = ISA(in_blocks)(place, extra, bigger, share);
+}
+
+/* A chunk of units, each stored as so many vectors; 0 if some unit has no clients. */
+TARGET INLINE int ISA(contiguous_chunk)(const int32_t *n_queues, const int32_t *n_clients, int32_t *to, const int n_vectors)
+{
+    ISA(lanes_t) owners[4];
+    shares_t shares;
+    if (n_clients[0] && ISA(is_uniform)(n_queues, n_clients)) {
+        const int32_t size = n_queues[0] / n_clients[0];
+        const float extra = (float)(n_queues[0] - size * n_clients[0]), share = size ? 1.0f / (float)size : 0.0f;
+        ISA(contiguous_unit)(extra, 1.0f / (float)(size + 1), share, owners, n_vectors);
+        ISA(store_alike)(to, owners, n_queues[0], n_vectors);
+        return 1;
+    }
+    if (!ISA(share_out)(n_queues, n_clients, &shares))
+        return 0;
+    for (int i = 0; i < CHUNK; to += n_queues[i++]) {
+        ISA(contiguous_unit)(shares.extra[i], shares.bigger[i], shares.share[i], owners, n_vectors);
+        ISA(store_unit)(to, owners, n_vectors);
+    }
+    return 1;
+}
+
+TARGET static void ISA(contiguous_units)(
+    const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out, const int32_t *end)
+{
     for (int64_t unit = 0; unit < n_units; unit++) {
         int32_t *to = out + queue_offsets[unit], *unit_end = out + queue_offsets[unit + 1];
         const int64_t n_queues = queue_offsets[unit + 1] - queue_offsets[unit];
@@ -96,13 +236,31 @@ TARGET static void ISA(contiguous)(const int64_t *queue_offsets, const int32_t *
             continue;
         }
         const float extra = (float)(int32_t)((uint32_t)n_queues - size * n), bigger = SHARES[size + 1], share = SHARES[size];
-        ISA(floats_t) place = *(const ISA(floats_t) *)PLACES;
-        ISA(store)(to, end, ISA(in_blocks)(place, extra, bigger, share));
-        for (to += LANES; to < unit_end; to += LANES) {
-            place += LANES;
+        ISA(floats_t) place = *(const ISA(floats_t) *)PLACES, next = place + LANES;
+        for (; to < unit_end; to += 2 * LANES, place += 2 * LANES, next += 2 * LANES) {
             ISA(store)(to, end, ISA(in_blocks)(place, extra, bigger, share));
+            ISA(store)(to + LANES, end, ISA(in_blocks)(next, extra, bigger, share));
         }
     }
+}
+
+TARGET static void ISA(contiguous)(const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out)
+{
+    const int32_t *end = out + queue_offsets[n_units];
+    const int64_t *last = queue_offsets + n_units;
+    int32_t n_queues[CHUNK];
+    for (; last - queue_offsets >= CHUNK; queue_offsets += CHUNK, n_clients += CHUNK) {
+        int32_t *to = out + queue_offsets[0];
+        int done = 0;
+        switch (ISA(measure)(queue_offsets, *last - queue_offsets[CHUNK], n_queues)) {
+        case 1: done = ISA(contiguous_chunk)(n_queues, n_clients, to, 1); break;
+        case 2: done = ISA(contiguous_chunk)(n_queues, n_clients, to, 2); break;
+        case 4: done = ISA(contiguous_chunk)(n_queues, n_clients, to, 4); break;
+        }
+        if (!done)
+            ISA(contiguous_units)(queue_offsets, n_clients, CHUNK, out, end);
+    }
+    ISA(contiguous_units)(queue_offsets, n_clients, last - queue_offsets, out, end);
 }
 
 #undef ISA

@@ -34,6 +34,17 @@ static const float PLACES[16] __attribute__((aligned(64))) = {0.5f, 1.5f, 2.5f, 
                                                              8.5f, 9.5f, 10.5f, 11.5f, 12.5f, 13.5f, 14.5f, 15.5f};
 static const float SHARES[SHORT + 1] = {0, EIGHT(1), EIGHT(9), EIGHT(17), EIGHT(25)};
 
+/* Units that are looked at together before any of their queues is written. Their sizes and shares are found in vectors, and what
+   is read comes in bursts: in turns with the writing it waits for the writing. More of them would wait for what is noted of
+   them. */
+#define CHUNK 48
+
+/* How the units of a chunk are cut into blocks: see in_blocks of split_body.h. */
+typedef struct {
+    float extra[CHUNK] __attribute__((aligned(64))), bigger[CHUNK] __attribute__((aligned(64)));
+    float share[CHUNK] __attribute__((aligned(64)));
+} shares_t;
+
 typedef float four_t __attribute__((vector_size(16)));
 
 INLINE four_t scalar_larger(four_t a, four_t b)

@@ -1,4 +1,4 @@
-/* The loop of strings_core.c that comes in one version for each instruction set. The includer defines
+/* The loop of strings_core.c that comes in one version for each width of vectors. The includer defines
 
      ISA(name)   the name of a function for this instruction set
      TARGET      the attribute that lets the compiler use it
@@ -6,12 +6,12 @@
 
 typedef int64_t ISA(lanes_t) __attribute__((vector_size(8 * LANES), may_alias));
 
-/* order[k] = the k-th of n keys, n_max of them readable, those from n on larger than any. The place of a key is the number of
-   smaller ones, so that no branch depends on the keys. Returns 0 if some are equal: then their places are not right. */
-TARGET INLINE int ISA(rank)(const int64_t *keys, int n, const int n_max, int32_t *order)
+/* place[i] = how many of n keys are smaller than key i; n_max of them are readable, those from n on larger than any. No
+   branch depends on the keys. Returns 0 if some are equal: then they have one place. */
+TARGET INLINE int ISA(rank)(const int64_t *keys, int n, const int n_max, int64_t *place)
 {
     ISA(lanes_t) places[SMALL / LANES];
-    int64_t place[SMALL] __attribute__((aligned(64))), sum = 0;
+    int64_t sum = 0;
     for (int i = 0; i < n_max / LANES; i++)
         places[i] = (ISA(lanes_t)){0};
     for (int j = 0; j < n; j++)
@@ -19,20 +19,28 @@ TARGET INLINE int ISA(rank)(const int64_t *keys, int n, const int n_max, int32_t
             places[i] -= (ISA(lanes_t)){0} + keys[j] < ((const ISA(lanes_t) *)keys)[i];
     for (int i = 0; i < n_max / LANES; i++)
         ((ISA(lanes_t) *)place)[i] = places[i];
-    for (int i = 0; i < n; i++) {
-        order[place[i]] = i;
+    for (int i = 0; i < n_max; i++)
         sum += place[i];
-    }
-    return sum == (int64_t)n * (n - 1) / 2; /* each pair of equal keys misses one */
+    return sum == (int64_t)n * (n - 1) / 2 + (int64_t)n * (n_max - n); /* each pair of equal keys misses one */
 }
 
-TARGET static int ISA(sort_small)(const int64_t *keys, int n, int32_t *order)
+TARGET INLINE int ISA(sort_room)(const int64_t *keys, int n, const int n_max, int32_t *order)
+{
+    int64_t place[SMALL] __attribute__((aligned(64)));
+    const int distinct = ISA(rank)(keys, n, n_max, place);
+    for (int i = 0; i < n; i++)
+        order[place[i]] = i;
+    return distinct;
+}
+
+/* order[k] = the k-th of n <= SMALL keys, behind which larger ones follow up to SMALL; returns 0 if some are equal. */
+TARGET static int ISA(sort_keys)(const int64_t *keys, int n, int32_t *order)
 {
     if (n <= 8)
-        return ISA(rank)(keys, n, 8, order);
+        return ISA(sort_room)(keys, n, 8, order);
     if (n <= 16)
-        return ISA(rank)(keys, n, 16, order);
-    return ISA(rank)(keys, n, SMALL, order);
+        return ISA(sort_room)(keys, n, 16, order);
+    return ISA(sort_room)(keys, n, SMALL, order);
 }
 
 #undef ISA

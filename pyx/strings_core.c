@@ -8,16 +8,25 @@
 #include "isa.h"
 
 #include <string.h>
+#ifdef RMQ_X86
+#include <immintrin.h>
+#endif
 
 #define INLINE static inline __attribute__((always_inline))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define SMALL 32 /* strings that are sorted by counting */
+#define NOT_ASCII ((int64_t)UINT64_C(0x8080808080808080))
+#define UNSURE (-1) /* a list that takes a closer look */
+#define MOST_GUESSED 64 /* bytes that a guess is worth comparing */
+#define BLOCK 48 /* bytes that are copied at once where there is room */
 
 /* The strings of one list. */
 typedef struct {
     const uint8_t *values;
     const int64_t *offsets; /* of the first string of the list */
+    const int64_t *last;    /* the last offset of the column */
     int64_t n;
+    int64_t shortest;       /* bytes of the shortest one */
     int64_t prefix;         /* bytes that all of them begin with, or some fewer */
     int ascii;              /* are all bytes of the keys? */
     int descents, ties;     /* is any key less than, or the same as, the one before? */
@@ -25,6 +34,9 @@ typedef struct {
 } list_t;
 
 /* ---- comparing two strings ---- */
+
+/* Six bits of the byte at `at` behind the first one of a character; 0 past the end, where text that is not UTF-8 may lead. */
+static uint32_t more_at(const uint8_t *s, int64_t at, int64_t end) { return at < end ? s[at] & 0x3F : 0; }
 
 /* First (or second) UTF-16 code unit of the character at `at`; 0 where there is none. */
 static uint32_t unit_at(const uint8_t *s, int64_t at, int64_t end, int second)
@@ -34,11 +46,11 @@ static uint32_t unit_at(const uint8_t *s, int64_t at, int64_t end, int second)
     if (s[at] < 0x80)
         return s[at];
     if (s[at] < 0xE0)
-        return (uint32_t)(s[at] & 0x1F) << 6 | (s[at + 1] & 0x3F);
+        return (uint32_t)(s[at] & 0x1F) << 6 | more_at(s, at + 1, end);
     if (s[at] < 0xF0)
-        return (uint32_t)(s[at] & 0x0F) << 12 | (uint32_t)(s[at + 1] & 0x3F) << 6 | (s[at + 2] & 0x3F);
-    const uint32_t point = (uint32_t)(s[at] & 0x07) << 18 | (uint32_t)(s[at + 1] & 0x3F) << 12 |
-                           (uint32_t)(s[at + 2] & 0x3F) << 6 | (s[at + 3] & 0x3F);
+        return (uint32_t)(s[at] & 0x0F) << 12 | more_at(s, at + 1, end) << 6 | more_at(s, at + 2, end);
+    const uint32_t point = (uint32_t)(s[at] & 0x07) << 18 | more_at(s, at + 1, end) << 12 |
+                           more_at(s, at + 2, end) << 6 | more_at(s, at + 3, end);
     return second ? 0xDC00 | (point & 0x3FF) : 0xD800 + ((point - 0x10000) >> 10);
 }
 
@@ -115,6 +127,7 @@ static int skip_prefix(list_t *list)
         const int64_t size = list->offsets[i + 1] - list->offsets[i];
         shortest = size < shortest ? size : shortest;
     }
+    list->shortest = shortest;
     while (shared == 8) {
         const int padded = shortest - list->prefix < 8;
         const uint64_t differ = padded ? differing_bits(list, 1) : differing_bits(list, 0);
@@ -138,7 +151,7 @@ INLINE void write_keys(list_t *list, uint64_t *keys, int padded)
         ones |= key;
         keys[i] = last = key;
     }
-    list->ascii = !(ones & UINT64_C(0x8080808080808080));
+    list->ascii = !(ones & (uint64_t)NOT_ASCII);
     list->descents = descents;
     list->ties = ties;
 }
@@ -182,12 +195,35 @@ INLINE int before(const list_t *list, const uint64_t *keys, int64_t i, int64_t j
     return compare(list, i, j) < 0;
 }
 
-static int in_order(const list_t *list, const uint64_t *keys)
+/* Make the keys, and say whether the list is in order. */
+static int in_order(list_t *list, uint64_t *keys)
 {
+    if (list->n <= 1) {
+        list->shortest = list->n ? list->offsets[1] - list->offsets[0] : 1;
+        return 1;
+    }
+    make_keys(list, keys);
+    if (!list->ascii) {
+        list->surrogates = has_surrogates(list);
+        rank_bytes(keys, list->n);
+    }
+    else if (list->descents || !list->ties)
+        return !list->descents;
     for (int64_t i = 1; i < list->n; i++)
         if (before(list, keys, i, i - 1))
             return 0;
     return 1;
+}
+
+/* Is a string empty or there twice? `order` is Java's, NULL where the list is in it. */
+static int irregular(const list_t *list, const uint64_t *keys, const int32_t *order)
+{
+    for (int64_t k = 1; k < list->n && list->shortest; k++) {
+        const int64_t i = order ? order[k] : k, j = order ? order[k - 1] : k - 1;
+        if (keys[i] == keys[j] && compare(list, i, j) == 0)
+            return 1;
+    }
+    return !list->shortest;
 }
 
 static void number(int32_t *order, int64_t first, int64_t n)
@@ -224,45 +260,45 @@ static void merge(const list_t *list, const uint64_t *keys, const int32_t *left,
 
 #define ISA(name) scalar_##name
 #define TARGET
-#define LANES 2
+#define LANES 2 /* SSE2 or NEON */
 #include "strings_body.h"
 
 #ifdef RMQ_X86
 #define ISA(name) avx2_##name
 #define TARGET __attribute__((target("avx2,bmi2")))
-#define LANES 4
+#define LANES 4 /* eight are no faster */
 #include "strings_body.h"
-
-#define ISA(name) avx512_##name
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
-#define LANES 8
-#include "strings_body.h"
+#include "strings_few.h"
 #endif
 
-typedef int (*sort_small_t)(const int64_t *keys, int n, int32_t *order);
+/* What depends on the instruction set, and room to work in. */
+typedef struct {
+    int (*sort_keys)(const int64_t *keys, int n, int32_t *order);
+    int (*sort_few)(const list_t *list, int64_t prefix, int32_t *order); /* NULL where that is no faster */
+    int64_t prefix; /* of the last list that took a closer look: a guess for the next one */
+    uint64_t *keys;
+    int32_t *spare, *order;
+    int32_t few[SMALL];
+} work_t;
 
-static sort_small_t small_sorter(void)
+static work_t work_in(void *keys, int32_t *spare, int32_t *order)
 {
-    switch (rmq_isa_level()) {
+    work_t work = {scalar_sort_keys, NULL, 0, keys, spare, order, {0}};
 #ifdef RMQ_X86
-    case RMQ_AVX512:
-        return avx512_sort_small;
-    case RMQ_AVX2:
-        return avx2_sort_small;
+    if (rmq_isa_level() >= RMQ_AVX2)
+        work.sort_keys = avx2_sort_keys, work.sort_few = sort_few;
 #endif
-    default: /* two lanes are SSE2 or NEON */
-        return scalar_sort_small;
-    }
+    return work;
 }
 
 /* Sort n <= SMALL strings from `first` on; keys without sign bit, in a room that is filled up with larger ones. */
-static void sort_run(const list_t *list, const uint64_t *keys, int64_t first, int n, sort_small_t sort, int32_t *order)
+static void sort_run(const list_t *list, const uint64_t *keys, int64_t first, int n, const work_t *work, int32_t *order)
 {
     int64_t room[SMALL] __attribute__((aligned(64)));
     memcpy(room, keys + first, (size_t)n * sizeof *room);
     for (int i = n; i < SMALL; i++)
         room[i] = INT64_MAX;
-    if (list->ascii && sort(room, n, order)) {
+    if (list->ascii && work->sort_keys(room, n, order)) {
         for (int i = 0; i < n; i++)
             order[i] += (int32_t)first;
         return;
@@ -272,61 +308,134 @@ static void sort_run(const list_t *list, const uint64_t *keys, int64_t first, in
 }
 
 /* Sort by runs, then by merging them. */
-static void sort_list(const list_t *list, const uint64_t *keys, sort_small_t sort, int32_t *spare, int32_t *order)
+static void sort_by_keys(const list_t *list, const work_t *work)
 {
     const int64_t n = list->n;
     for (int64_t first = 0; first < n; first += SMALL)
-        sort_run(list, keys, first, (int)(n - first < SMALL ? n - first : SMALL), sort, order + first);
+        sort_run(list, work->keys, first, (int)(n - first < SMALL ? n - first : SMALL), work, work->order + first);
     for (int64_t width = SMALL; width < n; width *= 2) {
         for (int64_t first = 0; first < n; first += 2 * width) {
             const int64_t left = n - first < width ? n - first : width;
             const int64_t right = n - first - left < width ? n - first - left : width;
-            merge(list, keys, order + first, left, right, spare + first);
+            merge(list, work->keys, work->order + first, left, right, work->spare + first);
         }
-        memcpy(order, spare, (size_t)n * sizeof *order);
+        memcpy(work->order, work->spare, (size_t)n * sizeof *work->order);
     }
 }
 
-static void order_list(list_t *list, uint64_t *keys, sort_small_t sort, int32_t *spare, int32_t *order)
+/* Is the list out of order? `order` becomes Java's if that shows at once; else the keys are made, and it is NULL. */
+static int out_of_order(list_t *list, work_t *work, uint8_t *odd, const int32_t **order)
 {
-    int64_t room[SMALL] __attribute__((aligned(64)));
-    const int small = list->n <= SMALL;
-    if (small) {
-        keys = (uint64_t *)room;
-        for (int i = 0; i < SMALL; i++)
-            room[i] = INT64_MAX;
+    *odd = 0;
+    if (work->sort_few && list->n <= SMALL && list->n > 1) {
+        const int found = work->sort_few(list, work->prefix, work->few);
+        *order = work->few;
+        if (LIKELY(found != UNSURE))
+            return found;
     }
-    make_keys(list, keys);
-    if (!list->ascii) {
-        list->surrogates = has_surrogates(list);
-        rank_bytes(keys, list->n);
+    *order = NULL;
+    const int moves = !in_order(list, work->keys);
+    if (list->n > 1)
+        work->prefix = list->prefix <= MOST_GUESSED ? list->prefix : 0;
+    if (!moves && (list->ties || !list->shortest))
+        *odd = (uint8_t)irregular(list, work->keys, NULL);
+    return moves;
+}
+
+/* Sort a list. Returns its order, or NULL if it is in order. */
+static const int32_t *sort_list(list_t *list, work_t *work, uint8_t *odd)
+{
+    const int32_t *order;
+    if (!out_of_order(list, work, odd, &order))
+        return NULL;
+    if (order)
+        return order;
+    sort_by_keys(list, work);
+    *odd = (uint8_t)irregular(list, work->keys, work->order);
+    return work->order;
+}
+
+/* ---- lists ---- */
+
+/* The list at `row` of n_lists. */
+static list_t list_at(const uint8_t *values, const int64_t *offsets, const int64_t *list_offsets, int64_t row, int64_t n_lists)
+{
+    const int64_t first = list_offsets[row];
+    return (list_t){.values = values, .offsets = offsets + first, .last = offsets + list_offsets[n_lists],
+                    .n = list_offsets[row + 1] - first};
+}
+
+void rmq_strings_order(const uint8_t *values, const int64_t *offsets, const int64_t *list_offsets, int64_t n_lists,
+                       void *keys, int32_t *spare, uint8_t *odd, int32_t *out)
+{
+    work_t work = work_in(keys, spare, NULL);
+    for (int64_t row = 0; row < n_lists; row++) {
+        list_t list = list_at(values, offsets, list_offsets, row, n_lists);
+        work.order = out + list_offsets[row];
+        const int32_t *order = sort_list(&list, &work, odd + row);
+        if (!order)
+            number(work.order, 0, list.n);
+        else if (order != work.order)
+            memcpy(work.order, order, (size_t)list.n * sizeof *order);
     }
-    if (list->ascii && list->descents) {
-        if (!small)
-            sort_list(list, keys, sort, spare, order);
-        else if (!sort(room, (int)list->n, order)) {
-            number(order, 0, list->n);
-            insert(list, keys, order, list->n);
-        }
+}
+
+int64_t rmq_strings_in_order(
+    const uint8_t *values, const int64_t *offsets, const int64_t *list_offsets, int64_t n_lists, void *keys, uint8_t *odd)
+{
+    work_t work = work_in(keys, NULL, NULL);
+    const int32_t *order;
+    for (int64_t row = 0; row < n_lists; row++) {
+        list_t list = list_at(values, offsets, list_offsets, row, n_lists);
+        if (out_of_order(&list, &work, odd + row, &order))
+            return row;
+    }
+    return n_lists;
+}
+
+/* Copy n bytes in blocks; up to BLOCK - 1 bytes more are read and written. */
+INLINE void copy_blocks(uint8_t *to, const uint8_t *from, int64_t n)
+{
+    memcpy(to, from, BLOCK); /* nearly always enough, which the processor then knows */
+    for (int64_t at = BLOCK; at < n; at += BLOCK)
+        memcpy(to + at, from + at, BLOCK);
+}
+
+/* Write the strings of a list in their order from `put` on. The list before has ended there, the next one will begin where
+   this one ends, and both columns end no sooner than `room` bytes from where each begins. */
+static void write_list(const list_t *list, const int32_t *order, int64_t room, uint8_t *to, int64_t put, int64_t *out_offsets)
+{
+    const int64_t begin = list->offsets[0], size = list->offsets[list->n] - begin;
+    if (!order) {
+        memcpy(to, list->values + begin, (size_t)size);
+        for (int64_t k = 0; k < list->n; k++)
+            out_offsets[k + 1] = put + list->offsets[k + 1] - begin;
         return;
     }
-    if ((list->ascii && !list->ties) || in_order(list, keys))
-        number(order, 0, list->n);
-    else
-        sort_list(list, keys, sort, spare, order);
+    const int blocks = room >= size + BLOCK;
+    for (int64_t k = 0; k < list->n; k++) {
+        const int64_t from = list->offsets[order[k]], n = list->offsets[order[k] + 1] - from;
+        if (LIKELY(blocks))
+            copy_blocks(to, list->values + from, n);
+        else
+            memcpy(to, list->values + from, (size_t)n);
+        to += n;
+        out_offsets[k + 1] = put += n;
+    }
 }
 
-void rmq_strings_order(const uint8_t *values, const int64_t *offsets, const int64_t *list_offsets,
-                       int64_t n_lists, void *keys, int32_t *spare, int32_t *out)
+void rmq_strings_sort(const uint8_t *values, const int64_t *offsets, const int64_t *list_offsets, int64_t first,
+                      int64_t n_lists, void *keys, int32_t *spare, int32_t *order, uint8_t *odd, uint8_t *out_values,
+                      int64_t *out_offsets)
 {
-    const sort_small_t sort = small_sorter();
+    work_t work = work_in(keys, spare, order);
+    const int64_t begin = offsets[list_offsets[0]], end = offsets[list_offsets[n_lists]];
+    out_offsets[0] = 0;
     for (int64_t row = 0; row < n_lists; row++) {
-        const int64_t first = list_offsets[row];
-        list_t list = {.values = values, .offsets = offsets + first};
-        list.n = list_offsets[row + 1] - first;
-        if (list.n == 1)
-            out[first] = 0;
-        else if (list.n > 1)
-            order_list(&list, keys, sort, spare, out + first);
+        list_t list = list_at(values, offsets, list_offsets, row, n_lists);
+        const int32_t *moved = row < first ? NULL : sort_list(&list, &work, odd + row);
+        const int64_t put = list.offsets[0] - begin;
+        write_list(&list, moved, end - list.offsets[0], out_values + put, put,
+                   out_offsets + (list_offsets[row] - list_offsets[0]));
     }
 }

@@ -1,57 +1,74 @@
 """Counting kernels: who owns how much and what moves, read from owners vectors in one pass.
 
-A unit is one consumer group on one topic. Unit ``u`` has the queues ``queue_offsets[u]:queue_offsets[u + 1]`` of ``owners``
-and ``n_clients[u]`` clients; ``owners[q]`` is a position in that client list, any negative number means nobody.
-The faces in rmqalloc.whatif.metrics have checked that every owner is below its unit's n_clients.
+A unit is one consumer group on one topic. Unit ``u`` has the queues ``queue_offsets[u]:queue_offsets[u + 1]`` of ``owners``;
+``owners[q]`` is a position in its client list, any negative number means nobody. The faces in rmqalloc.whatif have checked that
+every owner is below its unit's number of clients. The counts are in tally_core.c, because they come in one version for each
+instruction set, chosen when this module is imported.
 """
 
-from typedefs cimport offset_t, owner_t
+from libc.stdint cimport int64_t
 
-ctypedef unsigned long long counts_t     # eight counters of eight bits: for nobody, then for the first seven clients
+from typedefs cimport index_t, offset_t, owner_t
 
-cdef counts_t[8] ONE                     # one in each counter: reading it is faster than shifting
-ONE[:] = [1 << 8 * counter for counter in range(8)]
+include "isa.pxi"
+
+
+cdef extern from "tally.h" nogil:
+    owner_t RMQ_TALLY_ABSENT
+    ctypedef struct rmq_tally_balance_t:
+        owner_t *unowned
+        owner_t *idle
+        owner_t *least
+        owner_t *most
+    ctypedef struct rmq_tally_change_t:
+        const int64_t *queue_offsets
+        const owner_t *before
+        const owner_t *after
+        const int64_t *slot_starts
+        const owner_t *n_before
+        const owner_t *renamed
+        const owner_t *n_after
+        int64_t n_units
+        int64_t n_slots
+    ctypedef struct rmq_tally_movement_t:
+        owner_t *moved
+        owner_t *least_moves
+        owner_t *affected
+
+    void rmq_tally_loads(const int64_t *queue_offsets, const int64_t *client_offsets, const owner_t *owners, int64_t n_units,
+                         owner_t *out)
+    void rmq_tally_balance(const int64_t *queue_offsets, const owner_t *n_clients, const owner_t *owners, int64_t n_units,
+                           owner_t *scratch, const rmq_tally_balance_t *out)
+    void rmq_tally_movement(const rmq_tally_change_t *change, owner_t *scratch, const rmq_tally_movement_t *out)
+    void rmq_tally_moved(const rmq_tally_change_t *change, owner_t *out)
+    void rmq_tally_least_moves(const rmq_tally_change_t *change, owner_t *scratch, owner_t *out)
+
+ABSENT = RMQ_TALLY_ABSENT
 
 
 # The first element's place, also for an empty view (which has none to point at).
-cdef inline owner_t *scratch_of(owner_t[::1] view) noexcept nogil:
+cdef inline const owner_t *of(const owner_t[::1] view) noexcept nogil:
     return &view[0] if view.shape[0] else NULL
 
 
-cdef inline bint is_few(offset_t n_queues, owner_t n_clients) noexcept nogil:
-    return n_clients <= 7 and n_queues <= 255
+cdef inline const int64_t *offsets_of(const offset_t[::1] view) noexcept nogil:
+    return <const int64_t *> &view[0] if view.shape[0] else NULL
 
 
-cdef inline counts_t count_few(const owner_t[::1] owners, offset_t lo, offset_t hi) noexcept nogil:
-    """Loads of few clients in one register: counters in memory would wait for one another."""
-    cdef counts_t counts = 0
-    cdef offset_t queue
-    for queue in range(lo, hi):
-        counts += ONE[max(owners[queue], -1) + 1]
-    return counts
+cdef inline owner_t *into(owner_t[::1] view) noexcept nogil:
+    return &view[0] if view.shape[0] else NULL
 
 
-cdef inline owner_t count_loads(const owner_t[::1] owners, offset_t lo, offset_t hi, owner_t n_clients,
-                                owner_t *loads) noexcept nogil:
-    """Queues of every client of one unit; returns how many nobody has."""
-    cdef owner_t client, unowned = 0
-    cdef offset_t queue
-    cdef counts_t counts
-    if is_few(hi - lo, n_clients):
-        counts = count_few(owners, lo, hi)
-        unowned = counts & 255
-        for client in range(n_clients):
-            counts >>= 8
-            loads[client] = counts & 255
-        return unowned
-    for client in range(n_clients):
-        loads[client] = 0
-    for queue in range(lo, hi):
-        if owners[queue] < 0:
-            unowned += 1
-        else:
-            loads[owners[queue]] += 1
-    return unowned
+def loads(
+    const offset_t[::1] queue_offsets not None,
+    const offset_t[::1] client_offsets not None,
+    const owner_t[::1] owners not None,
+    owner_t[::1] out not None,
+):
+    """Queues per client: ``out[client_offsets[u] + c]`` is the load of client ``c`` of unit ``u``."""
+    with nogil:
+        rmq_tally_loads(offsets_of(queue_offsets), offsets_of(client_offsets), of(owners), client_offsets.shape[0] - 1,
+                        into(out))
 
 
 def balance(
@@ -65,59 +82,33 @@ def balance(
     owner_t[::1] most not None,
 ):
     """Unowned queues, idle clients, least and greatest load of every unit (least and most are 0 without clients)."""
-    cdef Py_ssize_t unit
-    cdef offset_t lo, hi
-    cdef counts_t counts
-    cdef owner_t *loads = scratch_of(load_scratch)
+    cdef rmq_tally_balance_t out
     with nogil:
-        for unit in range(n_clients.shape[0]):
-            lo, hi = queue_offsets[unit], queue_offsets[unit + 1]
-            if is_few(hi - lo, n_clients[unit]):
-                counts = count_few(owners, lo, hi)
-                unowned[unit] = counts & 255
-                weigh_few(counts, n_clients[unit], &idle[unit], &least[unit], &most[unit])
-            else:
-                unowned[unit] = count_loads(owners, lo, hi, n_clients[unit], loads)
-                weigh(loads, n_clients[unit], &idle[unit], &least[unit], &most[unit])
+        out = rmq_tally_balance_t(into(unowned), into(idle), into(least), into(most))
+        rmq_tally_balance(offsets_of(queue_offsets), of(n_clients), of(owners), n_clients.shape[0], into(load_scratch), &out)
 
 
-cdef inline void weigh(const owner_t *loads, owner_t n_clients, owner_t *idle, owner_t *least, owner_t *most) noexcept nogil:
-    """How many loads are 0, the least and the greatest of them."""
-    cdef owner_t client, n_idle = 0, fewest = loads[0] if n_clients else 0, greatest = 0
-    for client in range(n_clients):
-        n_idle += loads[client] == 0
-        fewest = min(fewest, loads[client])
-        greatest = max(greatest, loads[client])
-    idle[0], least[0], most[0] = n_idle, fewest, greatest
-
-
-cdef inline void weigh_few(counts_t counts, owner_t n_clients, owner_t *idle, owner_t *least, owner_t *most) noexcept nogil:
-    """`weigh` without a detour over memory."""
-    cdef owner_t client, load, n_idle = 0, fewest = 255 if n_clients else 0, greatest = 0
-    for client in range(n_clients):
-        counts >>= 8
-        load = counts & 255
-        n_idle += load == 0
-        fewest = min(fewest, load)
-        greatest = max(greatest, load)
-    idle[0], least[0], most[0] = n_idle, fewest, greatest
-
-
-def loads(
+def movement(
     const offset_t[::1] queue_offsets not None,
-    const offset_t[::1] client_offsets not None,
-    const owner_t[::1] owners not None,
-    owner_t[::1] out not None,
+    const owner_t[::1] before not None,
+    const owner_t[::1] after not None,
+    const owner_t[::1] n_before not None,
+    const offset_t[::1] slot_starts not None,
+    const owner_t[::1] renamed not None,
+    const owner_t[::1] n_after not None,
+    owner_t[::1] scratch not None,
+    owner_t[::1] moved not None,
+    owner_t[::1] least_moves not None,
+    owner_t[::1] affected not None,
 ):
-    """Queues per client: ``out[client_offsets[u] + c]`` is the load of client ``c`` of unit ``u``."""
-    cdef Py_ssize_t unit
-    cdef offset_t slot
-    cdef owner_t *all_loads = scratch_of(out)
+    """Queues that change owner, the fewest that could, and clients that lose or gain a queue."""
+    cdef rmq_tally_change_t change
+    cdef rmq_tally_movement_t out
     with nogil:
-        for unit in range(client_offsets.shape[0] - 1):
-            slot = client_offsets[unit]
-            count_loads(owners, queue_offsets[unit], queue_offsets[unit + 1], <owner_t> (client_offsets[unit + 1] - slot),
-                        all_loads + slot)
+        change = rmq_tally_change_t(offsets_of(queue_offsets), of(before), of(after), offsets_of(slot_starts), of(n_before),
+                                    of(renamed), of(n_after), slot_starts.shape[0], renamed.shape[0])
+        out = rmq_tally_movement_t(into(moved), into(least_moves), into(affected))
+        rmq_tally_movement(&change, into(scratch), &out)
 
 
 def moved(
@@ -129,22 +120,11 @@ def moved(
     owner_t[::1] out not None,
 ):
     """Queues of every unit that another client owns than before, or nobody any more, or somebody at last."""
-    cdef Py_ssize_t unit
-    cdef offset_t queue, slot
-    cdef owner_t owner, stays, count
+    cdef rmq_tally_change_t change
     with nogil:
-        for unit in range(slot_starts.shape[0]):
-            slot = slot_starts[unit]
-            count = 0
-            for queue in range(queue_offsets[unit], queue_offsets[unit + 1]):
-                owner = before[queue]
-                if owner >= 0:
-                    # What a client that is gone had does not stay, not even with nobody.
-                    stays = renamed[slot + owner]
-                    count += (stays != after[queue]) | (stays < 0)
-                else:
-                    count += after[queue] >= 0
-            out[unit] = count
+        change = rmq_tally_change_t(offsets_of(queue_offsets), of(before), of(after), offsets_of(slot_starts), NULL,
+                                    of(renamed), NULL, slot_starts.shape[0], renamed.shape[0])
+        rmq_tally_moved(&change, into(out))
 
 
 def least_moves(
@@ -158,27 +138,78 @@ def least_moves(
     owner_t[::1] out not None,
 ):
     """Fewest queues of every unit that can move if the loads of the clients after may differ by one at most."""
-    cdef Py_ssize_t unit
-    cdef owner_t client, n_queues, share, extra, stay
-    cdef owner_t *loads = scratch_of(load_scratch)
+    cdef rmq_tally_change_t change
     with nogil:
-        for unit in range(n_after.shape[0]):
-            n_queues = <owner_t> (queue_offsets[unit + 1] - queue_offsets[unit])
-            # Where no client is left, what nobody had stays with nobody.
-            stay = count_loads(before, queue_offsets[unit], queue_offsets[unit + 1], n_before[unit], loads)
-            if n_after[unit] > 0:
-                share = n_queues // n_after[unit]
-                extra = n_queues - share * n_after[unit]
-                stay = kept(loads, renamed, slot_starts[unit], n_before[unit], share, extra)
-            out[unit] = n_queues - stay
+        change = rmq_tally_change_t(offsets_of(queue_offsets), of(before), NULL, offsets_of(slot_starts), of(n_before),
+                                    of(renamed), of(n_after), slot_starts.shape[0], renamed.shape[0])
+        rmq_tally_least_moves(&change, into(load_scratch), into(out))
 
 
-cdef inline owner_t kept(const owner_t *loads, const owner_t[::1] renamed, offset_t slot, owner_t n_before, owner_t share,
-                         owner_t extra) noexcept nogil:
-    """Most queues that clients who stay can keep, if each may have ``share`` and ``extra`` of them one more."""
-    cdef owner_t client, stay = 0, above = 0
-    for client in range(n_before):
-        if renamed[slot + client] >= 0:
-            stay += min(loads[client], share)
-            above += loads[client] > share
-    return stay + min(above, extra)
+def align(
+    const offset_t[::1] starts_before not None,
+    const index_t[::1] order_before not None,
+    const unsigned long long[::1] keys_before not None,
+    const offset_t[::1] offsets_before not None,
+    const owner_t[::1] before not None,
+    const offset_t[::1] starts_after not None,
+    const index_t[::1] order_after not None,
+    const unsigned long long[::1] keys_after not None,
+    const offset_t[::1] offsets_after not None,
+    const owner_t[::1] after not None,
+    offset_t[::1] offsets not None,
+    owner_t[::1] out_before not None,
+    owner_t[::1] out_after not None,
+):
+    """Numbers of equal keys of two lists of every unit side by side; what one side lacks is ``ABSENT`` there."""
+    cdef Py_ssize_t unit
+    cdef offset_t i, j, n_before, n_after, at = 0, from_before, from_after
+    cdef bint in_before, in_after
+    with nogil:
+        for unit in range(offsets.shape[0] - 1):
+            offsets[unit] = at
+            from_before, from_after = starts_before[unit], starts_after[unit]
+            n_before, n_after = offsets_before[unit + 1] - offsets_before[unit], offsets_after[unit + 1] - offsets_after[unit]
+            i = j = 0
+            while i < n_before or j < n_after:
+                in_before, in_after = i < n_before, j < n_after
+                if in_before and in_after:
+                    in_before = (keys_before[from_before + order_before[from_before + i]]
+                                 <= keys_after[from_after + order_after[from_after + j]])
+                    in_after = (keys_before[from_before + order_before[from_before + i]]
+                                >= keys_after[from_after + order_after[from_after + j]])
+                out_before[at] = before[offsets_before[unit] + order_before[from_before + i]] if in_before else RMQ_TALLY_ABSENT
+                out_after[at] = after[offsets_after[unit] + order_after[from_after + j]] if in_after else RMQ_TALLY_ABSENT
+                i, j, at = i + in_before, j + in_after, at + 1
+        offsets[offsets.shape[0] - 1] = at
+
+
+def cross_room(
+    const offset_t[::1] queue_offsets not None,
+    const owner_t[::1] owners not None,
+    const offset_t[::1] queue_starts not None,
+    const index_t[::1] queue_route not None,
+    const offset_t[::1] route_offsets not None,
+    const index_t[::1] route_room not None,
+    const offset_t[::1] slot_starts not None,
+    const index_t[::1] slot_room not None,
+    owner_t[::1] out not None,
+):
+    """Queues of every unit whose room and whose owner's room are known (not negative) and differ."""
+    cdef Py_ssize_t unit
+    cdef offset_t queue, end, shift, slot
+    cdef index_t route, room
+    cdef owner_t count
+    with nogil:
+        for unit in range(out.shape[0]):
+            queue, end, slot = queue_offsets[unit], queue_offsets[unit + 1], slot_starts[unit]
+            shift = queue_starts[unit] - queue
+            route = queue_route[queue + shift] if queue < end else 0
+            count = 0
+            while queue < end:
+                room = route_room[route]
+                for queue in range(queue, min(end, route_offsets[route + 1] - shift)):
+                    if owners[queue] >= 0:
+                        count += (slot_room[slot + owners[queue]] != room) & (slot_room[slot + owners[queue]] >= 0) & (room >= 0)
+                queue = route_offsets[route + 1] - shift
+                route = route + 1
+            out[unit] = count

@@ -1,6 +1,7 @@
 """Fleets: many groups as columns, from Python objects and from Arrow, sorted, and back to Arrow."""
 
 import itertools
+from dataclasses import replace
 
 import inputs
 import numpy as np
@@ -11,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import Fleet, MessageQueue, sort_client_ids, sort_queues
+from rmqalloc.fleet.fleet import QueueLists
 
 QUEUES = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))
 
@@ -137,38 +139,54 @@ def test_lists_that_only_look_alike_are_kept_apart(make):
 
 
 @pytest.mark.parametrize("form", ["queues", "brokers"])
-@pytest.mark.parametrize("lists", [pa.list_, pa.large_list], ids=["list", "large_list"])
+@pytest.mark.parametrize("lists", [pa.list_, pa.large_list, pa.list_view, pa.large_list_view], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("text", ["string", "large_string", "string_view"])
 def test_any_type_of_text_and_list(form, lists, text):
     assert_same_fleet(Fleet.from_arrow(columns(form=form, text=text, lists=lists)), python_fleet())
 
 
+def test_list_views_lie_anywhere_and_overlap():
+    ids = pa.array(["a", "b", "c", "d"])
+    views = pa.ListViewArray.from_arrays(pa.array([2, 0, 1], pa.int32()), pa.array([2, 3, 0], pa.int32()), ids)
+    groups = [("g", "t", {"b": 1}, clients) for clients in (["c", "d"], ["a", "b", "c"], [])]
+    fleet = Fleet.from_arrow(columns(groups).set_column(3, "client_ids", views))
+    assert [fleet.client_ids_of(u) for u in range(3)] == [group[3] for group in groups]
+
+
+def test_lists_of_one_length():
+    groups = GROUPS[:1] + GROUPS[2:]
+    fixed = pa.array([group[3] for group in groups], pa.list_(pa.string(), 3))
+    assert_same_fleet(Fleet.from_arrow(columns(groups).set_column(3, "client_ids", fixed)), python_fleet(groups))
+
+
 @pytest.mark.parametrize("form", ["queues", "brokers"])
-@pytest.mark.parametrize("value", [pa.string(), pa.large_string()], ids=str)
-@pytest.mark.parametrize("index", [pa.int8(), pa.int32()], ids=str)
+@pytest.mark.parametrize("value", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
+@pytest.mark.parametrize("index", [pa.int8(), pa.uint32()], ids=str)
 def test_dictionaries(form, value, index):
     plain = columns(form=form)
-    encoded = pa.dictionary(index, value)
+
+    def encoded(array):
+        codes = array.dictionary_encode()
+        return pa.DictionaryArray.from_arrays(codes.indices.cast(index), codes.dictionary.cast(value))
+
+    clients = plain["client_ids"].combine_chunks()
     table = pa.table({
-        "consumer_group": plain["consumer_group"].cast(value).combine_chunks().dictionary_encode().cast(encoded),
-        "topic": plain["topic"].cast(value).combine_chunks().dictionary_encode().cast(encoded),
+        "consumer_group": encoded(plain["consumer_group"].combine_chunks()),
+        "topic": encoded(plain["topic"].combine_chunks()),
         form: with_dictionary(plain[form].combine_chunks(), encoded),
-        "client_ids": dictionary_list(plain["client_ids"].combine_chunks(), encoded),
+        "client_ids": pa.ListArray.from_arrays(clients.offsets, encoded(clients.values)),
     })  # fmt: skip
     assert pa.types.is_dictionary(table["topic"].type)
     assert pa.types.is_dictionary(table["client_ids"].type.value_type)
     assert_same_fleet(Fleet.from_arrow(table), python_fleet())
 
 
-def dictionary_list(lists, encoded):
-    return pa.ListArray.from_arrays(lists.offsets, lists.values.dictionary_encode().cast(encoded))
-
-
 def with_dictionary(lists, encoded):
     """A list of struct whose broker names are a dictionary."""
     names, numbers = lists.values.flatten()
-    fields = [pa.field("broker_name", encoded), lists.type.value_type.field(1)]
-    structs = pa.StructArray.from_arrays([names.dictionary_encode().cast(encoded), numbers], fields=fields)
+    names = encoded(names)
+    fields = [pa.field("broker_name", names.type), lists.type.value_type.field(1)]
+    structs = pa.StructArray.from_arrays([names, numbers], fields=fields)
     return pa.ListArray.from_arrays(lists.offsets, structs)
 
 
@@ -237,6 +255,20 @@ def test_any_object_that_streams_arrow_will_do():
     assert_same_fleet(Fleet.from_arrow(OnlyAStream(columns(text="string_view"))), python_fleet())
 
 
+@pytest.mark.parametrize("form", ["queues", "brokers"])
+def test_a_data_frame_of_pandas_will_do(form):
+    frame = columns(form=form).to_pandas()
+    assert_same_fleet(Fleet.from_arrow(frame), python_fleet())
+    assert_same_fleet(Fleet.from_arrow(frame.astype({"topic": "category"})[1:]), python_fleet(GROUPS[1:]))
+
+
+def test_text_is_not_copied():
+    table = columns()
+    ids = table["client_ids"].chunk(0).values
+    fleet = Fleet.from_arrow(table.slice(0, 1))
+    assert np.shares_memory(fleet.client_lists.client_ids.values, np.frombuffer(ids.buffers()[2], np.uint8))
+
+
 def test_other_columns_and_their_order_do_not_matter():
     table = columns()
     table = table.append_column("lag", pa.array(range(table.num_rows))).select(["lag", *reversed(table.column_names)])
@@ -295,9 +327,70 @@ def test_sorted_is_java_s_order():
     assert in_order.queue_offsets.tolist() == fleet.queue_offsets.tolist()
 
 
-def test_sorting_twice_is_sorting_once():
-    fleet = python_fleet().sorted()
-    assert_same_fleet(fleet.sorted(), fleet)
+@every_way
+def test_sorting_twice_is_sorting_once(make):
+    fleet = make(GROUPS).sorted()
+    again = fleet.sorted()
+    assert_same_fleet(again, fleet)
+    assert again.queue_lists is fleet.queue_lists
+    assert again.client_lists is fleet.client_lists
+
+
+def table_of(form, number, lists, clients):
+    """Units on two topics, from lists of (broker name, number) and of client ids."""
+    kind = pa.list_(pa.struct([("broker_name", pa.string()), (number, pa.int32())]))
+    return pa.table({
+        "consumer_group": pa.array(["g"] * len(lists), pa.string()),
+        "topic": pa.array([f"t{u % 2}" for u in range(len(lists))], pa.string()),
+        form: pa.array(lists, kind),
+        "client_ids": pa.array(clients, pa.list_(pa.string())),
+    })  # fmt: skip
+
+
+broker_lists = st.lists(st.tuples(st.sampled_from(inputs.BROKERS), st.integers(0, 3)), max_size=20)
+id_lists = st.lists(st.sampled_from(["", "a", "b", "ab", "10.0.0.1@7", "\ue000", "😀"]), max_size=6)
+
+
+@given(st.lists(st.tuples(broker_lists, id_lists), max_size=5))
+def test_any_brokers_sort_as_their_queues_do(units):
+    """Brokers in any order, there twice or without queues: however the sort goes about it, it is that of the queues."""
+    fleet = Fleet.from_arrow(table_of("brokers", "read_queue_nums", [b for b, _ in units], [ids for _, ids in units]))
+    in_order = fleet.sorted()
+    lists = fleet.queue_lists
+    written_out = QueueLists(lists.offsets, lists.queue_ids, lists.route_offsets, lists.route_topic, lists.route_broker)
+    same = replace(fleet, queue_lists=written_out).sorted()
+    for u, (brokers, ids) in enumerate(units):
+        assert same.queues_of(u) == in_order.queues_of(u)
+        assert fleet.queues_of(u) == [MessageQueue(f"t{u % 2}", b, i) for b, n in brokers for i in range(n)]
+        assert in_order.queues_of(u) == sort_queues(fleet.queues_of(u))
+        assert in_order.client_ids_of(u) == sort_client_ids(ids)
+    irregular = in_order.client_lists.irregular[in_order.unit_client_list].tolist()
+    assert irregular == ["" in ids or len(set(ids)) < len(ids) for _, ids in units]
+
+
+@given(st.lists(st.tuples(broker_lists, id_lists), max_size=5))
+def test_rooms_move_with_what_they_belong_to(units):
+    table = table_of("brokers", "read_queue_nums", [b for b, _ in units], [ids for _, ids in units])
+    for name, rooms in (("broker_rooms", [[b for b, _ in brokers] for brokers, _ in units]),
+                        ("client_rooms", [ids for _, ids in units])):  # fmt: skip
+        table = table.append_column(name, pa.array(rooms, pa.list_(pa.string())))
+    fleet = Fleet.from_arrow(table).sorted()
+    queues, clients = fleet.queue_lists, fleet.client_lists
+    rooms = [*fleet.rooms.to_list(), ""]  # -1, the last one, where the room is missing
+    assert [rooms[room] for room in queues.route_room] == [fleet.brokers[broker] for broker in queues.route_broker]
+    assert [rooms[room] for room in clients.slot_room] == clients.client_ids.to_list()
+    assert [fleet.client_ids_of(u) for u in range(len(units))] == [sort_client_ids(ids) for _, ids in units]
+
+
+@given(st.lists(st.lists(st.tuples(st.sampled_from("abc"), st.integers(-2, 4)), max_size=20), max_size=4))
+def test_any_queues_sort_as_they_should(lists):
+    """Runs of ascending ids are sorted as a whole, all others queue by queue."""
+    from_arrow = Fleet.from_arrow(table_of("queues", "queue_id", lists, [["x"]] * len(lists)))
+    from_groups = Fleet.from_groups([("g", f"t{u % 2}", queues, ["x"]) for u, queues in enumerate(lists)])
+    for fleet in (from_groups, from_arrow):
+        in_order = fleet.sorted()
+        for u, queues in enumerate(lists):
+            assert in_order.queues_of(u) == sort_queues([MessageQueue(f"t{u % 2}", *queue) for queue in queues])
 
 
 def test_queues_of_several_topics_sort_by_topic_first():

@@ -15,6 +15,7 @@ QUEUES = pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())])
 # --- Units that cannot be assigned ---
 
 GOOD = ("g", "t", [("b", 0), ("b", 1)], ["x", "y"])
+GOOD_BROKERS = ("g", "t", {"b": 1}, ["x", "y"])
 BAD = {
     "null group": ((None, "t", [("b", 0)], ["x"]), "consumer_group"),
     "null topic": (("g", None, [("b", 0)], ["x"]), "topic"),
@@ -103,6 +104,39 @@ def test_read_queue_nums_below_zero_are_a_bad_unit():
     assert [error.position for error in fleet.errors] == [1]
     assert "-1" in fleet.errors[0].reason
     assert fleet.queues_of(2) == [("t", "b", 0), ("t", "b", 1)]
+
+
+@pytest.mark.parametrize("form", ["queues", "brokers"])
+@pytest.mark.parametrize(
+    ("kind", "number"), [("uint64", 2**64 - 1), ("int64", 2**40), ("int64", -(2**63)), ("uint32", 2**31)]
+)
+def test_numbers_beyond_their_bounds_are_a_bad_unit(form, kind, number):
+    """Also those that would be right if only their last bits were read."""
+    name = "queue_id" if form == "queues" else "read_queue_nums"
+    entries = [[{"broker_name": "b", name: n} for n in numbers] for numbers in ([1], [1, number], [2])]
+    lists = pa.array(entries, pa.list_(pa.struct([("broker_name", pa.string()), (name, pa.type_for_alias(kind))])))
+    fleet = Fleet.from_arrow(columns([GOOD_BROKERS] * 3, form).set_column(2, form, lists), on_error="report")
+    assert [error.position for error in fleet.errors] == [1]
+    assert fleet.errors[0].reason.startswith(f"{name} at position 1 of {form} must be an integer from ")
+    assert fleet.errors[0].reason.endswith(f"got {number}")
+    assert fleet.n_queues.tolist() == [1, 0, 1 if form == "queues" else 2]
+
+
+def test_a_bad_unit_leaves_the_topics_of_the_others_alone():
+    groups = [("g", f"t{u}", [("b", u)], [f"c{u}"] if u != 2 else [None]) for u in range(4)]
+    fleet = Fleet.from_arrow(arrow_column(groups), on_error="report")
+    assert [fleet.topic(u) for u in range(4)] == ["t0", "t1", "t2", "t3"]
+    assert [fleet.queues_of(u) for u in range(4)] == [[("t0", "b", 0)], [("t1", "b", 1)], [], [("t3", "b", 3)]]
+    assert [fleet.client_ids_of(u) for u in range(4)] == [["c0"], ["c1"], [], ["c3"]]
+
+
+def test_bad_rows_in_several_chunks_keep_their_places():
+    good, null = ("g", "t", [("b", 0)], ["x"]), ("g", None, [(None, 0)], [None])
+    chunks = [arrow_column(groups) for groups in ([good, null], [good, good, null], [null, good])]
+    fleet = Fleet.from_arrow(pa.concat_tables(chunks), on_error="report")
+    assert [error.position for error in fleet.errors] == [1, 4, 5]
+    assert {error.reason for error in fleet.errors} == {"topic is null; it must be a string"}
+    assert fleet.n_queues.tolist() == [1, 0, 1, 1, 0, 0, 1]
 
 
 MISFIT = """

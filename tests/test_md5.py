@@ -158,6 +158,29 @@ def test_routes_share_topics_and_brokers() -> None:
         np.testing.assert_array_equal(out, want[offsets[first] : offsets[last]])
 
 
+@pytest.mark.parametrize("n_topic", [*range(0, 40, 3), 31, 32, *range(60, 140, 5), 84, 86, 300])
+def test_routes_of_one_topic_follow_each_other(n_topic: int) -> None:
+    topics, brokers = [word(n_topic), word(7), word(n_topic)], [word(n) for n in (0, 1, 9, 21, 40, 60, 64, 90)]
+    topic, broker = np.repeat(np.arange(3, dtype=np.int32), 8), np.tile(np.arange(8, dtype=np.int32), 3)
+    offsets, queue_ids = np.arange(25, dtype=np.int64) * 4, np.tile(np.arange(4, dtype=np.int32), 24)
+    out = np.zeros(96, dtype=np.uint32)
+    md5.queues(*column(topics), *column(brokers), topic, broker, offsets, 0, 24, queue_ids, out)
+    routes = [(topics[t], brokers[b], range(4)) for t, b in zip(topic, broker, strict=True)]
+    np.testing.assert_array_equal(out, truth(queue_keys(routes)))
+
+
+@pytest.mark.parametrize("n_keys", [48, 64, 504, 512, 513, 1008, 1024])
+@pytest.mark.parametrize("each", [1, 3, 4, 8])
+def test_whole_groups_of_lanes_are_read_and_written_in_place(n_keys: int, each: int) -> None:
+    topic, offsets = word(20), np.append(np.arange(0, n_keys, each), n_keys).astype(np.int64)
+    zeros = np.zeros(offsets.size - 1, dtype=np.int32)
+    numbers, out = RANDOM.integers(0, 9, n_keys + 1, dtype=np.int32), np.full(n_keys + 33, 0xDEADBEEF, dtype=np.uint32)
+    columns = (*column([topic]), *column([b"b"]), zeros, zeros, offsets, 0, zeros.size)
+    md5.queues(*columns, numbers[1:], out[1:-32])
+    np.testing.assert_array_equal(out[1:-32], truth(queue_keys([(topic, b"b", numbers[1:].tolist())])))
+    np.testing.assert_array_equal(np.append(out[:1], out[-32:]), 0xDEADBEEF)
+
+
 def test_a_range_of_ids_and_nothing_beside_it() -> None:
     ids = [word(int(n)) for n in RANDOM.integers(0, 70, 100)]
     starts = RANDOM.integers(0, 1000, 100, dtype=np.int32)

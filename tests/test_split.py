@@ -1,7 +1,11 @@
 """Splits against one line of Python each, once for every instruction set of this machine, and what lies around them."""
 
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +14,7 @@ from hypothesis import strategies as st
 
 from rmqalloc._engine import split
 
+ROOT = Path(__file__).resolve().parents[1]
 FENCE = -7  # what `out` holds where no unit may write
 
 
@@ -57,6 +62,42 @@ def check(name, units, before=3, behind=3):
 @given(units=st.lists(st.tuples(st.integers(0, 70), st.integers(0, 40)), max_size=12), before=st.integers(0, 20))
 def test_many_small_units(name, behind, units, before):
     check(name, units, before, behind)
+
+
+@each_isa
+@each_split
+@pytest.mark.parametrize("behind", [0, 70])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(
+    sizes=st.lists(st.integers(0, 70), min_size=1, max_size=4),
+    clients=st.lists(st.integers(0, 40), min_size=1, max_size=3),
+    n_units=st.integers(40, 400),
+    exception=st.tuples(st.integers(0, 39), st.tuples(st.integers(0, 200), st.integers(0, 300))),
+)
+def test_chunks_of_units_alike_or_nearly_so(name, behind, sizes, clients, n_units, exception):
+    units = [(sizes[u % len(sizes)], clients[u % len(clients)]) for u in range(n_units)]
+    check(name, units, behind=behind)
+    units[exception[0]] = exception[1]
+    check(name, units, behind=behind)
+
+
+@each_isa
+@each_split
+def test_every_uniform_fleet(name):
+    for n_queues in range(72):
+        for n_clients in (0, 1, 2, 3, 7, 15, 16, 17, 31, 32, 33, 64, 100, 2000):
+            check(name, [(n_queues, n_clients)] * 100)
+
+
+@each_isa
+@each_split
+@pytest.mark.parametrize("n_clients", [71, 2**21, 2**24 + 1, 2**31 - 1])
+def test_more_clients_than_queues(name, n_clients):
+    for sizes in ([16] * 60, [64] * 60, range(70)):
+        queue_offsets = np.cumsum([0, *sizes], dtype=np.int64)
+        out = np.full(queue_offsets[-1], FENCE, np.int32)
+        getattr(split, name)(queue_offsets, np.full(len(sizes), n_clients, np.int32), out)
+        np.testing.assert_array_equal(out, np.concatenate([np.arange(size) for size in sizes]))
 
 
 @each_isa
@@ -110,3 +151,16 @@ def test_ranges_of_units_write_their_own_queues_only(name):
 def test_nothing_to_split(name):
     getattr(split, name)(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
     getattr(split, name)(np.zeros(3, np.int64), np.array([2, 0], np.int32), np.empty(0, np.int32))
+
+
+@pytest.mark.slow
+def test_under_sanitizers(tmp_path: Path) -> None:
+    """No access outside the buffers and nothing undefined, whatever the fleet and the instruction set."""
+    compiler = os.environ.get("CC") or shutil.which("cc")
+    assert compiler, "no C compiler: put cc on the PATH or name one in the environment variable CC"
+    sources = [ROOT / "tests/c/split_sanitize.c", ROOT / "pyx/split_core.c", ROOT / "pyx/isa.c"]
+    sanitizers = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
+    program = tmp_path / "split_sanitize"
+    subprocess.run([compiler, "-g", "-O1", *sanitizers, "-I", ROOT / "pyx", *sources, "-o", program], check=True)
+    done = subprocess.run([program], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -20,6 +20,10 @@ Digits = NDArray[np.uint64]
 
 # Kernels take the address of the first element, so a column of text is never zero bytes long.
 _NO_TEXT = np.zeros(1, np.uint8)
+_NO_KEYS = np.zeros(0, np.int32)
+
+# A table of rows begins small and grows with what is found: often a million rows are of a few kinds.
+_FEW_SLOTS = 1024
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,7 @@ class Strings:
     def joined(cls, columns: Sequence[Strings]) -> Strings:
         """Several columns laid end to end."""
         texts = [column.values[column.offsets[0] : column.offsets[-1]] for column in columns]
-        lengths = [np.diff(column.offsets) for column in columns]
+        lengths = [lengths_of(column.offsets) for column in columns]
         return cls(np.concatenate([*texts, _NO_TEXT]), offsets_of(np.concatenate([np.zeros(0, np.int64), *lengths])))
 
     @classmethod
@@ -76,18 +80,47 @@ class Strings:
 
     def take(self, rows: NDArray[Any]) -> Strings:
         """Strings at the given rows, in that order."""
-        starts = self.offsets[rows]
-        offsets = offsets_of(self.offsets[rows + 1] - starts)
-        return Strings(gather(self.values, starts, offsets), offsets)
+        rows = np.ascontiguousarray(rows, np.int64)
+        offsets = np.empty(rows.size + 1, np.int64)
+        strings.measure(self.offsets, rows, offsets)
+        return Strings(gather(self.values, self.offsets[rows], offsets), offsets)
+
+    def take_lists(self, lists: Index, list_offsets: Offsets) -> Strings:
+        """Strings of the given lists, laid end to end; list ``r`` is strings ``list_offsets[r]:list_offsets[r + 1]``."""
+        begins, ends = list_offsets[lists], list_offsets[lists + 1]
+        n_bytes = int((self.offsets[ends] - self.offsets[begins]).sum())
+        values, offsets = np.empty(max(n_bytes, 1), np.uint8), np.empty(int((ends - begins).sum()) + 1, np.int64)
+        strings.take_lists(self.values, self.offsets, list_offsets, lists, values, offsets)
+        return Strings(values, offsets)
 
     def order(self, list_offsets: Offsets) -> Index:
         """Java's order of every list: ``order[lo + k]`` is the place in its list of the string that comes k-th."""
-        order = np.empty(len(self), np.int32)
-        longest = longest_of(list_offsets)
-        keys, spare = np.empty(max(longest, 1), np.uint64), np.empty(max(longest, 1), np.int32)
+        return self.ordered(list_offsets)[0]
+
+    def ordered(self, list_offsets: Offsets) -> tuple[Index, Bytes]:
+        """Java's order of every list, and per list 1 where a string is empty or there twice."""
+        order, irregular = np.empty(len(self), np.int32), np.zeros(list_offsets.size - 1, np.uint8)
         if order.size:
-            strings.order(self.values, self.offsets, list_offsets, keys, spare, order)
-        return order
+            keys, spare, _ = _scratch(list_offsets)
+            strings.order(self.values, self.offsets, list_offsets, keys, spare, irregular, order)
+        return order, irregular
+
+    def sorted(self, list_offsets: Offsets) -> tuple[Strings, Bytes]:
+        """The strings with every list in Java's order, not copied where all are in order, and what `ordered` says of lists."""
+        irregular, n_in_order = np.zeros(list_offsets.size - 1, np.uint8), np.zeros(1, np.int64)
+        if not len(self):
+            return self, irregular
+        keys, spare, order = _scratch(list_offsets)
+        strings.in_order(self.values, self.offsets, list_offsets, keys, irregular, n_in_order)
+        first = int(n_in_order[0])
+        if first == irregular.size:
+            return self, irregular
+        values = np.empty(max(int(self.offsets[-1] - self.offsets[0]), 1), np.uint8)
+        offsets = np.empty_like(self.offsets)
+        strings.sort(
+            self.values, self.offsets, list_offsets, first, keys, spare, order, irregular, values, offsets
+        )  # fmt: skip
+        return Strings(values, offsets), irregular
 
     def ranks(self) -> Index:
         """Place of every string in Java's order of the whole column; equal strings have different places."""
@@ -98,13 +131,21 @@ class Strings:
     @cached_property
     def as_java_bytes(self) -> Strings:
         """The column as Java's UTF-8 encoder writes it: every lone surrogate is one ``?``."""
-        found = np.zeros(1, np.uint8)
-        strings.find_surrogate(self.values, found)
+        found, text = np.zeros(1, np.uint8), self.values[self.offsets[0] : self.offsets[-1]]
+        if text.size:
+            strings.find_surrogate(text, found)
         if not found[0]:
             return self
-        values, offsets = np.empty_like(self.values), np.empty_like(self.offsets)
+        values, offsets = np.empty_like(text), np.empty_like(self.offsets)
         strings.replace_surrogates(self.values, self.offsets, values, offsets)
         return Strings(values, offsets)
+
+
+def _scratch(list_offsets: Offsets) -> tuple[Digits, Index, Index]:
+    """What sorting needs beside its input: as many keys, and twice as many places, as the longest list has strings."""
+    longest = max(longest_of(list_offsets), 1)
+    spare, order = np.empty((2, longest), np.int32)
+    return np.empty(longest, np.uint64), spare, order
 
 
 def encode(text: str) -> bytes:
@@ -117,15 +158,20 @@ def encode(text: str) -> bytes:
 
 def offsets_of(lengths: Iterable[int] | NDArray[Any]) -> Offsets:
     """Offsets of lists of the given lengths, one more than there are lists."""
-    lengths = np.asarray(lengths if isinstance(lengths, np.ndarray) else list(lengths), np.int64)
+    lengths = lengths if isinstance(lengths, np.ndarray) else np.array(list(lengths), np.int64)
     offsets = np.zeros(lengths.size + 1, np.int64)
-    np.cumsum(lengths, out=offsets[1:])
+    np.add.accumulate(lengths, out=offsets[1:])
     return offsets
+
+
+def lengths_of(offsets: Offsets) -> Offsets:
+    """Lengths of the lists with these offsets."""
+    return offsets[1:] - offsets[:-1]
 
 
 def longest_of(offsets: Offsets) -> int:
     """Length of the longest list."""
-    return int(np.diff(offsets).max(initial=0))
+    return int(lengths_of(offsets).max(initial=0))
 
 
 def gather(values: Bytes, starts: NDArray[Any], out_offsets: Offsets) -> Bytes:
@@ -134,6 +180,11 @@ def gather(values: Bytes, starts: NDArray[Any], out_offsets: Offsets) -> Bytes:
     if starts.size and out_offsets[-1]:
         ragged.gather(values, np.ascontiguousarray(starts, np.int64), out_offsets, out)
     return out
+
+
+def take_stretches(numbers: Index, starts: NDArray[Any], out_offsets: Offsets) -> Index:
+    """Stretches of int32 numbers laid end to end, the row-th from ``starts[row]`` on."""
+    return gather(numbers.view(np.uint8), starts * 4, out_offsets * 4)[: 4 * out_offsets[-1]].view(np.int32)
 
 
 def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> Offsets:
@@ -148,8 +199,8 @@ def ranges(starts: NDArray[Any], lengths: NDArray[Any]) -> Offsets:
     return np.repeat(starts - offsets[:-1], lengths) + np.arange(offsets[-1])
 
 
-def distinct_rows(values: Bytes, offsets: Offsets, other_values: Bytes, other_offsets: Offsets) -> tuple[Index, Index]:
-    """Number the distinct rows of two columns of bytes, in order of appearance.
+def distinct_rows(values: Bytes, offsets: Offsets, keys: Index = _NO_KEYS) -> tuple[Index, Index]:
+    """Number the distinct rows, a row being its bytes and its key, if they have keys, in order of appearance.
 
     Returns
     -------
@@ -159,20 +210,70 @@ def distinct_rows(values: Bytes, offsets: Offsets, other_values: Bytes, other_of
         First row of each kind.
     """
     n = offsets.size - 1
-    kinds, first_rows = np.empty(n, np.int32), np.empty(max(n, 1), np.int32)
-    table = np.full(1 << max(n * 2 - 1, 1).bit_length(), -1, np.int32)
-    n_distinct = np.zeros(1, np.int64)
-    values, other_values = (v if v.size else _NO_TEXT for v in (values, other_values))
-    if n:
-        ragged.distinct(values, offsets, other_values, other_offsets, table, first_rows, n_distinct, kinds)
-    return kinds, first_rows[: n_distinct[0]]
+    kinds, first_rows, progress = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(3, np.int64)
+    values = values if values.size else _NO_TEXT
+    enough = 1 << max(2 * n - 1, 63).bit_length()
+    table, whole = np.zeros(min(enough, _FEW_SLOTS), np.uint64), False
+    while n:
+        ragged.distinct(values, offsets, keys, whole, table, first_rows, progress, kinds)
+        if progress[0] == n:
+            break
+        if progress[2] > n and not whole:
+            whole, progress[:], table[:] = True, 0, 0
+        else:
+            narrow, table = table, np.zeros(min(enough, 8 * table.size), np.uint64)
+            ragged.spread(narrow, table)
+    return kinds, first_rows[: progress[1]]
+
+
+def distinct_lists(kinds: Index, firsts: Index, offsets: Offsets, columns: Sequence[Index]) -> tuple[Index, Index]:
+    """Number the distinct lists anew: those of one kind so far stay so where they are equal in every column, too.
+
+    Examples
+    --------
+    >>> kinds, firsts = np.array([0, 0, 0], np.int32), np.array([0], np.int32)
+    >>> kinds, firsts = distinct_lists(kinds, firsts, np.array([0, 1, 2, 3]), [np.array([7, 8, 7], np.int32)])
+    >>> kinds.tolist(), firsts.tolist()
+    ([0, 1, 0], [0, 1])
+    """
+    for column in columns:
+        if firsts.size == kinds.size:
+            break
+        values, bounds, agree = column.view(np.uint8), offsets * column.itemsize, np.zeros(1, np.uint8)
+        ragged.agree(values if values.size else _NO_TEXT, bounds, kinds, firsts, agree)
+        if not agree[0]:
+            kinds, firsts = distinct_rows(values, bounds, kinds)
+    return kinds, firsts
 
 
 def distinct_strings(column: Strings) -> tuple[Index, Strings]:
     """Number the distinct strings of a column; returns each row's number and the table of names."""
-    nothing = np.zeros(len(column) + 1, np.int64)
-    codes, firsts = distinct_rows(column.values, column.offsets, column.values, nothing)
-    return codes, column.take(firsts)
+    codes, firsts = distinct_rows(column.values, column.offsets)
+    return codes, column if firsts.size == len(column) else column.take(firsts)
+
+
+def runs(offsets: Offsets, columns: Sequence[NDArray[Any]]) -> tuple[Offsets, Offsets]:
+    """Cut every list into runs of elements that are equal in every column.
+
+    Returns
+    -------
+    list_runs : ndarray of int64, shape (n_lists + 1,)
+        List ``r`` has runs ``list_runs[r]`` to ``list_runs[r + 1]``.
+    run_offsets : ndarray of int64, shape (n_runs + 1,)
+
+    Examples
+    --------
+    >>> list_runs, run_offsets = runs(np.array([0, 3, 5]), [np.array([7, 7, 8, 8, 8])])
+    >>> list_runs.tolist(), run_offsets.tolist()
+    ([0, 2, 3], [0, 2, 3, 5])
+    """
+    n = int(offsets[-1])
+    differs = np.zeros(max(n, 1), bool)
+    for column in columns:
+        differs[1:] |= column[1:] != column[:-1]
+    run_offsets, list_runs = np.empty(n + 1, np.int64), np.empty_like(offsets)
+    ragged.runs(differs.view(np.uint8), offsets, run_offsets, list_runs)
+    return list_runs, run_offsets[: int(list_runs[-1]) + 1].copy()
 
 
 def order_keys(keys: Digits, list_offsets: Offsets) -> Index:
@@ -191,4 +292,4 @@ def list_positions(list_offsets: Offsets) -> Index:
     >>> list_positions(np.array([0, 2, 5])).tolist()
     [0, 1, 0, 1, 2]
     """
-    return (np.arange(list_offsets[-1]) - np.repeat(list_offsets[:-1], np.diff(list_offsets))).astype(np.int32)
+    return (np.arange(list_offsets[-1]) - np.repeat(list_offsets[:-1], lengths_of(list_offsets))).astype(np.int32)

@@ -10,120 +10,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._engine import strings
-from rmqalloc.fleet.columns import (
-    Bytes,
-    Index,
-    Offsets,
-    Strings,
-    list_positions,
-    offsets_of,
-    order_keys,
-    ranges,
-)
+from rmqalloc.fleet.columns import Index, Offsets, Strings, lengths_of, offsets_of, ranges
 from rmqalloc.fleet.errors import UnitError
+from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.model import MessageQueue
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-
-@dataclass(frozen=True, eq=False)
-class QueueLists:
-    """Lists of queues, each kept once however many units read it.
-
-    A list is a run of *routes*: a route is one (topic, broker name) with its queue ids, RocketMQ's ``QueueData``. That is
-    how route tables come, and it lets a hash of many queues share the text before the id.
-
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_lists + 1,)
-        List ``q`` holds queues ``offsets[q]`` to ``offsets[q + 1]``.
-    queue_ids : ndarray of int32, shape (n_list_queues,)
-    route_offsets : ndarray of int64, shape (n_routes + 1,)
-        Route ``r`` holds queues ``route_offsets[r]`` to ``route_offsets[r + 1]``; no route crosses lists.
-    route_topic, route_broker : ndarray of int32, shape (n_routes,)
-        Rows of the fleet's ``topics`` and ``brokers``.
-    route_room : ndarray of int32, shape (n_routes,), or None
-        Rows of the fleet's ``rooms``, -1 where the machine room is missing; None where no rooms are known.
-    """
-
-    offsets: Offsets
-    queue_ids: Index
-    route_offsets: Offsets
-    route_topic: Index
-    route_broker: Index
-    route_room: Index | None = None
-
-    @cached_property
-    def queue_route(self) -> Index:
-        """Route of every queue, shape (n_list_queues,)."""
-        return np.repeat(np.arange(self.route_topic.size, dtype=np.int32), np.diff(self.route_offsets))
-
-    def rearranged(self, places: NDArray[Any], offsets: Offsets) -> QueueLists:
-        """Lists of the queues at the given places; neighbours of one topic, broker and room share a route."""
-        route = self.queue_route[places]
-        names = [self.route_topic, self.route_broker, *([] if self.route_room is None else [self.route_room])]
-        starts = np.zeros(route.size, bool)
-        starts[offsets[:-1][np.diff(offsets) > 0]] = True
-        for name in names:
-            starts[1:] |= name[route[1:]] != name[route[:-1]]
-        first = np.flatnonzero(starts)
-        route_offsets = np.append(first, route.size).astype(np.int64)
-        queue_ids = np.ascontiguousarray(self.queue_ids[places])
-        return QueueLists(offsets, queue_ids, route_offsets, *(name[route[first]] for name in names))
-
-
-@dataclass(frozen=True, eq=False)
-class ClientLists:
-    """Lists of client ids, each kept once however many units it consumes for.
-
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (n_lists + 1,)
-        List ``c`` holds slots ``offsets[c]`` to ``offsets[c + 1]``.
-    client_ids : Strings
-        One string per slot.
-    slot_room : ndarray of int32, shape (n_slots,), or None
-        Rows of the fleet's ``rooms``, -1 where the machine room is missing; None where no rooms are known.
-    """
-
-    offsets: Offsets
-    client_ids: Strings
-    slot_room: Index | None = None
-
-    @cached_property
-    def order(self) -> Index:
-        """Java's order of every list, as places in it."""
-        return self.client_ids.order(self.offsets)
-
-    @cached_property
-    def _first_of(self) -> tuple[Index, Bytes]:
-        first, irregular = np.empty(len(self.client_ids), np.int32), np.zeros(self.offsets.size - 1, np.uint8)
-        if first.size:
-            ids = self.client_ids
-            strings.first_of(ids.values, ids.offsets, self.offsets, self.order, irregular, first)
-        return first, irregular
-
-    @property
-    def first(self) -> Index:
-        """First place, in its list, of each slot's client id (differs from its own place in a repeat)."""
-        return self._first_of[0]
-
-    @property
-    def irregular(self) -> Bytes:
-        """Per list: 1 where a client id repeats or is empty."""
-        return self._first_of[1]
-
-    @cached_property
-    def empty_id(self) -> NDArray[np.bool_]:
-        """Slots whose client id is the empty string."""
-        return np.equal(np.diff(self.client_ids.offsets), 0)
-
-    def rearranged(self, places: NDArray[Any], offsets: Offsets) -> ClientLists:
-        """Lists of the slots at the given places."""
-        room = None if self.slot_room is None else self.slot_room[places]
-        return ClientLists(offsets, self.client_ids.take(places), room)
+__all__ = ["ClientLists", "Fleet", "QueueLists"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,12 +123,12 @@ class Fleet:
     @cached_property
     def n_queues(self) -> Index:
         """Queues of each unit, int32, shape (n_units,)."""
-        return np.diff(self.queue_lists.offsets).astype(np.int32)[self.unit_queue_list]
+        return lengths_of(self.queue_lists.offsets).astype(np.int32)[self.unit_queue_list]
 
     @cached_property
     def n_clients(self) -> Index:
         """Clients of each unit, repeats counted, int32, shape (n_units,)."""
-        return np.diff(self.client_lists.offsets).astype(np.int32)[self.unit_client_list]
+        return lengths_of(self.client_lists.offsets).astype(np.int32)[self.unit_client_list]
 
     @cached_property
     def queue_offsets(self) -> Offsets:
@@ -311,31 +206,5 @@ class Fleet:
         ``MessageQueue.compareTo`` and ``String.compareTo``: text by UTF-16 code units, ids as signed integers. Stable, so
         equal queues and equal ids keep their order. Lists already in order are not copied.
         """
-        return replace(self, queue_lists=self._sorted_queues(), client_lists=self._sorted_clients())
-
-    def _sorted_clients(self) -> ClientLists:
-        lists = self.client_lists
-        positions = list_positions(lists.offsets)
-        if np.array_equal(lists.order, positions):
-            return lists
-        ordered = lists.rearranged(np.repeat(lists.offsets[:-1], np.diff(lists.offsets)) + lists.order, lists.offsets)
-        ordered.__dict__["order"] = positions  # as the cached property would find
-        return ordered
-
-    def _sorted_queues(self) -> QueueLists:
-        lists = self.queue_lists
-        # One rank for (topic, broker): only its order inside a list matters, and a list nearly always has one topic.
-        rank = (
-            self.brokers.ranks().astype(np.int64)[lists.route_broker]
-            if lists.route_topic.size
-            else lists.route_offsets[:0]
-        )
-        if rank.size and (np.diff(lists.route_topic) != 0).any():
-            topics = self.topics.ranks().astype(np.int64)[lists.route_topic]
-            rank = np.unique(topics * (len(self.brokers) + 1) + rank, return_inverse=True)[1]
-        ids = lists.queue_ids.astype(np.int64) + 2**31
-        keys = (rank[lists.queue_route] << 32 | ids).astype(np.uint64)
-        order = order_keys(keys, lists.offsets)
-        if np.array_equal(order, list_positions(lists.offsets)):
-            return lists
-        return lists.rearranged(np.repeat(lists.offsets[:-1], np.diff(lists.offsets)) + order, lists.offsets)
+        queue_lists = self.queue_lists.sorted(self.topics, self.brokers)
+        return replace(self, queue_lists=queue_lists, client_lists=self.client_lists.sorted())

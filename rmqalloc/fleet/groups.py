@@ -9,7 +9,8 @@ import numpy as np
 
 from rmqalloc.fleet.columns import Index, Strings, offsets_of
 from rmqalloc.fleet.errors import FleetError, UnitError, check_on_error
-from rmqalloc.fleet.fleet import ClientLists, Fleet, QueueLists
+from rmqalloc.fleet.fleet import Fleet
+from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.model import joined, queue_fields
 
 Fields = tuple[str, str, int]
@@ -106,7 +107,7 @@ class _Builder:
 
     def _queue_columns(self) -> QueueLists:
         """Number the names and cut every list into routes."""
-        route_topic, route_broker, route_offsets, queue_ids = [], [], [0], []
+        route_topic, route_broker, route_offsets, queue_ids, list_routes = [], [], [0], [], [0]
         for fields in self.queue_lists:
             previous = None
             for topic, broker_name, queue_id in fields:
@@ -117,12 +118,13 @@ class _Builder:
                     route_offsets.append(0)
                 queue_ids.append(queue_id)
                 route_offsets[-1] = len(queue_ids)
-        return QueueLists(
-            offsets_of(list(map(len, self.queue_lists))),
-            _index(queue_ids),
+            list_routes.append(len(route_topic))
+        return QueueLists.of_routes(
+            np.array(list_routes, np.int64),
             np.array(route_offsets, np.int64),
             _index(route_topic),
             _index(route_broker),
+            given_ids=_index(queue_ids),
         )
 
 

@@ -62,8 +62,12 @@ def even_cuts(cost_before: NDArray[Any], parts: int, least: int = 1) -> list[int
     [0, 4, 5]
     """
     n_items = cost_before.size - 1
-    parts = max(min(parts, int(cost_before[-1] - cost_before[0]) // least), 1)
-    goals = cost_before[0] + (cost_before[-1] - cost_before[0]) * np.arange(1, parts) / parts
+    cost = int(cost_before[-1] - cost_before[0])
+    parts = min(parts, cost // least)
+    if parts < 2:
+        return sorted({0, n_items})
+    # Whole numbers like the costs: a search for fractions would copy all costs first.
+    goals = cost_before[0] + cost * np.arange(1, parts) // parts
     cuts = np.searchsorted(cost_before, goals).tolist()
     return sorted({0, *cuts, n_items})
 

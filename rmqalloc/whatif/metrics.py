@@ -95,6 +95,47 @@ def loads(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
     return out
 
 
+def cross_room(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Count the queues that a client of another machine room owns.
+
+    Parameters
+    ----------
+    fleet : Fleet
+        The units; their rooms are those of the columns ``broker_rooms`` and ``client_rooms``.
+    owners : int32 array, shape (fleet.queue_offsets[-1],)
+        As in `balance`.
+
+    Returns
+    -------
+    int32 array, shape (n_units,)
+        Queues whose broker's machine room and whose owner's are both known and differ; all 0 in a fleet without rooms.
+
+    Raises
+    ------
+    ValueError
+        As `balance`.
+
+    Examples
+    --------
+    >>> from rmqalloc import Fleet
+    >>> import pyarrow as pa
+    >>> fleet = Fleet.from_arrow(pa.Table.from_pylist([{
+    ...     "consumer_group": "g", "topic": "T", "client_ids": ["c1", "c2"], "client_rooms": ["hz", "sh"],
+    ...     "brokers": [{"broker_name": "b", "read_queue_nums": 3}], "broker_rooms": ["hz"]}]))
+    >>> cross_room(fleet, np.array([0, 0, 1], np.int32))
+    array([1], dtype=int32)
+    """
+    owners = checked_owners(fleet, owners)
+    out = np.zeros(fleet.n_units, dtype=np.int32)
+    queues, clients = fleet.queue_lists, fleet.client_lists
+    if queues.route_room is not None and clients.slot_room is not None:
+        tally.cross_room(
+            fleet.queue_offsets, owners, fleet.queue_starts, queues.queue_route, queues.route_offsets, queues.route_room,
+            fleet.slot_starts, clients.slot_room, out,
+        )  # fmt: skip
+    return out
+
+
 def checked_owners(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
     """Contiguous int32 owners that the kernels can trust."""
     n_queues = int(fleet.queue_offsets[-1])

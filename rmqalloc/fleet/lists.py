@@ -1,0 +1,218 @@
+"""The lists that the units of a fleet name: of queues, and of client ids."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._engine import ragged, strings
+from rmqalloc.fleet.columns import (
+    Bytes,
+    Index,
+    Offsets,
+    Strings,
+    lengths_of,
+    list_positions,
+    longest_of,
+    order_keys,
+    runs,
+    take_stretches,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class QueueLists:
+    """Lists of queues, each kept once however many units read it.
+
+    A list is a run of *routes*: a route is one (topic, broker name) with its queue ids, RocketMQ's ``QueueData``. That is
+    how route tables come, and it lets a hash of many queues share the text before the id.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_lists + 1,)
+        List ``q`` holds queues ``offsets[q]`` to ``offsets[q + 1]``.
+    given_ids : ndarray of int32, shape (n_list_queues,), or None
+        Id of every queue; None where those of each route count from 0.
+    route_offsets : ndarray of int64, shape (n_routes + 1,)
+        Route ``r`` holds queues ``route_offsets[r]`` to ``route_offsets[r + 1]``; no route crosses lists.
+    route_topic, route_broker : ndarray of int32, shape (n_routes,)
+        Rows of the fleet's ``topics`` and ``brokers``.
+    route_room : ndarray of int32, shape (n_routes,), or None
+        Rows of the fleet's ``rooms``, -1 where the machine room is missing; None where no rooms are known.
+    """
+
+    offsets: Offsets
+    given_ids: Index | None
+    route_offsets: Offsets
+    route_topic: Index
+    route_broker: Index
+    route_room: Index | None = None
+
+    @classmethod
+    def of_routes(
+        cls,
+        list_routes: Offsets,
+        route_offsets: Offsets,
+        route_topic: Index,
+        route_broker: Index,
+        route_room: Index | None = None,
+        given_ids: Index | None = None,
+    ) -> QueueLists:
+        """Lists of which it is known where their routes begin; see `list_routes`."""
+        offsets = route_offsets[list_routes]
+        lists = cls(offsets, given_ids, route_offsets, route_topic, route_broker, route_room)
+        lists.__dict__["list_routes"] = list_routes
+        return lists
+
+    @cached_property
+    def list_routes(self) -> Offsets:
+        """List ``q`` has routes ``list_routes[q]`` to ``list_routes[q + 1]``, shape (n_lists + 1,)."""
+        return np.searchsorted(self.route_offsets, self.offsets)
+
+    @cached_property
+    def queue_ids(self) -> Index:
+        """Id of every queue, shape (n_list_queues,)."""
+        return list_positions(self.route_offsets) if self.given_ids is None else self.given_ids
+
+    @cached_property
+    def queue_route(self) -> Index:
+        """Route of every queue, shape (n_list_queues,)."""
+        return np.repeat(np.arange(self.route_topic.size, dtype=np.int32), lengths_of(self.route_offsets))
+
+    def rearranged(self, places: NDArray[Any], offsets: Offsets) -> QueueLists:
+        """Lists of the queues at the given places; neighbours of one topic, broker and room share a route."""
+        route = self.queue_route[places]
+        names = [self.route_topic, self.route_broker, *([] if self.route_room is None else [self.route_room])]
+        list_routes, route_offsets = runs(offsets, [name[route] for name in names])
+        topic, broker, *room = (name[route[route_offsets[:-1]]] for name in names)
+        ids = np.ascontiguousarray(self.queue_ids[places])
+        return QueueLists.of_routes(list_routes, route_offsets, topic, broker, room[0] if room else None, ids)
+
+    def sorted(self, topics: Strings, brokers: Strings) -> QueueLists:
+        """The lists in Java's order, given the tables their routes point into; themselves if they are in order.
+
+        There are fewer routes than queues, so routes are sorted wherever that is enough: where the ids of each ascend and
+        every list has one topic and no broker twice.
+        """
+        n, longest = int(self.list_routes[-1]), max(longest_of(self.list_routes), 1)
+        if not n:
+            return self
+        (places, broker), route_offsets = np.empty((2, n), np.int32), np.empty(n + 1, np.int64)
+        facts, spare, keys = np.zeros(2, np.uint8), np.empty(longest, np.int32), np.empty(longest, np.uint64)
+        ragged.sort_routes(
+            self.list_routes, self.route_offsets, self.route_topic, self.route_broker, brokers.ranks(), keys, spare,
+            facts, places, broker, route_offsets,
+        )  # fmt: skip
+        moves, clash = facts.tolist()
+        if clash or not self._ids_ascend:
+            return self._sorted_by_queue(topics, brokers)
+        if not moves:
+            return self
+        room = None if self.route_room is None else self.route_room[places]
+        ids = self.given_ids
+        if ids is not None:
+            ids = take_stretches(ids, self.route_offsets[places], route_offsets)
+        return QueueLists.of_routes(self.list_routes, route_offsets, self.route_topic[:n], broker, room, ids)
+
+    @cached_property
+    def _ids_ascend(self) -> bool:
+        """Does no id come before a smaller one of its route?"""
+        if self.given_ids is None:
+            return True
+        begins = np.zeros(self.given_ids.size + 1, bool)
+        begins[self.route_offsets] = True
+        return bool(begins[np.flatnonzero(self.given_ids[1:] < self.given_ids[:-1]) + 1].all())
+
+    def _sorted_by_queue(self, topics: Strings, brokers: Strings) -> QueueLists:
+        # One rank for (topic, broker): only its order inside a list matters, and a list nearly always has one topic.
+        rank = brokers.ranks().astype(np.int64)[self.route_broker]
+        first_routes = np.repeat(self.list_routes[:-1], lengths_of(self.list_routes))
+        if (self.route_topic[: first_routes.size] != self.route_topic[first_routes]).any():
+            topic = topics.ranks().astype(np.int64)[self.route_topic]
+            rank = np.unique(topic * len(brokers) + rank, return_inverse=True)[1].astype(np.int64)
+        keys = (rank << 32)[self.queue_route] | (self.queue_ids.astype(np.int64) + 2**31)
+        order = order_keys(keys.view(np.uint64), self.offsets)
+        places = places_of(order, self.offsets)
+        return self if (places[1:] > places[:-1]).all() else self.rearranged(places, self.offsets)
+
+
+def places_of(order: Index, list_offsets: Offsets) -> Offsets:
+    """Places in the column of elements that are given by their places in their lists."""
+    return np.repeat(list_offsets[:-1], lengths_of(list_offsets)) + order
+
+
+@dataclass(frozen=True, eq=False)
+class ClientLists:
+    """Lists of client ids, each kept once however many units it consumes for.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_lists + 1,)
+        List ``c`` holds slots ``offsets[c]`` to ``offsets[c + 1]``.
+    client_ids : Strings
+        One string per slot.
+    slot_room : ndarray of int32, shape (n_slots,), or None
+        Rows of the fleet's ``rooms``, -1 where the machine room is missing; None where no rooms are known.
+    """
+
+    offsets: Offsets
+    client_ids: Strings
+    slot_room: Index | None = None
+
+    @cached_property
+    def _ordered(self) -> tuple[Index, Bytes]:
+        return self.client_ids.ordered(self.offsets)
+
+    @cached_property
+    def order(self) -> Index:
+        """Java's order of every list, as places in it."""
+        return self._ordered[0]
+
+    @cached_property
+    def _irregular(self) -> Bytes:
+        return self._ordered[1]
+
+    @property
+    def irregular(self) -> Bytes:
+        """Per list: 1 where a client id repeats or is empty."""
+        return self._irregular
+
+    @cached_property
+    def _first(self) -> Index:
+        first = list_positions(self.offsets)
+        if self.irregular.any():
+            ids = self.client_ids
+            strings.first_of(ids.values, ids.offsets, self.offsets, self.order, first)
+        return first
+
+    @property
+    def first(self) -> Index:
+        """First place, in its list, of each slot's client id (differs from its own place in a repeat)."""
+        return self._first
+
+    @cached_property
+    def empty_id(self) -> NDArray[np.bool_]:
+        """Slots whose client id is the empty string."""
+        return np.equal(lengths_of(self.client_ids.offsets), 0)
+
+    def rearranged(self, places: NDArray[Any], offsets: Offsets) -> ClientLists:
+        """Lists of the slots at the given places."""
+        room = None if self.slot_room is None else self.slot_room[places]
+        return ClientLists(offsets, self.client_ids.take(places), room)
+
+    def sorted(self) -> ClientLists:
+        """The lists in Java's order; themselves if they are in order."""
+        if self.slot_room is None:
+            client_ids, irregular = self.client_ids.sorted(self.offsets)
+            lists = self if client_ids is self.client_ids else ClientLists(self.offsets, client_ids)
+        else:
+            irregular = self.irregular
+            lists = self
+            if not np.array_equal(self.order, list_positions(self.offsets)):
+                lists = self.rearranged(places_of(self.order, self.offsets), self.offsets)
+        lists.__dict__["_irregular"] = irregular  # as the cached property would find
+        return lists

@@ -7,7 +7,7 @@ from typedefs cimport byte_t, index_t, offset_t
 ctypedef unsigned long long digest_t
 
 cdef extern from "rows.h" nogil:
-    digest_t rmq_digest(const byte_t *s, offset_t n, digest_t number, bint whole)
+    digest_t rmq_digest(const byte_t *s, offset_t n, digest_t number)
     void rmq_prefetch(const void *at)
     bint rmq_same(const byte_t *a, const byte_t *b, offset_t n)
 
@@ -27,35 +27,29 @@ cdef inline bint same(const byte_t[::1] values, const offset_t[::1] offsets, con
 
 
 def distinct(const byte_t[::1] values not None, const offset_t[::1] offsets not None, const index_t[::1] keys not None,
-             bint whole, digest_t[::1] table not None, index_t[::1] first_rows not None, offset_t[::1] progress not None,
+             digest_t[::1] table not None, index_t[::1] first_rows not None, offset_t[::1] progress not None,
              index_t[::1] out not None):
     """Number the distinct rows (a row is its key, if there are any, and its bytes) in order of appearance.
 
     ``out[row]`` is the number of row's kind, ``first_rows[kind]`` its first row. ``table`` is a power of two long and at
-    first all 0; a slot of it holds half a digest and, behind it, a kind plus one. ``progress`` is how many rows are done,
-    how many kinds were found, and how many rows only looked like one of them. The loop stops when the table is half full,
-    to go on with a wider one, or when digests of parts tell too few rows apart, to begin anew with whole ones.
+    first all 0; a slot of it holds half a digest and, behind it, a kind plus one. ``progress`` is how many rows are done
+    and how many kinds were found: the loop stops when the table is half full, to go on with a wider one.
     """
-    cdef offset_t i, row, first = progress[0], kinds = progress[1], alike = progress[2], n = out.shape[0]
+    cdef offset_t i, row, first = progress[0], kinds = progress[1], n = out.shape[0]
     cdef digest_t place, slot, mask = <digest_t> table.shape[0] - 1, low = 0xFFFFFFFF
     cdef digest_t h[BATCH]
     with nogil:
-        while first < n and 2 * kinds < table.shape[0] and (whole or alike <= n):
+        while first < n and 2 * kinds < table.shape[0]:
             # All digests first, so that the slots are on their way from memory when they are asked for.
             for i in range(min(<offset_t> BATCH, n - first)):
                 row = first + i
-                h[i] = rmq_digest(&values[0] + offsets[row], offsets[row + 1] - offsets[row],
-                                  keys[row] if keys.shape[0] else 0, whole)
+                h[i] = rmq_digest(&values[0] + offsets[row], offsets[row + 1] - offsets[row], keys[row] if keys.shape[0] else 0)
                 rmq_prefetch(&table[(h[i] >> 32) & mask])
             for i in range(min(<offset_t> BATCH, n - first)):
                 row = first + i
                 place = (h[i] >> 32) & mask
                 slot = table[place]
-                while slot:
-                    if (slot ^ h[i]) <= low:
-                        if same(values, offsets, keys, row, first_rows[(slot & low) - 1]):
-                            break
-                        alike = alike + 1
+                while slot and not ((slot ^ h[i]) <= low and same(values, offsets, keys, row, first_rows[(slot & low) - 1])):
                     place = (place + 1) & mask
                     slot = table[place]
                 if not slot:
@@ -67,7 +61,6 @@ def distinct(const byte_t[::1] values not None, const offset_t[::1] offsets not 
             first = first + BATCH
         progress[0] = min(first, n)
         progress[1] = kinds
-        progress[2] = alike
 
 
 def agree(const byte_t[::1] values not None, const offset_t[::1] offsets not None, const index_t[::1] kinds not None,

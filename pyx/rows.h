@@ -55,20 +55,18 @@ static inline uint64_t rmq_folded(uint64_t a, uint64_t b)
 #define RMQ_ODD_1 UINT64_C(0x9E3779B97F4A7C15) /* odd numbers with bits in no order */
 #define RMQ_ODD_2 UINT64_C(0xD6E8FEB86659FD93)
 
-/* Digest of a number and a stretch: of all of it, or of some of its bytes if it is long. Rows that collide are compared in
-   full, so it need only be quick and even. The products are summed: none waits for another, and each has a key of its own,
-   so that their order counts. */
-static inline uint64_t rmq_digest(const uint8_t *s, int64_t n, uint64_t number, int whole)
+/* Digest of a number and a stretch. Rows that collide are compared in full, so it need only be quick and even. The products
+   are summed: none waits for another, and each has a key of its own, so that their order counts. */
+static inline uint64_t rmq_digest(const uint8_t *s, int64_t n, uint64_t number)
 {
     const uint64_t h = (number + 1) * RMQ_ODD_1 ^ (uint64_t)n * RMQ_ODD_2;
-    const int64_t step = whole || n <= 64 ? 16 : (n - 16) / 2; /* the beginning, the middle and the end */
     uint64_t first, last, sum = 0, key = h;
     if (n <= 16) {
         rmq_ends(s, n, &first, &last);
         return rmq_folded(first ^ h, last ^ RMQ_ODD_2);
     }
     const uint8_t *tail = s + n - 16;
-    for (; s < tail; s += step, key += RMQ_ODD_1)
+    for (; s < tail; s += 16, key += RMQ_ODD_1)
         sum += rmq_folded(rmq_eight(s) ^ key, rmq_eight(s + 8) ^ RMQ_ODD_2);
     return rmq_folded(rmq_eight(tail) ^ sum, rmq_eight(tail + 8) ^ key);
 }

@@ -173,23 +173,23 @@ def moves(before, owners_before, after, owners_after):
     moved = sum(old[queue] != new[queue] for queue in both)
     shares = [{c: {q for q in own if own[q] == c} for c in own.values() if c is not None} for own in (old, new)]
     affected = [c for c in shares[0] | shares[1] if shares[0].get(c) != shares[1].get(c)]
-    stay = most_that_stay([old[queue] for queue in both], dict(after.clients), len(new), len(after.clients))
+    stay = most_that_stay([old[queue] for queue in both], dict(after.clients), len(new))
     return dict(zip(MOVES, [moved, len(both) - stay, len(affected)], strict=True))
 
 
-def most_that_stay(owners, clients, n_queues, n_clients):
-    """Queues that can stay where they are if all are owned and loads differ by one at most."""
-    if not n_clients:
+def most_that_stay(owners, clients, n_queues):
+    """Queues that can stay where they are if all are owned and the loads of the clients differ by one at most."""
+    if not clients:
         return owners.count(None)
-    share, extra = divmod(n_queues, n_clients)
+    share, extra = divmod(n_queues, len(clients))
     loads = [owners.count(client_id) for client_id in clients]
     return sum(min(load, share) for load in loads) + min(extra, sum(load > share for load in loads))
 
 
 def cross_room(state, owners):
-    """Queues that a client of another room owns."""
-    rooms = [room for _, room in state.clients]
-    return sum(i >= 0 and rooms[i] != queue[2] for queue, i in zip(state.queues, owners, strict=True))
+    """Queues whose room and whose owner's room are known and differ."""
+    pairs = [(queue[2], state.clients[i][1]) for queue, i in zip(state.queues, owners, strict=True) if i >= 0]
+    return sum(None not in pair and pair[0] != pair[1] for pair in pairs)
 
 
 def figures(before, after):

@@ -111,6 +111,7 @@ def test_5_4_a_static_topic_has_logical_queues_with_and_without_a_broker():
         "b": TopicQueueMappingInfo("b", 4, epoch=2, current_id_map={1: 0}),
         "c": TopicQueueMappingInfo("c", 1, scope="region", current_id_map={0: 0}),
         "d": TopicQueueMappingInfo("d", 9, scope=None, current_id_map={0: 0}),
+        "e": TopicQueueMappingInfo("e", 0, scope="empty"),
     }
     route = TopicRouteData((QueueData("a", 8, 8),), (), mapping)
     endpoints = static_endpoints("T", route)

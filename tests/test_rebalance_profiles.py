@@ -121,6 +121,7 @@ def test_8_messages_that_wait_delay_the_unlock_by_20_s_in_4_9_only(cluster, prof
     assert (cluster.broker.holder("g", QUEUE) is None) == (profile is NEW)
     cluster.clock.run_for(1)
     assert cluster.broker.holder("g", QUEUE) is None
+    assert all(oneway for *_, oneway in cluster.broker.asked("unlock"))
 
 
 def test_8_a_removal_is_never_forced_in_4_9(cluster):
@@ -128,11 +129,14 @@ def test_8_a_removal_is_never_forced_in_4_9(cluster):
     consumer.rebalance.do_rebalance(True)
     process_queue = consumer.rebalance.process_queue_table[QUEUE]
     process_queue.begin_consuming()
+    consumer.offset_store.update_offset(QUEUE, 5, increase_only=False)
     give(consumer, [])
     for _ in range(3):
         cluster.clock.jump(30_000)
         consumer.rebalance.do_rebalance(True)
     assert QUEUE in consumer.rebalance.process_queue_table
+    assert cluster.broker.offsets["g", QUEUE] == 5
+    assert consumer.offset_store.offsets() == {}, "stored and forgotten before the lock is tried"
     assert process_queue.try_unlock_times == 3
     process_queue.end_consuming()
     consumer.rebalance.do_rebalance(True)

@@ -15,6 +15,7 @@ from programs import python
 
 from rmqalloc import Fleet, strategy
 from rmqalloc.fleet.columns import Strings
+from rmqalloc.whatif.movement import renamed_clients
 from rmqalloc.whatif.rules import rule
 from rmqalloc.whatif.scenarios import (
     AddClients,
@@ -267,6 +268,15 @@ PIECES = st.sampled_from(["a", "b", "ab", "é", "😀", "\n", "*", "?", "[ab]", 
 def test_patterns_match_as_fnmatchcase_does(patterns, names):
     wanted = [any(fnmatchcase(name, pattern) for pattern in patterns) for name in names]
     assert matches(tuple(patterns), Strings.from_list(names)).tolist() == wanted
+
+
+@given(st.data())
+def test_clients_are_followed_as_movement_follows_them(data):
+    rows = data.draw(st.lists(plan_inputs.units(), min_size=1, max_size=4))
+    fleet = fleet_of([{**row, "client_ids": list(dict.fromkeys(row["client_ids"]))} for row in rows])
+    for given_data in data.draw(plan_inputs.scenarios()):
+        after = apply(Scenario.of(given_data), fleet, strategy("AVG"))
+        assert after.renamed.tolist() == renamed_clients(fleet, after.fleet).tolist()
 
 
 def test_text_is_not_copied_unless_somebody_reads_it():

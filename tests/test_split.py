@@ -1,11 +1,7 @@
 """Splits against one line of Python each, once for every instruction set of this machine, and what lies around them."""
 
-import os
-import shutil
-import subprocess
 from collections.abc import Iterator
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +10,6 @@ from hypothesis import strategies as st
 
 from rmqalloc._engine import split
 
-ROOT = Path(__file__).resolve().parents[1]
 FENCE = -7  # what `out` holds where no unit may write
 
 
@@ -151,16 +146,3 @@ def test_ranges_of_units_write_their_own_queues_only(name):
 def test_nothing_to_split(name):
     getattr(split, name)(np.zeros(1, np.int64), np.empty(0, np.int32), np.empty(0, np.int32))
     getattr(split, name)(np.zeros(3, np.int64), np.array([2, 0], np.int32), np.empty(0, np.int32))
-
-
-@pytest.mark.slow
-def test_under_sanitizers(tmp_path: Path) -> None:
-    """No access outside the buffers and nothing undefined, whatever the fleet and the instruction set."""
-    compiler = os.environ.get("CC") or shutil.which("cc")
-    assert compiler, "no C compiler: put cc on the PATH or name one in the environment variable CC"
-    sources = [ROOT / "tests/c/split_sanitize.c", ROOT / "pyx/split_core.c", ROOT / "pyx/isa.c"]
-    sanitizers = ["-fsanitize=address,undefined,float-cast-overflow", "-fno-sanitize-recover=all"]
-    program = tmp_path / "split_sanitize"
-    subprocess.run([compiler, "-g", "-O1", *sanitizers, "-I", ROOT / "pyx", *sources, "-o", program], check=True)
-    done = subprocess.run([program], capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout + done.stderr

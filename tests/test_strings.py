@@ -147,7 +147,6 @@ def test_distinct_rows_are_numbered_as_they_appear(rows, keyed):
         assert [names[code] for code in codes] == [text for _, text in rows]
 
 
-# Digests of long rows are of their beginning, middle and end, at which the last two look alike.
 FORMS = ["{}", "topic-{}", "a-topic-{}-" + "x" * 60, "a" * 40 + "{:06}" + "b" * 200, "a" * 200 + "{:06}" + "b" * 70]
 
 

@@ -77,7 +77,7 @@ def expected(unit, s):
     owners = s.assign(mq_all, cid_all).owners.tolist()
     loads = [owners.count(client) for client in range(len(cid_all))]
     n_queues, n_clients = len(mq_all), len(cid_all)
-    stay = most_that_stay(owners, range(n_clients), n_queues, n_clients)
+    stay = most_that_stay([cid_all[i] if i >= 0 else None for i in owners], set(cid_all), n_queues)
     return {
         "consumer_group": unit["consumer_group"], "topic": unit["topic"], "scenario": "current", "strategy": s.get_name(),
         "n_queues": n_queues, "n_clients": n_clients, "idle": loads.count(0), "unowned": owners.count(-1),

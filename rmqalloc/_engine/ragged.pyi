@@ -7,7 +7,6 @@ def distinct(
     values: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     keys: NDArray[np.int32],
-    whole: bool,
     table: NDArray[np.uint64],
     first_rows: NDArray[np.int32],
     progress: NDArray[np.int64],
@@ -16,9 +15,8 @@ def distinct(
     """Number the distinct rows, each with its key if ``keys`` is not empty, in order of appearance.
 
     ``table`` is a power of two long, 64 at least, and at first all 0; ``first_rows`` receives the first row of each kind.
-    ``progress`` holds how many rows are done, how many kinds were found and how many rows only looked like one of them.
-    The loop stops early when ``table`` is half full, to be called again with what `spread` makes of it; or, when it goes
-    by parts of long rows instead of ``whole`` ones, as soon as more rows only look alike than there are rows.
+    ``progress`` holds how many rows are done and how many kinds were found; the loop stops early when ``table`` is half
+    full, to be called again with what `spread` makes of it.
     """
 
 def spread(table: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:

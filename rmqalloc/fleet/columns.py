@@ -210,19 +210,16 @@ def distinct_rows(values: Bytes, offsets: Offsets, keys: Index = _NO_KEYS) -> tu
         First row of each kind.
     """
     n = offsets.size - 1
-    kinds, first_rows, progress = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(3, np.int64)
+    kinds, first_rows, progress = np.empty(n, np.int32), np.empty(n, np.int32), np.zeros(2, np.int64)
     values = values if values.size else _NO_TEXT
     enough = 1 << max(2 * n - 1, 63).bit_length()
-    table, whole = np.zeros(min(enough, _FEW_SLOTS), np.uint64), False
+    table = np.zeros(min(enough, _FEW_SLOTS), np.uint64)
     while n:
-        ragged.distinct(values, offsets, keys, whole, table, first_rows, progress, kinds)
+        ragged.distinct(values, offsets, keys, table, first_rows, progress, kinds)
         if progress[0] == n:
             break
-        if progress[2] > n and not whole:
-            whole, progress[:], table[:] = True, 0, 0
-        else:
-            narrow, table = table, np.zeros(min(enough, 8 * table.size), np.uint64)
-            ragged.spread(narrow, table)
+        narrow, table = table, np.zeros(min(enough, 8 * table.size), np.uint64)
+        ragged.spread(narrow, table)
     return kinds, first_rows[: progress[1]]
 
 

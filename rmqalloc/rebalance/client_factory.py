@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import (
-    ClientError,
-    HeartbeatData,
-    MessageModel,
-    QueueAssignment,
-    RemotingError,
-    ResponseError,
-)
+from rmqalloc.protocol import ClientError, HeartbeatData, MessageModel, QueueAssignment, RemotingError, ResponseError
 from rmqalloc.rebalance.clock import FixedRate
 from rmqalloc.rebalance.heartbeats import Heartbeats
 from rmqalloc.rebalance.ports import RebalancingConsumer

@@ -128,10 +128,10 @@ class RouteTable:
         }
         for name, addresses in list(self.broker_addresses.items()):
             kept = {broker_id: address for broker_id, address in addresses.items() if address in named}
-            if not kept:
-                del self.broker_addresses[name]
-            elif len(kept) < len(addresses):
+            if kept:
                 self.broker_addresses[name] = kept
+            else:
+                del self.broker_addresses[name]
 
     def addresses(self) -> list[str]:
         """Every address of every broker, masters and slaves."""

@@ -9,6 +9,8 @@ from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy, str
 
 NEARBY = "MACHINE_ROOM_NEARBY"
 
+_NO_UNITS = Fleet.from_groups([])
+
 
 def rule(name: str, **params: Any) -> Strategy:
     """A strategy that gives every queue one owner, by RocketMQ's name for it.
@@ -37,7 +39,7 @@ def rule(name: str, **params: Any) -> Strategy:
         raise TypeError(f"strategy {NEARBY} needs an inner strategy: write {NEARBY}-AVG, for example")
     made = strategy(name, **params)
     if not isinstance(made, MachineRoomNearby):  # whose rooms are in the table that is to come
-        made.assign_fleet(Fleet.from_groups([]))
+        made.assign_fleet(_NO_UNITS)
     return made
 
 

@@ -27,15 +27,15 @@ static int64_t owner(split_t *split, int64_t q, int64_t n, int64_t m)
     return q < longer ? q / (size + 1) : n % m + (q - longer) / size;
 }
 
-/* Split units of up to most_queues and most_clients, each half in its own call, as threads do. */
-static int wrong(split_t *split, int64_t n_units, int64_t most_queues, int64_t most_clients)
+/* Split units of up to most_queues and most_clients, all alike or not, each half in its own call, as threads do. */
+static int wrong(split_t *split, int64_t n_units, int64_t most_queues, int64_t most_clients, int alike)
 {
     int64_t *offsets = malloc((size_t)(n_units + 1) * sizeof *offsets), failures = 0;
     int32_t *n_clients = malloc((size_t)n_units * sizeof *n_clients + 1);
     offsets[0] = 0;
     for (int64_t u = 0; u < n_units; u++) {
-        offsets[u + 1] = offsets[u] + next(most_queues + 1);
-        n_clients[u] = (int32_t)next(most_clients + 1);
+        offsets[u + 1] = offsets[u] + (alike && u ? offsets[1] : next(most_queues + 1));
+        n_clients[u] = alike && u ? n_clients[0] : (int32_t)next(most_clients + 1);
     }
     int32_t *out = malloc((size_t)offsets[n_units] * sizeof *out + !offsets[n_units]);
     const int64_t half = n_units / 2;
@@ -67,7 +67,7 @@ int main(void)
         for (int s = 0; s < 2; s++)
             for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++)
                 for (int round = 0; round < (shapes[shape][1] < 10000 ? 20 : 3); round++)
-                    failures += wrong(splits[s], shapes[shape][0], shapes[shape][1], shapes[shape][2]);
+                    failures += wrong(splits[s], shapes[shape][0], shapes[shape][1], shapes[shape][2], round % 2);
     }
     return failures != 0;
 }

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, ranges
-from rmqalloc.whatif.metrics import balance
+from rmqalloc.whatif.metrics import balance, cross_room
+from rmqalloc.whatif.movement import movement_of
 from rmqalloc.whatif.planning.kinds import Kinds
-from rmqalloc.whatif.planning.moves import cross_room, movement_of
 from rmqalloc.whatif.planning.owners import Owners, settled
 from rmqalloc.whatif.planning.units import Bad, Units
 from rmqalloc.whatif.scenarios import Rules, Scenario

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Index, Offsets, Strings, distinct_strings, list_positions, offsets_of, ranges
-from rmqalloc.fleet.fleet import ClientLists
+from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.whatif.scenarios.derived import Derived, DistinctLists, as_distinct, digests
 from rmqalloc.whatif.scenarios.patterns import matches

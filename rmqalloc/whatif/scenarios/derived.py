@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import md5
 from rmqalloc.fleet.columns import Bytes, Index, Offsets, Strings, list_positions
-from rmqalloc.fleet.fleet import ClientLists
+from rmqalloc.fleet.lists import ClientLists
 
 
 class Derived(Strings):

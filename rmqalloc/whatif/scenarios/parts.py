@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, offsets_of, ranges
-from rmqalloc.fleet.fleet import ClientLists, QueueLists
+from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.strategies import Strategy
 from rmqalloc.whatif.scenarios.clients import ClientsUnderChange
 from rmqalloc.whatif.scenarios.derived import Derived, DistinctLists
@@ -128,10 +128,10 @@ def _queue_lists(lists: QueueLists, more: QueueLists) -> QueueLists:
     rooms = None
     if lists.route_room is not None and more.route_room is not None:
         rooms = np.append(lists.route_room, more.route_room)
-    return QueueLists(
-        _end_to_end(lists.offsets, more.offsets), np.append(lists.queue_ids, more.queue_ids),
-        _end_to_end(lists.route_offsets, more.route_offsets), np.append(lists.route_topic, more.route_topic),
-        np.append(lists.route_broker, more.route_broker), rooms,
+    return QueueLists.of_routes(
+        _end_to_end(lists.list_routes, more.list_routes), _end_to_end(lists.route_offsets, more.route_offsets),
+        np.append(lists.route_topic, more.route_topic), np.append(lists.route_broker, more.route_broker), rooms,
+        np.append(lists.queue_ids, more.queue_ids),
     )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +9,10 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Strings, offsets_of, ranges
-from rmqalloc.fleet.fleet import ClientLists, QueueLists
+from rmqalloc.fleet.lists import QueueLists
 from rmqalloc.whatif.scenarios.patterns import matches
 
 Mask = NDArray[np.bool_]
-
-_NO_CLIENTS = ClientLists(np.zeros(1, np.int64), Strings.from_list([]))
 
 
 class _Routes(NamedTuple):
@@ -53,7 +50,7 @@ class QueuesUnderChange:
         self.changed: Mask = np.zeros(lists.offsets.size - 1, bool)
         starts, lengths = lists.route_offsets[:-1], np.diff(lists.route_offsets)
         room = lists.route_broker if lists.route_room is None else lists.route_room
-        of_list = np.searchsorted(lists.offsets, starts, side="right") - 1
+        of_list = np.repeat(np.arange(self.changed.size), np.diff(lists.list_routes))
         routes = _Routes(of_list, lists.route_topic, lists.route_broker, room, starts, lengths, lists.queue_ids)
         self._routes = routes.at(lengths > 0)
 
@@ -109,15 +106,11 @@ class QueuesUnderChange:
     def finished(self) -> QueueLists:
         """The lists as they are now."""
         r = self._routes
-        per_list = np.bincount(r.list_, weights=r.lengths, minlength=self.changed.size)
-        made = QueueLists(
-            offsets_of(per_list.astype(np.int64)), r.ids[ranges(r.starts, r.lengths)], offsets_of(r.lengths), r.topic,
-            r.broker, r.room if self._have_rooms else None,
-        )  # fmt: skip
-        if self._is_sorted:
-            return made
-        fleet = replace(self._fleet, brokers=self.brokers, queue_lists=made, client_lists=_NO_CLIENTS)
-        return fleet.sorted().queue_lists
+        list_routes = offsets_of(np.bincount(r.list_, minlength=self.changed.size))
+        ids = r.ids[ranges(r.starts, r.lengths)]
+        room = r.room if self._have_rooms else None
+        made = QueueLists.of_routes(list_routes, offsets_of(r.lengths), r.topic, r.broker, room, ids)
+        return made if self._is_sorted else made.sorted(self._fleet.topics, self.brokers)
 
 
 def _literal(name: str) -> str:

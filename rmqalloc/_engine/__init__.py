@@ -14,7 +14,7 @@ ragged     distinct rows of ragged columns, gathering of rows, stable order of n
 md5        first 32 bits of MD5 of many short keys: ring points of client ids, hashes of queues
 group      one group as plain Python objects: the thin path of a client that rebalances
 ring       the client whose point comes at or after each queue's hash
-tally      loads, unowned queues, idle clients, moves and the least moves there could be
+tally      loads, unowned queues, idle clients, queues in other rooms, moves, clients affected, the least moves there could be
 =========  ===========================================================================================================
 
 Terms: *owners* is int32, the position of the client that owns a queue, -1 for nobody. *Offsets* are int64, one more than

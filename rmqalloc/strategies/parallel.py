@@ -73,11 +73,17 @@ def even_cuts(cost_before: NDArray[Any], parts: int, least: int = 1) -> list[int
 
 
 def in_threads(work: Callable[[int, int], None], bounds: list[int]) -> None:
-    """Do ``work(start, stop)`` for every part, each on a thread of its own; the first error is raised when all are done."""
+    """Do ``work(start, stop)`` for every part at once; the first error is raised when all are done.
+
+    The calling thread takes the first part itself: it has a processor already, a new thread has to find one.
+    """
     parts = list(pairwise(bounds))
-    if len(parts) == 1:
+    if len(parts) < 2:
+        for part in parts:
+            work(*part)
+        return
+    with ThreadPoolExecutor(len(parts) - 1) as pool:
+        others = [pool.submit(work, *part) for part in parts[1:]]
         work(*parts[0])
-    elif parts:
-        with ThreadPoolExecutor(len(parts)) as pool:
-            for done in [pool.submit(work, *part) for part in parts]:
-                done.result()
+        for other in others:
+            other.result()

@@ -12,8 +12,9 @@ from rmqalloc.broker.consumer_manager import ConsumerManager
 from rmqalloc.broker.group_info import ClientChannelInfo, ConsumerGroupInfo
 from rmqalloc.broker.lock_manager import RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker.offsets import ConsumerOffsetManager
-from rmqalloc.broker.ports import Channel, Clock, EmptyStore, MessageStore, Timer
+from rmqalloc.broker.ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker.query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
+from rmqalloc.protocol.clock import Clock, Timer
 
 # As in the client half: what goes wrong is logged for whoever asks for the log.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -7,7 +7,7 @@ from rmqalloc.broker.change_listener import ConsumerIdsChangeListener, ConsumerI
 from rmqalloc.broker.consumer_manager import CHANNEL_EXPIRED_TIMEOUT, ConsumerManager
 from rmqalloc.broker.lock_manager import LOCK_MAX_LIVE_TIME, RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker.offsets import ConsumerOffsetManager
-from rmqalloc.broker.ports import Channel, Clock, EmptyStore, MessageStore
+from rmqalloc.broker.ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker.query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
 from rmqalloc.model import MessageQueue
 from rmqalloc.protocol import (
@@ -22,6 +22,7 @@ from rmqalloc.protocol import (
     ResponseError,
     TopicRouteData,
 )
+from rmqalloc.protocol.clock import Clock
 from rmqalloc.protocol.data import RETRY_PREFIX
 
 LockElsewhere = Callable[[str, str, set[MessageQueue]], set[MessageQueue]]

@@ -5,8 +5,9 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Any, Protocol
 
-from rmqalloc.broker.ports import Channel, Clock
+from rmqalloc.broker.ports import Channel
 from rmqalloc.protocol import Profile
+from rmqalloc.protocol.clock import Clock
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,9 @@ from typing import Any
 
 from rmqalloc.broker.change_listener import ConsumerGroupEvent, ConsumerIdsChangeListener
 from rmqalloc.broker.group_info import ClientChannelInfo, ConsumerGroupInfo
-from rmqalloc.broker.ports import Channel, Clock
+from rmqalloc.broker.ports import Channel
 from rmqalloc.protocol import ConsumerData, MessageModel, Profile, ResponseCode, ResponseError
+from rmqalloc.protocol.clock import Clock
 
 log = logging.getLogger(__name__)
 

@@ -5,8 +5,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rmqalloc.broker.ports import Clock
 from rmqalloc.model import MessageQueue
+from rmqalloc.protocol.clock import Clock
 
 log = logging.getLogger(__name__)
 

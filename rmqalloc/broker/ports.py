@@ -1,29 +1,8 @@
-"""What the broker half needs of the world: time, timers, connections to clients, and what a message store knows.
+"""What the broker half needs of the world besides time: connections to clients, and what a message store knows."""
 
-The clock is the same port as the client half's, so that one clock serves both.
-"""
-
-from collections.abc import Callable
 from typing import Protocol
 
 from rmqalloc.model import MessageQueue
-
-
-class Timer(Protocol):
-    """Something that will happen."""
-
-    def cancel(self) -> None:
-        """Do not let it happen; nothing if it already has."""
-
-
-class Clock(Protocol):
-    """Time and timers, in milliseconds."""
-
-    def now(self) -> int:
-        """Milliseconds since the epoch; Java's ``System.currentTimeMillis()``."""
-
-    def call_later(self, delay: int, action: Callable[[], None]) -> Timer:
-        """Call ``action`` once, ``delay`` milliseconds from now."""
 
 
 class Channel(Protocol):

@@ -4,7 +4,6 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
-from rmqalloc.broker.ports import Clock
 from rmqalloc.model import MessageQueue
 from rmqalloc.protocol import (
     MessageModel,
@@ -14,6 +13,7 @@ from rmqalloc.protocol import (
     ResponseError,
     TopicRouteData,
 )
+from rmqalloc.protocol.clock import Clock
 from rmqalloc.protocol.data import LMQ_PREFIX, RETRY_PREFIX
 from rmqalloc.strategies import Averagely, AveragelyByCircle, Pop, sort_client_ids, sort_queues
 

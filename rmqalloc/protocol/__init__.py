@@ -1,7 +1,7 @@
 """What clients, brokers and name servers say to one another, without saying how it travels.
 
-`data` holds the bodies (routes, heartbeats, assignments), `errors` what a request can end with, and `profile` how releases
-of RocketMQ differ in a rebalance, as data.
+`data` holds the bodies (routes, heartbeats, assignments), `errors` what a request can end with, `clock` the port to time, and
+`profile` how releases of RocketMQ differ in a rebalance, as data.
 """
 
 from rmqalloc.protocol.data import (

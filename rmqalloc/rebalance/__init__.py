@@ -8,6 +8,7 @@ the table of process queues follow. Which release it behaves like is data: `rmqa
 
 import logging
 
+from rmqalloc.protocol.clock import Clock, Timer
 from rmqalloc.rebalance.allocation import Allocate, UnsortableError, sorted_allocate
 from rmqalloc.rebalance.assigned import AssignedQueues, QueueState
 from rmqalloc.rebalance.client_factory import Intervals, MQClientFactory
@@ -20,14 +21,7 @@ from rmqalloc.rebalance.lite_pull_consumer import LitePullConsumer
 from rmqalloc.rebalance.offset_file import OffsetFileError
 from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, ReadOffsetType, RemoteOffsetStore
 from rmqalloc.rebalance.orderly import OrderlyService
-from rmqalloc.rebalance.ports import (
-    Clock,
-    MessageQueueListener,
-    PullDispatcher,
-    RebalancingConsumer,
-    Remoting,
-    Timer,
-)
+from rmqalloc.rebalance.ports import MessageQueueListener, PullDispatcher, RebalancingConsumer, Remoting
 from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
 from rmqalloc.rebalance.pull import RebalancePull
 from rmqalloc.rebalance.pull_consumer import PullConsumer

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance.ports import Clock
+from rmqalloc.protocol.clock import Clock
 from rmqalloc.rebalance.process_queue import ProcessQueue
 
 

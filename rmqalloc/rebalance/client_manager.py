@@ -9,9 +9,10 @@ from pathlib import Path
 from random import Random
 
 from rmqalloc.protocol import PROFILES, Profile
+from rmqalloc.protocol.clock import Clock
 from rmqalloc.rebalance.allocation import Allocate, sorted_allocate
 from rmqalloc.rebalance.client_factory import Intervals, MQClientFactory
-from rmqalloc.rebalance.ports import Clock, Remoting
+from rmqalloc.rebalance.ports import Remoting
 from rmqalloc.rebalance.routes import RouteViews
 
 

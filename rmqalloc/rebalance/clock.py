@@ -9,7 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
-from rmqalloc.rebalance.ports import Clock, Timer
+from rmqalloc.protocol.clock import Clock, Timer
 
 Result = TypeVar("Result")
 

@@ -1,4 +1,4 @@
-"""What the client half needs of the world: time, timers, somebody to talk to and somebody who reads.
+"""What the client half needs of the world besides time: somebody to talk to and somebody who reads.
 
 The same code then runs in virtual time, in a test, or over a real transport. Nothing here is called by two threads at once:
 whoever runs it in real time runs all of a process's clients on one clock (`SystemClock`) and speaks to them through
@@ -22,23 +22,6 @@ from rmqalloc.rebalance.requests import PopRequest, PullRequest
 
 MessageQueueListener = Callable[[str, AbstractSet[MessageQueue] | None, AbstractSet[MessageQueue]], None]
 """``listener(topic, mq_all, mq_divided)``: the queues of a topic have changed; ``mq_all`` is None where a broker assigned."""
-
-
-class Timer(Protocol):
-    """Something that will happen."""
-
-    def cancel(self) -> None:
-        """Do not let it happen; nothing if it already has."""
-
-
-class Clock(Protocol):
-    """Time and timers, in milliseconds."""
-
-    def now(self) -> int:
-        """Milliseconds since the epoch; Java's ``System.currentTimeMillis()``."""
-
-    def call_later(self, delay: int, action: Callable[[], None]) -> Timer:
-        """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the earlier asked for first."""
 
 
 class PullDispatcher(Protocol):

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from rmqalloc.protocol import Profile
-from rmqalloc.rebalance.ports import Clock, Timer
+from rmqalloc.protocol.clock import Clock, Timer
 
 WAIT_INTERVAL = 20_000
 

@@ -14,6 +14,7 @@ import rmqalloc
 ROOT = Path(__file__).parents[1]
 FLOORS = {
     "rmqalloc.model": 1,
+    "rmqalloc.text": 1,
     "rmqalloc._engine": 2,
     "rmqalloc.fleet": 3,
     "rmqalloc.protocol": 3,
@@ -29,8 +30,8 @@ FLOORS = {
     "rmqalloc.cli": 7,
     "rmqalloc.__main__": 8,
 }
-ONLY_IN = {"pyspark": "spark_udfs", "click": "rmqalloc.cli", "rich": "rmqalloc.cli"}
-OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "rich", "scipy", "polars")
+ONLY_IN = {"pyspark": "spark_udfs", "click": "rmqalloc.cli"}
+OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "scipy", "polars")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 40
 

@@ -6,6 +6,7 @@ import struct
 import subprocess
 import time
 import tracemalloc
+from collections import Counter
 from contextlib import asynccontextmanager
 
 import pytest
@@ -233,6 +234,43 @@ def test_at_most_so_many_requests_are_under_way():
 
     asyncio.run(main())
     assert most == 3
+
+
+def test_one_client_is_asked_one_thing_at_a_time_over_all_groups_and_never_twice():
+    """Its few threads may all be taken by such requests, and then it reads no answers of brokers any more."""
+    running, most, asked, tasks = Counter(), Counter(), Counter(), []
+
+    async def handle(request, writer):
+        client_id = request.ext_fields["clientId"]
+        running[client_id] += 1
+        running["all"] += 1
+        asked[client_id] += 1
+        most.update({name: max(0, running[name] - most[name]) for name in (client_id, "all")})
+
+        async def later():
+            await asyncio.sleep(0.02)
+            running.subtract([client_id, "all"])
+            if client_id != "silent":
+                await answering()(request, writer)
+
+        tasks.append(asyncio.create_task(later()))
+
+    async def main():
+        async with server(handle) as a, server(handle) as b, Remote([a], Access(timeout=0.3)) as remote:
+            code = ReadCode.GET_CONSUMER_RUNNING_INFO
+            clients = [("x", a), ("y", a), ("x", b), ("y", b), ("silent", a)]
+            asked_for = [
+                remote.ask(address, code, {"consumerGroup": group, "clientId": one})
+                for group in ("g", "h")
+                for one, address in clients
+            ]
+            return await asyncio.gather(*asked_for, return_exceptions=True)
+
+    answers = asyncio.run(main())
+    assert most["x"] == most["y"] == 1
+    assert most["all"] > 1
+    assert sum(isinstance(one, RemotingError) for one in answers) == 2
+    assert asked == {"x": 4, "y": 4, "silent": 2}
 
 
 def test_nothing_but_reads_leaves():

@@ -12,9 +12,19 @@ from rmqalloc.cli import exit_codes
 VERBS = {
     "allocate": "rmqalloc.cli.allocate",
     "bulk": "rmqalloc.cli.bulk",
+    "check": "rmqalloc.cli.check",
+    "compare": "rmqalloc.cli.compare",
+    "completion": "rmqalloc.cli.completion",
+    "convert": "rmqalloc.cli.convert",
     "doctor": "rmqalloc.cli.doctor",
+    "explain": "rmqalloc.cli.explain",
     "generate": "rmqalloc.cli.generate",
+    "plan": "rmqalloc.cli.plan",
+    "recommend": "rmqalloc.cli.recommend",
+    "report": "rmqalloc.cli.report",
+    "rollout": "rmqalloc.cli.rollout",
     "simulate": "rmqalloc.cli.simulate",
+    "snapshot": "rmqalloc.cli.snapshot",
 }
 """File of every verb; it is imported when the verb is used, so that each pays only for its own needs."""
 

@@ -1,12 +1,26 @@
 """Options that several verbs share, and what they mean."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from rmqalloc.cli.inputs import Inputs, tell
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.model import Snapshot
+    from rmqalloc.whatif.plans import Plan
+    from rmqalloc.whatif.scenarios import Scenario
+
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM")
 """Strategies that flags can describe; the others need code (a resolver, an inner strategy) or a list of queues."""
+
+OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
+"""Forms of a result, as `rmqalloc.report.formats.write_table` has them."""
 
 Command = Callable[..., Any]
 
@@ -45,3 +59,199 @@ def params_of(strategy: str, virtual_nodes: int | None, machine_rooms: str | Non
         return strategy_params(strategy, virtual_nodes, machine_rooms)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
+
+
+class Changes(NamedTuple):
+    """What the options of `change_options` ask for.
+
+    Attributes
+    ----------
+    scenarios : tuple of Scenario
+        Those of a file, or one of all flags; none if nothing is given.
+    from_file : bool
+        Whether they come from a file.
+    """
+
+    scenarios: tuple[Scenario, ...]
+    from_file: bool
+
+
+def change_options(command: Command) -> Command:
+    """Add the options that say what to change; the command gets them as one argument, ``changes``."""
+
+    @functools.wraps(command)
+    def bundled(scenario: str | None, **others: Any) -> Any:
+        flags = {name: others.pop(name) for name in _CHANGES}
+        return command(changes=Changes(_scenarios(scenario, flags), scenario is not None), **others)
+
+    made: Command = bundled
+    for option in reversed(_CHANGE_OPTIONS):
+        made = option(made)
+    return made
+
+
+_CHANGE_OPTIONS = (
+    click.option("--scale", type=click.IntRange(0), metavar="N", help="Every group has N clients."),
+    click.option("--add-client", multiple=True, metavar="ID", help="A client joins; repeats."),
+    click.option("--remove-client", multiple=True, metavar="ID", help="A client, or all of a pattern, goes; repeats."),
+    click.option("--add-broker", multiple=True, metavar="NAME:Q", help="A broker joins with Q queues; repeats."),
+    click.option(
+        "--remove-broker", multiple=True, metavar="NAME", help="A broker, or all of a pattern, goes; repeats."
+    ),
+    click.option("--set-queues", multiple=True, metavar="[TOPIC=]N", help="N read queues on each broker; repeats."),
+    click.option(
+        "--to-strategy", metavar="S", help="Another strategy, e.g. CONSISTENT_HASH or MACHINE_ROOM_NEARBY-AVG."
+    ),
+    click.option("--to-virtual-nodes", type=click.IntRange(0), metavar="N", help="Ring positions per client."),
+    click.option(
+        "--lose-room", multiple=True, metavar="ROOM", help="A machine room with all in it is cut off; repeats."
+    ),
+    click.option("--scenario", metavar="FILE", help="YAML or JSON file of scenarios, instead of the flags above."),
+)
+
+# In this order, so that a new broker has the queues that it is said to have, and --scale says how many clients there are.
+_CHANGES = (
+    "remove_broker", "set_queues", "add_broker", "lose_room", "remove_client", "add_client", "scale", "to_strategy",
+    "to_virtual_nodes",
+)  # fmt: skip
+
+
+def _scenarios(file: str | None, flags: dict[str, Any]) -> tuple[Scenario, ...]:
+    """What the options ask for: the scenarios of a file, or one of all flags."""
+    from rmqalloc.whatif.scenarios import ScenarioError, read_scenarios, scenarios_of
+
+    given = [name for name, value in flags.items() if value not in (None, ())]
+    if file is not None:
+        if given:
+            raise click.UsageError(f"--scenario is given together with {_flag(given[0])}; write that into the file too")
+        return read_scenarios(file)
+    if not given:
+        return ()
+    changes = [change for name in _CHANGES if name in given for change in _changes(name, flags[name])]
+    shown = " ".join(text for name in given for text in _shown(name, flags[name]))
+    try:
+        return scenarios_of([{"name": shown[:_LONGEST_NAME], "changes": changes}], "flags")
+    except ScenarioError as error:
+        raise click.UsageError(_hint(given, error)) from error
+
+
+_LONGEST_NAME = 200
+
+
+def _shown(name: str, value: Any) -> list[str]:
+    """Flags as they were given, for the scenario's name."""
+    return [f"{name.replace('_', '-')} {one}" for one in (value if isinstance(value, tuple) else (value,))]
+
+
+def _flag(name: str) -> str:
+    return "--" + name.replace("_", "-")
+
+
+def _hint(given: list[str], error: Any) -> str:
+    """An error of a scenario in terms of the flags."""
+    text = str(error.what)
+    if "to_strategy" in given and error.place.endswith("set_strategy"):
+        return f"--to-strategy: {near_strategy(text)}"
+    return f"{', '.join(map(_flag, given))}: {text}"
+
+
+def near_strategy(text: str) -> str:
+    """An error about an unknown strategy, with the one that is most likely meant."""
+    from difflib import get_close_matches
+
+    _, said, name = text.partition("unknown strategy '")
+    known = [*STRATEGIES, "MACHINE_ROOM_NEARBY-AVG"]
+    near = get_close_matches(name.partition("'")[0].upper().replace("-", "_"), known, 1, 0.4) if said else []
+    return f"{text}; did you mean {near[0]}?" if near else text
+
+
+def candidate(label: str) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``MACHINE_ROOM:hz+sh``."""
+    from rmqalloc.whatif.rules import rule
+
+    name, colon, given = label.partition(":")
+    params: dict[str, Any] = {}
+    if name == "MACHINE_ROOM" and given:
+        params = {"machine_rooms": given.split("+")}
+    elif name.endswith("CONSISTENT_HASH") and colon:
+        if not _is_number(given):
+            raise click.UsageError(f"-s: {label!r} is not NAME:N, such as CONSISTENT_HASH:160")
+        params = {"virtual_nodes": int(given)}
+    elif colon or name == "MACHINE_ROOM":
+        raise click.UsageError(f"-s: {label!r} is neither NAME, nor CONSISTENT_HASH:N, nor MACHINE_ROOM:ROOM+ROOM")
+    try:
+        rule(name, **params)
+    except (ValueError, TypeError) as error:
+        raise click.UsageError(f"-s: {near_strategy(str(error))}") from error
+    return name, params
+
+
+def _changes(name: str, value: Any) -> list[dict[str, Any]]:
+    """Changes that one kind of flag asks for, as a file of scenarios would have them."""
+    match name:
+        case "scale":
+            return [{"scale_clients": {"to": value}}]
+        case "add_client":
+            return [{"add_clients": {"ids": list(value)}}]
+        case "remove_client":
+            patterns = [one for one in value if set(one) & set("*?")]
+            ids = [one for one in value if one not in patterns]
+            both = {"ids": ids, "pattern": patterns}
+            return [{"remove_clients": {field: names}} for field, names in both.items() if names]
+        case "add_broker":
+            return [{"add_broker": _broker(text)} for text in value]
+        case "remove_broker":
+            return [{"remove_broker": {"brokers": list(value)}}]
+        case "set_queues":
+            return [{"set_queues": _queues(text)} for text in value]
+        case "to_strategy":
+            return [{"set_strategy": {"strategy": value}}]
+        case "to_virtual_nodes":
+            return [{"set_virtual_nodes": {"virtual_nodes": value}}]
+        case _:
+            return [{"lose_machine_room": {"machine_room": room}} for room in value]
+
+
+def _broker(text: str) -> dict[str, Any]:
+    name, _, number = text.rpartition(":")
+    if not name or not _is_number(number):
+        raise click.UsageError(f"--add-broker: {text!r} is not NAME:Q, such as broker-c:8")
+    return {"broker_name": name, "read_queue_nums": int(number)}
+
+
+def _queues(text: str) -> dict[str, Any]:
+    topics, equals, number = text.rpartition("=")
+    if not _is_number(number) or (equals and not topics):
+        raise click.UsageError(f"--set-queues: {text!r} is not N or TOPIC=N, such as orders=16")
+    return {"read_queue_nums": int(number), **({"topics": topics} if topics else {})}
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
+    """A plan of what the options ask for; its warnings go to standard error.
+
+    Raises
+    ------
+    click.ClickException
+        Something that a flag names is not there.
+    """
+    from rmqalloc.whatif.plans import plan_snapshot
+
+    strict = not changes.from_file
+    with rooms_unknown():
+        made = plan_snapshot(snapshot, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
+    tell(made.warnings)
+    return made
+
+
+@contextmanager
+def rooms_unknown() -> Iterator[None]:
+    """Tell that machine rooms are asked for, and the snapshot knows none: plans raise a TypeError then."""
+    try:
+        yield
+    except TypeError as error:
+        text = f"{error}; the snapshot knows no machine room, so give each broker and client its machine_room there"
+        raise click.ClickException(text) from error

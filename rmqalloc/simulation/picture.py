@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.simulation.result import Ownership, Result
 from rmqalloc.simulation.timeline import Spans
+from rmqalloc.text import printable
 
 COLUMNS = 96
 LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -83,18 +84,6 @@ def svg_timeline(result: Result, rows: int = 48) -> str:
     background = f'<rect width="{LEFT + WIDTH + 20}" height="{height}" fill="#ffffff"/>'
     heading = f'<text x="{LEFT}" y="18" font-size="13">{_escaped(title)}</text>'
     return "\n".join([head, background, heading, *parts, _svg_axis(top, result.duration), *lines, "</svg>"]) + "\n"
-
-
-def printable(text: str) -> str:
-    """A text with everything that is not plainly visible written as its Python escape.
-
-    Examples
-    --------
-    >>> print(printable("pod-1\\x1b[2J"))
-    pod-1\\x1b[2J
-    """
-    text = text.replace("\\", "\\\\")
-    return text if text.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def _escaped(text: str) -> str:

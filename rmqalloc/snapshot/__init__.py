@@ -1,5 +1,15 @@
-"""What a cluster looks like: its topics, brokers and consumer groups, on disk and in columns.
+"""What a cluster looks like: its topics, brokers and consumer groups, from files, text and running clusters.
 
+``model``
+    Snapshot, Topic, Group, Client and their parts; what is not known is None.
+``document``
+    A snapshot as plain data, and back, with errors that name the field.
+``files``
+    Snapshots in JSON, YAML, CSV and Parquet files, and the text that mqadmin prints.
+``live``
+    A running cluster, read and never written to.
+``units``
+    A snapshot as the table that plans are made of.
 ``synthetic``
     A made-up fleet of any size with the shape of a real one.
 ``directory``

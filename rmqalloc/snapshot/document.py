@@ -3,21 +3,60 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
+from difflib import get_close_matches
+from functools import cache
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot import model
 from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.text import printable, shortened
 
 API_VERSION = "rmqalloc/v1"
 KIND = "Snapshot"
-_HEAD = {"apiVersion": API_VERSION, "kind": KIND}
+HEAD = {"apiVersion": API_VERSION, "kind": KIND}
+"""Fields that every document has, and what they hold."""
+
+_MAY_BE_NEGATIVE = ("_offset", "timestamp", "queue_id", "share_queue_num")
+
+Reader = Callable[[Any], Any]
 
 
 class SnapshotError(ValueError):
-    """A file or document is not a snapshot; the message names the place and what would be right."""
+    """A file or document is not a snapshot; the message names the place and what would be right.
+
+    Attributes
+    ----------
+    what : str
+        What is wrong, and what would be right.
+    parts : tuple of str and int
+        Where: keys and list places from the outside inwards.
+    """
+
+    def __init__(self, what: str, parts: tuple[str | int, ...] = ()) -> None:
+        super().__init__(what, parts)
+        self.what, self.parts = what, parts
+
+    def __str__(self) -> str:
+        return f"{path_text(self.parts)} {self.what}".strip()
+
+    def inside(self, part: str | int) -> SnapshotError:
+        """The same error, which turned out to be within something."""
+        return SnapshotError(self.what, (part, *self.parts))
+
+
+def path_text(parts: Iterable[str | int]) -> str:
+    """How people read a place.
+
+    Examples
+    --------
+    >>> path_text(("groups", 3, "name"))
+    'groups[3].name'
+    """
+    shown = (f"[{part}]" if isinstance(part, int) else f".{shortened(printable(part), 80)}" for part in parts)
+    return "".join(shown).removeprefix(".")
 
 
 def to_document(snapshot: Snapshot) -> dict[str, Any]:
@@ -28,7 +67,7 @@ def to_document(snapshot: Snapshot) -> dict[str, Any]:
     >>> to_document(Snapshot(groups=(model.Group("g"),)))
     {'apiVersion': 'rmqalloc/v1', 'kind': 'Snapshot', 'groups': [{'name': 'g'}]}
     """
-    return {**_HEAD, **_plain(snapshot)}
+    return {**HEAD, **_plain(snapshot)}
 
 
 def from_document(document: Any) -> Snapshot:
@@ -46,19 +85,42 @@ def from_document(document: Any) -> Snapshot:
     """
     if not isinstance(document, Mapping):
         raise SnapshotError(f"a snapshot is an object with apiVersion and kind, got {_shown(document)}")
-    for name, right in _HEAD.items():
+    for name, right in HEAD.items():
         if document.get(name) != right:
-            raise SnapshotError(f"{name} must be {right!r}, got {_shown(document.get(name))}")
-    snapshot = _object(Snapshot, {key: value for key, value in document.items() if key not in _HEAD}, "")
+            raise SnapshotError(f"must be {right!r}, got {_shown(document.get(name))}", (name,))
+    snapshot = _reader(Snapshot)({key: value for key, value in document.items() if key not in HEAD})
     return cast(Snapshot, snapshot)
 
 
+def field_types(cls: type[Any]) -> dict[str, Any]:
+    """Type of every field of a dataclass or named tuple of the model."""
+    return get_type_hints(cls, vars(model))
+
+
+def needed_fields(cls: type[Any]) -> list[str]:
+    """Fields that have no default."""
+    if cls is MessageQueue:
+        return list(MessageQueue._fields)
+    return [one.name for one in fields(cls) if one.default is MISSING and one.default_factory is MISSING]
+
+
+def least(name: str) -> int:
+    """The smallest whole number that a field of that name may hold."""
+    return -(2**63) if name.endswith(_MAY_BE_NEGATIVE) else 0
+
+
+# --- Writing ---
+
+
 def _plain(value: Any) -> Any:
-    if isinstance(value, MessageQueue):
+    kind = type(value)
+    if kind is str or kind is int or value is None:
+        return value
+    if kind is MessageQueue:
         return value._asdict()
-    if is_dataclass(value):
-        named = ((one, getattr(value, one.name)) for one in fields(value))
-        return {one.name: _plain(item) for one, item in named if not _is_default(one, item)}
+    if is_dataclass(kind):
+        named = ((name, default, getattr(value, name)) for name, default in _defaults(kind))
+        return {name: _plain(item) for name, default, item in named if default is MISSING or item != default}
     if isinstance(value, Mapping):
         return {key: _plain(item) for key, item in value.items()}
     if isinstance(value, (tuple, list, set, frozenset)):
@@ -66,86 +128,145 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def _is_default(one: Field[Any], value: Any) -> bool:
-    if one.default is not MISSING:
-        return bool(value == one.default)
-    return one.default_factory is not MISSING and bool(value == one.default_factory())
+@cache
+def _defaults(cls: type[Any]) -> list[tuple[str, Any]]:
+    """Fields and their defaults, MISSING for none."""
+    return [(one.name, _default(one)) for one in fields(cls)]
 
 
-def _object(cls: type[Any], value: Any, path: str) -> Any:
-    """An instance of a dataclass or named tuple from a mapping."""
-    if not isinstance(value, Mapping):
-        raise SnapshotError(f"{path or 'the snapshot'} must be an object, got {_shown(value)}")
-    hints = get_type_hints(cls, vars(model))
-    if unknown := [key for key in value if key not in hints]:
-        raise SnapshotError(f"{_join(path, unknown[0])} is not known; known are {', '.join(hints)}")
-    needed = list(hints) if cls is MessageQueue else [f.name for f in fields(cls) if _is_needed(f)]
-    for name in needed:
-        if name not in value:
-            raise SnapshotError(f"{_join(path, name)} is missing")
-    return cls(**{key: _value(hints[key], item, _join(path, key)) for key, item in value.items()})
+def _default(one: Field[Any]) -> Any:
+    return one.default if one.default_factory is MISSING else one.default_factory()
 
 
-def _is_needed(one: Field[Any]) -> bool:
-    return one.default is MISSING and one.default_factory is MISSING
+# --- Reading: a function for every type, made once ---
 
 
-def _value(hint: Any, value: Any, path: str) -> Any:
-    """A value of the hinted type, or an error that names its place."""
+@cache
+def _reader(hint: Any, lowest: int = 0) -> Reader:
+    """What reads a value of that type, or raises an error that names its place."""
     origin, args = get_origin(hint), get_args(hint)
     if origin in (types.UnionType, Union):
-        inner = next(arg for arg in args if arg is not types.NoneType)
-        return None if value is None else _value(inner, value, path)
+        inner = _reader(next(arg for arg in args if arg is not types.NoneType), lowest)
+        return lambda value: None if value is None else inner(value)
     if origin is tuple:
-        if not isinstance(value, (list, tuple)):
-            raise SnapshotError(f"{path} must be a list, got {_shown(value)}")
-        return tuple(_value(args[0], item, f"{path}[{i}]") for i, item in enumerate(value))
+        return _list_reader(_reader(args[0]))
     if origin is not None and issubclass(origin, Mapping):
-        if not isinstance(value, Mapping):
-            raise SnapshotError(f"{path} must be an object, got {_shown(value)}")
-        return {str(key): _value(args[1], item, _join(path, str(key))) for key, item in value.items()}
+        return _mapping_reader(_reader(args[1]))
     if hint is Any:
-        return value
-    if hint is MessageQueue or is_dataclass(hint):
-        return _object(cast(type[Any], hint), value, path)
-    return _SCALARS[hint](value, path)
+        return lambda value: value
+    if hint is int:
+        return lambda value: _whole(value, lowest)
+    return _SCALARS[hint] if hint in _SCALARS else _object_reader(hint)
 
 
-def _text(value: Any, path: str) -> str:
+def _object_reader(cls: type[Any]) -> Reader:
+    """Reads an instance of a dataclass or named tuple from a mapping."""
+    readers = {name: _reader(hint, least(name)) for name, hint in field_types(cls).items()}
+    needed = needed_fields(cls)
+
+    def read(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise SnapshotError(f"must be an object, got {_shown(value)}")
+        found = {}
+        for key, item in value.items():
+            reader = readers.get(key)
+            if reader is None:
+                raise SnapshotError(f"is not known; {known_names(str(key), readers)}", (str(key),))
+            try:
+                found[key] = reader(item)
+            except SnapshotError as error:
+                raise error.inside(key) from None
+        for name in needed:
+            if name not in found:
+                raise SnapshotError("is missing", (name,))
+        return cls(**found)
+
+    return read
+
+
+def _list_reader(reader: Reader) -> Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, (list, tuple)):
+            raise SnapshotError(f"must be a list, got {_shown(value)}")
+        found = []
+        try:
+            for item in value:
+                found.append(reader(item))
+        except SnapshotError as error:
+            raise error.inside(len(found)) from None
+        return tuple(found)
+
+    return read
+
+
+def _mapping_reader(reader: Reader) -> Reader:
+    def read(value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise SnapshotError(f"must be an object, got {_shown(value)}")
+        found = {}
+        for key, item in value.items():
+            try:
+                found[_text(key)] = reader(item)
+            except SnapshotError as error:
+                raise error.inside(str(key)) from None
+        return found
+
+    return read
+
+
+def known_names(given: str, names: Iterable[str]) -> str:
+    """Names that would be right, and the one that was perhaps meant.
+
+    Examples
+    --------
+    >>> known_names("brokerName", ["topic", "broker_name"])
+    'known are topic, broker_name; did you mean broker_name?'
+    """
+    known = list(names)
+    near = get_close_matches(given, known, 1)
+    return f"known are {', '.join(known)}" + (f"; did you mean {near[0]}?" if near else "")
+
+
+def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise SnapshotError(f"{path} must be a string, got {_shown(value)}")
+        raise SnapshotError(f"must be a string, got {_shown(value)}")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise SnapshotError(f"must be Unicode text, got half a surrogate pair in {_shown(value)}") from None
     return value
 
 
-def _truth(value: Any, path: str) -> bool:
+def _truth(value: Any) -> bool:
     if not isinstance(value, bool):
-        raise SnapshotError(f"{path} must be true or false, got {_shown(value)}")
+        raise SnapshotError(f"must be true or false, got {_shown(value)}")
     return value
 
 
-def _whole(value: Any, path: str) -> int:
+def _whole(value: Any, lowest: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int):
-        raise SnapshotError(f"{path} must be a whole number, got {_shown(value)}")
-    least = -(2**63) if path.endswith(("_offset", "timestamp", "queue_id", "share_queue_num")) else 0
-    if not least <= value < 2**63:
-        raise SnapshotError(f"{path} must be from {least} to {2**63 - 1}, got {value}")
+        raise SnapshotError(f"must be a whole number, got {_shown(value)}")
+    if not lowest <= value < 2**63:
+        raise SnapshotError(f"must be from {lowest} to {2**63 - 1}, got {_shown(value)}")
     return value
 
 
-def _number(value: Any, path: str) -> float:
+def _number(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise SnapshotError(f"{path} must be a number, got {_shown(value)}")
-    return float(value)
+        raise SnapshotError(f"must be a number, got {_shown(value)}")
+    try:
+        return float(value)
+    except OverflowError:
+        raise SnapshotError(f"must be a number, got {_shown(value)}") from None
 
 
-_SCALARS: dict[Any, Callable[[Any, str], Any]] = {str: _text, bool: _truth, int: _whole, float: _number}
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}.{name}" if path else name
+_SCALARS: dict[Any, Reader] = {str: _text, bool: _truth, float: _number}
 
 
 def _shown(value: Any) -> str:
     """A short picture of a value; the whole could be a whole file."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
     text = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else type(value).__name__
     return text if len(text) <= 60 else text[:57] + "..."

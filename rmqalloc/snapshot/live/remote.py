@@ -35,7 +35,7 @@ class Access:
     timeout : float
         Seconds that an answer may take.
     retries : int
-        Further tries after a connection broke, timed out or the server said it was busy.
+        Further tries after a connection broke, timed out or the server said it was busy; what goes on to a client has none.
     per_server : int
         Requests under way at one server at most.
     relayed_per_second : float
@@ -74,13 +74,21 @@ def name_servers(text: str | None) -> list[str]:
 
 
 class Remote:
-    """Asks the name servers and brokers of one cluster; an asynchronous context manager that closes its connections."""
+    """Asks the name servers and brokers of one cluster; an asynchronous context manager that closes its connections.
+
+    Notes
+    -----
+    What a broker passes on to a client is asked of one client id at a time, over all groups and brokers, and never repeated.
+    Java's client answers with threads (as many as it has processors) that it also needs to read the offsets it answers with,
+    and for every other answer of a broker: a few such requests at once stop it until they time out, heartbeats included.
+    """
 
     def __init__(self, servers: list[str], access: Access | None = None) -> None:
         self._servers, self._access = servers, access or Access()
         self._connections: dict[str, Connection] = {}
         self._free: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(self._access.per_server))
         self._next_relay: dict[str, float] = defaultdict(float)
+        self._turn: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self.n_requests: dict[str, int] = defaultdict(int)
         """Requests sent so far, by address."""
 
@@ -99,8 +107,12 @@ class Remote:
         Raises
         ------
         RemotingError, ResponseError
-            As `Connection.ask`, after all retries; a body that cannot be read is a RemotingError too.
+            As `Connection.ask`, after all tries; a body that cannot be read is a RemotingError too.
         """
+        if code is ReadCode.GET_CONSUMER_RUNNING_INFO:
+            async with self._turn[(fields or {}).get("clientId", "")], self._free[address]:
+                await self._wait_for_relay(address)
+                return await self._asked(address, code, fields, body)
         async with self._free[address]:
             return await self._retried(lambda: self._asked(address, code, fields, body))
 
@@ -127,8 +139,6 @@ class Remote:
     async def _asked(
         self, address: str, code: ReadCode, fields: Mapping[str, str] | None, body: bytes
     ) -> tuple[Any, Mapping[str, str]]:
-        if code is ReadCode.GET_CONSUMER_RUNNING_INFO:
-            await self._wait_for_relay(address)
         self.n_requests[address] += 1
         answer = await self._connection(address).ask(code, fields, body, self._access.timeout)
         try:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 from typing import Any, TypeVar
+from zlib import crc32
 
 from rmqalloc.protocol import RemotingError, ResponseCode, ResponseError
 from rmqalloc.snapshot.live import answers, members
@@ -78,7 +80,8 @@ def take_snapshot(
 
     async def run() -> Snapshot:
         async with Remote(servers, access) as remote:
-            return await Taker(remote, wanted or Wanted(), on_progress).take()
+            taken = await Taker(remote, wanted or Wanted(), on_progress).take()
+            return replace(taken, source="name servers " + ";".join(servers))
 
     return asyncio.run(run())
 
@@ -145,10 +148,14 @@ class Taker:
         return members.group(name, view, infos, routes, lags, tps)
 
     async def _infos(self, group: str, view: dict[str, answers.Connections]) -> dict[str, answers.RunningInfo]:
-        """What every client says of itself; each is asked once, through the first broker that lists it."""
+        """What every client says of itself; each is asked once, and which broker it goes through is spread evenly."""
         if not self.wanted.running_info:
             return {}
-        through = {one.client_id: broker for broker in reversed(view) for one in view[broker].connections}
+        listing: dict[str, list[str]] = defaultdict(list)
+        for broker, known in view.items():
+            for client_id in dict.fromkeys(one.client_id for one in known.connections):
+                listing[client_id].append(broker)
+        through = {one: brokers[crc32(one.encode()) % len(brokers)] for one, brokers in listing.items()}
         code = ReadCode.GET_CONSUMER_RUNNING_INFO
         asked = (
             self._ask_broker(

@@ -173,7 +173,7 @@ def _rules(batch: pa.RecordBatch, fleet: Fleet, default: Strategy, bad: Bad) -> 
             table.append(default)
             for row in np.flatnonzero(kinds == kind).tolist():
                 bad.setdefault(row, Reason(ErrCode.BAD_STRATEGY, str(error)))
-    return Rules(tuple(table), kinds.astype(np.int32))
+    return Rules(tuple(table) or (default,), kinds.astype(np.int32))
 
 
 def _rule(fleet: Fleet, default: Strategy, name: str | None, virtual_nodes: int | None) -> Strategy:

@@ -124,7 +124,7 @@ class _Work:
                 self._rules = Rules(table, self._rules.of_unit)
             case SetQueues():
                 queues = self._changed_queues
-                queues.set_read_queue_nums(queues.on(change.brokers), change.read_queue_nums)
+                queues.set_read_queue_nums(queues.on(change.brokers, change.topics), change.read_queue_nums)
             case RemoveBroker():
                 self._changed_queues.remove(self._changed_queues.on(change.brokers))
             case AddBroker():

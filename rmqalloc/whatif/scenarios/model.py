@@ -161,12 +161,13 @@ class SetQueues(Checked):
     ----------
     read_queue_nums : int
         The topic has the queues 0 to ``read_queue_nums - 1`` on every broker it is on.
-    brokers : tuple of str
-        Patterns of the brokers' names; all unless given.
+    brokers, topics : tuple of str
+        Patterns of the brokers' and the topics' names; all unless given.
     """
 
     read_queue_nums: int = needed(Whole(0, MAX_READ_QUEUE_NUMS))
     brokers: tuple[str, ...] = optional(Texts(), ALL)
+    topics: tuple[str, ...] = optional(Texts(), ALL)
 
 
 @dataclass(frozen=True)

@@ -54,9 +54,10 @@ class QueuesUnderChange:
         routes = _Routes(of_list, lists.route_topic, lists.route_broker, room, starts, lengths, lists.queue_ids)
         self._routes = routes.at(lengths > 0)
 
-    def on(self, brokers: tuple[str, ...]) -> Mask:
-        """Routes to brokers that match a pattern."""
-        return matches(brokers, self.brokers)[self._routes.broker]
+    def on(self, brokers: tuple[str, ...], topics: tuple[str, ...] = ("*",)) -> Mask:
+        """Routes to brokers that match a pattern, of topics that do."""
+        routes = self._routes
+        return matches(brokers, self.brokers)[routes.broker] & matches(topics, self._fleet.topics)[routes.topic]
 
     def in_room(self, room: int) -> Mask:
         """Routes to brokers of a machine room."""

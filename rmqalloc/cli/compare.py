@@ -1,0 +1,106 @@
+"""``rmqalloc compare``: several strategies side by side on one change."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options
+from rmqalloc.cli.options import OUTPUTS, Changes, candidate, change_options, rooms_unknown
+from rmqalloc.cli.text import aligned, printable
+
+if TYPE_CHECKING:
+    from rmqalloc.whatif.plans.comparison import Candidate
+
+_HEADER = (
+    "strategy", "moved", "even", "min/max", "skew", "idle", "unowned", "one leaves: mean", "worst", "even",
+)  # fmt: skip
+_EVEN = "even: the least that would move if loads differed by one at most"
+_DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
+
+
+@click.command()
+@snapshot_options
+@click.option(
+    "-s",
+    "--strategies",
+    default=_DEFAULT,
+    show_default=True,
+    metavar="S,...",
+    help="Strategies; CONSISTENT_HASH:160 has 160 virtual nodes, MACHINE_ROOM:hz+sh takes queues from two rooms.",
+)
+@change_options
+@click.option(
+    "-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="Form of the result."
+)
+@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Groups shown as text.")
+def compare(inputs: Inputs, strategies: str, changes: Changes, output: str, top: int) -> int:
+    """Compare strategies: what a change moves under each, how even each then is, and what moves if one client leaves.
+
+    \b
+    rmqalloc compare -f cluster.yaml -g order-svc
+    rmqalloc compare -f cluster.yaml -g order-svc --scale 6 -s AVG,CONSISTENT_HASH:160
+    """
+    from rmqalloc.report.formats import write_table
+    from rmqalloc.whatif.plans.comparison import compare as compared
+    from rmqalloc.whatif.scenarios import SetStrategy
+
+    candidates = _candidates(strategies)
+    [*scenarios] = changes.scenarios
+    if len(scenarios) > 1 or any((one.groups, one.topics) != (("*",), ("*",)) for one in scenarios):
+        raise click.UsageError("compare takes one scenario, for all groups and topics; choose these with -g and -t")
+    made = [change for one in scenarios for change in one.changes]
+    if any(isinstance(change, SetStrategy) for change in made):
+        raise click.UsageError("compare sets the strategy itself; leave --to-strategy out and give -s")
+    snapshot = snapshot_of(inputs)
+    with rooms_unknown():
+        table = compared(snapshot, candidates, made, inputs.groups, inputs.topics)
+    if output == "table":
+        for line in _lines(table.to_pylist(), top):
+            click.echo(line)
+    else:
+        write_table(table, output, sys.stdout)
+    return partial_code(snapshot, inputs)
+
+
+def _candidates(text: str) -> list[Candidate]:
+    """Strategies from ``AVG,CONSISTENT_HASH:160``."""
+    from rmqalloc.whatif.plans.comparison import Candidate
+
+    labels = [label.strip() for label in text.split(",")]
+    if len(set(labels)) < len(labels):
+        raise click.UsageError(f"-s: a strategy is there twice in {text!r}")
+    return [Candidate(label, *candidate(label)) for label in labels]
+
+
+def _lines(rows: list[Mapping[str, Any]], top: int) -> Iterator[str]:
+    """A table of strategies for each group."""
+    by_group = [list(rows) for _, rows in groupby(rows, key=lambda row: row["consumer_group"])]
+    for mine in by_group[:top]:
+        sizes = next(((row["n_queues"], row["n_clients"]) for row in mine if row["n_queues"] is not None), (0, 0))
+        yield f"Group {printable(mine[0]['consumer_group'])}  {sizes[0]:,} queues  {sizes[1]:,} clients"
+        yield from aligned(_HEADER, [_cells(row) for row in mine])
+        yield ""
+    if len(by_group) > top:
+        yield f"and {len(by_group) - top:,} more groups (--top)"
+    yield _EVEN
+
+
+def _cells(row: Mapping[str, Any]) -> list[str]:
+    if row["n_queues"] is None:
+        return [row["strategy"], "cannot be assigned", *[""] * 8]
+    figures = [f"{row[name]:,}" for name in ("moved", "least_moves")]
+    balance = [
+        f"{row['min_load']:,}/{row['max_load']:,}",
+        f"{row['skew']:.2f}",
+        f"{row['idle']:,}",
+        f"{row['unowned']:,}",
+    ]
+    if row["departure_mean"] is None:
+        return [row["strategy"], *figures, *balance, "-", "-", "-"]
+    leaves = [f"{row['departure_mean']:,.1f}", f"{row['departure_worst']:,}", f"{row['departure_least_mean']:,.1f}"]
+    return [row["strategy"], *figures, *balance, *leaves]

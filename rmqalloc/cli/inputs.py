@@ -1,0 +1,121 @@
+"""The snapshot that a verb works on, and which part of it: one reading of it for all verbs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rmqalloc.cli import exit_codes
+from rmqalloc.cli.live_options import Live, live_options, live_snapshot
+from rmqalloc.cli.text import printable
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.model import Snapshot
+
+ALL = ("*",)
+
+_SHOWN_ERRORS = 5
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Options of `snapshot_options` as given.
+
+    Attributes
+    ----------
+    file : str
+        Path of the snapshot, ``-`` for standard input; the name servers of a running cluster.
+    form : str
+        Its form, ``auto`` to find out.
+    groups, topics : tuple of str
+        Patterns; all unless given.
+    allow_partial : bool
+        Whether a snapshot that lacks something will do.
+    live : Live or None
+        How to reach a running cluster, where no file is given.
+    """
+
+    file: str
+    form: str = "auto"
+    groups: tuple[str, ...] = ALL
+    topics: tuple[str, ...] = ALL
+    allow_partial: bool = False
+    live: Live | None = None
+
+
+def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that name a snapshot and a part of it; the command gets them as one argument, ``inputs``."""
+
+    @functools.wraps(command)
+    def bundled(
+        file: str | None,
+        form: str,
+        groups: tuple[str, ...],
+        topics: tuple[str, ...],
+        allow_partial: bool,
+        live: Live,
+        **others: Any,
+    ) -> Any:
+        if file is None and not live.servers:
+            raise click.UsageError("no snapshot is given: -f FILE is one, -n HOST:PORT takes one of a running cluster")
+        if file is not None and live.name_server is not None:
+            raise click.UsageError("-f is a file and -n a running cluster; give one of them")
+        named, reached = (file, None) if file is not None else (live.servers, live)
+        inputs = Inputs(named, form, groups or ALL, topics or ALL, allow_partial, reached)
+        return command(inputs=inputs, **others)
+
+    made: Callable[..., Any] = live_options(bundled)
+    for option in (
+        click.option(
+            "--allow-partial", is_flag=True, help="Take a snapshot that lacks what some broker or client did not tell."
+        ),
+        click.option(
+            "--from", "form", default="auto", show_default=True, metavar="FORM", help="Form of the snapshot file."
+        ),
+        click.option("-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*'."),
+        click.option(
+            "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+        ),
+        click.option("-f", "--file", metavar="SNAPSHOT", help="Snapshot file; - is standard input. Or -n."),
+    ):
+        made = option(made)
+    return made
+
+
+def snapshot_of(inputs: Inputs) -> Snapshot:
+    """The snapshot that the options name; notes about it go to standard error.
+
+    Raises
+    ------
+    OSError, ValueError
+        It cannot be read.
+    """
+    from rmqalloc.snapshot.files import read_snapshot_with_warnings
+
+    if inputs.live is not None:
+        return live_snapshot(inputs.live, inputs.groups, inputs.topics)
+    snapshot, notes = read_snapshot_with_warnings(inputs.file, inputs.form)
+    tell(notes)
+    return snapshot
+
+
+def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
+    """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0; what it lacks is told."""
+    errors = snapshot.errors
+    tell(f"the snapshot lacks {one.request} of {one.source}: {one.message}" for one in errors[:_SHOWN_ERRORS])
+    if len(errors) > _SHOWN_ERRORS:
+        tell([f"and {len(errors) - _SHOWN_ERRORS:,} more things that could not be asked"])
+    if not errors or inputs.allow_partial:
+        return 0
+    tell(["the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same"])
+    return exit_codes.PARTIAL
+
+
+def tell(notes: Iterable[str], what: str = "note") -> None:
+    """Print notes for people to standard error."""
+    for note in notes:
+        click.echo(f"{what}: {printable(note)}", err=True)

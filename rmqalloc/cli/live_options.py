@@ -1,0 +1,174 @@
+"""Options that reach a running cluster, and the snapshot that they take of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.live.remote import Access
+    from rmqalloc.snapshot.model import Snapshot
+
+_LINE_EVERY = 5.0
+
+
+@dataclass(frozen=True)
+class Live:
+    """Options of `live_options` as given; only files of keys are named, never keys.
+
+    Attributes
+    ----------
+    name_server : str or None
+        ``host:port;host:port``; without it the environment's NAMESRV_ADDR counts.
+    acl_file, tls_ca, tls_cert, tls_key : str or None
+        Paths.
+    tls, tls_insecure : bool
+    timeout : float
+        Seconds that an answer may take.
+    parallel : int
+        Requests under way at one server at most.
+    lag, running_info : bool
+        Whether offsets are asked, and what every client owns.
+    """
+
+    name_server: str | None = None
+    acl_file: str | None = None
+    tls: bool = False
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    tls_insecure: bool = False
+    timeout: float = 5.0
+    parallel: int = 4
+    lag: bool = True
+    running_info: bool = True
+
+    @property
+    def servers(self) -> str:
+        """The name servers as text, empty if none is named."""
+        return self.name_server or os.environ.get("NAMESRV_ADDR", "")
+
+
+def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that reach a running cluster; the command gets them as one argument, ``live``."""
+
+    @functools.wraps(command)
+    def bundled(**given: Any) -> Any:
+        live = Live(**{name: given.pop(name) for name in Live.__dataclass_fields__})
+        return command(live=live, **given)
+
+    made: Callable[..., Any] = bundled
+    file = click.Path(exists=True, dir_okay=False)
+    for option in (
+        click.option("--running-info/--no-running-info", default=True, help="Ask every client which queues it owns."),
+        click.option("--lag/--no-lag", default=True, help="Ask how far every queue has been consumed."),
+        click.option(
+            "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Most requests at a server."
+        ),
+        click.option(
+            "--timeout", type=click.FloatRange(0.1, 600), default=5, show_default=True, help="Seconds for an answer."
+        ),
+        click.option("--tls-insecure", is_flag=True, help="Speak TLS with anybody: do not verify the server."),
+        click.option("--tls-key", type=file, help="Key of --tls-cert, if it is not in there."),
+        click.option("--tls-cert", type=file, help="The client's own certificate (PEM), with TLS."),
+        click.option("--tls-ca", type=file, help="Certificates to trust (PEM), with TLS; the system's by default."),
+        click.option("--tls", is_flag=True, help="Speak TLS; every option of it implies it."),
+        click.option(
+            "--acl-file",
+            type=file,
+            help="File with accessKey and secretKey, as RocketMQ's tools.yml; else RMQALLOC_ACCESS_KEY and "
+            "RMQALLOC_SECRET_KEY of the environment.",
+        ),
+        click.option(
+            "-n",
+            "--name-server",
+            metavar="HOST:PORT[;...]",
+            help="Name servers of a running cluster, which is only read; NAMESRV_ADDR of the environment by default.",
+        ),
+    ):
+        made = option(made)
+    return made
+
+
+def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
+    """A snapshot of the running cluster that the options name; how far it is and what it holds go to standard error.
+
+    Raises
+    ------
+    click.UsageError
+        No name server is named, or one is not ``host:port``.
+    click.ClickException
+        No name server answers, or nothing could be read.
+    OSError, ValueError
+        A file of keys or certificates cannot be read.
+    """
+    from rmqalloc.protocol import RemotingError, ResponseError
+    from rmqalloc.snapshot.live.remote import name_servers
+    from rmqalloc.snapshot.live.take import Wanted, take_snapshot
+
+    try:
+        servers = name_servers(live.servers)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    progress = _Progress()
+    try:
+        wanted = Wanted(groups, topics, live.lag, live.running_info)
+        snapshot = take_snapshot(servers, _access(live), wanted, progress)
+    except (RemotingError, ResponseError) as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        progress.end()
+    if snapshot.errors and not snapshot.topics and not snapshot.groups:
+        raise click.ClickException(f"nothing could be read of {live.servers}: {snapshot.errors[0].message}")
+    n_clients = sum(len(group.clients) for group in snapshot.groups)
+    click.echo(
+        f"{len(snapshot.topics):,} topics, {len(snapshot.groups):,} groups with {n_clients:,} clients: "
+        f"{progress.answered:,} answers in {progress.seconds:.2f} s",
+        err=True,
+    )
+    return snapshot
+
+
+def _access(live: Live) -> Access:
+    """How the cluster is reached."""
+    from rmqalloc.snapshot.live.credentials import read_credentials, tls_context
+    from rmqalloc.snapshot.live.remote import Access
+
+    speaks_tls = live.tls or live.tls_insecure or any((live.tls_ca, live.tls_cert, live.tls_key))
+    if live.tls_key and not live.tls_cert:
+        raise click.UsageError("--tls-key is the key of a certificate; give it with --tls-cert")
+    tls = tls_context(live.tls_ca, live.tls_cert, live.tls_key, not live.tls_insecure) if speaks_tls else None
+    return Access(tls, read_credentials(live.acl_file), live.timeout, per_server=live.parallel)
+
+
+class _Progress:
+    """Requests answered: one changing line on a terminal, else a line every few seconds."""
+
+    def __init__(self) -> None:
+        self.answered = 0
+        self._on_terminal = sys.stderr.isatty()
+        self._started = self._last = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def __call__(self, answered: int, known: int) -> None:
+        self.answered = answered
+        now = time.monotonic()
+        if now - self._last >= (0.1 if self._on_terminal else _LINE_EVERY):
+            self._last = now
+            line = f"{answered:,} of {known:,} answers  {self.seconds:.0f} s"
+            click.echo(f"\r{line}" if self._on_terminal else line, nl=not self._on_terminal, err=True)
+
+    def end(self) -> None:
+        """Clear the changing line."""
+        if self._on_terminal:
+            click.echo("\r\x1b[K", nl=False, err=True)

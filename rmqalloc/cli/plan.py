@@ -1,0 +1,138 @@
+"""``rmqalloc plan``: what a change would do to the consumer groups of a snapshot."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc.cli import exit_codes
+from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options, tell
+from rmqalloc.cli.options import OUTPUTS, Changes, change_options, planned
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rmqalloc.whatif.plans import Gates, Plan
+
+_SHOWN_BROKEN = 20
+_TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
+
+
+@click.command()
+@snapshot_options
+@change_options
+@click.option(
+    "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
+)
+@click.option(
+    "-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="Form of the result."
+)
+@click.option(
+    "--show",
+    type=click.Choice(("units", "groups", "clients", "queues", "totals", "hosts")),
+    help="Which table: a row for every group and topic, group, client of these, or queue; for every client or host over all "
+    "groups (totals, hosts). Without it the table is text for people.",
+)
+@click.option("--columns", metavar="NAME,...", help="Columns of the table.")
+@click.option("--sort", metavar="[-]NAME,...", help="Columns to sort the table by; - before a name: the largest first.")
+@click.option(
+    "--top", type=click.IntRange(1), default=20, show_default=True, help="Groups and topics shown, the worst first."
+)
+@click.option("--out", metavar="FILE", help="Save the plan as JSON (packed if the name ends in .gz).")
+@click.option("--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner.")
+@click.option("--max-skew", type=click.FloatRange(min=0), metavar="X", help="Gate: greatest skew of a group after.")
+@click.option("--fail-if-worse", is_flag=True, help="Gate: skew, idle, unowned and greatest load must not grow.")
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if a queue changes owner.")
+def plan(
+    inputs: Inputs,
+    changes: Changes,
+    with_retry: bool,
+    output: str,
+    show: str | None,
+    columns: str | None,
+    sort: str | None,
+    top: int,
+    out: str | None,
+    max_moved: str | None,
+    max_skew: float | None,
+    fail_if_worse: bool,
+    detailed_exitcode: bool,
+) -> int:
+    """Show what a change does to consumer groups: who gains and loses which queues, and how even it is afterwards.
+
+    All flags of a change together are one change. Exit codes: 0 done, 2 something moves (--detailed-exitcode), 3 a gate is
+    not kept, 4 the snapshot is partial.
+
+    \b
+    rmqalloc plan -f cluster.yaml -g order-svc --scale 6
+    rmqalloc plan -f cluster.json --remove-broker broker-a --max-moved 20% --out plan.json
+    """
+    from rmqalloc.whatif.plans import save_plan
+
+    if not changes.scenarios:
+        raise click.UsageError(
+            "there is no change to plan; give one, such as --scale 6, --remove-client ID or --scenario FILE"
+        )
+    gates = _gates(max_moved, max_skew, fail_if_worse)
+    snapshot = snapshot_of(inputs)
+    made = planned(snapshot, inputs, changes, with_retry)
+    _print(made, output, show, top, columns, sort)
+    if out is not None:
+        tell([f"plan {save_plan(made, out)[:12]} saved: {out}"])
+    return partial_code(snapshot, inputs) or _gate_code(made, gates) or _difference(made, detailed_exitcode)
+
+
+def _print(made: Plan, output: str, show: str | None, top: int, columns: str | None, sort: str | None) -> None:
+    """The plan in the form that is asked for."""
+    from rmqalloc.cli.plan_text import plan_lines
+    from rmqalloc.report.formats import write_table
+
+    as_whole = show is columns is sort is None
+    if as_whole and output == "table":
+        for line in plan_lines(made, top):
+            click.echo(line)
+    elif as_whole and output == "html":
+        from rmqalloc.report.html import report
+
+        click.echo(report(made), nl=False)
+    else:
+        write_table(_shown(made, show or "units"), output, sys.stdout, columns, sort)
+
+
+def _shown(made: Plan, name: str) -> pa.Table:
+    """One of the tables of a plan."""
+    from rmqalloc.whatif.plans.totals import client_totals
+
+    if name in _TOTALS:
+        return client_totals(made.clients, *_TOTALS[name])
+    return getattr(made, name)
+
+
+def _gates(max_moved: str | None, max_skew: float | None, fail_if_worse: bool) -> Gates:
+    from rmqalloc.whatif.plans import Gates
+
+    number = (max_moved or "").removesuffix("%")
+    if max_moved is not None and not (number.replace(".", "", 1).isdigit() and number.isascii()):
+        raise click.UsageError(
+            f"--max-moved: {max_moved!r} is neither a number of queues nor a share, such as 20 or 20%"
+        )
+    if max_moved is None:
+        return Gates(max_skew=max_skew, fail_if_worse=fail_if_worse)
+    bound = {"max_moved_share": float(number) / 100} if max_moved.endswith("%") else {"max_moved": float(number)}
+    return Gates(max_skew=max_skew, fail_if_worse=fail_if_worse, **bound)
+
+
+def _gate_code(made: Plan, gates: Gates) -> int:
+    """`exit_codes.GATE` if a gate is not kept, which is told, else 0."""
+    broken = () if gates.is_open else gates.broken(made)
+    more = [f"and {len(broken) - _SHOWN_BROKEN:,} more"] if len(broken) > _SHOWN_BROKEN else []
+    tell([*map(str, broken[:_SHOWN_BROKEN]), *more], "gate not kept")
+    return exit_codes.GATE if broken else 0
+
+
+def _difference(made: Plan, wanted: bool) -> int:
+    import pyarrow.compute as pc
+
+    return exit_codes.DIFFERENCE if wanted and (pc.sum(made.groups["moved"]).as_py() or 0) else 0

@@ -1,0 +1,233 @@
+"""A plan as text: what happens to every client of a few groups, or a list of many groups, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.cli.text import aligned, marked, printable
+
+if TYPE_CHECKING:
+    from rmqalloc.whatif.plans import Plan
+    from rmqalloc.whatif.plans.totals import Summary
+
+_FEW_GROUPS = 3
+"""Most groups that are shown client by client."""
+
+_MOST_CLIENTS = 50
+_SIZES = ("n_queues", "n_clients")
+_FAULTS = ("idle", "unowned")
+_MARKS = {"new": "+", "gone": "-"}
+
+Row = Mapping[str, Any]
+
+
+def plan_lines(plan: Plan, top: int) -> Iterator[str]:
+    """Lines of a whole plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    top : int
+        Most groups of the list, and most topics of a group.
+    """
+    from rmqalloc.whatif.plans.totals import summaries
+
+    for number, summary in enumerate(summaries(plan), start=1):
+        if number > 1:
+            yield ""
+        if len(plan.scenarios) > 1:
+            yield f"Scenario {printable(summary.scenario)}"
+        if plan.n_groups <= _FEW_GROUPS:
+            for group in range(plan.n_groups):
+                yield from _group(plan, number, group, top)
+        else:
+            yield from _ranked(plan, number, top)
+        yield sentence(summary, plan.n_groups)
+    for line in _not_planned(plan):
+        yield marked("!", line)
+
+
+def sentence(summary: Summary, n_groups: int) -> str:
+    """What a scenario comes to, in one sentence."""
+    where = f" in {summary.groups_affected:,} of {n_groups:,} groups" if n_groups > 1 else ""
+    queues = _n(summary.moved, "queue changes owner", "queues change owner")
+    gain = _n(summary.gain, "client gains", "clients gain")
+    lose = f"{summary.lose:,} {'loses' if summary.lose == 1 else 'lose'}"
+    return f"Plan: {queues}{where}, {gain}, {lose}, {summary.unowned:,} unowned."
+
+
+def _n(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+# --- A few groups, client by client ---
+
+
+def _group(plan: Plan, number: int, group: int, top: int) -> Iterator[str]:
+    """All topics of a group together, and each on its own if there are several."""
+    before, after = (plan.groups.slice(i * plan.n_groups + group, 1).to_pylist()[0] for i in (0, number))
+    name = before["consumer_group"]
+    mine = pc.and_(
+        pc.equal(plan.clients["scenario"], after["scenario"]), pc.equal(plan.clients["consumer_group"], name)
+    )
+    clients = plan.clients.filter(mine)
+    in_group = plan.units.filter(
+        pc.and_(pc.equal(plan.units["consumer_group"], name), pc.equal(plan.units["err_code"], 0))
+    )
+    units = [in_group.filter(pc.equal(in_group["scenario"], one["scenario"])).to_pylist() for one in (before, after)]
+    befores, afters = ({row["topic"]: row for row in rows} for rows in units)
+    topics = sorted((topic for topic in befores if topic in afters), key=lambda topic: -afters[topic]["moved"])
+    if len(topics) != 1:
+        rules = {rows[topic]["strategy"]: None for rows in (befores, afters) for topic in topics}
+        what = f"all {len(topics)} topics"
+        yield from _table(name, what, before | {"strategy": " → ".join(rules)}, after, _totals(clients))
+        yield ""
+    for topic in topics[:top]:
+        backlog = {} if len(topics) != 1 else {"backlog_moved": after["backlog_moved"]}
+        rows = clients.filter(pc.equal(clients["topic"], topic))
+        what = f"topic {printable(topic)}"
+        yield from _table(name, what, befores[topic], afters[topic] | backlog, rows)
+        yield ""
+    if len(topics) > top:
+        yield f"and {_n(len(topics) - top, 'more topic', 'more topics')} (--top)"
+        yield ""
+
+
+def _totals(clients: pa.Table) -> pa.Table:
+    """Clients over all topics."""
+    from rmqalloc.whatif.plans.totals import client_totals
+
+    totals = client_totals(clients, "client_id")
+    status = dict(zip(clients["client_id"].to_pylist(), clients["status"].to_pylist(), strict=True))
+    return totals.append_column(
+        "status", pa.array([status[one] for one in totals["client_id"].to_pylist()], pa.string())
+    )
+
+
+def _table(group: str, what: str, before: Row, after: Row, clients: pa.Table) -> Iterator[str]:
+    """One allocation before and after."""
+    strategy = _arrow(before["strategy"], after.get("strategy", before["strategy"]))
+    queues = _arrow(before["n_queues"], after["n_queues"])
+    members = _arrow(before["n_clients"], after["n_clients"])
+    yield f"Group {printable(group)}  {what}  {queues} queues  {strategy}  clients {members}"
+    rows = clients.to_pylist()
+    shown = rows if len(rows) <= _MOST_CLIENTS else [row for row in rows if _mark(row) != " "][:_MOST_CLIENTS]
+    cells = [
+        (
+            row["client_id"],
+            f"{row['before']:,}",
+            f"{row['after']:,}",
+            _delta(row),
+            f"{row['gained']:,}",
+            f"{row['lost']:,}",
+        )
+        for row in shown
+    ]
+    header, *lines = aligned(("client", "before", "after", "Δ", "gained", "lost"), cells)
+    yield f"  {header}"
+    for row, line in zip(shown, lines, strict=True):
+        yield marked(_mark(row), line)
+    if len(shown) < len(rows):
+        yield f"  and {len(rows) - len(shown):,} more clients"
+    yield _moved(before, after)
+    yield from _warnings(before, after)
+
+
+def _mark(row: Row) -> str:
+    return _MARKS.get(row["status"], "~" if row["gained"] or row["lost"] else " ")
+
+
+def _delta(row: Row) -> str:
+    change = row["after"] - row["before"]
+    return f"{change:+,}" if change else "0"
+
+
+def _arrow(before: Any, after: Any) -> str:
+    before, after = (f"{one:,}" if isinstance(one, int) else str(one) for one in (before, after))
+    return before if before == after else f"{before} → {after}"
+
+
+def _moved(before: Row, after: Row) -> str:
+    moved, n = after["moved"], before["n_queues"]
+    share = 100 * moved / max(n, 1)
+    least = f"{after['least_moves']:,}"  # for loads that differ by one at most; a ring that leaves them uneven may move less
+    words = f"the least possible is {least}" if after["least_moves"] <= moved else f"even loads would take {least}"
+    parts = [f"Moved {moved:,} of {n:,} queues ({share:.1f} %; {words})."]
+    loads = (f"{one['min_load']:,}/{one['max_load']:,}" for one in (before, after))
+    parts.append("min/max {} → {}".format(*loads))
+    parts.append(f"skew {before['skew']:.2f} → {after['skew']:.2f}")
+    parts += [f"{name} {_arrow(before[name], after[name])}" for name in ("idle", "unowned")]
+    if after["cross_room"] is not None and before["cross_room"] is not None:
+        parts.append(f"cross-room {_arrow(before['cross_room'], after['cross_room'])}")
+    if after.get("backlog_moved") is not None:
+        parts.append(f"backlog moved {scaled(after['backlog_moved'])} messages")
+    return "  ".join(parts)
+
+
+def scaled(count: int) -> str:
+    """A large number in three digits or so.
+
+    Examples
+    --------
+    >>> [scaled(n) for n in (0, 999, 1200, 1_234_567, 5_000_000_000)]
+    ['0', '999', '1.2 k', '1.23 M', '5 G']
+    """
+    for unit, name in ((10**9, "G"), (10**6, "M"), (10**3, "k")):
+        if count >= unit:
+            return f"{count / unit:.3g} {name}"
+    return str(count)
+
+
+def _warnings(before: Row, after: Row) -> Iterator[str]:
+    if after["idle"] > before["idle"]:
+        idle = _n(after["idle"], "client owns", "clients own")
+        sizes = f"{after['n_queues']:,} queues, {after['n_clients']:,} clients"
+        yield marked("!", f"{idle} no queue: {sizes}")
+    if after["unowned"]:
+        yield marked("!", f"{_n(after['unowned'], 'queue is', 'queues are')} owned by nobody")
+
+
+# --- Many groups ---
+
+
+def _ranked(plan: Plan, number: int, top: int) -> Iterator[str]:
+    """Groups, the worst first: by queues that nobody owns, then by queues that move."""
+    n = plan.n_groups
+    before, after = (plan.groups.slice(i * n, n) for i in (0, number))
+    keys = [after[name].to_numpy() for name in ("skew", "idle", "moved", "unowned")]
+    worst = np.lexsort([-key for key in keys])[:top]
+    rows = [_ranked_cells(b, a) for b, a in zip(*(_rows_of(one, worst) for one in (before, after)), strict=True)]
+    header = ("group", "topics", "queues", "clients", "moved", "%", "even", "skew", "idle", "unowned")
+    yield from aligned(header, rows)
+    if top < n:
+        yield f"and {n - top:,} more groups (--top)"
+
+
+def _rows_of(table: pa.Table, places: Any) -> list[Row]:
+    rows: list[Row] = table.take(pa.array(places)).to_pylist()
+    return rows
+
+
+def _ranked_cells(before: Row, after: Row) -> list[str]:
+    """One group of the list."""
+    n_queues, skews = before["n_queues"], (f"{one['skew']:.2f}" for one in (before, after))
+    moved = [f"{after['moved']:,}", f"{100 * after['moved'] / max(n_queues, 1):.1f}", f"{after['least_moves']:,}"]
+    sizes, faults = ([_arrow(before[name], after[name]) for name in names] for names in (_SIZES, _FAULTS))
+    return [after["consumer_group"], f"{after['n_topics']:,}", *sizes, *moved, _arrow(*skews), *faults]
+
+
+def _not_planned(plan: Plan) -> Iterator[str]:
+    """Reasons why units could not be planned, with how many they are and the first of them."""
+    bad = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
+    reasons: dict[str, dict[tuple[str, str], None]] = {}
+    for row in bad.select(["consumer_group", "topic", "err_msg"]).to_pylist():
+        reasons.setdefault(row["err_msg"], {})[row["consumer_group"], row["topic"]] = None
+    for text, units in reasons.items():
+        group, topic = next(iter(units))
+        more = f" and {len(units) - 1:,} more" if len(units) > 1 else ""
+        yield printable(f"cannot be assigned: {group} topic {topic}{more}: {text}")

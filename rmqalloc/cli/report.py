@@ -1,0 +1,49 @@
+"""``rmqalloc report``: a saved plan as one page for people."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from rmqalloc.whatif.audit import Finding
+    from rmqalloc.whatif.plans import Plan
+
+
+@click.command()
+@click.argument("plan", metavar="PLAN.json", type=click.Path())
+@click.option("-o", "--out", required=True, metavar="FILE", help="The page to write; - is standard output.")
+@click.option(
+    "--check", "snapshot", metavar="SNAPSHOT", help="Audit the snapshot of the plan too, and show what is found."
+)
+def report(plan: str, out: str, snapshot: str | None) -> None:
+    """Write a saved plan as one HTML file, which needs no network and no server.
+
+    \b
+    rmqalloc plan -f cluster.json --scenario more-pods.yaml --out plan.json
+    rmqalloc report plan.json -o report.html --check cluster.json
+    """
+    from rmqalloc.report.html import report as as_html
+    from rmqalloc.whatif.plans import load_plan
+
+    made = load_plan(plan)
+    page = as_html(made, () if snapshot is None else _findings(made, snapshot))
+    if out == "-":
+        click.echo(page, nl=False)
+    else:
+        Path(out).write_text(page, encoding="utf-8", newline="\n")
+
+
+def _findings(made: Plan, path: str) -> list[Finding]:
+    """What an audit finds in the groups of the plan."""
+    from rmqalloc.snapshot.files import read_snapshot
+    from rmqalloc.whatif.audit import check_snapshot
+    from rmqalloc.whatif.plans.planning import input_digest
+
+    snapshot = read_snapshot(path)
+    if input_digest(snapshot) != made.input_digest:
+        raise click.ClickException(f"--check: the plan was not made from {path}; give its snapshot, or make it anew")
+    groups = {"", *made.groups["consumer_group"].to_pylist()}
+    return [finding for finding in check_snapshot(snapshot) if finding.consumer_group in groups]

@@ -1,0 +1,123 @@
+"""Options that all rollouts share, and how a rollout is printed."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rmqalloc.cli import exit_codes
+from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_options, tell
+from rmqalloc.cli.options import OUTPUTS
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.model import Snapshot
+    from rmqalloc.whatif.rollout.model import Rollout
+
+SHOWN = ("totals", "steps", "topics", "queues")
+_SHOWN_BROKEN = 20
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How to show a rollout, and which bounds it must keep."""
+
+    output: str
+    show: str | None
+    sort: str | None
+    top: int | None
+    max_moved_per_queue: float | None
+    max_unowned: int | None
+
+    @property
+    def detail(self) -> bool:
+        """Whether topics or queues are to be named."""
+        return self.show in ("topics", "queues")
+
+    @property
+    def has_gates(self) -> bool:
+        """Whether a bound must be kept."""
+        return self.max_moved_per_queue is not None or self.max_unowned is not None
+
+    def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs) -> int:
+        """Write the tables that are asked for; gives the exit code."""
+        from rmqalloc.report.formats import write_table
+        from rmqalloc.whatif.rollout.gates import broken_gates
+
+        tell(rollout.warnings)
+        tables = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
+        if self.show is None and self.output in ("table", "wide"):
+            write_table(rollout.totals, self.output, sys.stdout)
+            click.echo()
+        write_table(tables[self.show or "steps"], self.output, sys.stdout, sort=self.sort, top=self.top)
+        broken = list(broken_gates(rollout, self.max_moved_per_queue, self.max_unowned))
+        more = [f"and {len(broken) - _SHOWN_BROKEN:,} more"] if len(broken) > _SHOWN_BROKEN else []
+        tell(rollout.refusals, "refused")
+        tell([*broken[:_SHOWN_BROKEN], *more], "gate not kept")
+        code = partial_code(snapshot, inputs)
+        return code or (exit_codes.GATE if broken or rollout.refusals else 0)
+
+
+def rollout_options(command: Command) -> Command:
+    """Add the snapshot, the order of clients and what to show; the command gets ``inputs``, ``how`` and ``printing``."""
+
+    @functools.wraps(command)
+    def bundled(order: str, seed: int, **others: Any) -> Any:
+        printing = Printing(**{name: others.pop(name) for name in Printing.__dataclass_fields__})
+        return command(how={"order": order, "seed": seed}, printing=printing, **others)
+
+    made: Command = bundled
+    for option in (
+        click.option("--max-unowned", type=click.IntRange(0), metavar="N", help="Gate: most queues unread in a step."),
+        click.option(
+            "--max-moved-per-queue", type=click.FloatRange(0), metavar="X", help="Gate: most moves per queue in all."
+        ),
+        click.option("--top", type=click.IntRange(1), metavar="N", help="Show only so many rows."),
+        click.option("--sort", metavar="COLUMN,...", help="Sort by columns; -COLUMN: the largest first."),
+        click.option(
+            "--show",
+            type=click.Choice(SHOWN),
+            help="Which table: a row for every group, step, step and topic, or unread and doubly read queue. "
+            "Without it, totals and steps as text, or steps for programs.",
+        ),
+        click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True),
+        click.option(
+            "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, another shuffled order."
+        ),
+        click.option(
+            "--order",
+            type=click.Choice(("shuffled", "sorted", "reversed")),
+            default="shuffled",
+            show_default=True,
+            help="Who goes first: by a hash of the client id, or by the id.",
+        ),
+    ):
+        made = option(made)
+    return snapshot_options(made)
+
+
+batch_option = click.option(
+    "-b", "--batch", default="1", show_default=True, metavar="N|P%", help="Clients that go at once."
+)
+
+refreshed_option = click.option(
+    "--refreshed",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="Share of the clients with new routes in the moment that is shown.",
+)
+
+
+def only_topic(inputs: Inputs) -> str:
+    """The one topic that is named."""
+    if len(inputs.topics) != 1 or inputs.topics == ("*",):
+        raise click.UsageError("name the topic, once: -t TOPIC")
+    return inputs.topics[0]

@@ -1,0 +1,36 @@
+"""``rmqalloc snapshot``: a running cluster into a file."""
+
+from __future__ import annotations
+
+import click
+
+from rmqalloc.cli.inputs import ALL, Inputs, partial_code
+from rmqalloc.cli.live_options import Live, live_options, live_snapshot
+
+
+@click.command()
+@live_options
+@click.option(
+    "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+)
+@click.option(
+    "-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*', and their groups."
+)
+@click.option("--allow-partial", is_flag=True, help="End with 0 although some broker or client did not tell.")
+@click.option(
+    "--out", default="-", metavar="FILE", help="File to write (JSON, or by suffix .yaml); standard output by default."
+)
+def snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow_partial: bool, out: str) -> int:
+    """Read who owns what of a running cluster, through its name servers; nothing but reads is ever sent.
+
+    \b
+    rmqalloc snapshot -n 10.0.0.1:9876 -g 'order-*' --out cluster.json
+
+    Ends with 0, 1 if no name server answers or nothing could be read, 4 if the snapshot lacks something; it is written then,
+    too, and says what is missing.
+    """
+    from rmqalloc.snapshot.files import write_snapshot
+
+    taken = live_snapshot(live, groups or ALL, topics or ALL)
+    write_snapshot(taken, out)
+    return partial_code(taken, Inputs(live.servers, allow_partial=allow_partial))

@@ -1,0 +1,82 @@
+"""Colours of the page, in light and dark. Text reaches a contrast of 4.5 and shapes one of 3 (WCAG 2, level AA)."""
+
+LIGHT = {
+    "page": "#f4f5f7",
+    "card": "#ffffff",
+    "band": "#eef1f5",
+    "line": "#d5dae2",
+    "text": "#1b2330",
+    "soft": "#545e6f",
+    "link": "#1a5ab8",
+    "good": "#18703d",
+    "warn": "#825300",
+    "bad": "#b3261e",
+}
+DARK = {
+    "page": "#0f1319",
+    "card": "#171c24",
+    "band": "#202733",
+    "line": "#364150",
+    "text": "#e5eaf1",
+    "soft": "#a0adbe",
+    "link": "#84b4ff",
+    "good": "#5fcf8f",
+    "warn": "#e6b84a",
+    "bad": "#ff8f85",
+}
+
+SERIES_LIGHT = ("#2f6fb7", "#c2591a", "#2a8457", "#8a55b5", "#977000", "#c03f69", "#2e8794", "#7d5b43")
+SERIES_DARK = ("#6ea8ea", "#ef9857", "#5fc48f", "#bd94e6", "#dab84c", "#ee82a3", "#62c0cc", "#c5a58a")
+REST_LIGHT, REST_DARK = "#7d8796", "#8a97a8"
+"""What stands for "others": no colour of the series."""
+
+HEAT_LIGHT = (
+    ("#ffffff", "#545e6f"),
+    ("#8fb8e6", "#0f2440"),
+    ("#cfe1f5", "#0f2440"),
+    ("#eceff3", "#1b2330"),
+    ("#fbd9bd", "#4a1d00"),
+    ("#f2a267", "#3a1600"),
+    ("#b8430f", "#ffffff"),
+)
+HEAT_DARK = (
+    ("#171c24", "#a0adbe"),
+    ("#2b5c93", "#ffffff"),
+    ("#1f3a58", "#dce9f8"),
+    ("#2a323d", "#e5eaf1"),
+    ("#5a3417", "#ffe3cc"),
+    ("#96490e", "#ffffff"),
+    ("#f08a45", "#1f0d00"),
+)
+"""Ground and text of a cell, by `heat_step`."""
+
+HEAT_UP_TO = (0.0, 0.5, 0.9, 1.1, 1.5, 2.0)
+HEAT_WORDS = ("none", "up to ½", "up to 0.9", "about the mean", "up to 1½", "up to 2", "over 2")
+
+
+def heat_step(share: float) -> int:
+    """Which colour a load over the mean load has.
+
+    Examples
+    --------
+    >>> [heat_step(share) for share in (0, 0.4, 1, 1.5, 3)]
+    [0, 1, 3, 4, 6]
+    """
+    return sum(share > most for most in HEAT_UP_TO)
+
+
+def variables(is_dark: bool) -> str:
+    """The colours as CSS variables.
+
+    Examples
+    --------
+    >>> variables(is_dark=False)[:28]
+    '--page:#f4f5f7;--card:#fffff'
+    """
+    named, series, rest, heat = (
+        (DARK, SERIES_DARK, REST_DARK, HEAT_DARK) if is_dark else (LIGHT, SERIES_LIGHT, REST_LIGHT, HEAT_LIGHT)
+    )
+    pairs = [*named.items(), *((f"s{i}", colour) for i, colour in enumerate(series)), ("rest", rest)]
+    for i, (ground, text) in enumerate(heat):
+        pairs += [(f"h{i}", ground), (f"t{i}", text)]
+    return "".join(f"--{name}:{colour};" for name, colour in pairs)

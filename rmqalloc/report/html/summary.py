@@ -1,0 +1,139 @@
+"""The head of the report: what was planned, what comes of it in one line per scenario, and what could not be planned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.report.html.tables import table
+from rmqalloc.report.html.text import counted, escaped, name, number
+from rmqalloc.whatif.plans import Gates, Plan
+from rmqalloc.whatif.plans.totals import Summary, summaries
+from rmqalloc.whatif.scenarios import CURRENT
+
+MOST_LISTED, MOST_FAILED = 20, 50
+_SUMS = ("n_queues", "n_clients", "moved", "least_moves", "clients_affected", "idle", "unowned", "cross_room")
+_HEADS = (
+    "scenario",
+    "queues",
+    "clients",
+    "moved",
+    "least",
+    "clients affected",
+    "idle clients",
+    "unowned queues",
+    "cross-room",
+)
+
+_CAPTION = "All groups together, by scenario; least: moves that even loads would take"
+
+
+def summary_section(plan: Plan, gates: Gates) -> str:
+    """The summary card."""
+    tiles = [
+        (plan.n_groups, "consumer groups"),
+        (plan.units.num_rows // (len(plan.scenarios) + 1), "groups × topics"),
+        (len(plan.scenarios), "scenarios"),
+        (len(plan.warnings), "warnings"),
+    ]
+    shown = "".join(f"<li><b>{number(n)}</b><span>{what}</span></li>" for n, what in tiles)
+    names = [CURRENT, *(one.name for one in plan.scenarios)]
+    rows = [[scenario, *_totals(of_scenario(plan.groups, scenario))] for scenario in names]
+    rows[0][3:6] = None, None, None
+    heads = [(head, i > 0) for i, head in enumerate([*_HEADS, "worst skew"])]
+    return (
+        '<section id="summary" aria-labelledby="summary-h"><h2 id="summary-h">Summary</h2>'
+        f"{_sentences(plan)}{_gates(plan, gates)}{_warnings(plan.warnings)}"
+        f'<ul class="tiles">{shown}</ul>{table(_CAPTION, heads, rows)}{_facts(plan)}</section>'
+    )
+
+
+def of_scenario(rows: pa.Table, scenario: str) -> pa.Table:
+    """Rows of one scenario."""
+    return rows.filter(pc.equal(rows["scenario"], scenario))
+
+
+def _totals(groups: pa.Table) -> list[float | int | None]:
+    """Sums over all groups, and the largest skew."""
+    return [*(pc.sum(groups[column]).as_py() for column in _SUMS), pc.max(groups["skew"]).as_py()]
+
+
+def sentence(summary: Summary, n_groups: int) -> str:
+    """What a scenario comes to, in one line.
+
+    Examples
+    --------
+    >>> sentence(Summary("s", groups_affected=2, n_queues=84, moved=21, least_moves=18, unowned=0, gain=9, lose=1), 3)
+    '21 queues of 84 change owner (25.0 %; even loads would take 18) in 2 of 3 groups, 9 clients gain, 1 loses, 0 unowned.'
+    """
+    change = "changes" if summary.moved == 1 else "change"
+    changing = f"{counted(summary.moved, 'queue')} of {summary.n_queues:,} {change} owner"
+    share = 100 * summary.moved / max(summary.n_queues, 1)
+    where = f" in {summary.groups_affected:,} of {n_groups:,} groups" if n_groups > 1 else ""
+    gain = f"{counted(summary.gain, 'client')} {'gains' if summary.gain == 1 else 'gain'}"
+    lose = f"{summary.lose:,} {'loses' if summary.lose == 1 else 'lose'}"
+    return (
+        f"{changing} ({share:.1f} %; even loads would take {summary.least_moves:,}){where}, {gain}, {lose}, "
+        f"{summary.unowned:,} unowned."
+    )
+
+
+def _sentences(plan: Plan) -> str:
+    lines = [(f"<b>{name(one.scenario)}</b>: ", sentence(one, plan.n_groups)) for one in summaries(plan)]
+    if not lines:
+        return "<p>There is no scenario: this is the current state.</p>"
+    return "".join(f'<p class="sentence">{who}{escaped(said)}</p>' for who, said in lines)
+
+
+def _gates(plan: Plan, gates: Gates) -> str:
+    """What the plan was held to, and what does not keep it."""
+    if gates.is_open:
+        return ""
+    bounds = ", ".join(f"{bound} {value}" for bound, value in asdict(gates).items() if value not in (None, False))
+    broken = gates.broken(plan)
+    if not broken:
+        return f'<p class="good">✓ Every group keeps the bounds ({escaped(bounds)}).</p>'
+    said = counted(len(broken), "bound is not kept", "bounds are not kept")
+    return f'<p class="bad">✗ {said} ({escaped(bounds)})</p>{_list(list(map(str, broken)))}'
+
+
+def _warnings(warnings: Sequence[str]) -> str:
+    if not warnings:
+        return '<p class="good">✓ No warnings.</p>'
+    return f'<p class="warn">! {counted(len(warnings), "warning")}</p>{_list(warnings)}'
+
+
+def _list(texts: Sequence[str]) -> str:
+    """The first of them, and how many more there are."""
+    items = [name(text, 400) for text in texts[:MOST_LISTED]]
+    if len(texts) > MOST_LISTED:
+        items.append(f"and {len(texts) - MOST_LISTED:,} more")
+    return f'<ul class="plain">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
+
+
+def _facts(plan: Plan) -> str:
+    facts = [
+        ("Plan digest", plan.digest),
+        ("Input digest", plan.input_digest),
+        ("Made by", f"rmqalloc {plan.tool_version}"),
+    ]
+    return f'<dl class="facts">{"".join(f"<dt>{what}</dt><dd><code>{escaped(said)}</code></dd>" for what, said in facts)}</dl>'
+
+
+def failed_section(plan: Plan) -> str:
+    """Groups and topics without figures, and why."""
+    failed = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
+    if not failed.num_rows:
+        return ""
+    heads = [(head, False) for head in ("group", "topic", "scenario", "why")]
+    rows = failed.select(["consumer_group", "topic", "scenario", "err_msg"]).slice(0, MOST_FAILED).to_pylist()
+    caption = f"{counted(failed.num_rows, 'row')} without figures" + (
+        f"; the first {MOST_FAILED}, all are in the saved plan" if failed.num_rows > MOST_FAILED else ""
+    )
+    return (
+        '<section id="failed" aria-labelledby="failed-h"><h2 id="failed-h">Not planned</h2>'
+        f"{table(caption, heads, [list(row.values()) for row in rows])}</section>"
+    )

@@ -1,0 +1,57 @@
+"""What a snapshot must keep besides the types of its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rmqalloc.snapshot.document import SnapshotError
+from rmqalloc.snapshot.model import Group, Snapshot
+from rmqalloc.text import printable
+
+Part = str | int
+
+CHOICES: dict[str, tuple[str | None, ...]] = {
+    "message_model": ("CLUSTERING", "BROADCASTING"),
+    "server_assignment": (None, "PULL", "POP"),
+}
+"""Fields of a group that hold one of a few words."""
+
+MAX_QUEUES = 1 << 20
+"""Read or write queues of one topic on one broker at most; counts are multiplied out into queues later."""
+
+
+def check(snapshot: Snapshot) -> None:
+    """Raise unless names are unique where they must be, and counts and words are such as RocketMQ has.
+
+    Raises
+    ------
+    SnapshotError
+        If a topic, a group, or a broker within a topic is there twice, or a field has a value that cannot be.
+    """
+    _check_unique("topic", (((("topics", i, "name"), one.name)) for i, one in enumerate(snapshot.topics)))
+    _check_unique("group", (((("groups", i, "name"), one.name)) for i, one in enumerate(snapshot.groups)))
+    for i, topic in enumerate(snapshot.topics):
+        brokers = ((("topics", i, "brokers", j, "broker_name"), one.broker_name) for j, one in enumerate(topic.brokers))
+        _check_unique(f"broker of topic {printable(topic.name)}", brokers)
+        for j, broker in enumerate(topic.brokers):
+            for name in ("read_queue_nums", "write_queue_nums"):
+                if (getattr(broker, name) or 0) > MAX_QUEUES:
+                    what = f"must be at most {MAX_QUEUES}, got {getattr(broker, name)}"
+                    raise SnapshotError(what, ("topics", i, "brokers", j, name))
+    for i, group in enumerate(snapshot.groups):
+        _check_words(group, ("groups", i))
+
+
+def _check_unique(what: str, names: Iterator[tuple[tuple[Part, ...], str]]) -> None:
+    seen: set[str] = set()
+    for place, name in names:
+        if name in seen:
+            raise SnapshotError(f"repeats {what} {printable(name)}; give each once, with all that belongs to it", place)
+        seen.add(name)
+
+
+def _check_words(group: Group, place: tuple[Part, ...]) -> None:
+    for name, choices in CHOICES.items():
+        if getattr(group, name) not in choices:
+            right = ", ".join(one for one in choices if one is not None)
+            raise SnapshotError(f"must be one of {right}, got {getattr(group, name)!r}", (*place, name))

@@ -1,0 +1,112 @@
+"""Long tables as CSV, also as spreadsheets save them: semicolons or tabs, blank rows and columns, whole numbers as 3.0."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from rmqalloc.snapshot.document import SnapshotError, least
+from rmqalloc.snapshot.files.checks import check
+from rmqalloc.snapshot.files.columns import COLUMNS, column_names
+from rmqalloc.snapshot.files.from_rows import Rows
+from rmqalloc.snapshot.files.source import Source
+from rmqalloc.snapshot.files.to_rows import to_rows
+from rmqalloc.snapshot.model import Snapshot
+
+_DELIMITERS = ",;\t"
+_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
+    """The snapshot of a CSV file whose first row names `rmqalloc.snapshot.files.columns`, and warnings.
+
+    Raises
+    ------
+    SnapshotError
+        If it is none; the message names the file, the line and the column.
+    """
+    text = source.text()
+    first = text.partition("\n")[0]
+    reader = csv.reader(
+        io.StringIO(text, newline=""), delimiter=max(_DELIMITERS, key=first.count), strict=True, skipinitialspace=True
+    )
+    table = Rows()
+    try:
+        names = column_names(next(reader, []))
+        if not any(names):
+            raise SnapshotError(
+                f"has no header; the first row must name columns such as {', '.join(list(COLUMNS)[:5])}"
+            )
+        for cells in reader:
+            if row := dict(_cells(names, cells)):
+                table.add(row)
+    except (SnapshotError, csv.Error) as error:
+        raise source.error(str(error), max(1, reader.line_num)) from None
+    try:
+        snapshot, warnings = table.snapshot()
+        check(snapshot)
+    except SnapshotError as error:
+        raise source.error(str(error)) from None
+    return snapshot, warnings
+
+
+def write(snapshot: Snapshot) -> bytes:
+    """The bytes of a CSV file with the columns that are filled anywhere."""
+    rows = list(to_rows(snapshot))
+    names = [name for name in COLUMNS if any(name in row for row in rows)] or list(COLUMNS)[:5]
+    out = io.StringIO()
+    writer = csv.DictWriter(out, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows({name: _shown(value) for name, value in row.items()} for row in rows)
+    return out.getvalue().encode()
+
+
+def _cells(names: list[str], cells: list[str]) -> Iterator[tuple[str, Any]]:
+    """Filled cells of a row."""
+    if any(cell.strip() for cell in cells[len(names) :]):
+        raise SnapshotError(f"has {len(cells)} cells, the header {len(names)}")
+    for name, cell in zip(names, cells, strict=False):
+        if name and (text := cell.strip()):
+            yield name, _PARSE[COLUMNS[name]](name, text)
+
+
+def _whole(name: str, text: str) -> int:
+    number, _, zeros = text.partition(".")
+    digits = number[1:] if number[:1] in ("-", "+") else number
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 20) or zeros.strip("0"):
+        raise SnapshotError(f"{name} must be a whole number, got {text[:40]!r}")
+    return _in_range(name, int(number))
+
+
+def _in_range(name: str, number: int) -> int:
+    """The number, if the column may hold it."""
+    if not least(name) <= number < 2**63:
+        raise SnapshotError(f"{name} must be from {least(name)} to {2**63 - 1}, got {number}")
+    return number
+
+
+def _number(name: str, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise SnapshotError(f"{name} must be a number, got {text[:40]!r}") from None
+
+
+def _truth(name: str, text: str) -> bool:
+    if text.lower() not in _TRUTH:
+        raise SnapshotError(f"{name} must be true or false, got {text[:40]!r}")
+    return _TRUTH[text.lower()]
+
+
+_PARSE: dict[type, Callable[[str, str], Any]] = {
+    str: lambda _name, text: text,
+    int: _whole,
+    float: _number,
+    bool: _truth,
+}
+
+
+def _shown(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value

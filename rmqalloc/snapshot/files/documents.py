@@ -1,0 +1,50 @@
+"""Snapshots as JSON and YAML, read with the line of whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rmqalloc.snapshot.document import SnapshotError, from_document, to_document
+from rmqalloc.snapshot.files import json_text, yaml_text
+from rmqalloc.snapshot.files.checks import check
+from rmqalloc.snapshot.files.source import Source
+from rmqalloc.snapshot.model import Snapshot
+
+_TEXTS = {"json": json_text, "yaml": yaml_text}
+
+
+def read(source: Source, form: str) -> Snapshot:
+    """The snapshot of a JSON or YAML file.
+
+    Raises
+    ------
+    SnapshotError
+        If it is none; the message names the file, the line and the field.
+    """
+    language = _TEXTS[form]
+    document = language.parse(source)
+    try:
+        snapshot = from_document(document)
+        check(snapshot)
+    except SnapshotError as error:
+        raise source.error(str(error), *language.place(source.text(), error.parts)) from None
+    return snapshot
+
+
+def write(snapshot: Snapshot, form: str) -> bytes:
+    """The bytes of a JSON or YAML file."""
+    document: dict[str, Any] = to_document(snapshot)
+    if form == "json":
+        return (
+            "{\n" + ",\n".join(f"{_json(name)}: {_lines(value)}" for name, value in document.items()) + "\n}\n"
+        ).encode()
+    return yaml_text.dump(document).encode()
+
+
+def _lines(value: Any) -> str:
+    """JSON of a field; a list has a line for every element, so that large files stay small and can be compared."""
+    return "[\n" + ",\n".join(map(_json, value)) + "\n]" if isinstance(value, list) else _json(value)
+
+
+_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

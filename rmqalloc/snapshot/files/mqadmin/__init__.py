@@ -1,0 +1,14 @@
+"""What RocketMQ's mqadmin prints, as a snapshot; several outputs of one cluster make one.
+
+``sections``
+    Which lines of a file are the output of which command.
+``outputs``
+    What each output says.
+``gathered``
+    All that was said, put together.
+"""
+
+from rmqalloc.snapshot.files.mqadmin.reading import read
+from rmqalloc.snapshot.files.mqadmin.sections import is_output
+
+__all__ = ["is_output", "read"]

@@ -1,0 +1,118 @@
+"""Writing snapshots, and telling what a form cannot hold."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path, PurePath
+from typing import Any
+
+from rmqalloc.snapshot.document import SnapshotError, path_text, to_document
+from rmqalloc.snapshot.files import csv_text, documents
+from rmqalloc.snapshot.files.from_rows import from_rows
+from rmqalloc.snapshot.files.reading import AUTO, FORMS, SUFFIXES
+from rmqalloc.snapshot.files.source import STDIN
+from rmqalloc.snapshot.files.to_rows import to_rows
+from rmqalloc.snapshot.model import Snapshot
+
+WRITTEN = tuple(form for form in FORMS if form != "mqadmin")
+"""Forms that can be written."""
+
+_UNORDERED = ("lags", "owned")
+
+
+def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO) -> None:
+    """Write a snapshot to a file, which appears whole or not at all.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    path_or_dash : str
+        A file, or ``-`` for standard output.
+    form : str
+        One of `WRITTEN`, or ``auto``: by the suffix, JSON if it says nothing. CSV and Parquet cannot hold all: see `losses`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    SnapshotError
+        If the form is not known, or the snapshot has a name that the form cannot hold.
+    ModuleNotFoundError
+        If the form needs a package that is not installed (PyYAML, pyarrow).
+    """
+    content = _bytes(snapshot, form_to_write(path_or_dash, form))
+    if path_or_dash == STDIN:
+        sys.stdout.buffer.write(content)
+        return
+    path = Path(path_or_dash)
+    if path.is_symlink() or (path.exists() and not path.is_file()):  # such as /dev/stdout: not ours to replace
+        path.write_bytes(content)
+        return
+    new = path.with_name(f".{path.name}.{os.getpid()}.new")
+    try:
+        new.write_bytes(content)
+        new.replace(path)
+    finally:
+        new.unlink(missing_ok=True)
+
+
+def form_to_write(path_or_dash: str, form: str = AUTO) -> str:
+    """The form that a file will be written in.
+
+    Examples
+    --------
+    >>> form_to_write("out.yml"), form_to_write("-"), form_to_write("out.yml", "csv")
+    ('yaml', 'json', 'csv')
+    """
+    if form == AUTO:
+        suffix = PurePath(path_or_dash).suffix.lower()
+        if suffix and path_or_dash != STDIN and suffix not in SUFFIXES:
+            raise SnapshotError(f"suffix {suffix!r} is not known; known are {', '.join(SUFFIXES)}; or say the form")
+        return SUFFIXES.get(suffix, "json")
+    if form not in WRITTEN:
+        raise SnapshotError(f"form {form!r} cannot be written; {', '.join(WRITTEN)} can")
+    return form
+
+
+def losses(snapshot: Snapshot, form: str) -> tuple[str, ...]:
+    """Fields of the snapshot that a form cannot hold; JSON and YAML hold all.
+
+    Examples
+    --------
+    >>> losses(Snapshot(fetched_at="2026-01-01T00:00:00Z"), "csv")
+    ('fetched_at',)
+    """
+    if form in ("json", "yaml"):
+        return ()
+    before, after = to_document(snapshot), to_document(from_rows(to_rows(snapshot))[0])
+    return tuple(dict.fromkeys(path_text(parts).replace("[0]", "[]") for parts in _differences(before, after, ())))
+
+
+def _bytes(snapshot: Snapshot, form: str) -> bytes:
+    if form == "csv":
+        return csv_text.write(snapshot)
+    if form == "parquet":
+        from rmqalloc.snapshot.files import parquet  # pyarrow is needed for this form only
+
+        return parquet.write(snapshot)
+    return documents.write(snapshot, form)
+
+
+def _differences(before: Any, after: Any, parts: tuple[str | int, ...]) -> Iterator[tuple[str | int, ...]]:
+    """Places at which two documents differ; all elements of a list count as its first."""
+    if isinstance(before, dict) and isinstance(after, dict):
+        for name in {**before, **after}:
+            yield from _differences(before.get(name), after.get(name), (*parts, name))
+    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
+        if parts and parts[-1] in _UNORDERED:
+            before, after = sorted(before, key=_queue), sorted(after, key=_queue)
+        for one, other in zip(before, after, strict=True):
+            yield from _differences(one, other, (*parts, 0))
+    elif before != after:
+        yield parts
+
+
+def _queue(entry: dict[str, Any]) -> tuple[Any, ...]:
+    return tuple(entry.get("queue", entry).values())

@@ -1,0 +1,198 @@
+"""What advice is: tables, lists of queues for CONFIG, and a paragraph for every group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from rmqalloc.model import MessageQueue
+
+GROUPS_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("strategy", pa.string()),
+        ("n_topics", pa.int64()),
+        ("n_queues", pa.int64()),
+        ("n_clients", pa.int64()),
+        ("idle", pa.int64()),
+        ("min_load", pa.int64()),
+        ("max_load", pa.int64()),
+        ("skew", pa.float64()),
+        ("most_useful", pa.int64()),
+        ("even_counts", pa.list_(pa.int64())),
+        ("virtual_nodes", pa.int64()),
+        ("config_moves", pa.int64()),
+        ("idle_ids", pa.list_(pa.string())),
+        ("advice", pa.string()),
+    ]
+)
+"""Columns of `Advice.groups`."""
+
+COUNTS_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("n_clients", pa.int64()),
+        ("is_now", pa.bool_()),
+        ("is_even", pa.bool_()),
+        ("idle", pa.int64()),
+        ("min_load", pa.int64()),
+        ("max_load", pa.int64()),
+        ("skew", pa.float64()),
+        ("moved_from_row_above", pa.int64()),
+        ("moved_from_now", pa.int64()),
+    ]
+)
+"""Columns of `Advice.counts`."""
+
+RINGS_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("virtual_nodes", pa.int64()),
+        ("is_now", pa.bool_()),
+        ("idle", pa.int64()),
+        ("min_load", pa.int64()),
+        ("max_load", pa.int64()),
+        ("skew", pa.float64()),
+        ("chance_skew", pa.float64()),
+        ("moved_from_now", pa.int64()),
+    ]
+)
+"""Columns of `Advice.rings`."""
+
+ROOMS_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("topic", pa.string()),
+        ("machine_rooms", pa.list_(pa.string())),
+        ("n_queues", pa.int64()),
+        ("min_load", pa.int64()),
+        ("max_load", pa.int64()),
+        ("pooled_min_load", pa.int64()),
+        ("pooled_max_load", pa.int64()),
+    ]
+)
+"""Columns of `Advice.rooms`."""
+
+LISTS_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("client_id", pa.string()),
+        ("topic", pa.string()),
+        ("broker_name", pa.string()),
+        ("queue_id", pa.int32()),
+        ("client_id_now", pa.string()),
+    ]
+)
+"""Columns of `Advice.lists`."""
+
+
+class Lists(NamedTuple):
+    """What the clients of one group could be given by CONFIG.
+
+    Attributes
+    ----------
+    consumer_group : str
+    from_actual : bool
+        Whether they begin with what clients say they own; if not, with what their strategy gives them.
+    client_ids : list of str
+    queues : list of MessageQueue
+    owners, owners_now : list of int
+        Client of every queue, as its place in ``client_ids``, in the lists and now; -1 for nobody.
+    """
+
+    consumer_group: str
+    from_actual: bool
+    client_ids: list[str]
+    queues: list[MessageQueue]
+    owners: list[int]
+    owners_now: list[int]
+
+    @property
+    def moved(self) -> int:
+        """Queues that another client has than now."""
+        return sum(one != other for one, other in zip(self.owners, self.owners_now, strict=True))
+
+    def of_clients(self) -> dict[str, list[MessageQueue]]:
+        """The list of each client."""
+        found: dict[str, list[MessageQueue]] = {client_id: [] for client_id in self.client_ids}
+        for queue, owner in zip(self.queues, self.owners, strict=True):
+            found[self.client_ids[owner]].append(queue)
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class Advice:
+    """What could be better about the groups of a snapshot.
+
+    Attributes
+    ----------
+    groups : pyarrow.Table
+        One row per group, over all its topics: `GROUPS_SCHEMA`. ``idle`` clients have no queue of any topic. ``most_useful``
+        are the queues of the largest topic: under AVG and AVG_BY_CIRCLE more clients cannot all have one. ``virtual_nodes`` is
+        the number advised for a ring, null where more do not help or there is none. ``config_moves`` are the moves to the
+        lists.
+    counts : pyarrow.Table
+        Numbers of clients to choose from, ascending: `COUNTS_SCHEMA`. Clients come behind all others, and the last ones go.
+    rings : pyarrow.Table
+        Groups on a ring under several numbers of virtual nodes: `RINGS_SCHEMA`. ``chance_skew`` is the skew to expect of a
+        ring with boundless many, where every queue falls to any client alike.
+    rooms : pyarrow.Table
+        Topics of groups under MACHINE_ROOM_NEARBY that have queues in rooms without a client: `ROOMS_SCHEMA`. Java splits every
+        such room anew from the first client on; ``pooled`` is what splitting them all at once would give, which no client of
+        RocketMQ does.
+    assignments : tuple of Lists
+        A perfectly even list of queues for every client, with the fewest moves from now.
+    warnings : tuple of str
+        What is left out, and why.
+    """
+
+    groups: pa.Table
+    counts: pa.Table
+    rings: pa.Table
+    rooms: pa.Table
+    assignments: tuple[Lists, ...]
+    warnings: tuple[str, ...]
+
+    @property
+    def lists(self) -> pa.Table:
+        """`assignments` as a table, a row for each queue: `LISTS_SCHEMA`."""
+        columns: dict[str, list[Any]] = {name: [] for name in LISTS_SCHEMA.names}
+        for one in self.assignments:
+            for queue, owner, owner_now in zip(one.queues, one.owners, one.owners_now, strict=True):
+                now = one.client_ids[owner_now] if owner_now >= 0 else None
+                row = (one.consumer_group, one.client_ids[owner], *queue, now)
+                for column, value in zip(columns.values(), row, strict=True):
+                    column.append(value)
+        return pa.table(columns, LISTS_SCHEMA)
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The groups, for pandas, polars, DuckDB and others that read Arrow."""
+        return self.groups.__arrow_c_stream__(requested_schema)
+
+
+def config_document(advice: Advice) -> dict[str, Any]:
+    """The lists as plain data: for every group and client what ``AllocateMessageQueueByConfig`` is to be set to.
+
+    Examples
+    --------
+    >>> queues = [MessageQueue("T", "b", i) for i in range(2)]
+    >>> tables = [schema.empty_table() for schema in (GROUPS_SCHEMA, COUNTS_SCHEMA, RINGS_SCHEMA, ROOMS_SCHEMA)]
+    >>> advice = Advice(*tables, (Lists("g", False, ["c1", "c2"], queues, [0, 1], [0, 0]),), ())
+    >>> config_document(advice)["groups"][0]["clients"][1]
+    {'client_id': 'c2', 'message_queues': [{'topic': 'T', 'broker_name': 'b', 'queue_id': 1}]}
+    """
+    groups = [
+        {
+            "name": one.consumer_group,
+            "begins_with": "actual owners" if one.from_actual else "owners by strategy",
+            "moved": one.moved,
+            "clients": [
+                {"client_id": client_id, "message_queues": [queue._asdict() for queue in queues]}
+                for client_id, queues in one.of_clients().items()
+            ],
+        }
+        for one in advice.assignments
+    ]
+    return {"apiVersion": "rmqalloc/v1", "kind": "ConfigLists", "groups": groups}

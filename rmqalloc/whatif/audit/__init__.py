@@ -1,0 +1,16 @@
+"""What is wrong with who owns what in a snapshot, named exactly: `check_snapshot` gives findings, `RULES` says what they mean.
+
+``case``, ``view``
+    A group as an audit sees it: what each client goes by, and which queues it takes by that; computed in bulk.
+``unit``, ``told``, ``fit``
+    One topic of it; what the clients say they own, and the strategy that looks like.
+``ownership``, ``mixed``, ``views``, ``config``, ``server``, ``dry``, ``actual``, ``planned``, ``names``
+    The rules, a family each.
+"""
+
+from rmqalloc.whatif.audit.check import at_least, check_snapshot
+from rmqalloc.whatif.audit.finding import SEVERITIES, Finding, Rule
+from rmqalloc.whatif.audit.planned import owners_after
+from rmqalloc.whatif.audit.rules import RULES
+
+__all__ = ["RULES", "SEVERITIES", "Finding", "Rule", "at_least", "check_snapshot", "owners_after"]

@@ -1,0 +1,173 @@
+"""Rules on groups whose clients are not alike."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.strategies import sort_queues
+from rmqalloc.whatif.audit.case import Case
+from rmqalloc.whatif.audit.finding import Finding, counted, exposed, named
+from rmqalloc.whatif.audit.unit import Unit
+from rmqalloc.whatif.rules import NEARBY
+
+_ONE_ONLY = ("CPP", "PYTHON")  # clients that come with AVG alone
+
+
+def mixed_strategies(case: Case) -> Iterator[Finding]:
+    """Clients that divide by different strategies."""
+    names = [method.name for method in case.methods]
+    if case.is_clustering and len(set(names)) > 1:
+        units = [unit for unit in case.units if len({view.method.name for view in unit.views}) > 1]
+        yield _mixed(
+            "mixed-strategies",
+            case,
+            units,
+            names,
+            "Clients divide by different strategies",
+            "Give all clients the same strategy, and change it for all of them at once: while some have the old and some the "
+            "new one, queues have no owner or two.",
+        )
+
+
+def mixed_virtual_nodes(case: Case) -> Iterator[Finding]:
+    """Clients on rings of different sizes."""
+    nodes = [
+        None if method.virtual_nodes is None else f"{method.virtual_nodes} virtual nodes" for method in case.methods
+    ]
+    if case.is_clustering and not case.is_served and len({one for one in nodes if one}) > 1:
+        yield _mixed(
+            "mixed-virtual-nodes",
+            case,
+            case.units,
+            nodes,
+            "Clients put different numbers of virtual nodes on the ring",
+            "Give all clients the same number of virtual nodes.",
+        )
+
+
+def _mixed(
+    rule: str, case: Case, units: Sequence[Unit], kinds: Sequence[str | None], what: str, advice: str
+) -> Finding:
+    """A finding on kinds of clients, with the queues that suffer."""
+    unowned = [queue for unit in units for queue in unit.unowned]
+    double = [queue for unit in units for queue in unit.double_owned]
+    known = [unit for unit in units if unit.problem is None]
+    makes = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
+    if len(known) < len(units):
+        makes = f"what that makes is not known: {next(u.problem for u in units if u.problem is not None)}"
+    return Finding(
+        rule,
+        "error" if unowned or double or len(known) < len(units) else "warning",
+        case.group.name,
+        None,
+        tuple(sort_queues({*unowned, *double})),
+        _minority(case, kinds),
+        f"{what} ({_counts(kinds)}); {makes}.",
+        advice,
+    )
+
+
+def _counts(kinds: Sequence[str | None]) -> str:
+    """How many clients are of each kind."""
+    return ", ".join(f"{one}: {counted(kinds.count(one), 'client')}" for one in sorted({k for k in kinds if k}))
+
+
+def _minority(case: Case, kinds: Sequence[Hashable]) -> tuple[str, ...]:
+    """Clients that are not of the most frequent kind; of equally frequent ones the group's strategy stays, or the first."""
+    counts: dict[Any, int] = {}
+    for kind in kinds:
+        if kind is not None:
+            counts[kind] = counts.get(kind, 0) + 1
+    usual = min(counts, key=lambda kind: (-counts[kind], not str(kind).startswith(case.group.strategy), str(kind)))
+    return case.ids(slot for slot, kind in enumerate(kinds) if kind is not None and kind != usual)
+
+
+def mixed_subscriptions(case: Case) -> Iterator[Finding]:
+    """Clients of a group that subscribe to different topics."""
+    told = [None if client.subscriptions is None else _own(client.subscriptions) for client in case.clients]
+    known = {topics for topics in told if topics is not None}
+    if len(known) < 2:
+        return
+    apart = sorted(frozenset.union(*known) - frozenset.intersection(*known))
+    units = [unit for unit in case.units if unit.topic in apart]
+    dark = [queue for unit in units for queue in unit.unowned]
+    lacking = case.ids(s for s, topics in enumerate(told) if topics is not None and not topics.issuperset(apart))
+    makes = "and every heartbeat replaces the broker's table of subscriptions with that client's"
+    if dark:
+        makes = (
+            f"yet its queues are divided among all clients: that leaves {counted(len(dark), 'queue')} without an owner"
+        )
+    yield Finding(
+        "mixed-subscriptions",
+        "error" if dark else "warning",
+        case.group.name,
+        apart[0] if len(apart) == 1 else None,
+        tuple(sort_queues(dark)),
+        lacking,
+        f"{len(lacking):,} of {counted(len(case.clients), 'client')} do not subscribe to all of {named(apart)}, {makes}.",
+        "Let all clients of a group subscribe to the same topics, with the same tags; give the others a group of their own.",
+    )
+
+
+def _own(topics: Sequence[str]) -> frozenset[str]:
+    return frozenset(topic for topic in topics if not topic.startswith(RETRY_PREFIX))
+
+
+def mixed_languages(case: Case) -> Iterator[Finding]:
+    """SDKs of different languages in one group."""
+    languages = [client.language for client in case.clients]
+    known = {one for one in languages if one is not None}
+    if len(known) < 2 or not case.is_clustering or case.is_served:
+        return
+    severity, why = _dialects(case.group.strategy, known)
+    yield Finding(
+        "mixed-languages",
+        severity,
+        case.group.name,
+        None,
+        (),
+        _minority(case, languages),
+        f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
+        "Let one SDK consume for one group, or take AVG, which all of them compute alike.",
+    )
+
+
+def _dialects(strategy: str, languages: set[str]) -> tuple[str, str]:
+    """How much the SDKs differ in a strategy, and in what."""
+    if "GO" in languages and strategy == "CONSISTENT_HASH":
+        return "error", "Go's CONSISTENT_HASH is a CRC-32 ring and Java's an MD5 ring, so they agree by chance only"
+    if "GO" in languages and strategy.startswith(NEARBY):
+        return "error", f"Go's AllocateByMachineNearby computes AVG, Java's {strategy}"
+    if "GO" in languages and strategy == "MACHINE_ROOM":
+        return "error", "Go's AllocateByMachineRoom takes its blocks from all queues, not from those of its rooms"
+    if strategy != "AVG" and (only := sorted(languages.intersection(_ONE_ONLY))):
+        return "warning", f"{' and '.join(only)} clients come with AVG alone, the group is meant to use {strategy}"
+    return "note", f"they agree on {strategy} as long as all see the same queues and clients in the same order"
+
+
+def mixed_versions(case: Case) -> Iterator[Finding]:
+    """Releases of different major numbers in one group."""
+    versions = [client.version for client in case.clients]
+    majors = [None if one is None or not one[:1].isdigit() else f"{one.partition('.')[0]}.x" for one in versions]
+    known = sorted({one for one in majors if one})
+    if len(known) < 2 or not case.is_clustering:
+        return
+    served = case.is_served
+    yield Finding(
+        "mixed-versions",
+        "warning" if served else "note",
+        case.group.name,
+        None,
+        (),
+        _minority(case, majors),
+        f"Clients of different releases share the group ({_counts(majors)}): "
+        + (
+            "clients before 5.0 do not let brokers assign and divide on their own."
+            if served
+            else "before 5.0 the ring hashes ids in the platform's charset and a rebalance is retried after 20 s only."
+        ),
+        "Finish the upgrade"
+        + (" before brokers assign the queues." if served else "; plain ASCII ids are divided alike meanwhile."),
+    )

@@ -1,0 +1,113 @@
+"""Rules on what the clients come to by what they are: unowned and double-owned queues, repeated ids, idle clients."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rmqalloc.whatif.audit.case import Case
+from rmqalloc.whatif.audit.finding import Finding, backlog, counted, exposed, named, some_of
+from rmqalloc.whatif.audit.unit import Unit
+
+
+def unowned_queue(case: Case) -> Iterator[Finding]:
+    """Queues that no client takes, whatever it does."""
+    for unit in case.units:
+        if unit.unowned and not unit.is_config:
+            yield Finding(
+                "unowned-queue",
+                "error",
+                case.group.name,
+                unit.topic,
+                unit.unowned,
+                (),
+                f"No client takes {some_of(len(unit.unowned), unit)}: {_why(case, unit)}{backlog(case, unit.unowned)}.",
+                "Remove the cause; until then nobody consumes what is in these queues.",
+            )
+
+
+def double_owned_queue(case: Case) -> Iterator[Finding]:
+    """Queues that several clients take at once."""
+    for unit in case.units:
+        if unit.double_owned and not unit.is_config:
+            slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
+            yield Finding(
+                "double-owned-queue",
+                "error",
+                case.group.name,
+                unit.topic,
+                unit.double_owned,
+                unit.ids(slots),
+                f"Several clients take {some_of(len(unit.double_owned), unit)}: {_why(case, unit)}.",
+                "Remove the cause; until then "
+                + (
+                    "they wait for each other's lock, or share it if their ids are equal."
+                    if case.group.is_ordered
+                    else "messages of these queues are consumed more than once."
+                ),
+            )
+
+
+def _why(case: Case, unit: Unit) -> str:
+    """What is unusual about the clients of a unit."""
+    causes = []
+    if case.repeated_ids:
+        causes.append(
+            f"{'client id ' if len(case.repeated_ids) == 1 else ''}{named(list(case.repeated_ids))} is not unique"
+        )
+    if len({view.method for view in unit.views}) > 1:
+        causes.append("clients divide by different rules")
+    if not all(unit.options):
+        causes.append("clients that do not subscribe are given queues too")
+    if any(view.queues != unit.queues for view in unit.views):
+        causes.append("clients have other routes than the name server")
+    if not all(unit.client_ids):
+        causes.append("a client has an empty id, which no client may have")
+    if any(set(view.client_ids) != set(unit.client_ids) for view in unit.views):
+        causes.append("brokers list different clients")
+    return "; ".join(causes) if causes else f"{unit.views[0].method} leaves them out"
+
+
+def duplicate_client_id(case: Case) -> Iterator[Finding]:
+    """Client ids that are listed more than once."""
+    repeated = case.repeated_ids
+    if not repeated or not case.is_clustering:
+        return
+    n_unowned, n_double = (
+        sum(map(len, part)) for part in ([u.unowned for u in case.units], [u.double_owned for u in case.units])
+    )
+    makes = f"; {exposed(n_unowned, n_double)}" if case.units else ""
+    times = named([f"{one} is listed {n} times" for one, n in repeated.items()])
+    yield Finding(
+        "duplicate-client-id",
+        "error",
+        case.group.name,
+        None,
+        (),
+        tuple(repeated),
+        f"{times}: all holders of an id take the same queues{makes}.",
+        "Give every process an instance name of its own: before 4.9.0 and in other SDKs the id is address and process id, "
+        "which containers on their host's network share. If one process reconnected, look again in two minutes.",
+    )
+
+
+def idle_client(case: Case) -> Iterator[Finding]:
+    """Clients that own nothing, retry topics aside."""
+    units = [unit for unit in case.units if not unit.is_retry]
+    if not units or any(unit.problem is not None for unit in units):
+        return
+    busy = {slot for unit in units for slots in unit.perhaps.values() for slot in slots}
+    idle = case.ids(slot for slot in range(len(case.clients)) if slot not in busy)
+    if idle:
+        most = max(len(unit.queues) for unit in units)
+        n_topics = f"in the largest of {len(units)} topics" if len(units) > 1 else f"of {units[0].topic}"
+        yield Finding(
+            "idle-client",
+            "warning",
+            case.group.name,
+            None,
+            (),
+            idle,
+            f"{len(idle):,} of {counted(len(case.clients), 'client')} own no queue: "
+            f"there are {counted(most, 'queue')} {n_topics}.",
+            "Stop these clients or raise the read queues; if there are queues enough, take another strategy or ring.",
+        )

@@ -1,0 +1,195 @@
+"""The tables of a plan, from its numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rmqalloc.fleet.arrow import text_array
+from rmqalloc.whatif.planning.table import words_column
+from rmqalloc.whatif.plans.changes import Clients, Queues, clients_between, queues_between, rows_of
+from rmqalloc.whatif.plans.model import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
+from rmqalloc.whatif.plans.sides import Keys, Side, Sides
+
+_SUMS = ("n_queues", "unowned", "moved", "least_moves")
+_STATUS = ("stays", "new", "gone")
+_CHANGE = ("kept", "moved", "new", "gone", "unowned")
+
+
+class Lags(NamedTuple):
+    """Messages not yet consumed, of the queues whose lag is known; ``keys`` ascend."""
+
+    keys: Keys
+    messages: Keys
+
+    def of(self, queues: Keys) -> tuple[Keys, NDArray[np.bool_]]:
+        """Messages of some queues, and whether they are known."""
+        if not self.keys.size:
+            return np.zeros(queues.size, np.int64), np.zeros(queues.size, bool)
+        places = np.minimum(np.searchsorted(self.keys, queues), self.keys.size - 1)
+        known = self.keys[places] == queues
+        return np.where(known, self.messages[places], 0), known
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """Makes the tables of a plan.
+
+    Attributes
+    ----------
+    names : list of str
+        Scenarios, the state before any change first.
+    batch : pyarrow.RecordBatch
+        The units.
+    sides : Sides
+    lags : Lags
+    """
+
+    names: list[str]
+    batch: pa.RecordBatch
+    sides: Sides
+    lags: Lags
+
+    @cached_property
+    def between(self) -> list[tuple[Queues, Clients]]:
+        """Queues and clients before and after every scenario."""
+        before, numbers = self.sides.sides[0], self.sides.numbers
+        queues = [queues_between(before, after, numbers) for after in self.sides.sides]
+        clients = zip(self.sides.sides, queues, strict=True)
+        return [(beside, clients_between(before, after, beside, numbers)) for after, beside in clients]
+
+    def groups(self, units: pa.Table) -> pa.Table:
+        """`rmqalloc.whatif.plans.model.Plan.groups`, of its units."""
+        coded = self.batch.column("consumer_group").dictionary_encode()
+        of_row, n_groups = coded.indices.to_numpy(), len(coded.dictionary)
+        parts = []
+        for scenario, name in enumerate(self.names):
+            mine = units.take(pa.array(np.arange(scenario, units.num_rows, len(self.names))))
+            columns = self._sums(mine, of_row, n_groups)
+            columns |= self._loads(self.sides.sides[scenario], of_row, n_groups)
+            columns |= self._movement(scenario, of_row, n_groups)
+            mean = columns["n_queues"] / np.maximum(columns["n_clients"], 1)
+            columns["mean_load"], columns["skew"] = mean, columns["max_load"] / np.where(mean > 0, mean, 1)
+            columns |= {"scenario": pa.repeat(name, n_groups), "consumer_group": coded.dictionary}
+            parts.append(pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA))
+        return pa.concat_tables(parts).combine_chunks()
+
+    @staticmethod
+    def _sums(units: pa.Table, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
+        """What the figures of a group's topics add up to."""
+
+        def added(column: pa.ChunkedArray) -> Keys:
+            values = pc.fill_null(column, 0).to_numpy()
+            total: Keys = np.bincount(of_row, weights=values, minlength=n_groups).astype(np.int64)
+            return total
+
+        columns: dict[str, Any] = {name: added(units[name]) for name in _SUMS}
+        columns["n_topics"] = added(pc.equal(units["err_code"], 0).cast(pa.int64()))
+        known = added(pc.is_valid(units["cross_room"]).cast(pa.int64())) > 0
+        columns["cross_room"] = pa.array(added(units["cross_room"]), mask=~known)
+        return columns
+
+    def _loads(self, side: Side, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
+        """How even the loads of a group's clients over all its topics are."""
+        n_clients, n_repeats = max(len(self.sides.numbers.clients), 1), 1 + int(side.repeats.max(initial=0))
+        keys = (of_row[side.rows].astype(np.int64) * n_clients + side.clients) * n_repeats + side.repeats
+        slots, of_slot = np.unique(keys, return_inverse=True)
+        loads = np.bincount(of_slot, weights=side.loads, minlength=slots.size).astype(np.int64)
+        group = slots // (n_clients * n_repeats)
+        counts = np.bincount(group, minlength=n_groups)
+        columns = {"n_clients": counts, "idle": np.bincount(group[loads == 0], minlength=n_groups)}
+        filled = np.flatnonzero(counts)
+        starts = np.searchsorted(group, filled)
+        for name, extreme in (("min_load", np.minimum), ("max_load", np.maximum)):
+            columns[name] = np.zeros(n_groups, np.int64)
+            columns[name][filled] = extreme.reduceat(loads, starts) if filled.size else 0
+        return columns
+
+    def _movement(self, scenario: int, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
+        """Clients that gain or lose a queue of any topic, and the backlog that moves."""
+        queues, clients = self.between[scenario]
+        n_clients = max(len(self.sides.numbers.clients), 1)
+        touched = (clients.gained > 0) | (clients.lost > 0)
+        keys, place = np.unique(
+            of_row[clients.rows].astype(np.int64) * n_clients + clients.clients, return_inverse=True
+        )
+        of_key = keys // n_clients
+        affected, growth = (
+            np.bincount(place, column, keys.size) for column in (touched, clients.after - clients.before)
+        )
+        messages, known = self.lags.of(queues.keys)
+        group, moved = of_row[rows_of(queues.keys, self.sides.numbers)], queues.moved
+        backlog = _added(group[moved], messages[moved], n_groups)
+        told = np.bincount(group[known], minlength=n_groups) > 0
+        return {
+            "clients_affected": np.bincount(of_key[affected > 0], minlength=n_groups),
+            "clients_gaining": np.bincount(of_key[growth > 0], minlength=n_groups),
+            "clients_losing": np.bincount(of_key[growth < 0], minlength=n_groups),
+            "backlog_moved": pa.array(backlog, mask=~told),
+        }
+
+    @cached_property
+    def clients(self) -> pa.Table:
+        """`rmqalloc.whatif.plans.model.Plan.clients`."""
+        numbers = self.sides.numbers
+        ids = text_array(numbers.clients).cast(pa.string())
+        hosts = pc.list_element(pc.split_pattern(ids, pattern="@", max_splits=1), 0)
+        rooms = pa.array(numbers.rooms, pa.string())
+        parts = []
+        for scenario, name in enumerate(self.names):
+            _, clients = self.between[scenario]
+            at, room = pa.array(clients.clients), pa.array(clients.rooms, mask=clients.rooms < 0)
+            columns = self._names(name, clients.rows) | {
+                "client_id": ids.take(at), "host": hosts.take(at), "machine_room": rooms.take(room),
+                "status": words_column(_STATUS, np.where(clients.was & clients.is_, 0, np.where(clients.is_, 1, 2))),
+                "before": clients.before, "after": clients.after, "gained": clients.gained, "lost": clients.lost,
+            }  # fmt: skip
+            parts.append(pa.table([columns[name] for name in CLIENTS_SCHEMA.names], schema=CLIENTS_SCHEMA))
+        return pa.concat_tables(parts).combine_chunks()
+
+    @cached_property
+    def queues(self) -> pa.Table:
+        """`rmqalloc.whatif.plans.model.Plan.queues`."""
+        numbers = self.sides.numbers
+        ids, brokers = text_array(numbers.clients).cast(pa.string()), pa.array(numbers.brokers, pa.string())
+        parts = []
+        for scenario, name in enumerate(self.names):
+            queues, _ = self.between[scenario]
+            route, queue_id = np.divmod(queues.keys, numbers.n_queue_ids)
+            messages, known = self.lags.of(queues.keys)
+            columns = self._names(name, rows_of(queues.keys, numbers)) | {
+                "broker_name": brokers.take(pa.array(route % max(len(numbers.brokers), 1))),
+                "queue_id": queue_id.astype(np.int32),
+                "owner_before": ids.take(pa.array(queues.before, mask=queues.before < 0)),
+                "owner_after": ids.take(pa.array(queues.after, mask=queues.after < 0)),
+                "change": words_column(_CHANGE, _change(queues)),
+                "lag": pa.array(messages, mask=~known),
+            }
+            parts.append(pa.table([columns[name] for name in QUEUES_SCHEMA.names], schema=QUEUES_SCHEMA))
+        return pa.concat_tables(parts).combine_chunks()
+
+    def _names(self, scenario: str, rows: Keys) -> dict[str, Any]:
+        names = {name: self.batch.column(name).take(pa.array(rows)) for name in ("consumer_group", "topic")}
+        return {"scenario": pa.repeat(scenario, rows.size), **names}
+
+
+def _added(places: Keys, numbers: Keys, size: int) -> Keys:
+    """Sums of numbers by their place; what no int64 holds is the most that it can."""
+    total = np.zeros(size, np.int64)
+    np.add.at(total, places, numbers)
+    about = np.bincount(places, weights=numbers, minlength=size)
+    sums: Keys = np.where(about >= 2.0**63, np.iinfo(np.int64).max, total)
+    return sums
+
+
+def _change(queues: Queues) -> NDArray[Any]:
+    """Place in `_CHANGE` of every queue."""
+    stays = np.where(queues.before == queues.after, 0, 1)
+    there = np.where(queues.after < 0, 4, np.where(queues.was, stays, 2))
+    return np.where(queues.is_, there, 3)

@@ -1,0 +1,83 @@
+"""Sums of a plan: of every scenario over all groups, and of every client or host over topics and groups."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.whatif.plans.model import Plan
+
+KEYS = ("consumer_group", "topic", "host", "client_id")
+"""What `client_totals` can add up by."""
+
+_SUMS = ("n_queues", "moved", "least_moves", "unowned", "clients_gaining", "clients_losing")
+_FLOWS = ("before", "after", "gained", "lost")
+
+
+class Summary(NamedTuple):
+    """What a scenario comes to.
+
+    Attributes
+    ----------
+    scenario : str
+    groups_affected : int
+        Groups of which a client gains or loses a queue.
+    n_queues, moved, least_moves, unowned : int
+        Queues after, those that change owner, the least that could, and those that nobody owns after.
+    gain, lose : int
+        Clients, each counted in every group it is in, that have more queues after than before, and that have less.
+    """
+
+    scenario: str
+    groups_affected: int
+    n_queues: int
+    moved: int
+    least_moves: int
+    unowned: int
+    gain: int
+    lose: int
+
+
+def summaries(plan: Plan) -> list[Summary]:
+    """Every scenario of a plan, the state before any change left out."""
+    found = []
+    for number, scenario in enumerate(plan.scenarios, start=1):
+        groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
+        n_queues, moved, least, unowned, gain, lose = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
+        touched = int(pc.sum(pc.greater(groups["clients_affected"], 0)).as_py() or 0)
+        found.append(Summary(scenario.name, touched, n_queues, moved, least, unowned, gain, lose))
+    return found
+
+
+def client_totals(clients: pa.Table, *by: str) -> pa.Table:
+    """Queues of clients over topics and groups: what is even topic by topic may be uneven in all.
+
+    Parameters
+    ----------
+    clients : pyarrow.Table
+        `Plan.clients`, or some of its rows.
+    *by : str
+        Some of `KEYS`, e.g. "client_id" for every client over all its groups, or "host".
+
+    Returns
+    -------
+    pyarrow.Table
+        ``scenario``, the keys, ``n_units`` (groups times topics), ``before``, ``after``, ``gained`` and ``lost``; in the
+        order in which they first come.
+
+    Raises
+    ------
+    ValueError
+        A key is none.
+    """
+    if not by or not set(by) <= set(KEYS):
+        raise ValueError(f"by must be some of {', '.join(KEYS)}, got {by!r}")
+    keys = ["scenario", *by]
+    numbered = clients.append_column("row", pa.array(np.arange(clients.num_rows)))
+    sums = [("row", "min"), ("row", "count"), *((name, "sum") for name in _FLOWS)]
+    summed = numbered.group_by(keys).aggregate(sums).sort_by("row_min")
+    columns = [*keys, "row_count", *(f"{name}_sum" for name in _FLOWS)]
+    return summed.select(columns).rename_columns([*keys, "n_units", *_FLOWS])

@@ -1,0 +1,120 @@
+"""The batch of a rolling restart that keeps to a number of moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.whatif.rollout.restart import restart
+
+BUDGET_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("n_batches", pa.int64()),
+        ("batch", pa.int64()),
+        ("moved", pa.int64()),
+        ("moved_per_queue", pa.float64()),
+        ("max_unowned", pa.int64()),
+        ("max_double_owned", pa.int64()),
+        ("in_budget", pa.bool_()),
+        ("chosen", pa.bool_()),
+    ]
+)
+"""Columns of `Choice.tried`."""
+
+
+class Choice(NamedTuple):
+    """What was tried to keep to a budget.
+
+    Attributes
+    ----------
+    tried : pyarrow.Table
+        One row per group and number of batches: `BUDGET_SCHEMA`, most batches first.
+    missed : dict of str to float
+        Groups for which no batch keeps to the budget, with the fewest moves per queue that any takes.
+    warnings : tuple of str
+        What is left out, and why.
+    """
+
+    tried: pa.Table
+    missed: dict[str, float]
+    warnings: tuple[str, ...]
+
+
+def within_budget(
+    snapshot: Snapshot,
+    budget: float,
+    groups: Sequence[str] = ("*",),
+    max_batch: int | None = None,
+    **how: Any,
+) -> Choice:
+    """The smallest batches of a rolling restart that keep to so many moves per queue.
+
+    Larger batches mean fewer rebalances and fewer moves, and more clients away at once; one batch of all nearly always moves
+    least. So the numbers of batches are tried from one client at a time downwards, each with the smallest batch that makes
+    so few, and of those within the budget the one with the smallest batch is chosen.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    budget : float
+        Moves per queue over the whole rollout.
+    groups : sequence of str
+        Patterns of consumer groups; each gets a batch of its own.
+    max_batch : int, optional
+        Most clients that may be away at once.
+    **how
+        ``surge``, ``ids``, ``order``, ``seed`` and ``topics`` of `rmqalloc.whatif.rollout.restart.restart`.
+
+    Raises
+    ------
+    ValueError
+        As `rmqalloc.whatif.rollout.restart.restart`, or the budget is below 0.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.model import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 24),)), tuple(Client(f"c{i}@1#1") for i in range(6))
+    >>> choice = within_budget(Snapshot((topic,), (Group("g", ("T",), clients),)), 4.0)
+    >>> [(row["n_batches"], row["batch"], row["in_budget"]) for row in choice.tried.to_pylist()]
+    [(6, 1, False), (3, 2, True), (2, 3, True), (1, 6, True)]
+    """
+    if not budget >= 0:
+        raise ValueError(f"a budget is a number of moves per queue from 0 on, got {budget}")
+    if max_batch is not None and max_batch < 1:
+        raise ValueError(f"at least 1 client is away at once, got {max_batch} for the most")
+    whole = restart(snapshot, groups, batch="100%", **how)
+    sizes = dict(zip(*(whole.totals[name].to_pylist() for name in ("consumer_group", "n_clients")), strict=True))
+    tried: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in sizes}
+    batches = {name: [n for n in candidates(size) if n <= (max_batch or size)] for name, size in sizes.items()}
+    for batch in sorted({batch for some in batches.values() for batch in some}):
+        part = replace(
+            snapshot, groups=tuple(group for group in snapshot.groups if batch in batches.get(group.name, []))
+        )
+        for row in restart(part, batch=batch, **how).totals.to_pylist():
+            tried[row["consumer_group"]][batch] = row
+    rows, missed = [], {}
+    for name, found in tried.items():
+        good = [batch for batch, row in found.items() if row["moved_per_queue"] <= budget]
+        if not good:
+            missed[name] = min(row["moved_per_queue"] for row in found.values())
+        for batch, row in found.items():
+            n_batches = -(-sizes[name] // batch)
+            more = {"n_batches": n_batches, "in_budget": batch in good, "chosen": batch == min(good, default=None)}
+            rows.append({key: (row | more)[key] for key in BUDGET_SCHEMA.names})
+    return Choice(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, whole.warnings)
+
+
+def candidates(n_clients: int) -> list[int]:
+    """The smallest batch for every number of batches.
+
+    Examples
+    --------
+    >>> candidates(10)
+    [1, 2, 3, 4, 5, 10]
+    """
+    return sorted({-(-n_clients // n) for n in range(1, n_clients + 1)})

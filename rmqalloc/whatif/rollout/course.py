@@ -1,0 +1,181 @@
+"""What happens to one group, moment by moment, as each of its clients sees it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Mask = NDArray[np.bool_]
+
+ORDERS = ("shuffled", "sorted", "reversed")
+"""Order in which clients go: by a hash of the seed and their ids, or by their ids."""
+
+
+class Camp(NamedTuple):
+    """Clients that see the same.
+
+    Attributes
+    ----------
+    listed : ndarray of bool
+        Clients on the list that they have, of all that are ever in the group.
+    acting : ndarray of bool
+        The clients themselves; a listed client that does not act is given queues and does not read them.
+    rule : int
+        Their strategy: 0 the group's own, ``k`` the ``k``-th that the rollout brings.
+    queues : int
+        The queue lists that they see: a number of a variant, 0 for all queues.
+    """
+
+    listed: Mask
+    acting: Mask
+    rule: int = 0
+    queues: int = 0
+
+
+class Moment(NamedTuple):
+    """A group between two changes.
+
+    Attributes
+    ----------
+    camps : tuple of Camp
+        One or two; no client acts in both.
+    settled : bool
+        Whether the step is over: everybody has heard of it.
+    there, written : int
+        Variants: the queues that are there, and those to which producers write.
+    """
+
+    camps: tuple[Camp, ...]
+    settled: bool = True
+    there: int = 0
+    written: int = 0
+
+
+class Step(NamedTuple):
+    """Something that is done to a group: the moment while it lasts, where that differs, and the one behind it."""
+
+    action: str
+    moments: tuple[Moment, ...]
+
+
+class Course(NamedTuple):
+    """All steps of a group, the first being the state before.
+
+    Attributes
+    ----------
+    client_ids : list of str
+        All clients that are ever in the group, in Java's order.
+    rooms : list of int
+        Machine room of each as a row of the fleet's ``rooms``, -1 where it has none.
+    steps : list of Step
+    batch : int or None
+        Clients that go at once, where they go in batches.
+    """
+
+    client_ids: list[str]
+    rooms: list[int]
+    steps: list[Step]
+    batch: int | None = None
+
+
+class Cast(NamedTuple):
+    """A group before its rollout.
+
+    Attributes
+    ----------
+    consumer_group : str
+    client_ids : list of str
+        In Java's order.
+    rooms : list of int
+        As in `Course`.
+    """
+
+    consumer_group: str
+    client_ids: list[str]
+    rooms: list[int]
+
+
+def everyone(n_clients: int) -> Mask:
+    """A mask of all clients."""
+    return np.ones(n_clients, bool)
+
+
+def places_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
+    """Places of the clients in the order in which they go.
+
+    Raises
+    ------
+    ValueError
+        The order is not one of `ORDERS`.
+
+    Examples
+    --------
+    >>> places_in_order(["a", "b", "c"], "reversed")
+    [2, 1, 0]
+    """
+    places = list(range(len(client_ids)))
+    if order == "sorted":
+        return places
+    if order == "reversed":
+        return places[::-1]
+    if order != "shuffled":
+        raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+    # A hash and no generator: a client keeps its turn when others come and go.
+    keys = [hashlib.sha256(f"{seed}/{one}".encode("utf-8", "surrogatepass")).digest() for one in client_ids]
+    return sorted(places, key=keys.__getitem__)
+
+
+def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
+    """Clients of one batch.
+
+    Parameters
+    ----------
+    batch : int or str
+        A number, or a share such as ``25%``, of which the fraction of a client is left away, but never the last one.
+
+    Raises
+    ------
+    ValueError
+        It is neither, or it is more than the group has.
+
+    Examples
+    --------
+    >>> batch_size("25%", 10, "g"), batch_size(3, 10, "g")
+    (2, 3)
+    """
+    text = str(batch).strip()
+    digits = text.removesuffix("%")
+    if not (digits.isascii() and digits.isdigit()) or int(digits) < 1 or (text.endswith("%") and int(digits) > 100):
+        raise ValueError(f"a batch is a number of clients from 1 on, or 1% to 100%, got {batch!r}")
+    size = max(1, n_clients * int(digits) // 100) if text.endswith("%") else int(digits)
+    if size > n_clients:
+        raise ValueError(
+            f"a batch of {size} is more than the {n_clients} clients of consumer group {consumer_group!r}; give at most "
+            f"{n_clients}, or a share such as 25%"
+        )
+    return size
+
+
+def batches_of(places: list[int], size: int) -> list[list[int]]:
+    """Places cut into batches, the last one perhaps smaller.
+
+    Examples
+    --------
+    >>> batches_of([4, 2, 0, 1, 3], 2)
+    [[4, 2], [0, 1], [3]]
+    """
+    return [places[start : start + size] for start in range(0, len(places), size)]
+
+
+def counted(n: int, what: str) -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "client"), counted(3, "client")
+    ('1 client', '3 clients')
+    """
+    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"

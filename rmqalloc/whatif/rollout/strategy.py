@@ -1,0 +1,89 @@
+"""A change of strategy: clients switch batch by batch, and meanwhile disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.whatif.rollout.course import (
+    Camp,
+    Cast,
+    Course,
+    Moment,
+    Step,
+    batch_size,
+    batches_of,
+    counted,
+    everyone,
+    places_in_order,
+)
+from rmqalloc.whatif.rollout.ground import ground_of
+from rmqalloc.whatif.rollout.model import Rollout
+from rmqalloc.whatif.rollout.playing import played
+from rmqalloc.whatif.rules import rule
+
+
+def change_strategy(
+    snapshot: Snapshot,
+    strategy: str,
+    groups: Sequence[str] = ("*",),
+    params: Mapping[str, Any] | None = None,
+    batch: int | str = 1,
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+    topics: Sequence[str] = ("*",),
+) -> Rollout:
+    """Let the clients of every group go over to another strategy, a batch at a time.
+
+    Every client works out its queues with its own strategy, on the list of all clients. Those of the two strategies know
+    nothing of each other, so a queue may have no reader or two for as long as a step is the last one done. Ids stay as they
+    are: what the restart itself costs, if the switch needs one, `rmqalloc.whatif.rollout.restart.restart` tells.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    strategy : str
+        The new strategy, as `rmqalloc.whatif.rules.rule` takes it.
+    groups : sequence of str
+        Patterns of consumer groups.
+    params : mapping, optional
+        Parameters of the new strategy.
+    batch, order, seed, detail, topics
+        As for `rmqalloc.whatif.rollout.restart.restart`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The strategy is unknown, needs machine rooms that the snapshot lacks, or a batch does not fit a group.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.model import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}") for i in range(4))
+    >>> rollout = change_strategy(Snapshot((topic,), (Group("g", ("T",), clients),)), "AVG_BY_CIRCLE", order="sorted")
+    >>> rollout.steps["unowned"].to_pylist(), rollout.steps["double_owned"].to_pylist()
+    ([0, 1, 2, 1, 0], [0, 1, 2, 1, 0])
+    """
+    made = rule(strategy, **(params or {}))
+    ground = ground_of(snapshot, groups, topics)
+    made.fleet_errors(ground.fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
+
+    def course_of(cast: Cast) -> Course:
+        n_clients = len(cast.client_ids)
+        size = batch_size(batch, n_clients, cast.consumer_group)
+        turns = batches_of(places_in_order(cast.client_ids, order, seed), size)
+        switched = ~everyone(n_clients)
+        steps = [Step("before", (Moment((Camp(~switched, ~switched),)),))]
+        for number, turn in enumerate(turns, start=1):
+            switched = switched.copy()
+            switched[turn] = True
+            camps = (Camp(everyone(n_clients), ~switched), Camp(everyone(n_clients), switched, rule=1))
+            action = f"batch {number} of {len(turns)}: {counted(len(turn), 'client')} to {made.get_name()}"
+            steps.append(Step(action, (Moment(camps),)))
+        return Course(cast.client_ids, cast.rooms, steps, size)
+
+    return played(ground, course_of, rules=[made], detail=detail)

@@ -1,0 +1,104 @@
+"""A topic that is added to a group's subscriptions, or taken from them, client by client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rmqalloc.snapshot.model import Group, Snapshot
+from rmqalloc.whatif.rollout.course import (
+    Camp,
+    Cast,
+    Course,
+    Moment,
+    Step,
+    batch_size,
+    batches_of,
+    counted,
+    everyone,
+    places_in_order,
+)
+from rmqalloc.whatif.rollout.ground import ground_of, literal
+from rmqalloc.whatif.rollout.model import Rollout
+from rmqalloc.whatif.rollout.playing import played
+from rmqalloc.whatif.scenarios.patterns import matcher
+
+
+def change_subscription(
+    snapshot: Snapshot,
+    topic: str,
+    groups: Sequence[str] = ("*",),
+    remove: bool = False,
+    batch: int | str = 1,
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+) -> Rollout:
+    """Let the clients of every group subscribe to a topic, or leave it, a batch at a time.
+
+    Brokers list the clients of a group whatever they subscribe to. So a client that has not subscribed yet, or no longer, is
+    given queues of the topic by all others and does not read them: these are unowned until the last client has followed.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    topic : str
+        The topic.
+    groups : sequence of str
+        Patterns of consumer groups.
+    remove : bool
+        Whether the topic is taken from the subscriptions.
+    batch, order, seed, detail
+        As for `rmqalloc.whatif.rollout.restart.restart`.
+
+    Returns
+    -------
+    Rollout
+        Of the queues of this topic alone. At the end of a removal all of them are unowned, as they should be.
+
+    Raises
+    ------
+    ValueError
+        The snapshot does not have the topic, no group matches, a group has the subscription already or, for a removal, has
+        it not, or a batch does not fit a group.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.model import Client, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}") for i in range(4))
+    >>> change_subscription(Snapshot((topic,), (Group("g", (), clients),)), "T").steps["unowned"].to_pylist()
+    [8, 6, 4, 2, 0]
+    """
+    if snapshot.topic(topic) is None:
+        raise ValueError(f"the snapshot has no topic {topic!r}, so its queues are not known; give a topic that exists")
+    chosen = [group for group in snapshot.groups if matcher(tuple(groups))(group.name)]
+    wrong = [group.name for group in chosen if (topic in group.subscriptions) != remove]
+    if wrong:
+        what = "does not subscribe" if remove else "subscribes already"
+        raise ValueError(
+            f"consumer group {wrong[0]!r} {what} to topic {topic!r} ({len(wrong):,} of {len(chosen):,} groups); choose groups "
+            f"that {'do' if remove else 'do not'}"
+        )
+    # What other groups subscribe to is of no account, and a batch of them would be work for nothing.
+    with_topic = replace(snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups)
+
+    def course_of(cast: Cast) -> Course:
+        n_clients = len(cast.client_ids)
+        size = batch_size(batch, n_clients, cast.consumer_group)
+        turns = batches_of(places_in_order(cast.client_ids, order, seed), size)
+        reading = everyone(n_clients) if remove else ~everyone(n_clients)
+        steps = [Step("before", (Moment((Camp(everyone(n_clients), reading),)),))]
+        for number, turn in enumerate(turns, start=1):
+            reading = reading.copy()
+            reading[turn] = not remove
+            what = (
+                f"batch {number} of {len(turns)}: {counted(len(turn), 'client')} {'leave' if remove else 'subscribe'}"
+            )
+            steps.append(Step(what, (Moment((Camp(everyone(n_clients), reading),)),)))
+        return Course(cast.client_ids, cast.rooms, steps, size)
+
+    return played(ground_of(with_topic, groups, (literal(topic),)), course_of, detail=detail)
+
+
+def _subscribed(group: Group, topic: str) -> Group:
+    return group if topic in group.subscriptions else replace(group, subscriptions=(*group.subscriptions, topic))

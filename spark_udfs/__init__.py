@@ -8,9 +8,13 @@
     For ``DataFrame.transform``: one row per consumer group and topic in, its owners and figures out.
 ``session.session``
     A Spark session with settings that suit it.
+``inputs``
+    Units out of tables of routes, consumers and subscriptions; scenarios out of a table.
 ``job``
-    ``python -m spark_udfs.job``: Parquet in, Parquet out.
-``arrow``, ``columns``, ``figures``, ``requirements``
+    ``python -m spark_udfs.job``: any source in, a plan as Parquet out, killed and resumed at will. Its parts: ``planning`` runs
+    it, ``sources`` cuts the input, ``places`` and ``layout`` hold the output, ``file_job`` and ``frame_job`` plan a bucket,
+    ``ranking`` makes the summary, ``errand`` asks a worker.
+``arrow``, ``columns``, ``figures``, ``file_job``, ``layout``, ``requirements``
     What runs in the Python workers, and what Spark needs on a machine; they import no pyspark.
 """
 

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from rmqalloc.whatif.names import LOAD_SCHEMA, OWNED_SCHEMA, expand_batches, load_batches
 from rmqalloc.whatif.plan import PlanSpec, plan_batches
+from rmqalloc.whatif.quarantine import plan_and_quarantine
 
 Batches = Iterable[pa.RecordBatch]
 
@@ -16,6 +17,12 @@ _TYPES = {
     pa.float64(): "double",
     pa.list_(pa.int32()): "array<int>",
 }
+
+
+def refuse(schema: pa.Schema, spec: PlanSpec) -> None:
+    """Raise the TypeError that a worker would raise for a table of these columns; a row of nulls is bad, but is no error."""
+    nothing = [pa.nulls(1, field.type) for field in schema]
+    list(plan_batches([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
 
 
 def ddl(schema: pa.Schema) -> str:
@@ -85,3 +92,14 @@ class ClientLoads(PlanBatches):
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Count in the batches one after the other."""
         return load_batches(batches, self.spec)
+
+
+class QuarantineBatches(PlanBatches):
+    """The bad rows of `rmqalloc.whatif.quarantine.plan_and_quarantine` as ``mapInArrow`` takes it.
+
+    Their columns are those of the table and `rmqalloc.whatif.quarantine.REASON`, so ``schema`` tells nothing of them.
+    """
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Plan the batches one after the other, and keep what is bad."""
+        return (bad for _, bad in plan_and_quarantine(batches, self.spec))

@@ -1,6 +1,6 @@
 """How far a running job is and how much memory it takes, seen from the driver.
 
-The only file that touches ``sparkContext``, and only to look: Spark Connect has none, and then nothing is shown.
+The only file that touches ``sparkContext``, and only to look: Spark Connect has none, and tells of its own accord.
 """
 
 import sys
@@ -23,7 +23,7 @@ class Watch:
     Parameters
     ----------
     spark : SparkSession
-        The session. Nothing is printed for one of Spark Connect.
+        The session, classic or of Spark Connect.
     out : text file, optional
         Where to print, by default standard error: one changing line on a terminal, else a line every few seconds.
 
@@ -37,7 +37,9 @@ class Watch:
     def __init__(self, spark: SparkSession, out: TextIO | None = None) -> None:
         self.jvm_peak = 0
         self.workers_peak = 0
+        self._spark: Any = spark
         self._tracker = _status_tracker(spark)
+        self._told: dict[str | None, list[tuple[int, int]]] = {}
         self._out = sys.stderr if out is None else out
         self._on_terminal = self._out.isatty()
         self._done = threading.Event()
@@ -47,6 +49,8 @@ class Watch:
         self._shown = ""
 
     def __enter__(self) -> "Watch":
+        if self._tracker is None:
+            self._spark.registerProgressHandler(self._hear)
         self._thread.start()
         return self
 
@@ -55,6 +59,8 @@ class Watch:
     ) -> None:
         self._done.set()
         self._thread.join()
+        if self._tracker is None:
+            self._spark.removeProgressHandler(self._hear)
         if self._on_terminal and self._shown:
             self._out.write("\r" + " " * len(self._shown) + "\r")
             self._out.flush()
@@ -68,12 +74,21 @@ class Watch:
         except Exception as error:
             self._out.write(f"progress is no longer shown: {type(error).__name__}: {error}\n")
 
-    def _print_progress(self) -> None:
+    def _hear(self, stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
+        """Take down what Spark Connect tells of an operation; the arguments come by these names."""
+        self._told[operation_id] = [] if done else [(one.num_tasks, one.num_completed_tasks) for one in stages or ()]
+
+    def _stages(self) -> list[tuple[int, int]]:
+        """Tasks of every stage under way, and how many of them are completed."""
         if self._tracker is None:
-            return
-        stages = [self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds()]
-        tasks = sum(stage.numTasks for stage in stages if stage)
-        done = sum(stage.numCompletedTasks for stage in stages if stage)
+            return [stage for stages in list(self._told.values()) for stage in stages]
+        found = (self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds())
+        return [(stage.numTasks, stage.numCompletedTasks) for stage in found if stage]
+
+    def _print_progress(self) -> None:
+        stages = self._stages()
+        tasks = sum(in_all for in_all, _ in stages)
+        done = sum(completed for _, completed in stages)
         now = time.monotonic()
         if not tasks or not (self._on_terminal or now - self._last_line >= _LINE_EVERY):
             return

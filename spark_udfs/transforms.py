@@ -4,15 +4,14 @@ import os
 from collections.abc import Callable, Iterable
 from typing import Any
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from rmqalloc.whatif.bulk import INPUT_COLUMNS
-from rmqalloc.whatif.plan import BEST_BY, PlanSpec, plan_batch
+from rmqalloc.whatif.plan import BEST_BY, PlanSpec
 from rmqalloc.whatif.scenarios import read_scenarios, scenarios_of
-from spark_udfs.arrow import ClientLoads, ExpandOwners, PlanBatches, ddl
+from spark_udfs.arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse
 
 Transform = Callable[[DataFrame], DataFrame]
 Scenarios = str | os.PathLike[str] | Iterable[Any]
@@ -58,7 +57,7 @@ def plan(
     >>> one_less = {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]}
     >>> plans = spark.read.parquet("fleet").transform(plan([one_less], "AVG"))  # doctest: +SKIP
     """
-    return _mapped(PlanBatches(_spec(scenarios, strategy, output, tuple(best_by), params)))
+    return mapped(PlanBatches(_spec(scenarios, strategy, output, tuple(best_by), params)))
 
 
 def assign(strategy: str = "CONSISTENT_HASH", **params: Any) -> Transform:
@@ -74,7 +73,7 @@ def assign(strategy: str = "CONSISTENT_HASH", **params: Any) -> Transform:
 
 def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", **params: Any) -> Transform:
     """The owner of every queue by name, as `rmqalloc.whatif.names.expand_owners`; arguments as `plan`."""
-    return _mapped(ExpandOwners(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
+    return mapped(ExpandOwners(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
 
 
 def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any) -> Transform:
@@ -89,7 +88,7 @@ def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "cli
     """
     if by not in ("client_id", "host"):
         raise ValueError(f'by must be "client_id" or "host", got {by!r}')
-    parts = _mapped(ClientLoads(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
+    parts = mapped(ClientLoads(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
     keys = ["scenario", "host", "client_id"] if by == "client_id" else ["scenario", "host"]
     sums = [F.sum(name).alias(name) for name in ("n_units", "n_queues")]
     return lambda units: parts(units).groupBy(*keys).agg(*sums)
@@ -107,13 +106,12 @@ def _spec(
     return PlanSpec(strategy, params, tried, output, best_by)
 
 
-def _mapped(kernel: PlanBatches) -> Transform:
-    """A transform that sends the columns which are read through the workers."""
+def mapped(kernel: PlanBatches) -> Transform:
+    """A transform that sends the columns which are read through the workers, and only those."""
 
     def transform(units: DataFrame) -> DataFrame:
         read = units.select([name for name in INPUT_COLUMNS if name in units.columns])
-        # An empty table of the same types is refused here exactly as the worker would refuse the full one.
-        plan_batch(pa.RecordBatch.from_pylist([], schema=to_arrow_schema(read.schema)), kernel.spec)
+        refuse(to_arrow_schema(read.schema), kernel.spec)
         return read.mapInArrow(kernel, ddl(kernel.schema))
 
     return transform

@@ -1,4 +1,4 @@
-"""Hypothesis profiles and the one Spark session of a test run."""
+"""Hypothesis profiles, the one Spark session and the one real cluster of a test run."""
 
 import os
 import sys
@@ -34,3 +34,37 @@ def spark():
     session = builder.getOrCreate()
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def cluster():
+    """A real RocketMQ; its servers take about ten seconds to start."""
+    from java_driver import JavaMissing
+    from live_cluster import LiveCluster
+
+    try:
+        live = LiveCluster()
+    except JavaMissing as missing:
+        pytest.skip(str(missing))
+    with live:
+        yield live
+
+
+@pytest.fixture(scope="session")
+def java(cluster):
+    """A process of Java consumers at the real cluster."""
+    from live_consumers import Consumers
+
+    with Consumers(cluster.name_server) as process:
+        yield process
+
+
+@pytest.fixture(scope="session")
+def tally(pytestconfig):
+    """Counts of what the live tests compared, told at the end of the run, captured or not."""
+    from live_proofs import Tally
+
+    counts = Tally()
+    yield counts
+    with pytestconfig.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
+        print(f"\ncompared at a real cluster:\n{counts}")

@@ -158,9 +158,17 @@ def test_csv_for_a_program_keeps_names(run):
         ([*GROUP[:-1], ","], "-c ',' holds no client id"),
         (["bulk", "--in", "x", "--out", "y", "--master", "local"], "--master needs --spark"),
         (["bulk", "--in", "x", "--out", "y", "--spark", "--threads", "2"], "--threads is for a run without --spark"),
+        (["bulk", "--in", "x", "--out", "y", "--max-bad-fraction", "0.1"], "--max-bad-fraction needs --spark"),
+        (["bulk", "--in", "x", "--out", "y", "--option", "a=b"], "--option needs --spark"),
+        (["bulk", "--in", "x", "--out", "y", "--no-file-job"], "--file-job needs --spark"),
+        (["bulk", "--in", "x", "--out", "y", "--spark", "--max-bad-fraction", "2"], "2.0 is not in the range"),
+        (["bulk", "--in", "x", "--out", "y", "--spark", "--option", "header"], "is K=V, such as multiLine=true"),
+        (["bulk", "--in", "x", "--out", "y", "--spark", "--table", "t"], "give either an input or a table"),
+        (["bulk", "--out", "y"], "Missing option '--in'"),
+        (["bulk", "--out", "y", "--spark"], "Missing option '--in'"),
         (
-            ["bulk", "--in", "x", "--out", "y", "--spark", "--output", "best"],
-            "--scenarios and --output are for a run without",
+            ["bulk", "--in", "x", "--out", "y", "--spark", "--master", "local", "--remote", "sc://h"],
+            "--master and --remote exclude each other",
         ),
         (["generate", "--out", "x", "--units", "-1"], "-1 is not in the range x>=0"),
     ],
@@ -307,10 +315,27 @@ def test_foreign_files_are_never_replaced(run, tmp_path):
 @pytest.mark.spark
 def test_bulk_on_spark(spark, run, tmp_path):
     run("generate", "--units", 50, "--files", 2, "--out", tmp_path / "fleet")
-    code, out, _ = run("bulk", "--spark", "--in", tmp_path / "fleet", "--out", tmp_path / "owners", "-s", "AVG")
+    (tmp_path / "s.json").write_text(json.dumps(SCENARIOS))
+    arguments = ["bulk", "--spark", "--in", tmp_path / "fleet", "--out", tmp_path / "plans"]
+    code, out, _ = run(*arguments, "-s", "AVG")
     assert code == 0
-    assert out.splitlines()[-1] == f"Parquet of AVG owners: {tmp_path / 'owners'}"
-    assert read(tmp_path / "owners").num_rows == 50
+    lines = out.splitlines()
+    assert lines[0].split() == ["units", "50"]
+    assert lines[-1].startswith(f"Parquet of AVG owners: {tmp_path / 'plans'}/plan=")
+    assert read(lines[-1].rpartition(" ")[2]).num_rows == 50
+    code, out, _ = run(
+        *arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--output", "best"
+    )
+    assert code == 0
+    place = out.splitlines()[-1].rpartition(" ")[2]
+    assert out.splitlines()[-1].startswith("Parquet of AVG best: ")
+    assert read(place).num_rows == 50
+    assert out.splitlines()[0].split()[:3] == ["scenario", "units", "bad_units"]
+    pq.write_table(pa.table(units.mixed()[0]), tmp_path / "bad.parquet")
+    arguments[3] = tmp_path / "bad.parquet"
+    code, out, err = run(*arguments, "--max-bad-fraction", 0)
+    assert (code, out) == (1, "")
+    assert f"rmqalloc: {len(units.BAD)} rows of the plan (" in err
 
 
 # --- The rest ---

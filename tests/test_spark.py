@@ -1,19 +1,18 @@
-"""The same answers from Spark's columns as from the engine asked group by group, and the job that runs on files."""
+"""The same answers from Spark's columns as from the engine asked group by group, and what a session needs."""
 
 import io
 import json
 import pickle
 import sys
+import time
 
 import pyarrow as pa
-import pyarrow.dataset as ds
-import pyarrow.parquet as pq
 import pytest
 import units
 from programs import python
 
 from rmqalloc import strategy
-from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, write_fleet
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 from rmqalloc.whatif import names
 from rmqalloc.whatif.plan import PlanSpec, plan_batch, plan_schema
 from spark_udfs import requirements
@@ -31,7 +30,8 @@ def rows_of(frame):
 
 
 def test_what_runs_in_workers_imports_no_spark():
-    done = python("-c", "import sys, spark_udfs.arrow, spark_udfs.requirements; print('pyspark' in sys.modules)")
+    modules = ", ".join(f"spark_udfs.{name}" for name in ("arrow", "file_job", "layout", "requirements"))
+    done = python("-c", f"import sys, {modules}; print('pyspark' in sys.modules)")
     assert (done.stdout, done.stderr) == ("False\n", "")
 
 
@@ -79,51 +79,6 @@ def test_no_java_at_all(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(requirements.JavaNotFoundError, match=r"no Java was found\. .*apt-get install openjdk-17"):
         requirements.require_java()
-
-
-def test_the_job_without_java_says_what_to_install(tmp_path):
-    write_fleet(tmp_path / "fleet", 3, n_files=1)
-    command = ["-m", "spark_udfs.job", "--input", str(tmp_path / "fleet"), "--output", str(tmp_path / "o")]
-    done = python(*command, "--strategy", "AVG", JAVA_HOME=str(tmp_path))
-    assert done.returncode == 1
-    assert "Spark needs Java 17 or newer, but no Java was found (JAVA_HOME is " in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "o").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ([], "required: --input, --output, --strategy"),
-        (["--input", "a", "--output", "b", "--strategy", "BEST"], "unknown strategy 'BEST'"),
-        (
-            ["--input", "a", "--output", "b", "--strategy", "AVG", "--virtual-nodes", "3"],
-            "--virtual-nodes is for CONSISTENT_HASH",
-        ),
-        (
-            ["--input", "a", "--output", "b", "--strategy", "MACHINE_ROOM"],
-            "--machine-rooms is for MACHINE_ROOM, which needs it",
-        ),
-        (["--input", "a", "--output", "b", "--strategy", "CONFIG"], "no single owner"),
-    ],
-)
-def test_wrong_usage_of_the_job(arguments, said, capsys):
-    from spark_udfs.job import main
-
-    with pytest.raises(SystemExit, match="64"):
-        main(arguments)
-    assert said in capsys.readouterr().err
-
-
-def test_an_interrupted_job_leaves_with_130(monkeypatch, capsys):
-    from spark_udfs import job
-
-    def interrupted(*_arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(job, "run", interrupted)
-    assert job.run_and_report("fleet", "owners", "AVG", {}, "local[2]") == 130
-    assert capsys.readouterr().err == "interrupted; the output is as it was before\n"
 
 
 # --- The transform ---
@@ -226,105 +181,11 @@ def test_the_schema_is_the_same_in_sparks_words(spark):
         assert str(schema.field(name).type).replace("element", "item") == str(wanted.field(name).type)
 
 
-# --- The job, on the session of this process ---
-
-
-@pytest.fixture
-def fleet(tmp_path):
-    """Synthetic and bad units as two Parquet files."""
-    (tmp_path / "fleet").mkdir()
-    batch, _ = units.mixed()
-    pq.write_table(units.synthetic(400, seed=8), tmp_path / "fleet" / "part-0.parquet")
-    pq.write_table(pa.table(batch), tmp_path / "fleet" / "part-1.parquet")
-    return tmp_path / "fleet"
-
-
-def read(path):
-    return ds.dataset(path, format="parquet").to_table()
-
-
-def names_in(path):
-    return sorted(entry.name for entry in path.iterdir())
-
-
-@on_spark
-def test_the_job_writes_what_threads_write(spark, fleet, tmp_path):
-    from rmqalloc.whatif.bulk import plan_files
-    from spark_udfs.job import run
-
-    outcome = run(str(fleet), str(tmp_path / "owners"), "CONSISTENT_HASH", {"virtual_nodes": 7})
-    spec = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 7}, output="owners")
-    totals = plan_files(fleet, tmp_path / "threads", spec)
-    assert totals == {"current": outcome.totals}
-    assert outcome.totals.bad_units == len(units.BAD)
-    by_text = [sorted(map(str, read(tmp_path / name).to_pylist())) for name in ("owners", "threads")]
-    assert by_text[0] == by_text[1]
-    assert spark.range(3).count() == 3, "a session that was there before goes on"
-
-
-@on_spark
-def test_an_earlier_result_is_replaced_and_nothing_else(spark, fleet, tmp_path):
-    from spark_udfs.job import run_and_report
-
-    owners = tmp_path / "owners"
-    for name in ("AVG", "CONSISTENT_HASH"):
-        assert run_and_report(str(fleet), str(owners), name, {}, "local[2]") == 0
-    assert read(owners).num_rows == read(fleet).num_rows
-    assert names_in(tmp_path) == ["fleet", "owners"]
-    (owners / "thesis.txt").write_text("the only copy")
-    before = names_in(owners)
-    assert run_and_report(str(fleet), str(owners), "AVG", {}, "local[2]") == 1
-    assert run_and_report(str(fleet), str(fleet), "AVG", {}, "local[2]") == 1
-    assert names_in(owners) == before
-
-
-@on_spark
-def test_where_a_directory_cannot_be_swapped_it_must_be_new(spark, fleet, tmp_path, capsys):
-    from spark_udfs.job import run_and_report
-
-    target = (tmp_path / "owners").as_uri()
-    assert run_and_report(str(fleet), target, "AVG", {}, "local[2]") == 0
-    assert run_and_report(str(fleet), target, "AVG", {}, "local[2]") == 1
-    assert "PATH_ALREADY_EXISTS" in capsys.readouterr().err
-
-
-@on_spark
-@pytest.mark.parametrize(
-    ("spoil", "said"),
-    [
-        (lambda fleet: (fleet / "part-1.parquet").write_text("no Parquet"), "is not a Parquet file"),
-        (lambda fleet: [path.unlink() for path in fleet.iterdir()], "holds no Parquet file"),
-        (lambda fleet: fleet.rename(fleet.with_name("gone")), "fleet does not exist"),
-        (lambda fleet: [pq.write_table(pa.table({"topic": ["T"]}), path) for path in fleet.iterdir()], "has no column"),
-    ],
-    ids=["not Parquet", "empty", "missing", "columns"],
-)
-def test_a_bad_input_is_said_in_a_line(spark, fleet, tmp_path, spoil, said, capsys):
-    from spark_udfs.job import run_and_report
-
-    spoil(fleet)
-    assert run_and_report(str(fleet), str(tmp_path / "owners"), "AVG", {}, "local[2]") == 1
-    error = capsys.readouterr().err
-    assert said in error
-    assert error.count("\n") == 1
-    assert not (tmp_path / "owners").exists()
-
-
-@on_spark
-def test_an_error_in_a_worker_is_named(spark, fleet, tmp_path, capsys):
-    from spark_udfs.job import run_and_report
-
-    params = {"hash_function": lambda key: 1 // 0}
-    assert run_and_report(str(fleet), str(tmp_path / "owners"), "CONSISTENT_HASH", params, "local[2]") == 1
-    error = capsys.readouterr().err
-    assert "ZeroDivisionError: " in error
-    assert "Traceback" not in error
+# --- Progress ---
 
 
 @on_spark
 def test_progress_is_shown_and_memory_seen(spark):
-    import time
-
     from pyspark.sql import functions as F
 
     from spark_udfs import progress
@@ -340,38 +201,32 @@ def test_progress_is_shown_and_memory_seen(spark):
         assert watch.jvm_peak > watch.workers_peak > 2**20
 
 
-def test_progress_without_a_spark_context_is_silent():
+def test_spark_connect_tells_of_its_progress_itself():
     from pyspark.errors import PySparkAttributeError
+    from pyspark.sql.connect.shell.progress import StageInfo
 
     from spark_udfs import progress
 
     class Connect:
+        """As much of a session of Spark Connect as progress needs; test_spark_job.py has the real one."""
+
+        handlers = ()
+
         @property
         def sparkContext(self):
             raise PySparkAttributeError("there is none")
 
-    out = io.StringIO()
-    with progress.Watch(Connect(), out):
-        pass
-    assert out.getvalue() == ""
+        def registerProgressHandler(self, handler):
+            self.handlers = (handler,)
 
+        def removeProgressHandler(self, handler):
+            assert self.handlers == (handler,)
+            self.handlers = ()
 
-# --- The job as a program of its own ---
-
-
-@on_spark
-def test_the_job_end_to_end(fleet, tmp_path):
-    owners = tmp_path / "owners"
-    command = ["-m", "spark_udfs.job", "--input", str(fleet), "--output", str(owners), "--master", "local[2]"]
-    done = python(*command, "--strategy", "CONSISTENT_HASH", "--virtual-nodes", "7")
-    assert done.returncode == 0, done.stderr
-    lines = dict(line.rsplit(maxsplit=1) for line in done.stdout.splitlines()[:6])
-    assert (lines["units"], lines["bad units"]) == (str(read(fleet).num_rows), str(len(units.BAD)))
-    assert {"queues", "unowned queues", "idle clients", "max skew"} < lines.keys()
-    assert done.stdout.splitlines()[-1] == f"Parquet of CONSISTENT_HASH owners: {owners}"
-    assert "Traceback" not in done.stderr
-    assert " WARN " not in done.stderr
-    rows = {(row["consumer_group"], row["topic"]): row for row in read(owners).to_pylist() if row["err_msg"] is None}
-    synthetic = read(fleet).slice(0, 400).to_pylist()
-    assigned = [rows[unit["consumer_group"], unit["topic"]] for unit in synthetic]
-    units.assert_assigned(assigned, synthetic, [None] * 400, strategy("CONSISTENT_HASH", virtual_nodes=7))
+    spark, out = Connect(), io.StringIO()
+    out.isatty = lambda: True
+    with progress.Watch(spark, out):
+        spark.handlers[0](stages=[StageInfo(0, 8, 3, 0, False)], inflight_tasks=2, operation_id="o", done=False)
+        time.sleep(0.6)
+    assert " 37 %  3 of 8 tasks" in out.getvalue()
+    assert spark.handlers == ()

@@ -14,6 +14,8 @@ from worker_rivals import N_SCENARIOS, PARAMS
 
 from rmqalloc.whatif.bulk import plan_files
 from rmqalloc.whatif.plan import PlanSpec
+from spark_udfs import planning
+from spark_udfs.sources import Source
 from spark_udfs.transforms import assign
 
 ONE_STRATEGY, SCENARIOS, FILES, ODD = "one strategy", "32 scenarios", "Parquet to Parquet", "bad and giant units"
@@ -98,11 +100,19 @@ def files(found: Fleets, where: Path) -> Iterator[Case]:
             if one.name in (OURS, V2):
                 yield _case(FILES, name, one, found, partial(parquet, where / "written"))
         spec = PlanSpec(name, PARAMS[name], output="owners")
-        run, warm_up = (
-            partial(plan_files, units.paths[0], where / "threads", spec, threads=2)
-            for units in (found.whole, found.small)
-        )
-        yield Case(FILES, name, THREADS, found.whole.count, run, warm_up)
+        for contender, plan in ((FILE_JOB, file_job), (THREADS, on_threads)):
+            run, warm_up = (partial(plan, units, where, spec) for units in (found.whole, found.small))
+            yield Case(FILES, name, contender, found.whole.count, run, warm_up)
+
+
+def file_job(units: Units, where: Path, spec: PlanSpec) -> None:
+    """The planning job whose workers read and write Parquet, its summary and ranking included."""
+    planning.run(Source(str(units.paths[0])), str(where / "job"), spec, by_files=True, force=True)
+
+
+def on_threads(units: Units, where: Path, spec: PlanSpec) -> None:
+    """From Parquet to Parquet without Spark."""
+    plan_files(units.paths[0], where / "threads", spec, threads=2)
 
 
 def odd(found: Fleets) -> Iterator[Case]:

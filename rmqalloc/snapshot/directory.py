@@ -52,7 +52,7 @@ def replaced_directory(path: str | os.PathLike[str], kind: str) -> Iterator[Path
     new.mkdir()
     try:
         yield new
-        (new / MARKER).write_text(json.dumps({"tool": "rmqalloc", "kind": kind}) + "\n", encoding="utf-8")
+        _mark(new, kind)
         check_replaceable(path, kind)
         if target.exists():
             target.rename(old)
@@ -84,6 +84,46 @@ def check_replaceable(path: str | os.PathLike[str], kind: str) -> None:
             raise FileExistsError(
                 f"{path} was written by rmqalloc, but not {entry.name} in it; move that away or give another directory"
             )
+
+
+def own_directory(path: str | os.PathLike[str], kind: str) -> None:
+    """Make a directory ours that several results of a kind may share, or find that it is.
+
+    Parameters
+    ----------
+    path : path
+        It may be absent, empty, or ours already; what else is in a directory of ours does not matter, for nothing but
+        what bears the name of a result is ever touched.
+    kind : str
+        As `replaced_directory`.
+
+    Raises
+    ------
+    FileExistsError
+        If ``path`` is a file, or holds anything without being a directory of ours of this kind.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> home = Path(tempfile.mkdtemp())
+    >>> own_directory(home / "out", "plans")
+    >>> own_directory(home / "out", "plans")
+    >>> sorted(p.name for p in (home / "out").iterdir())
+    ['_rmqalloc.json']
+    """
+    target = Path(path)
+    if target.is_dir() and _kind(target / MARKER) == kind:
+        return
+    check_replaceable(path, kind)
+    target.mkdir(parents=True, exist_ok=True)
+    _mark(target, kind)
+
+
+def _mark(directory: Path, kind: str) -> None:
+    """Write the marker file; it appears complete or not at all."""
+    new = directory / f".{MARKER}.{os.getpid()}"
+    new.write_text(json.dumps({"tool": "rmqalloc", "kind": kind}) + "\n", encoding="utf-8")
+    new.replace(directory / MARKER)
 
 
 def _kind(marker: Path) -> str | None:

@@ -18,8 +18,10 @@
     Figures of an owners vector, unit by unit; what a change moves.
 ``bulk``
     Plans from Parquet to Parquet on the threads of one machine.
-``rules``, ``totals``, ``flags``
-    Strategies by name; the sums of a run; what the command lines call the parameters of a strategy.
+``totals``, ``worst``, ``quarantine``
+    What a run of many units comes to: its sums, its worst groups, its bad rows with all that was in them.
+``rules``, ``flags``
+    Strategies by name; what the command lines call the parameters of a strategy.
 ``planning``
     The parts of ``plan``.
 """

@@ -1,0 +1,60 @@
+"""A few words from a Python worker: whoever starts a job may be on another machine than its files."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from spark_udfs.arrow import Batches
+
+_ERRORS: dict[str, type[Exception]] = {
+    error.__name__: error for error in (FileExistsError, FileNotFoundError, ValueError, TypeError)
+}
+
+
+class _Errand:
+    """A call of a function, as ``mapInArrow`` takes it."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            pass
+        try:
+            answer: dict[str, Any] = {"value": self.function(*self.arguments)}
+        except (OSError, ValueError, TypeError) as error:
+            answer = {"error": type(error).__name__, "message": str(error)}
+        yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
+
+
+def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a Python worker, where the files are.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    function : callable
+        Of a module that workers have; it may be called more than once.
+    *arguments
+        What to call it with.
+
+    Returns
+    -------
+    object
+        Its answer, as JSON gives it back.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        As the function raises them.
+    """
+    row = spark.range(0, 1, 1, 1).mapInArrow(_Errand(function, arguments), "answer string").first()
+    assert row is not None
+    answer = json.loads(row["answer"])
+    if "error" in answer:
+        raise _ERRORS.get(answer["error"], OSError)(answer["message"])
+    return answer["value"]

@@ -16,7 +16,7 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties')
 
-.PHONY: help install plan test test-debug test-isa lint wheel bench bench-quick instructions clean
+.PHONY: help install plan test test-debug test-isa lint wheel bench bench-quick instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-isa      the engine's tests with every instruction set this machine has"
 	@echo "make wheel         wheels by gcc and clang, checked in clean virtual environments"
 	@echo "make lint          ruff, mypy and the doctests"
+	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 
 # The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
@@ -92,6 +93,13 @@ bench-quick: install
 instructions: install
 	$(BIN)/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
 	$(BIN)/python benchmarks/instructions.py compare
+
+# A name server and two brokers from Maven Central's jars, with small heaps: needs a JDK and Maven, no virtual environment.
+CLUSTER := build/cluster
+cluster:
+	@PYTHONPATH=tests $(PYTHON) -m live_cluster start $(CLUSTER)
+cluster-stop:
+	@PYTHONPATH=tests $(PYTHON) -m live_cluster stop $(CLUSTER)
 
 clean:
 	rm -rf $(VENV) build dist output *.egg-info build.log rmqalloc/_engine/*.so

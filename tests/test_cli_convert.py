@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from rmqalloc.cli import exit_codes, main
-from rmqalloc.snapshot.files import WRITTEN, read_snapshot, snapshot_schema, write_snapshot
+from rmqalloc.cli.convert import convert
+from rmqalloc.snapshot.files import FORMS, WRITTEN, read_snapshot, snapshot_schema, write_snapshot
 from rmqalloc.snapshot.model import Group, Snapshot
 
 ROOT = Path(__file__).parents[1]
@@ -69,6 +70,11 @@ def test_the_form_can_be_said(run, tmp_path):
     table.write_text("group,topic,broker,queue_id\ng,t,b,1\n")
     assert run(table, "--from", "csv", "--out", tmp_path / "out.txt", "--to", "yaml")[0] == 0
     assert (tmp_path / "out.txt").read_text().startswith("apiVersion: rmqalloc/v1\n")
+
+
+def test_the_verb_offers_every_form():
+    offered = {param.name: list(param.type.choices) for param in convert.params if hasattr(param.type, "choices")}
+    assert offered == {"form": ["auto", *FORMS], "to_form": ["auto", *WRITTEN]}
 
 
 def test_the_schema_is_printed(run):

@@ -117,7 +117,7 @@ def test_gates(run, file):
     assert code == 3
     assert "gate not kept: consumer group 'g': " in err
     assert "moves per queue, at most 0.5 are allowed" in err
-    assert "2 queues without a reader in step 1 (batch 1 of 4: 1 client stop), at most 1 are allowed" in err
+    assert "2 queues without a reader in step 1 (batch 1 of 4: 1 client stops), at most 1 are allowed" in err
     assert run("restart", "-f", file, "-g", "g", "--max-moved-per-queue", 99, "--max-unowned", 2)[0] == 0
 
 

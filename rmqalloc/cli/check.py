@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import click
@@ -10,11 +11,15 @@ import click
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options
 from rmqalloc.cli.options import OUTPUTS
+from rmqalloc.cli.watch import seconds, settled, watch
 
 if TYPE_CHECKING:
+    from rmqalloc.snapshot.model import Snapshot
+    from rmqalloc.whatif.audit import Finding
     from rmqalloc.whatif.audit.planned import Planned
 
 SEVERITIES = ("error", "warning", "note")
+_SETTLE = 20.0
 
 
 @click.command()
@@ -33,6 +38,15 @@ SEVERITIES = ("error", "warning", "note")
 )
 @click.option("--plan", metavar="FILE", help="Compare the owners with what a saved plan comes to.")
 @click.option("--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one.")
+@click.option(
+    "--settle",
+    callback=seconds,
+    metavar="TIME",
+    help="Of a running cluster: only what is wrong still so long after, such as 20s, which is the default with --watch.",
+)
+@click.option(
+    "--watch", "is_watched", is_flag=True, help="Of a running cluster: go on, and show what lasts and changes."
+)
 @click.option("-o", "--output", type=click.Choice((*OUTPUTS, "sarif")), default="table", show_default=True)
 def check(
     inputs: Inputs,
@@ -42,24 +56,59 @@ def check(
     fail_on: str,
     plan: str | None,
     scenario: str | None,
+    settle: float | None,
+    is_watched: bool,
     output: str,
 ) -> int:
     """Look for queues without an owner or with several, and for what makes them.
 
     \b
     rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif
-    rmqalloc check -f after.json --plan plan.json --rule differs-from-plan
+    rmqalloc check -n 10.0.0.1:9876 --settle 20s --plan plan.json
 
     Ends with 0 if nothing is wrong, 2 if something is, 4 if nothing was found but the snapshot is partial.
     """
-    from rmqalloc.report.findings import write_findings
-    from rmqalloc.whatif.audit import at_least, check_snapshot
+    from rmqalloc.whatif.audit import at_least
 
-    wanted = _chosen(rules, ignore)
-    snapshot = snapshot_of(inputs)
-    findings = check_snapshot(snapshot, inputs.groups, inputs.topics, wanted, _planned(plan, scenario))
-    write_findings(at_least(findings, severity), output, sys.stdout, inputs.file)
-    return exit_codes.DIFFERENCE if at_least(findings, fail_on) else partial_code(snapshot, inputs)
+    if inputs.live is None and (is_watched or settle is not None):
+        raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
+    looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output)
+    if is_watched:
+        watch(looking.look, _SETTLE if settle is None else settle, looking.show)
+    findings = settled(looking.look, settle or 0)
+    looking.show(findings)
+    return exit_codes.DIFFERENCE if at_least(findings, fail_on) else looking.partial_code()
+
+
+@dataclass
+class _Looking:
+    """Snapshots as they are checked and shown, the last of them kept."""
+
+    inputs: Inputs
+    rules: list[str]
+    planned: Planned | None
+    severity: str
+    output: str
+    last: Snapshot | None = None
+
+    def look(self) -> tuple[Finding, ...]:
+        """What is wrong now."""
+        from rmqalloc.whatif.audit import check_snapshot
+
+        self.last = snapshot_of(self.inputs)
+        return check_snapshot(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+
+    def show(self, findings: tuple[Finding, ...]) -> None:
+        """Print findings that are grave enough."""
+        from rmqalloc.report.findings import write_findings
+        from rmqalloc.whatif.audit import at_least
+
+        write_findings(at_least(findings, self.severity), self.output, sys.stdout, self.inputs.file)
+        sys.stdout.flush()
+
+    def partial_code(self) -> int:
+        """The exit code for what the last snapshot lacks."""
+        return 0 if self.last is None else partial_code(self.last, self.inputs)
 
 
 def _chosen(rules: tuple[str, ...], ignore: tuple[str, ...]) -> list[str]:

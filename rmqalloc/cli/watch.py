@@ -8,26 +8,24 @@ from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from rmqalloc.cli.text import printable
+
 if TYPE_CHECKING:
     from rmqalloc.whatif.audit import Finding
 
 Look = Callable[[], tuple["Finding", ...]]
 
 
-class Seconds(click.ParamType):
-    """A time such as ``20s``, ``500ms`` or ``2m``; a number alone is seconds."""
+def seconds(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
+    """An option's time, such as ``20s``, ``500ms`` or ``2m``, in seconds; a number alone is seconds."""
+    from rmqalloc.simulation.kinds import Duration
 
-    name = "time"
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Seconds as a number."""
-        from rmqalloc.simulation.kinds import Duration
-
-        text = str(value)
-        try:
-            return Duration()(f"{text}s" if text.isdigit() else text, "the time") / 1000
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
+    if value is None:
+        return None
+    try:
+        return Duration().read(f"{value}s" if value.isdigit() else value) / 1000
+    except ValueError as error:
+        raise click.BadParameter(str(error), param=param) from error
 
 
 def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -58,8 +56,8 @@ def watch(look: Look, settle: float, show: Callable[[tuple[Finding, ...]], None]
         time.sleep(settle)
         try:
             now = look()
-        except click.ClickException as error:
-            click.echo(f"rmqalloc: {error.format_message()}", err=True)
+        except (click.ClickException, ValueError) as error:  # a ValueError: a pattern that matches no group any more
+            click.echo(f"rmqalloc: {printable(str(error))}", err=True)
             continue
         findings = lasting(before, now)
         before = now

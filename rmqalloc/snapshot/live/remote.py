@@ -80,7 +80,8 @@ class Remote:
     -----
     What a broker passes on to a client is asked of one client id at a time, over all groups and brokers, and never repeated.
     Java's client answers with threads (as many as it has processors) that it also needs to read the offsets it answers with,
-    and for every other answer of a broker: a few such requests at once stop it until they time out, heartbeats included.
+    and for every other answer of a broker: a few such requests at once stop it until they time out, heartbeats included. With
+    one processor a single one does, while it has queues whose offsets it must ask for; nothing can be done about that here.
     """
 
     def __init__(self, servers: list[str], access: Access | None = None) -> None:

@@ -1,0 +1,49 @@
+package io.rmqalloc.live;
+
+import com.alibaba.fastjson2.JSONObject;
+import org.apache.rocketmq.common.TopicConfig;
+import org.apache.rocketmq.common.message.MessageRequestMode;
+import org.apache.rocketmq.remoting.protocol.subscription.SubscriptionGroupConfig;
+import org.apache.rocketmq.tools.admin.DefaultMQAdminExt;
+
+/** What an operator does to the cluster: topics, groups, and how a group's queues are read. */
+final class Admin {
+    private final DefaultMQAdminExt admin = new DefaultMQAdminExt();
+
+    Admin(String nameServer) throws Exception {
+        admin.setNamesrvAddr(nameServer);
+        admin.setInstanceName("rmqalloc-admin");
+        admin.start();
+    }
+
+    /** Create or change a topic on one broker: topic, broker (address), read, write, perm. */
+    String topic(JSONObject command) throws Exception {
+        TopicConfig config = new TopicConfig(command.getString("topic"));
+        config.setReadQueueNums(command.getIntValue("read"));
+        config.setWriteQueueNums(command.getIntValue("write", command.getIntValue("read")));
+        config.setPerm(command.getIntValue("perm", 6));
+        admin.createAndUpdateTopicConfig(command.getString("broker"), config);
+        return config.getTopicName();
+    }
+
+    /** Create a group on one broker: group, broker (address). */
+    String group(JSONObject command) throws Exception {
+        SubscriptionGroupConfig config = new SubscriptionGroupConfig();
+        config.setGroupName(command.getString("group"));
+        config.setNotifyConsumerIdsChangedEnable(command.getBooleanValue("notify", true));
+        admin.createAndUpdateSubscriptionGroupConfig(command.getString("broker"), config);
+        return config.getGroupName();
+    }
+
+    /** Let a group read a topic by PULL or POP: topic, group, broker (address), mode, share. */
+    String mode(JSONObject command) throws Exception {
+        MessageRequestMode mode = MessageRequestMode.valueOf(command.getString("mode"));
+        admin.setMessageRequestMode(command.getString("broker"), command.getString("topic"), command.getString("group"),
+            mode, command.getIntValue("share"), 5000);
+        return mode.name();
+    }
+
+    void leave() {
+        admin.shutdown();
+    }
+}

@@ -1,0 +1,136 @@
+package io.rmqalloc.live;
+
+import com.alibaba.fastjson2.JSONObject;
+import java.util.Set;
+import java.util.TreeSet;
+import org.apache.rocketmq.client.consumer.DefaultLitePullConsumer;
+import org.apache.rocketmq.client.consumer.DefaultMQPushConsumer;
+import org.apache.rocketmq.client.consumer.listener.ConsumeConcurrentlyStatus;
+import org.apache.rocketmq.client.consumer.listener.ConsumeOrderlyStatus;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerConcurrently;
+import org.apache.rocketmq.client.consumer.listener.MessageListenerOrderly;
+import org.apache.rocketmq.client.impl.consumer.DefaultLitePullConsumerImpl;
+import org.apache.rocketmq.client.impl.consumer.RebalanceImpl;
+import org.apache.rocketmq.common.message.MessageQueue;
+import org.apache.rocketmq.remoting.protocol.heartbeat.MessageModel;
+
+/**
+ * One consumer. Of the command: name, group, topics, strategy and its parameters, instance (by default the name: two members
+ * of one instance name share a client id in two processes), kind (push or lite_pull), orderly, broadcasting, and
+ * server_assignment for a push consumer whose queues the broker assigns.
+ */
+final class Member {
+    private static final int LOOK_EVERY_MS = Integer.getInteger("rmqalloc.lookEvery", 30_000);
+    /** With a single one, the default on one processor, a client cannot answer what needs an answer of a broker first. */
+    private static final int CALLBACK_THREADS =
+        Integer.getInteger("rmqalloc.callbackThreads", Math.max(2, Runtime.getRuntime().availableProcessors()));
+
+    private final DefaultMQPushConsumer push;
+    private final DefaultLitePullConsumer pull;
+    private String clientId;
+
+    Member(String nameServer, JSONObject command) throws Exception {
+        boolean isPull = "lite_pull".equals(command.getString("kind"));
+        push = isPull ? null : pushConsumer(nameServer, command);
+        pull = isPull ? pullConsumer(nameServer, command) : null;
+    }
+
+    private static DefaultMQPushConsumer pushConsumer(String nameServer, JSONObject command) throws Exception {
+        DefaultMQPushConsumer consumer = new DefaultMQPushConsumer(command.getString("group"));
+        consumer.setNamesrvAddr(nameServer);
+        consumer.setInstanceName(instance(command));
+        consumer.setPollNameServerInterval(LOOK_EVERY_MS);
+        consumer.setHeartbeatBrokerInterval(LOOK_EVERY_MS);
+        consumer.setClientCallbackExecutorThreads(CALLBACK_THREADS);
+        consumer.setMessageModel(model(command));
+        consumer.setAllocateMessageQueueStrategy(Strategies.of(command));
+        consumer.setClientRebalance(!command.getBooleanValue("server_assignment"));
+        consumer.setConsumeThreadMin(1);
+        consumer.setConsumeThreadMax(1);
+        for (String topic : command.getList("topics", String.class)) {
+            consumer.subscribe(topic, "*");
+        }
+        if (command.getBooleanValue("orderly")) {
+            consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> ConsumeOrderlyStatus.SUCCESS);
+        } else {
+            consumer.registerMessageListener(
+                (MessageListenerConcurrently) (messages, context) -> ConsumeConcurrentlyStatus.CONSUME_SUCCESS);
+        }
+        return consumer;
+    }
+
+    private static DefaultLitePullConsumer pullConsumer(String nameServer, JSONObject command) throws Exception {
+        DefaultLitePullConsumer consumer = new DefaultLitePullConsumer(command.getString("group"));
+        consumer.setNamesrvAddr(nameServer);
+        consumer.setInstanceName(instance(command));
+        consumer.setPollNameServerInterval(LOOK_EVERY_MS);
+        consumer.setHeartbeatBrokerInterval(LOOK_EVERY_MS);
+        consumer.setClientCallbackExecutorThreads(CALLBACK_THREADS);
+        consumer.setMessageModel(model(command));
+        consumer.setAllocateMessageQueueStrategy(Strategies.of(command));
+        for (String topic : command.getList("topics", String.class)) {
+            consumer.subscribe(topic, "*");
+        }
+        return consumer;
+    }
+
+    private static String instance(JSONObject command) {
+        String instance = command.getString("instance");
+        return instance == null ? command.getString("name") : instance;
+    }
+
+    private static MessageModel model(JSONObject command) {
+        return command.getBooleanValue("broadcasting") ? MessageModel.BROADCASTING : MessageModel.CLUSTERING;
+    }
+
+    void join() throws Exception {
+        if (push != null) {
+            push.start();
+            clientId = push.buildMQClientId();
+        } else {
+            pull.start();
+            clientId = pull.buildMQClientId();
+        }
+    }
+
+    void leave() {
+        if (push != null) {
+            push.shutdown();
+        } else {
+            pull.shutdown();
+        }
+    }
+
+    String clientId() {
+        return clientId;
+    }
+
+    /** The queues this consumer works on: those of its process queues that are not dropped. */
+    Set<MessageQueue> queues() {
+        Set<MessageQueue> queues = new TreeSet<>();
+        RebalanceImpl rebalance = push != null ? push.getDefaultMQPushConsumerImpl().getRebalanceImpl() : rebalanceOf(pull);
+        rebalance.getProcessQueueTable().forEach((queue, process) -> {
+            if (!process.isDropped()) {
+                queues.add(queue);
+            }
+        });
+        rebalance.getPopProcessQueueTable().forEach((queue, process) -> {
+            if (!process.isDropped()) {
+                queues.add(queue);
+            }
+        });
+        return queues;
+    }
+
+    private static RebalanceImpl rebalanceOf(DefaultLitePullConsumer consumer) {
+        try {
+            var implementation = DefaultLitePullConsumer.class.getDeclaredField("defaultLitePullConsumerImpl");
+            implementation.setAccessible(true);
+            var rebalance = DefaultLitePullConsumerImpl.class.getDeclaredField("rebalanceImpl");
+            rebalance.setAccessible(true);
+            return (RebalanceImpl) rebalance.get(implementation.get(consumer));
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalStateException(error);
+        }
+    }
+}

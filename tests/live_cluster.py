@@ -1,0 +1,247 @@
+"""A real RocketMQ on loopback: released servers from Maven Central, on two cores and half a gigabyte.
+
+``python -m live_cluster start DIR`` and ``stop DIR`` are what ``make cluster`` and ``make cluster-stop`` run; the tests use
+`LiveCluster`.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from java_driver import JavaFailed, command, maven_classpath
+
+PROJECT = Path(__file__).resolve().parent / "live"
+BROKERS = ("hz@broker-a", "sh@broker-b")
+"""Broker names, each with its machine room in front, as MACHINE_ROOM expects."""
+
+READY_WITHIN = 60
+PATIENCE = 20
+SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
+OPENED = (
+    "--add-opens=java.base/java.nio=ALL-UNNAMED",
+    "--add-opens=java.base/sun.nio.ch=ALL-UNNAMED",
+    "--add-exports=java.base/jdk.internal.ref=ALL-UNNAMED",
+)
+
+LOCKS_LAST = "-Drocketmq.broker.rebalance.lockMaxLiveTime=4000"
+"""Milliseconds until queues of an ordered consumer that died are free; a minute by default, longer than tests may wait."""
+
+
+class LiveCluster:
+    """A name server and two brokers with small heaps and files, on free ports of loopback.
+
+    Parameters
+    ----------
+    home : path, optional
+        Directory for everything the servers write; a new temporary one by default. `stop` removes it.
+    """
+
+    def __init__(self, home: Path | None = None) -> None:
+        self.home = home or Path(tempfile.mkdtemp(prefix="rmqalloc-cluster-"))
+        self.home.mkdir(parents=True, exist_ok=True)
+        self.classpath = maven_classpath(PROJECT)
+        port = free_ports(1)
+        self.name_server = f"127.0.0.1:{port}"
+        self._port = port
+        self.brokers: dict[str, str] = {}
+        self._processes: dict[str, subprocess.Popen[bytes]] = {}
+
+    def __enter__(self) -> Self:
+        try:
+            self.start()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start the servers and wait until each says that it has booted."""
+        self._configure("namesrv", {"listenPort": self._port})
+        self._run("namesrv", "org.apache.rocketmq.namesrv.NamesrvStartup", "-Xmx96m")
+        self._wait("namesrv")
+        for name in BROKERS:
+            self.start_broker(name)
+        for name in BROKERS:
+            self._wait(name)
+
+    def start_broker(self, name: str) -> None:
+        """Start one broker, on the port it had if it ran before."""
+        port = int(self.brokers[name].rpartition(":")[2]) if name in self.brokers else free_ports(4) + 2
+        self.brokers[name] = f"127.0.0.1:{port}"
+        store = self.home / f"store-{name}"
+        self._configure(
+            name,
+            {
+                "brokerClusterName": "live", "brokerName": name, "brokerId": 0, "brokerIP1": "127.0.0.1",
+                "namesrvAddr": self.name_server, "listenPort": port, "storePathRootDir": store,
+                "storePathCommitLog": store / "commitlog", "mappedFileSizeCommitLog": 16 << 20,
+                "mappedFileSizeConsumeQueue": 60_000, "timerWheelEnable": "false", "flushDiskType": "ASYNC_FLUSH",
+                "autoCreateTopicEnable": "false", "loadBalancePollNameServerInterval": 500, "diskMaxUsedSpaceRatio": 95,
+                "registerNameServerPeriod": 10_000,
+            },
+        )  # fmt: skip
+        memory = ("-Xmx192m", "-XX:MaxDirectMemorySize=96m")
+        self._run(name, "org.apache.rocketmq.broker.BrokerStartup", *memory, LOCKS_LAST, *OPENED)
+
+    @property
+    def running(self) -> dict[str, str]:
+        """Addresses of the brokers that run, by name."""
+        return {name: address for name, address in self.brokers.items() if name in self._processes}
+
+    def wait_for_broker(self, name: str) -> None:
+        """Wait until a broker that was started says that it has booted."""
+        self._wait(name)
+
+    def stop_broker(self, name: str) -> None:
+        """Stop one broker in good order: it takes itself off the name server's list."""
+        _end(self._pid_file(name), signal.SIGTERM)
+        self._processes.pop(name).wait()
+
+    def stop(self) -> None:
+        """Stop all servers by their pids and remove what they wrote."""
+        end_all(self.home)
+        for process in self._processes.values():
+            process.wait()
+        self._processes.clear()
+
+    def _configure(self, name: str, settings: dict[str, Any]) -> None:
+        text = "".join(f"{key}={value}\n" for key, value in settings.items())
+        (self.home / f"{name}.conf").write_text(text, encoding="utf-8")
+
+    def _run(self, name: str, main: str, *options: str) -> None:
+        home = (f"-Drocketmq.home.dir={self.home}", f"-Duser.home={self.home}")
+        arguments = [
+            command("java"),
+            *home,
+            *SMALL,
+            *options,
+            "-cp",
+            self.classpath,
+            main,
+            "-c",
+            str(self.home / f"{name}.conf"),
+        ]
+        with (self.home / f"{name}.out").open("wb") as out:
+            self._processes[name] = subprocess.Popen(
+                arguments,
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=subprocess.STDOUT,
+                cwd=self.home,
+                start_new_session=True,
+            )
+        self._pid_file(name).write_text(str(self._processes[name].pid), encoding="utf-8")
+
+    def _wait(self, name: str) -> None:
+        out, deadline = self.home / f"{name}.out", time.monotonic() + READY_WITHIN
+        while time.monotonic() < deadline:
+            if b"boot success" in out.read_bytes():
+                return
+            if self._processes[name].poll() is not None:
+                break
+            time.sleep(0.1)
+        last = without_logging(out.read_text(errors="replace"))[-2000:]
+        raise JavaFailed(f"{name} did not boot within {READY_WITHIN} s; it said last:\n{last}")
+
+    def _pid_file(self, name: str) -> Path:
+        return self.home / f"{name}.pid"
+
+
+def mqadmin(cluster: LiveCluster, *arguments: str) -> str:
+    """What RocketMQ's own administration tool prints."""
+    home = (f"-Drocketmq.home.dir={cluster.home}", f"-Duser.home={cluster.home}")
+    tool = "org.apache.rocketmq.tools.command.MQAdminStartup"
+    done = subprocess.run(
+        [command("java"), *home, *SMALL, "-cp", cluster.classpath, tool, *arguments],
+        capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    return without_logging(done.stdout)
+
+
+def without_logging(text: str) -> str:
+    """What a Java program printed, without what its logging says about itself."""
+    return "\n".join(line for line in text.splitlines() if "|-INFO" not in line and "|-WARN" not in line)
+
+
+def free_ports(n: int) -> int:
+    """The first of ``n`` neighbouring ports of loopback that nobody uses."""
+    for _ in range(100):
+        with socket.socket() as first:
+            first.bind(("127.0.0.1", 0))
+            port = int(first.getsockname()[1])
+        if port + n < 65_000 and all(_is_free(port + i) for i in range(n)):
+            return port
+    raise RuntimeError(f"no {n} neighbouring free ports found")
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as one:
+        return one.connect_ex(("127.0.0.1", port)) != 0
+
+
+def _runs(pid: int, home: Path) -> bool:
+    """Whether a process runs and is a server of this directory; its number may have gone to somebody else since."""
+    try:
+        os.kill(pid, 0)
+        line = Path(f"/proc/{pid}/cmdline")
+        return str(home).encode() in line.read_bytes() if Path("/proc/self/cmdline").exists() else True
+    except (ProcessLookupError, FileNotFoundError, PermissionError):
+        return False
+
+
+def _end(pid_file: Path, *how: signal.Signals) -> None:
+    """End the process that a file names: by each signal in turn, with some patience, and by force in the end."""
+    if not pid_file.exists():
+        return
+    pid = int(pid_file.read_text(encoding="utf-8"))
+    for one in (*how, signal.SIGKILL):
+        if _runs(pid, pid_file.parent):
+            os.kill(pid, one)
+        deadline = time.monotonic() + PATIENCE
+        while _runs(pid, pid_file.parent) and time.monotonic() < deadline:
+            time.sleep(0.05)
+    pid_file.unlink()
+
+
+def end_all(home: Path) -> None:
+    """End all servers of a directory and remove it; at once, for what they would still write goes with it."""
+    for pid_file in sorted(home.glob("*.pid")):
+        _end(pid_file)
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def main() -> None:
+    """Start or stop a cluster that outlives this program."""
+    what, home = sys.argv[1], Path(sys.argv[2]).resolve()
+    if what == "stop":
+        end_all(home)
+        return
+    if any(home.glob("*.pid")):
+        raise SystemExit(f"a cluster runs in {home} already; stop it first: make cluster-stop")
+    cluster = LiveCluster(home)
+    try:
+        cluster.start()
+    except BaseException:
+        cluster.stop()
+        raise
+    print(f"name server {cluster.name_server}, brokers " + ", ".join(f"{k} {v}" for k, v in cluster.brokers.items()))
+    print(f"export NAMESRV_ADDR={cluster.name_server}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""Java consumers that join and leave on command: one Java process with many of them, which can also be killed."""
+
+from __future__ import annotations
+
+import json
+import queue
+import shutil
+import subprocess
+import tempfile
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from java_driver import JavaFailed, command, maven_classpath
+from live_cluster import PROJECT, SMALL, without_logging
+
+from rmqalloc import MessageQueue
+
+QUICK = (
+    "-Drocketmq.client.rebalance.waitInterval=1000",
+    "-Drocketmq.client.rebalance.minInterval=200",
+    "-Drocketmq.client.rebalance.lockInterval=1000",
+    "-Drmqalloc.lookEvery=1000",
+)
+"""Settings of a Java client that make it look around every second rather than every twenty or thirty."""
+
+
+class Consumers:
+    """A Java process whose consumers join and leave on command, see ``Consumers.java``.
+
+    Parameters
+    ----------
+    name_server : str
+    options : sequence of str
+        Options of the Java machine, such as `QUICK`.
+    """
+
+    def __init__(self, name_server: str, options: Sequence[str] = QUICK) -> None:
+        self._home = Path(tempfile.mkdtemp(prefix="rmqalloc-consumers-"))
+        arguments = [
+            command("java"), *SMALL, "-Xmx512m", f"-Duser.home={self._home}", "-Drocketmq.client.logUseSlf4j=false", *options,
+            "-cp", maven_classpath(PROJECT), "io.rmqalloc.live.Consumers", name_server,
+        ]  # fmt: skip
+        self._log = (self._home / "consumers.log").open("wb")
+        self.process = subprocess.Popen(
+            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0
+        )
+        self.changes: list[dict[str, Any]] = []
+        """Every change of a consumer's queues: ``at`` (ms since the epoch) and ``owns``."""
+        self._answers: queue.Queue[dict[str, Any]] = queue.Queue()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+        try:
+            self._answer()
+        except JavaFailed:
+            self.kill()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, _type: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def do(self, what: str, **arguments: Any) -> Any:
+        """Give a command and return its answer.
+
+        Raises
+        ------
+        JavaFailed
+            If the command failed, or no answer came within a minute.
+        """
+        line = json.dumps({"do": what, **arguments}) + "\n"
+        assert self.process.stdin is not None
+        self.process.stdin.write(line.encode())
+        answer = self._answer()
+        if "failed" in answer:
+            raise JavaFailed(f"{what} {arguments}: {answer['why']}")
+        return answer["answer"]
+
+    def join(self, group: str, member: str, topics: Sequence[str], **told: Any) -> str:
+        """Start a consumer; returns its client id."""
+        return str(self.do("join", name=f"{group}/{member}", instance=member, group=group, topics=list(topics), **told))
+
+    def leave(self, group: str, member: str) -> None:
+        """Shut a consumer down in good order."""
+        self.do("leave", name=f"{group}/{member}")
+
+    def leave_all(self) -> None:
+        """Shut every consumer down."""
+        for name in self.do("show"):
+            self.do("leave", name=name)
+
+    def owns(self, group: str) -> dict[str, list[MessageQueue]]:
+        """Queues of a group's consumers now, by client id."""
+        shown = {name: one for name, one in self.do("show").items() if name.startswith(f"{group}/")}
+        return {one["client_id"]: sorted(MessageQueue(*queue) for queue in one["queues"]) for one in shown.values()}
+
+    def kill(self) -> None:
+        """End the process at once, as a machine that loses power."""
+        self.process.kill()
+        self._cleaned()
+
+    def close(self) -> None:
+        """End the process in good order: every consumer leaves."""
+        if self.process.poll() is None and self.process.stdin is not None:
+            self.process.stdin.close()
+            try:
+                self.process.wait(30)
+            except subprocess.TimeoutExpired:
+                self.process.kill()
+        self._cleaned()
+
+    def _cleaned(self) -> None:
+        self.process.wait(30)
+        self._listener.join(30)
+        for stream in (self.process.stdin, self.process.stdout, self._log):
+            if stream is not None:
+                stream.close()
+        shutil.rmtree(self._home, ignore_errors=True)
+
+    def _listen(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            said = json.loads(line)
+            if "owns" in said:
+                self.changes.append(said)
+            else:
+                self._answers.put(said)
+
+    def _answer(self) -> dict[str, Any]:
+        try:
+            return self._answers.get(timeout=60)
+        except queue.Empty:
+            log = without_logging((self._home / "consumers.log").read_text(errors="replace"))[-2000:]
+            raise JavaFailed(f"the Java consumers do not answer; they said last:\n{log}") from None

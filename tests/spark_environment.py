@@ -28,7 +28,7 @@ def packed_environment(where: Path) -> Path:
         _copy(name, site_packages)
     _pip("--python", environment, "install", "--no-index", wheel(where))
     archive = where / "environment.tar.gz"
-    venv_pack.pack(prefix=str(environment), output=str(archive), compress_level=1)
+    venv_pack.pack(prefix=str(environment), output=str(archive), compress_level=0)
     shutil.rmtree(environment)
     return archive
 

@@ -1,6 +1,8 @@
-"""Names made harmless: they come from the network and may hold anything."""
+"""Names made harmless, for they come from the network and may hold anything; and numbers with their nouns."""
 
-__all__ = ["printable", "shortened"]
+from collections.abc import Sequence
+
+__all__ = ["counted", "named", "printable", "shortened"]
 
 
 def printable(name: str) -> str:
@@ -30,3 +32,26 @@ def shortened(text: str, most: int) -> str:
         return text
     tail = (most - 1) // 2
     return f"{text[: most - 1 - tail]}…{text[len(text) - tail :]}"
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    """A number with its noun.
+
+    Examples
+    --------
+    >>> counted(1, "queue"), counted(1200, "queue"), counted(0, "entry", "entries")
+    ('1 queue', '1,200 queues', '0 entries')
+    """
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def named(names: Sequence[str], most: int = 3) -> str:
+    """The first names, and how many more there are.
+
+    Examples
+    --------
+    >>> named(["a", "b"]), named(["a", "b", "c", "d", "e"])
+    ('a, b', 'a, b, c and 2 more')
+    """
+    more = f" and {len(names) - most:,} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -62,7 +62,18 @@ def test_queues_that_came_or_went_since_are_named():
 
 
 def test_groups_that_are_not_in_the_plan_are_left_alone():
-    assert checked(replace(group("c1"), name="other")) == ()
+    planned = owners_after(plan_snapshot(BEFORE, ONE_MORE))
+    both = snapshot(group("c1", "c2", "c3"), replace(group("c1"), name="other"))
+    assert check_snapshot(both, rules=RULE, planned=planned) == ()
+
+
+def test_a_group_of_the_plan_that_is_not_there_is_named():
+    planned = owners_after(plan_snapshot(BEFORE, ONE_MORE))
+    other = snapshot(replace(group("c1"), name="other"))
+    [finding] = check_snapshot(other, rules=RULE, planned=planned)
+    assert (finding.rule, finding.consumer_group, len(finding.queues)) == ("differs-from-plan", "g", 8)
+    assert "The snapshot has no such consumer group" in finding.message
+    assert check_snapshot(other, ["other"], rules=RULE, planned=planned) == ()
 
 
 def test_of_several_scenarios_one_must_be_named():

@@ -75,6 +75,7 @@ def test_groups_and_topics_can_be_chosen(run, file):
     code, out, err = run("-f", path, "-g", "none*")
     assert (code, out) == (1, "")
     assert "no consumer group matches" in err
+    assert "; near it is 'order-service'" in run("-f", EXAMPLE, "-g", "order-servce")[2]
 
 
 def test_rules_can_be_chosen_and_left_out(run):

@@ -90,7 +90,12 @@ def test_the_schema_is_printed(run):
         ([ORDERS, "--from", "xml", "--out", "x.json"], exit_codes.USAGE, "'xml' is not one of"),
         ([ORDERS, "--to", "mqadmin", "--out", "x.json"], exit_codes.USAGE, "'mqadmin' is not one of"),
         ([ORDERS, "--out", "x.xml"], exit_codes.FAILURE, "suffix '.xml' is not known"),
-        (["nowhere.json", "--out", "x.json"], exit_codes.FAILURE, "No such file or directory: 'nowhere.json'"),
+        (
+            [ORDERS, "--out", "nowhere/x.json"],
+            exit_codes.FAILURE,
+            "rmqalloc: nowhere/x.json: No such file or directory",
+        ),
+        (["nowhere.json", "--out", "x.json"], exit_codes.FAILURE, "nowhere.json: No such file or directory"),
         ([ORDERS, ORDERS, "--out", "x.json"], exit_codes.FAILURE, "only outputs of mqadmin can be put together"),
         ([ORDERS, "--from", "json", "--out", "x.json"], exit_codes.FAILURE, "orders.yaml:1:1: not JSON"),
     ],

@@ -234,6 +234,7 @@ def test_a_snapshot_from_standard_input():
         ("--max-moved 34% --max-skew 1.2", 0, ""),
         ("--max-skew 1.1", 3, "group by-ring: the skew is 1.125, at most 1.1 is allowed"),
         ("--fail-if-worse", 3, "group by-ring: skew grows from 1 to 1.125"),
+        ("--max-moved 200% --max-skew inf", 0, ""),
     ],
 )
 def test_gates_and_differences(run, line, code, said):
@@ -245,6 +246,36 @@ def test_gates_and_differences(run, line, code, said):
 
 def test_nothing_moves(run):
     assert run("--scale 4 --detailed-exitcode")[0] == 0
+
+
+def test_queues_that_go_away_are_a_difference(run):
+    code, out, _ = run("--remove-broker 'broker-*' --detailed-exitcode")
+    assert (code, "Plan: 0 queues change owner in 2 of 2 groups, 0 clients gain, 8 lose" in out) == (2, True)
+
+
+@pytest.mark.parametrize("gate", ["--max-moved 0", "--max-skew 9", "--fail-if-worse"])
+def test_what_cannot_be_assigned_any_more_keeps_no_gate(run, saved, gate):
+    path = saved(cluster(n_clients=2000))
+    code, _, err = run(f"--to-strategy CONSISTENT_HASH:65536 {gate}", path)
+    assert (code, "group g0: 1 of its 1 topics cannot be assigned any more" in err) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "said"),
+    [
+        (Snapshot(), "the snapshot has none"),
+        (cluster(message_model="BROADCASTING"), "BROADCASTING"),
+        (cluster(n_clients=0), "cidAll empty"),
+    ],
+)
+def test_nothing_to_plan_is_no_success(run, saved, snapshot, said):
+    code, out, err = run("--scale 3 --max-moved 0", saved(snapshot))
+    assert (code, out) == (1, "")
+    assert "no group can be planned: " in err and said in err
+
+
+def test_gates_are_in_the_page(run):
+    assert "bound is not kept" in run(f"{LEAVES} --max-moved 7 -o html")[1]
 
 
 def test_partial_data(run, saved):
@@ -277,13 +308,17 @@ def test_partial_data(run, saved):
         ("--to-virtual-nodes 1000000", 64, "must be a whole number from 0 to 65536"),
         ("--scale 3 --scenario x.yaml", 64, "--scenario is given together with --scale"),
         ("--scale 3 --max-moved many", 64, "'many' is neither a number of queues nor a share, such as 20 or 20%"),
+        ("--scale 3 --max-skew nan", 64, "'nan' is not a number"),
+        ("--scale 3 --out -", 64, "'-' is not a file; standard output is for the result"),
+        ("--add-broker broker-a:3", 1, "all topics of the groups planned are on broker 'broker-a' already"),
+        ("--to-strategy MACHINE_ROOM", 64, "--to-strategy: 'MACHINE_ROOM' is neither NAME, nor CONSISTENT_HASH:N"),
         ("--scale 3 --max-skew -1", 64, "-1.0 is not in the range"),
         ("--scale 3 -o xml", 64, "'xml' is not one of 'table', 'wide'"),
         ("--scale 3 --show pods", 64, "'pods' is not one of 'units', 'groups', 'clients', 'queues'"),
         ("--scenario none.yaml", 1, "none.yaml"),
         ("--remove-client 10.0.0.1@1009", 1, "no client of the groups planned matches '10.0.0.1@1009'; near it are"),
         ("--remove-broker 'broker-x*'", 1, "no broker of the groups planned matches 'broker-x*'"),
-        ("--set-queues TopicTst=4", 1, "no topic of the groups planned matches 'TopicTst'; near it are 'TopicTest'"),
+        ("--set-queues TopicTst=4", 1, "no topic of the groups planned matches 'TopicTst'; near it is 'TopicTest'"),
         ("--lose-room hz", 1, "no machine room of the groups planned matches 'hz'"),
         (
             "--to-strategy MACHINE_ROOM_NEARBY-AVG",
@@ -299,6 +334,22 @@ def test_a_slip_is_told(run, line, code, said):
     assert (found, out) == (code, "")
     assert said in err
     assert "Traceback" not in err
+
+
+def test_strategies_with_parameters(run):
+    by_flags = "--to-strategy CONSISTENT_HASH --to-virtual-nodes 160 -g by-average -o csv --columns moved,skew"
+    assert run(by_flags)[1] == run("--to-strategy CONSISTENT_HASH:160 -g by-average -o csv --columns moved,skew")[1]
+    assert "unowned 0 → 24" in run("--to-strategy MACHINE_ROOM:hz+sh -g by-average")[1]
+
+
+def test_a_broker_of_a_name_may_go_and_come(run):
+    out = run("--remove-broker broker-a --add-broker broker-a:16 -g by-average")[1]
+    assert "topic TopicTest  24 → 32 queues" in out
+
+
+def test_top_cuts_tables_too(run):
+    out = run("--scale 3 -o csv --show groups --columns consumer_group,scenario,moved --sort -moved --top 1")[1]
+    assert out == 'consumer_group,scenario,moved\nby-average,"scale 3",12\n'
 
 
 def test_flags_together_are_one_change(run):

@@ -46,7 +46,7 @@ def test_a_paragraph_for_every_group_the_worst_first(run, file):
     )
     assert second.startswith("ring has 2 clients for 4 queues of 1 topic under CONSISTENT_HASH.")
     assert fleet == "2 groups, 8 clients: 2 have no queue, in 1 group."
-    assert run("-f", file, "--top", 1)[1].split("\n\n")[1] == "... and 1 more groups (--top)"
+    assert run("-f", file, "--top", 1)[1].split("\n\n")[1] == "and 1 more group (--top)"
     assert run("-f", file, "-g", "ring")[1].endswith("1 group, 2 clients: all have work.\n")
 
 
@@ -62,6 +62,22 @@ def test_programs_get_the_groups(run, file):
     assert [(row["consumer_group"], row["idle"]) for row in rows] == [("crowd\x1b", 2), ("ring", 0)]
 
 
+def test_a_sorted_table_is_a_table(run, file):
+    code, out, _ = run("-f", file, "--sort", "-idle", "--top", 1)
+    assert (code, out.split()[0]) == (0, "consumer_group")
+    assert "there is no column 'nope'" in run("-f", file, "--sort", "nope")[2]
+
+
+def test_queues_without_an_owner_are_not_called_even(run, tmp_path):
+    params = {"machine_rooms": ["hz"]}
+    group = Group("g", ("T",), (Client("x"), Client("y")), strategy="MACHINE_ROOM", strategy_params=params)
+    path = write(tmp_path, Snapshot((Topic("T", (TopicBroker("b", 4),)),), (group,)))
+    out = run("-f", path)[1]
+    assert "4 queues have no owner: MACHINE_ROOM leaves them out." in out
+    assert "more even" not in out
+    assert json.loads(run("-f", path, "-o", "json")[1])[0]["unowned"] == 4
+
+
 def test_lists_are_saved(run, file, tmp_path):
     path = tmp_path / "config.json"
     code, _, err = run("-f", file, "-g", "ring", "--balance", "total", "--out", path)
@@ -75,6 +91,7 @@ def test_errors(run, file, tmp_path):
     assert "'nobody'" in err
     assert run("-f", tmp_path / "none.json")[0] == 1
     assert run("-f", file, "--balance", "both")[0] == 64
+    assert run("-f", file, "--out", "-")[0] == 64
 
 
 def test_a_partial_snapshot_is_told(run, tmp_path):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from rmqalloc import Fleet, strategy
 from rmqalloc.cli import main
-from rmqalloc.snapshot.files import read_snapshot
+from rmqalloc.snapshot.files import read_snapshot, write_snapshot
 from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import NoMatch
 from rmqalloc.whatif.plans import departures as departing
@@ -52,7 +52,7 @@ def test_departures_cost_what_the_twin_says(data):
     read = scenarios_of([{"name": "x", "changes": changes}])[0].changes if changes else ()
     scenarios = [{"name": c.label, "changes": [*changes, set_strategy(c)]} for c in CANDIDATES]
     try:
-        table = compare(snapshot, CANDIDATES, read).to_pylist()
+        table = compare(snapshot, CANDIDATES, read).table.to_pylist()
     except NoMatch:
         assume(False)
     after = [row for row in plan_snapshot(snapshot, scenarios).groups.to_pylist() if row["scenario"] != "current"]
@@ -84,12 +84,12 @@ def assert_costs(row, costs):
 
 
 def test_the_seed():
-    table = compare(read_snapshot(str(SEED)), CANDIDATES[:3], groups=["by-average"]).to_pylist()
+    table = compare(read_snapshot(str(SEED)), CANDIDATES[:3], groups=["by-average"]).table.to_pylist()
     assert [(row["moved"], row["departure_mean"], row["departure_worst"], row["departure_least_mean"]) for row in table] == [
         (0, 10, 12, 6), (18, 18, 18, 6), (22, 6, 6, 6),
     ]  # fmt: skip
     gone = [RemoveClients(ids="10.0.0.11@1009")]
-    table = compare(read_snapshot(str(SEED)), CANDIDATES[:1], gone, ["by-*"]).to_pylist()
+    table = compare(read_snapshot(str(SEED)), CANDIDATES[:1], gone, ["by-*"]).table.to_pylist()
     assert [(row["n_clients"], row["moved"], row["least_moves"]) for row in table] == [(3, 8, 6), (3, 20, 6)]
 
 
@@ -97,7 +97,7 @@ def test_what_a_candidate_cannot_assign():
     topic = Topic("T", (TopicBroker("b", 2, machine_room="hz"),))
     groups = tuple(Group(name, ("T",), (Client("c", room),)) for name, room in (("with", "hz"), ("without", None)))
     near = [Candidate("near", "MACHINE_ROOM_NEARBY-AVG", {}), Candidate("avg", "AVG", {})]
-    with_room, _, without, plain = compare(Snapshot((topic,), groups), near).to_pylist()
+    with_room, _, without, plain = compare(Snapshot((topic,), groups), near).table.to_pylist()
     assert (with_room["max_load"], with_room["departure_mean"]) == (2, 2)
     assert set(without.values()) == {"without", "near", None}
     assert (plain["max_load"], plain["cross_room"]) == (2, 0)
@@ -151,7 +151,22 @@ def test_for_programs(run):
         ("by-ring", "AVG", "12"),
         ("by-ring", "CONSISTENT_HASH:160", "7"),
     ]
-    assert "and 1 more groups (--top)" in run("--top 1")[1]
+    assert "and 1 more group (--top)" in run("--top 1")[1]
+    assert run("-o csv --columns strategy,moved --sort moved --top 1")[1] == "strategy,moved\nAVG,0\n"
+
+
+def test_what_is_left_out_is_told(capsys, tmp_path):
+    topic, clients = Topic("T", (TopicBroker("b", 4),)), (Client("c1"),)
+    groups = [Group("all", ("T",), clients, message_model="BROADCASTING"), Group("none", ("T",), ())]
+    path = str(tmp_path / "cluster.json")
+    write_snapshot(Snapshot((topic,), (*groups, Group("g", ("T",), clients))), path)
+    assert main(["compare", "-f", path, "-s", "AVG"]) == 0
+    out, err = capsys.readouterr()
+    assert "Group g  4 queues  1 client\n" in out
+    assert "BROADCASTING, whose clients all take every queue: all\n" in err
+    assert "note: cannot be assigned: none topic T: cidAll is null or cidAll empty\n" in err
+    assert main(["compare", "-f", path, "-g", "all"]) == 1
+    assert "no group can be planned: left out: groups of the model BROADCASTING" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -209,6 +209,8 @@ def test_nobody_and_names_made_harmless(run, tmp_path):
             64,
             "is not NAME:N, such as CONSISTENT_HASH:160",
         ),
+        ("-g 'by-*' -t TopicTest -q broker-a:1", 1, "no consumer group matches 'by-*'"),
+        ("-g by-ring -t Topictest -q broker-a:1", 1, "no topic matches 'Topictest'; near it is 'TopicTest'"),
         ("-g by-rings -t TopicTest -q broker-a:1", 1, "no consumer group matches 'by-rings'; near it are 'by-ring'"),
         ("-g by-ring -t TopicTest -q broker-a:9", 1, "has the queues 0 to 7 on 'broker-a', not 9"),
         ("-g by-ring -t TopicTest -q broker-a:1 -s MACHINE_ROOM_NEARBY-AVG", 1, "Machine room is null for mq"),

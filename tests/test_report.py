@@ -231,9 +231,8 @@ def test_the_summary_says_what_every_scenario_comes_to():
     plan = report_plans.everyday()
     said = Page(report(plan, gates=Gates(max_moved_share=0.2))).said()
     for scenario in plan.scenarios:
-        rows = [row for row in plan.groups.to_pylist() if row["scenario"] == scenario.name]
-        moved, there = sum(row["moved"] for row in rows), sum(row["n_queues"] for row in rows)
-        assert f"{scenario.name}: {moved} queues of {there} change owner ({100 * moved / there:.1f} %;" in said
+        moved = sum(row["moved"] for row in plan.groups.to_pylist() if row["scenario"] == scenario.name)
+        assert f"{scenario.name}: {moved} queues change owner in " in said
     assert plan.digest in said and plan.input_digest in said and f"rmqalloc {plan.tool_version}" in said
     assert all(warning in said for warning in plan.warnings) and plan.warnings
     assert "✗ 3 bounds are not kept (max_moved_share 0.2)" in said

@@ -85,5 +85,12 @@ def run(argv: Sequence[str] | None = None) -> int:
     except click.ClickException as error:
         click.echo(f"rmqalloc: {error.format_message()}", err=True)
     except (OSError, ValueError, MemoryError) as error:
-        click.echo(f"rmqalloc: {error or type(error).__name__}", err=True)
+        click.echo(f"rmqalloc: {_said(error)}", err=True)
     return exit_codes.FAILURE
+
+
+def _said(error: Exception) -> str:
+    """What an error says, without the numbers that Python puts before errors of files."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__

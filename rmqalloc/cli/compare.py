@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options
-from rmqalloc.cli.options import OUTPUTS, Changes, candidate, change_options, rooms_unknown
+from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options, tell
+from rmqalloc.cli.options import Changes, candidate, change_options, rooms_unknown
+from rmqalloc.cli.table_options import Tables, table_options
 from rmqalloc.cli.text import aligned, printable
+from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     from rmqalloc.whatif.plans.comparison import Candidate
@@ -20,6 +21,7 @@ _HEADER = (
     "strategy", "moved", "even", "min/max", "skew", "idle", "unowned", "one leaves: mean", "worst", "even",
 )  # fmt: skip
 _EVEN = "even: the least that would move if loads differed by one at most"
+_SHOWN = 20
 _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
 
 
@@ -34,18 +36,15 @@ _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
     help="Strategies; CONSISTENT_HASH:160 has 160 virtual nodes, MACHINE_ROOM:hz+sh takes queues from two rooms.",
 )
 @change_options
-@click.option(
-    "-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="Form of the result."
-)
-@click.option("--top", type=click.IntRange(1), default=20, show_default=True, help="Groups shown as text.")
-def compare(inputs: Inputs, strategies: str, changes: Changes, output: str, top: int) -> int:
+@table_options(f"; as text {_SHOWN} groups")
+def compare(inputs: Inputs, strategies: str, changes: Changes, tables: Tables) -> int:
     """Compare strategies: what a change moves under each, how even each then is, and what moves if one client leaves.
 
     \b
     rmqalloc compare -f cluster.yaml -g order-svc
     rmqalloc compare -f cluster.yaml -g order-svc --scale 6 -s AVG,CONSISTENT_HASH:160
     """
-    from rmqalloc.report.formats import write_table
+    from rmqalloc.snapshot.units import none_planned
     from rmqalloc.whatif.plans.comparison import compare as compared
     from rmqalloc.whatif.scenarios import SetStrategy
 
@@ -58,12 +57,15 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, output: str, top:
         raise click.UsageError("compare sets the strategy itself; leave --to-strategy out and give -s")
     snapshot = snapshot_of(inputs)
     with rooms_unknown():
-        table = compared(snapshot, candidates, made, inputs.groups, inputs.topics)
-    if output == "table":
-        for line in _lines(table.to_pylist(), top):
+        table, warnings = compared(snapshot, candidates, made, inputs.groups, inputs.topics)
+    if table["n_queues"].null_count == table.num_rows:
+        raise none_planned(warnings)
+    tell(warnings)
+    if tables.is_text:
+        for line in _lines(table.to_pylist(), tables.top or _SHOWN):
             click.echo(line)
     else:
-        write_table(table, output, sys.stdout)
+        tables.write(table)
     return partial_code(snapshot, inputs)
 
 
@@ -82,11 +84,12 @@ def _lines(rows: list[Mapping[str, Any]], top: int) -> Iterator[str]:
     by_group = [list(rows) for _, rows in groupby(rows, key=lambda row: row["consumer_group"])]
     for mine in by_group[:top]:
         sizes = next(((row["n_queues"], row["n_clients"]) for row in mine if row["n_queues"] is not None), (0, 0))
-        yield f"Group {printable(mine[0]['consumer_group'])}  {sizes[0]:,} queues  {sizes[1]:,} clients"
+        queues, clients = (counted(n, what) for n, what in zip(sizes, ("queue", "client"), strict=True))
+        yield f"Group {printable(mine[0]['consumer_group'])}  {queues}  {clients}"
         yield from aligned(_HEADER, [_cells(row) for row in mine])
         yield ""
     if len(by_group) > top:
-        yield f"and {len(by_group) - top:,} more groups (--top)"
+        yield f"and {counted(len(by_group) - top, 'more group')} (--top)"
     yield _EVEN
 
 

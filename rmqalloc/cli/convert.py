@@ -5,6 +5,7 @@ import json
 import click
 
 from rmqalloc.cli.text import printable
+from rmqalloc.text import counted
 
 _READ = ("auto", "json", "yaml", "csv", "parquet", "mqadmin")
 _WRITTEN = ("auto", "json", "yaml", "csv", "parquet")
@@ -58,7 +59,7 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str) -> None:
     n_queues = sum(broker.read_queue_nums for topic in snapshot.topics for broker in topic.brokers)
     n_clients = sum(len(group.clients) for group in snapshot.groups)
     click.echo(
-        f"{len(snapshot.topics)} topics with {n_queues} queues, {len(snapshot.groups)} groups with {n_clients} clients: "
-        f"{printable(out)} ({written})",
+        f"{counted(len(snapshot.topics), 'topic')} with {counted(n_queues, 'queue')}, "
+        f"{counted(len(snapshot.groups), 'group')} with {counted(n_clients, 'client')}: {printable(out)} ({written})",
         err=True,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,6 +23,36 @@ OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "ht
 """Forms of a result, as `rmqalloc.report.formats.write_table` has them."""
 
 Command = Callable[..., Any]
+
+MOST_TOLD = 20
+"""Most groups that are told not to keep a gate."""
+
+
+class Bound(click.FloatRange):
+    """A number from 0 on that something is held to; not NaN, to which everything keeps."""
+
+    def __init__(self) -> None:
+        super().__init__(min=0)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """The number."""
+        number: float = super().convert(value, param, ctx)
+        if number != number:
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
+
+
+def file_to_write(ctx: click.Context, param: click.Parameter, name: str | None) -> str | None:
+    """The name of a file to save besides what is printed; ``-`` is none, for the result goes there."""
+    if name in ("", "-"):
+        raise click.BadParameter(f"{name!r} is not a file; standard output is for the result", ctx, param)
+    return name
+
+
+def tell_broken(broken: Sequence[object]) -> None:
+    """Tell the first of the gates that are not kept, and how many more there are."""
+    more = [f"and {len(broken) - MOST_TOLD:,} more"] if len(broken) > MOST_TOLD else []
+    tell([*map(str, broken[:MOST_TOLD]), *more], "gate not kept")
 
 
 def strategy_options(command: Command) -> Command:
@@ -100,7 +130,9 @@ _CHANGE_OPTIONS = (
     ),
     click.option("--set-queues", multiple=True, metavar="[TOPIC=]N", help="N read queues on each broker; repeats."),
     click.option(
-        "--to-strategy", metavar="S", help="Another strategy, e.g. CONSISTENT_HASH or MACHINE_ROOM_NEARBY-AVG."
+        "--to-strategy",
+        metavar="S",
+        help="Another strategy, e.g. CONSISTENT_HASH:160, MACHINE_ROOM:hz+sh or MACHINE_ROOM_NEARBY-AVG.",
     ),
     click.option("--to-virtual-nodes", type=click.IntRange(0), metavar="N", help="Ring positions per client."),
     click.option(
@@ -149,13 +181,10 @@ def _flag(name: str) -> str:
 
 def _hint(given: list[str], error: Any) -> str:
     """An error of a scenario in terms of the flags."""
-    text = str(error.what)
-    if "to_strategy" in given and error.place.endswith("set_strategy"):
-        return f"--to-strategy: {near_strategy(text)}"
-    return f"{', '.join(map(_flag, given))}: {text}"
+    return f"{', '.join(map(_flag, given))}: {error.what}"
 
 
-def near_strategy(text: str) -> str:
+def _near_strategy(text: str) -> str:
     """An error about an unknown strategy, with the one that is most likely meant."""
     from difflib import get_close_matches
 
@@ -165,8 +194,8 @@ def near_strategy(text: str) -> str:
     return f"{text}; did you mean {near[0]}?" if near else text
 
 
-def candidate(label: str) -> tuple[str, dict[str, Any]]:
-    """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``MACHINE_ROOM:hz+sh``."""
+def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
+    """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``MACHINE_ROOM:hz+sh``, as a flag gives them."""
     from rmqalloc.whatif.rules import rule
 
     name, colon, given = label.partition(":")
@@ -175,14 +204,14 @@ def candidate(label: str) -> tuple[str, dict[str, Any]]:
         params = {"machine_rooms": given.split("+")}
     elif name.endswith("CONSISTENT_HASH") and colon:
         if not _is_number(given):
-            raise click.UsageError(f"-s: {label!r} is not NAME:N, such as CONSISTENT_HASH:160")
+            raise click.UsageError(f"{flag}: {label!r} is not NAME:N, such as CONSISTENT_HASH:160")
         params = {"virtual_nodes": int(given)}
     elif colon or name == "MACHINE_ROOM":
-        raise click.UsageError(f"-s: {label!r} is neither NAME, nor CONSISTENT_HASH:N, nor MACHINE_ROOM:ROOM+ROOM")
+        raise click.UsageError(f"{flag}: {label!r} is neither NAME, nor CONSISTENT_HASH:N, nor MACHINE_ROOM:ROOM+ROOM")
     try:
         rule(name, **params)
     except (ValueError, TypeError) as error:
-        raise click.UsageError(f"-s: {near_strategy(str(error))}") from error
+        raise click.UsageError(f"{flag}: {_near_strategy(str(error))}") from error
     return name, params
 
 
@@ -205,7 +234,8 @@ def _changes(name: str, value: Any) -> list[dict[str, Any]]:
         case "set_queues":
             return [{"set_queues": _queues(text)} for text in value]
         case "to_strategy":
-            return [{"set_strategy": {"strategy": value}}]
+            strategy, params = candidate(value, "--to-strategy")
+            return [{"set_strategy": {"strategy": strategy, **({"params": params} if params else {})}}]
         case "to_virtual_nodes":
             return [{"set_virtual_nodes": {"virtual_nodes": value}}]
         case _:
@@ -235,14 +265,18 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
 
     Raises
     ------
-    click.ClickException
-        Something that a flag names is not there.
+    ValueError
+        Something that a flag names is not there, or no group can be planned.
     """
+    from rmqalloc.snapshot.units import none_planned
     from rmqalloc.whatif.plans import plan_snapshot
+    from rmqalloc.whatif.plans.missing import unassigned
 
     strict = not changes.from_file
     with rooms_unknown():
         made = plan_snapshot(snapshot, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
+    if not any(made.groups["n_topics"].to_pylist()):
+        raise none_planned([*made.warnings, *unassigned(made)])
     tell(made.warnings)
     return made
 

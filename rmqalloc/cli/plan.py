@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options, tell
-from rmqalloc.cli.options import OUTPUTS, Changes, change_options, planned
+from rmqalloc.cli.options import Bound, Changes, change_options, file_to_write, planned, tell_broken
+from rmqalloc.cli.table_options import Tables, table_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from rmqalloc.whatif.plans import Gates, Plan
 
-_SHOWN_BROKEN = 20
+_SHOWN = 20
 _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 
 
@@ -26,34 +26,26 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.option(
     "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
 )
-@click.option(
-    "-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True, help="Form of the result."
-)
+@table_options(f"; as text {_SHOWN} groups or topics, the worst first")
 @click.option(
     "--show",
     type=click.Choice(("units", "groups", "clients", "queues", "totals", "hosts")),
     help="Which table: a row for every group and topic, group, client of these, or queue; for every client or host over all "
     "groups (totals, hosts). Without it the table is text for people.",
 )
-@click.option("--columns", metavar="NAME,...", help="Columns of the table.")
-@click.option("--sort", metavar="[-]NAME,...", help="Columns to sort the table by; - before a name: the largest first.")
 @click.option(
-    "--top", type=click.IntRange(1), default=20, show_default=True, help="Groups and topics shown, the worst first."
+    "--out", metavar="FILE", callback=file_to_write, help="Save the plan as JSON (packed if the name ends in .gz)."
 )
-@click.option("--out", metavar="FILE", help="Save the plan as JSON (packed if the name ends in .gz).")
 @click.option("--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner.")
-@click.option("--max-skew", type=click.FloatRange(min=0), metavar="X", help="Gate: greatest skew of a group after.")
+@click.option("--max-skew", type=Bound(), metavar="X", help="Gate: greatest skew of a group after.")
 @click.option("--fail-if-worse", is_flag=True, help="Gate: skew, idle, unowned and greatest load must not grow.")
-@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if a queue changes owner.")
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if a client gains or loses a queue.")
 def plan(
     inputs: Inputs,
     changes: Changes,
     with_retry: bool,
-    output: str,
+    tables: Tables,
     show: str | None,
-    columns: str | None,
-    sort: str | None,
-    top: int,
     out: str | None,
     max_moved: str | None,
     max_skew: float | None,
@@ -78,27 +70,25 @@ def plan(
     gates = _gates(max_moved, max_skew, fail_if_worse)
     snapshot = snapshot_of(inputs)
     made = planned(snapshot, inputs, changes, with_retry)
-    _print(made, output, show, top, columns, sort)
+    _print(made, gates, tables, show)
     if out is not None:
         tell([f"plan {save_plan(made, out)[:12]} saved: {out}"])
     return partial_code(snapshot, inputs) or _gate_code(made, gates) or _difference(made, detailed_exitcode)
 
 
-def _print(made: Plan, output: str, show: str | None, top: int, columns: str | None, sort: str | None) -> None:
+def _print(made: Plan, gates: Gates, tables: Tables, show: str | None) -> None:
     """The plan in the form that is asked for."""
     from rmqalloc.cli.plan_text import plan_lines
-    from rmqalloc.report.formats import write_table
 
-    as_whole = show is columns is sort is None
-    if as_whole and output == "table":
-        for line in plan_lines(made, top):
+    if show is None and tables.is_text:
+        for line in plan_lines(made, tables.top or _SHOWN):
             click.echo(line)
-    elif as_whole and output == "html":
+    elif show is None and tables.is_whole and tables.output == "html":
         from rmqalloc.report.html import report
 
-        click.echo(report(made), nl=False)
+        click.echo(report(made, gates=gates), nl=False)
     else:
-        write_table(_shown(made, show or "units"), output, sys.stdout, columns, sort)
+        tables.write(_shown(made, show or "units"))
 
 
 def _shown(made: Plan, name: str) -> pa.Table:
@@ -126,13 +116,12 @@ def _gates(max_moved: str | None, max_skew: float | None, fail_if_worse: bool) -
 
 def _gate_code(made: Plan, gates: Gates) -> int:
     """`exit_codes.GATE` if a gate is not kept, which is told, else 0."""
-    broken = () if gates.is_open else gates.broken(made)
-    more = [f"and {len(broken) - _SHOWN_BROKEN:,} more"] if len(broken) > _SHOWN_BROKEN else []
-    tell([*map(str, broken[:_SHOWN_BROKEN]), *more], "gate not kept")
+    broken = gates.broken(made)
+    tell_broken(broken)
     return exit_codes.GATE if broken else 0
 
 
 def _difference(made: Plan, wanted: bool) -> int:
     import pyarrow.compute as pc
 
-    return exit_codes.DIFFERENCE if wanted and (pc.sum(made.groups["moved"]).as_py() or 0) else 0
+    return exit_codes.DIFFERENCE if wanted and (pc.sum(made.groups["clients_affected"]).as_py() or 0) else 0

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.cli.text import aligned, marked, printable
+from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     from rmqalloc.whatif.plans import Plan
-    from rmqalloc.whatif.plans.totals import Summary
 
 _FEW_GROUPS = 3
 """Most groups that are shown client by client."""
@@ -35,6 +35,7 @@ def plan_lines(plan: Plan, top: int) -> Iterator[str]:
     top : int
         Most groups of the list, and most topics of a group.
     """
+    from rmqalloc.whatif.plans.missing import unassigned
     from rmqalloc.whatif.plans.totals import summaries
 
     for number, summary in enumerate(summaries(plan), start=1):
@@ -47,22 +48,9 @@ def plan_lines(plan: Plan, top: int) -> Iterator[str]:
                 yield from _group(plan, number, group, top)
         else:
             yield from _ranked(plan, number, top)
-        yield sentence(summary, plan.n_groups)
-    for line in _not_planned(plan):
-        yield marked("!", line)
-
-
-def sentence(summary: Summary, n_groups: int) -> str:
-    """What a scenario comes to, in one sentence."""
-    where = f" in {summary.groups_affected:,} of {n_groups:,} groups" if n_groups > 1 else ""
-    queues = _n(summary.moved, "queue changes owner", "queues change owner")
-    gain = _n(summary.gain, "client gains", "clients gain")
-    lose = f"{summary.lose:,} {'loses' if summary.lose == 1 else 'lose'}"
-    return f"Plan: {queues}{where}, {gain}, {lose}, {summary.unowned:,} unowned."
-
-
-def _n(count: int, one: str, many: str) -> str:
-    return f"{count:,} {one if count == 1 else many}"
+        yield f"Plan: {summary.sentence(plan.n_groups)}"
+    for line in unassigned(plan):
+        yield marked("!", printable(line))
 
 
 # --- A few groups, client by client ---
@@ -82,7 +70,7 @@ def _group(plan: Plan, number: int, group: int, top: int) -> Iterator[str]:
     units = [in_group.filter(pc.equal(in_group["scenario"], one["scenario"])).to_pylist() for one in (before, after)]
     befores, afters = ({row["topic"]: row for row in rows} for rows in units)
     topics = sorted((topic for topic in befores if topic in afters), key=lambda topic: -afters[topic]["moved"])
-    if len(topics) != 1:
+    if len(topics) > 1:
         rules = {rows[topic]["strategy"]: None for rows in (befores, afters) for topic in topics}
         what = f"all {len(topics)} topics"
         yield from _table(name, what, before | {"strategy": " → ".join(rules)}, after, _totals(clients))
@@ -94,7 +82,7 @@ def _group(plan: Plan, number: int, group: int, top: int) -> Iterator[str]:
         yield from _table(name, what, befores[topic], afters[topic] | backlog, rows)
         yield ""
     if len(topics) > top:
-        yield f"and {_n(len(topics) - top, 'more topic', 'more topics')} (--top)"
+        yield f"and {counted(len(topics) - top, 'more topic')} (--top)"
         yield ""
 
 
@@ -112,9 +100,9 @@ def _totals(clients: pa.Table) -> pa.Table:
 def _table(group: str, what: str, before: Row, after: Row, clients: pa.Table) -> Iterator[str]:
     """One allocation before and after."""
     strategy = _arrow(before["strategy"], after.get("strategy", before["strategy"]))
-    queues = _arrow(before["n_queues"], after["n_queues"])
+    queues, noun = _arrow(before["n_queues"], after["n_queues"]), "queue" if after["n_queues"] == 1 else "queues"
     members = _arrow(before["n_clients"], after["n_clients"])
-    yield f"Group {printable(group)}  {what}  {queues} queues  {strategy}  clients {members}"
+    yield f"Group {printable(group)}  {what}  {queues} {noun}  {strategy}  clients {members}"
     rows = clients.to_pylist()
     shown = rows if len(rows) <= _MOST_CLIENTS else [row for row in rows if _mark(row) != " "][:_MOST_CLIENTS]
     cells = [
@@ -133,7 +121,7 @@ def _table(group: str, what: str, before: Row, after: Row, clients: pa.Table) ->
     for row, line in zip(shown, lines, strict=True):
         yield marked(_mark(row), line)
     if len(shown) < len(rows):
-        yield f"  and {len(rows) - len(shown):,} more clients"
+        yield f"  and {counted(len(rows) - len(shown), 'more client')}"
     yield _moved(before, after)
     yield from _warnings(before, after)
 
@@ -157,7 +145,7 @@ def _moved(before: Row, after: Row) -> str:
     share = 100 * moved / max(n, 1)
     least = f"{after['least_moves']:,}"  # for loads that differ by one at most; a ring that leaves them uneven may move less
     words = f"the least possible is {least}" if after["least_moves"] <= moved else f"even loads would take {least}"
-    parts = [f"Moved {moved:,} of {n:,} queues ({share:.1f} %; {words})."]
+    parts = [f"Moved {moved:,} of {counted(n, 'queue')} ({share:.1f} %; {words})."]
     loads = (f"{one['min_load']:,}/{one['max_load']:,}" for one in (before, after))
     parts.append("min/max {} → {}".format(*loads))
     parts.append(f"skew {before['skew']:.2f} → {after['skew']:.2f}")
@@ -185,11 +173,11 @@ def scaled(count: int) -> str:
 
 def _warnings(before: Row, after: Row) -> Iterator[str]:
     if after["idle"] > before["idle"]:
-        idle = _n(after["idle"], "client owns", "clients own")
-        sizes = f"{after['n_queues']:,} queues, {after['n_clients']:,} clients"
+        idle = counted(after["idle"], "client owns", "clients own")
+        sizes = f"{counted(after['n_queues'], 'queue')}, {counted(after['n_clients'], 'client')}"
         yield marked("!", f"{idle} no queue: {sizes}")
     if after["unowned"]:
-        yield marked("!", f"{_n(after['unowned'], 'queue is', 'queues are')} owned by nobody")
+        yield marked("!", f"{counted(after['unowned'], 'queue is', 'queues are')} owned by nobody")
 
 
 # --- Many groups ---
@@ -205,7 +193,7 @@ def _ranked(plan: Plan, number: int, top: int) -> Iterator[str]:
     header = ("group", "topics", "queues", "clients", "moved", "%", "even", "skew", "idle", "unowned")
     yield from aligned(header, rows)
     if top < n:
-        yield f"and {n - top:,} more groups (--top)"
+        yield f"and {counted(n - top, 'more group')} (--top)"
 
 
 def _rows_of(table: pa.Table, places: Any) -> list[Row]:
@@ -219,15 +207,3 @@ def _ranked_cells(before: Row, after: Row) -> list[str]:
     moved = [f"{after['moved']:,}", f"{100 * after['moved'] / max(n_queues, 1):.1f}", f"{after['least_moves']:,}"]
     sizes, faults = ([_arrow(before[name], after[name]) for name in names] for names in (_SIZES, _FAULTS))
     return [after["consumer_group"], f"{after['n_topics']:,}", *sizes, *moved, _arrow(*skews), *faults]
-
-
-def _not_planned(plan: Plan) -> Iterator[str]:
-    """Reasons why units could not be planned, with how many they are and the first of them."""
-    bad = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
-    reasons: dict[str, dict[tuple[str, str], None]] = {}
-    for row in bad.select(["consumer_group", "topic", "err_msg"]).to_pylist():
-        reasons.setdefault(row["err_msg"], {})[row["consumer_group"], row["topic"]] = None
-    for text, units in reasons.items():
-        group, topic = next(iter(units))
-        more = f" and {len(units) - 1:,} more" if len(units) > 1 else ""
-        yield printable(f"cannot be assigned: {group} topic {topic}{more}: {text}")

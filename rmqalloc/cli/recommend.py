@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options, tell
-from rmqalloc.cli.options import OUTPUTS
+from rmqalloc.cli.options import file_to_write
+from rmqalloc.cli.table_options import Tables, table_options
 from rmqalloc.cli.text import printable
+from rmqalloc.text import counted
 
 if TYPE_CHECKING:
     from rmqalloc.whatif.advice.model import Advice
+
+_MOST = 20
 
 SHOWN = ("groups", "counts", "rings", "rooms", "lists")
 
@@ -28,38 +31,31 @@ SHOWN = ("groups", "counts", "rings", "rooms", "lists")
     show_default=True,
     help="Lists for CONFIG are even topic by topic, or over all topics of a group.",
 )
-@click.option("--out", metavar="FILE", help="Save the lists for CONFIG as JSON.")
+@click.option("--out", metavar="FILE", callback=file_to_write, help="Save the lists for CONFIG as JSON.")
 @click.option(
     "--show",
     type=click.Choice(SHOWN),
     help="Which table: groups, numbers of clients, virtual nodes of rings, rooms without clients, or lists for CONFIG. "
     "Without it, a paragraph on each group as text, or groups for programs.",
 )
-@click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True)
-@click.option("--sort", metavar="COLUMN,...", help="Sort by columns; -COLUMN: the largest first.")
-@click.option(
-    "--top", type=click.IntRange(1), metavar="N", help="Only so many; paragraphs: 20, most idle clients first."
-)
-def recommend(
-    inputs: Inputs, balance: str, out: str | None, show: str | None, output: str, sort: str | None, top: int | None
-) -> int:
+@table_options(f"; as text {_MOST} paragraphs, most idle clients first")
+def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, tables: Tables) -> int:
     """Say how many clients a group should have, what more virtual nodes would do, and which lists would be even.
 
     \b
     rmqalloc recommend -f cluster.yaml -g 'order-*'
     rmqalloc recommend -f cluster.yaml -g order-svc --out config.json
     """
-    from rmqalloc.report.formats import write_table
     from rmqalloc.whatif.advice.advise import advise
     from rmqalloc.whatif.advice.model import config_document
 
     snapshot = snapshot_of(inputs)
     advice = advise(snapshot, inputs.groups, inputs.topics, balance)
     tell(advice.warnings)
-    if show is None and output == "table":
-        _print_paragraphs(advice, top or 20)
+    if show is None and tables.is_text:
+        _print_paragraphs(advice, tables.top or _MOST)
     else:
-        write_table(getattr(advice, show or "groups"), output, sys.stdout, sort=sort, top=top)
+        tables.write(getattr(advice, show or "groups"))
     if out is not None:
         Path(out).write_text(json.dumps(config_document(advice), indent=1) + "\n", encoding="utf-8")
         tell([f"lists for CONFIG saved: {out}"])
@@ -73,5 +69,5 @@ def _print_paragraphs(advice: Advice, top: int) -> None:
     for row in rows:
         click.echo(printable(row["advice"]) + "\n")
     if advice.groups.num_rows > len(rows):
-        click.echo(f"... and {advice.groups.num_rows - len(rows):,} more groups (--top)\n")
+        click.echo(f"and {counted(advice.groups.num_rows - len(rows), 'more group')} (--top)\n")
     click.echo(fleet_sentence(advice))

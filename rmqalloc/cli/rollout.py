@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, tell
-from rmqalloc.cli.options import params_of, strategy_options
+from rmqalloc.cli.options import Bound, params_of, strategy_options, tell_broken
 from rmqalloc.cli.rollout_options import Printing, batch_option, only_topic, refreshed_option, rollout_options
 
 
@@ -29,9 +28,7 @@ def rollout() -> None:
 @click.option("--surge", is_flag=True, help="New clients join before the old ones leave.")
 @click.option("--stable-ids", is_flag=True, help="Clients come back under their ids.")
 @click.option("--new-addresses", is_flag=True, help="Clients come back from other addresses, as pods do.")
-@click.option(
-    "--budget", type=click.FloatRange(0), metavar="X", help="Find the smallest batch with at most X moves per queue."
-)
+@click.option("--budget", type=Bound(), metavar="X", help="Find the smallest batch with at most X moves per queue.")
 @click.option("--max-batch", type=click.IntRange(1), metavar="N", help="With --budget: most clients away at once.")
 def restart(
     inputs: Inputs,
@@ -71,18 +68,18 @@ def restart(
 
 
 def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: float, max_batch: int | None) -> int:
-    from rmqalloc.report.formats import write_table
     from rmqalloc.whatif.rollout.budget import within_budget
 
     snapshot = snapshot_of(inputs)
     choice = within_budget(snapshot, budget, inputs.groups, max_batch, **how)
     tell(choice.warnings)
-    write_table(choice.tried, printing.output, sys.stdout, sort=printing.sort, top=printing.top)
-    tell(
-        (f"consumer group {name!r}: no batch keeps to {budget:g} moves per queue, the best takes {best:.2f}"
-         for name, best in choice.missed.items()),
-        "gate not kept",
-    )  # fmt: skip
+    printing.tables.write(choice.tried)
+    tell_broken(
+        [
+            f"consumer group {name!r}: no batch keeps to {budget:g} moves per queue, the best takes {best:.2f}"
+            for name, best in choice.missed.items()
+        ]
+    )
     return partial_code(snapshot, inputs) or (exit_codes.GATE if choice.missed else 0)
 
 

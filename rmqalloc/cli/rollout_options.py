@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_options, tell
-from rmqalloc.cli.options import OUTPUTS
+from rmqalloc.cli.options import Bound, tell_broken
+from rmqalloc.cli.table_options import Tables, table_options
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.model import Snapshot
     from rmqalloc.whatif.rollout.model import Rollout
 
 SHOWN = ("totals", "steps", "topics", "queues")
-_SHOWN_BROKEN = 20
 
 Command = Callable[..., Any]
 
@@ -28,10 +27,8 @@ Command = Callable[..., Any]
 class Printing:
     """How to show a rollout, and which bounds it must keep."""
 
-    output: str
+    tables: Tables
     show: str | None
-    sort: str | None
-    top: int | None
     max_moved_per_queue: float | None
     max_unowned: int | None
 
@@ -47,19 +44,17 @@ class Printing:
 
     def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs) -> int:
         """Write the tables that are asked for; gives the exit code."""
-        from rmqalloc.report.formats import write_table
         from rmqalloc.whatif.rollout.gates import broken_gates
 
         tell(rollout.warnings)
-        tables = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
-        if self.show is None and self.output in ("table", "wide"):
-            write_table(rollout.totals, self.output, sys.stdout)
+        made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
+        if self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide"):
+            replace(self.tables, top=None).write(rollout.totals)
             click.echo()
-        write_table(tables[self.show or "steps"], self.output, sys.stdout, sort=self.sort, top=self.top)
+        self.tables.write(made[self.show or "steps"])
         broken = list(broken_gates(rollout, self.max_moved_per_queue, self.max_unowned))
-        more = [f"and {len(broken) - _SHOWN_BROKEN:,} more"] if len(broken) > _SHOWN_BROKEN else []
         tell(rollout.refusals, "refused")
-        tell([*broken[:_SHOWN_BROKEN], *more], "gate not kept")
+        tell_broken(broken)
         code = partial_code(snapshot, inputs)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
 
@@ -75,18 +70,14 @@ def rollout_options(command: Command) -> Command:
     made: Command = bundled
     for option in (
         click.option("--max-unowned", type=click.IntRange(0), metavar="N", help="Gate: most queues unread in a step."),
-        click.option(
-            "--max-moved-per-queue", type=click.FloatRange(0), metavar="X", help="Gate: most moves per queue in all."
-        ),
-        click.option("--top", type=click.IntRange(1), metavar="N", help="Show only so many rows."),
-        click.option("--sort", metavar="COLUMN,...", help="Sort by columns; -COLUMN: the largest first."),
+        click.option("--max-moved-per-queue", type=Bound(), metavar="X", help="Gate: most moves per queue in all."),
+        table_options(""),
         click.option(
             "--show",
             type=click.Choice(SHOWN),
             help="Which table: a row for every group, step, step and topic, or unread and doubly read queue. "
             "Without it, totals and steps as text, or steps for programs.",
         ),
-        click.option("-o", "--output", type=click.Choice(OUTPUTS), default="table", show_default=True),
         click.option(
             "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, another shuffled order."
         ),

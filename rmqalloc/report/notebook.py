@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from rmqalloc.report.html.scenario import WORST
-from rmqalloc.report.html.summary import of_scenario, sentence
-from rmqalloc.report.html.text import counted, name, number
+from rmqalloc.report.html.summary import of_scenario
+from rmqalloc.report.html.text import name, number
+from rmqalloc.text import counted
 from rmqalloc.whatif.plans import Plan
 from rmqalloc.whatif.plans.totals import summaries
 
@@ -44,7 +45,7 @@ class Shown:
         for summary in summaries(plan):
             groups = of_scenario(plan.groups, summary.scenario).sort_by(WORST)
             rows = groups.slice(0, most).select(_COLUMNS).to_pylist()
-            parts.append(f"<div><b>{name(summary.scenario)}</b>: {sentence(summary, plan.n_groups)}</div>")
+            parts.append(f"<div><b>{name(summary.scenario)}</b>: {summary.sentence(plan.n_groups)}</div>")
             parts.append(_table(rows) if rows else "")
             if len(rows) < groups.num_rows:
                 parts.append(f"<div>{counted(groups.num_rows - len(rows), 'more group')}</div>")

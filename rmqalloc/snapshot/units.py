@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from fnmatch import translate
 from itertools import chain
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rmqalloc.snapshot.model import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.text import named
 
 RETRY_PREFIX = "%RETRY%"
 """What the name of a group's retry topic begins with."""
@@ -20,14 +21,18 @@ RETRY_PREFIX = "%RETRY%"
 _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
 _TEXTS = pa.list_(pa.string())
 _SERVER_SIDE = ("AVG", "AVG_BY_CIRCLE")
-_SHOWN = 3
 _INT32_MAX = 2**31 - 1
 
 ALL = ("*",)
 
 
 class NoMatch(ValueError):
-    """A pattern that no consumer group or topic of a snapshot matches."""
+    """Nothing of a snapshot matches a pattern, or nothing that does can be planned."""
+
+
+def none_planned(warnings: Sequence[str]) -> NoMatch:
+    """The error that nothing is left to plan, with what was left out."""
+    return NoMatch(f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}")
 
 
 class Units(NamedTuple):
@@ -92,14 +97,14 @@ def read_units(
         Give every group its retry topic, also where the snapshot does not list it: with one queue on each broker of its other
         topics, as brokers make it.
     """
-    routes = _by_name(snapshot.topics, "topics")
-    chosen = _chosen(groups, _by_name(snapshot.groups, "groups"), "consumer group")
+    routes = by_name(snapshot.topics, "topics")
+    mine = chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
     reading = _Reading(routes, with_retry)
-    subscribed = {group.name: reading.topics_of(group) for group in chosen.values()}
-    wanted = _chosen(topics, {t.name: t for ts in subscribed.values() for t in ts} | routes, "topic")
+    subscribed = {group.name: reading.topics_of(group) for group in mine.values()}
+    wanted = chosen(topics, {t.name: t for ts in subscribed.values() for t in ts} | routes, "topic")
     pairs = [
         (group, topic)
-        for group in chosen.values()
+        for group in mine.values()
         if reading.is_planned(group)
         for topic in subscribed[group.name]
         if topic.name in wanted and reading.is_readable(group, topic)
@@ -152,8 +157,7 @@ class _Reading:
     def warnings(self) -> Iterator[str]:
         """A line for every reason."""
         for reason, names in self._left_out.items():
-            more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-            yield f"{reason}: {', '.join(names[:_SHOWN])}{more}"
+            yield f"{reason}: {named(names)}"
 
 
 def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
@@ -161,7 +165,14 @@ def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
     return {broker.broker_name: broker.machine_room for topic in topics for broker in topic.brokers}
 
 
-def _by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
+def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
+    """Items by their names.
+
+    Raises
+    ------
+    ValueError
+        Two have one name.
+    """
     named: dict[str, Any] = {}
     for item in items:
         if item.name in named:
@@ -170,19 +181,51 @@ def _by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
     return named
 
 
-def _chosen(patterns: Sequence[str], named: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Items whose name matches one of the patterns, each of which must match one at least."""
+def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """Items whose name matches one of the patterns.
+
+    Parameters
+    ----------
+    patterns : sequence of str
+        As `fnmatch.fnmatchcase` has them.
+    items : mapping of str
+        By name.
+    what : str
+        What they are, for the error.
+
+    Raises
+    ------
+    NoMatch
+        A pattern matches nothing, unless it is the one pattern for all.
+    """
     if tuple(patterns) == ALL:
-        return dict(named)
+        return dict(items)
     found: set[str] = set()
     for pattern in patterns:
-        matching = set(filter(re.compile(translate(pattern)).match, named))
+        matching = set(filter(re.compile(translate(pattern)).match, items))
         if not matching:
-            near = get_close_matches(pattern, list(named), 3, 0.5)
-            hint = f"; near it are {', '.join(map(repr, near))}" if near else f"; there are {len(named):,}"
-            raise NoMatch(f"no {what} matches {pattern!r}{hint}")
+            raise NoMatch(
+                f"no {what} matches {pattern!r}{near(pattern, items) or f'; the snapshot has {len(items):,}'}"
+            )
         found |= matching
-    return {name: item for name, item in named.items() if name in found}
+    return {name: item for name, item in items.items() if name in found}
+
+
+def no_match(name: str, names: Collection[str], what: str) -> NoMatch:
+    """The error that nothing has a name or matches a pattern."""
+    return NoMatch(f"no {what} matches {name!r}{near(name, names) or f'; the snapshot has {len(names):,}'}")
+
+
+def near(name: str, names: Iterable[str]) -> str:
+    """The end of an error about a name that is not there: those that may be meant, or nothing.
+
+    Examples
+    --------
+    >>> near("order", ["orders", "refunds"]), near("x", ["orders"])
+    ("; near it is 'orders'", '')
+    """
+    found = get_close_matches(name, list(names), 3, 0.5)
+    return f"; near it {'is' if len(found) == 1 else 'are'} {', '.join(map(repr, found))}" if found else ""
 
 
 def _batch(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:

@@ -8,7 +8,8 @@ from rmqalloc.report.html.found import findings_section
 from rmqalloc.report.html.page import page
 from rmqalloc.report.html.scenario import PICTURED, scenario_section
 from rmqalloc.report.html.summary import failed_section, summary_section
-from rmqalloc.report.html.text import counted, escaped, name
+from rmqalloc.report.html.text import escaped, name
+from rmqalloc.text import counted
 from rmqalloc.whatif.audit.finding import Finding
 from rmqalloc.whatif.plans import Gates, Plan
 

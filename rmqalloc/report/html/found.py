@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rmqalloc.report.html.tables import Markup, table
-from rmqalloc.report.html.text import counted, name
+from rmqalloc.report.html.text import name
+from rmqalloc.text import counted
 from rmqalloc.whatif.audit.finding import SEVERITIES, Finding
 
 MOST_FINDINGS = 200

@@ -12,7 +12,8 @@ from rmqalloc.report.html.charts.flows import flows_figure
 from rmqalloc.report.html.charts.heat import heat_figure
 from rmqalloc.report.html.charts.loads import Loads
 from rmqalloc.report.html.tables import Change, Markup, table
-from rmqalloc.report.html.text import counted, name, number
+from rmqalloc.report.html.text import name, number
+from rmqalloc.text import counted
 
 MOST_ROWS = 50
 LEAST = "least: moves that even loads would take"

@@ -11,8 +11,9 @@ import pyarrow as pa
 from rmqalloc.report.html.script import SORTING
 from rmqalloc.report.html.style import style_sheet
 from rmqalloc.report.html.tables import table
-from rmqalloc.report.html.text import counted, escaped
+from rmqalloc.report.html.text import escaped
 from rmqalloc.report.terminal import is_number
+from rmqalloc.text import counted
 
 
 def page(title: str, body: str) -> str:

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.report.html.group import LEAST, figures, group_details
-from rmqalloc.report.html.summary import of_scenario, sentence
+from rmqalloc.report.html.summary import of_scenario
 from rmqalloc.report.html.tables import table
-from rmqalloc.report.html.text import counted, escaped, name
-from rmqalloc.text import shortened
+from rmqalloc.report.html.text import escaped, name
+from rmqalloc.text import counted, shortened
 from rmqalloc.whatif.plans import Plan
 from rmqalloc.whatif.plans.totals import summaries
 from rmqalloc.whatif.scenarios import CURRENT
@@ -46,7 +46,7 @@ def scenario_section(plan: Plan, number: int, pictured: int) -> str:
     rest = f'<p class="soft">Pictures of {counted(more, "more group")} are left out.</p>' if more else ""
     return (
         f'<section id="{ident}" aria-labelledby="{ident}-h"><h2 id="{ident}-h">{name(scenario.name)}</h2>'
-        f'<p>{escaped(sentence(summaries(plan)[number - 1], plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
+        f'<p>{escaped(summaries(plan)[number - 1].sentence(plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
         f"{_group_table(groups, worst, current)}{''.join(details)}{rest}</section>"
     )
 

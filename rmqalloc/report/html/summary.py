@@ -9,9 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.report.html.tables import table
-from rmqalloc.report.html.text import counted, escaped, name, number
+from rmqalloc.report.html.text import escaped, name, number
+from rmqalloc.text import counted
 from rmqalloc.whatif.plans import Gates, Plan
-from rmqalloc.whatif.plans.totals import Summary, summaries
+from rmqalloc.whatif.plans.totals import summaries
 from rmqalloc.whatif.scenarios import CURRENT
 
 MOST_LISTED, MOST_FAILED = 20, 50
@@ -61,28 +62,8 @@ def _totals(groups: pa.Table) -> list[float | int | None]:
     return [*(pc.sum(groups[column]).as_py() for column in _SUMS), pc.max(groups["skew"]).as_py()]
 
 
-def sentence(summary: Summary, n_groups: int) -> str:
-    """What a scenario comes to, in one line.
-
-    Examples
-    --------
-    >>> sentence(Summary("s", groups_affected=2, n_queues=84, moved=21, least_moves=18, unowned=0, gain=9, lose=1), 3)
-    '21 queues of 84 change owner (25.0 %; even loads would take 18) in 2 of 3 groups, 9 clients gain, 1 loses, 0 unowned.'
-    """
-    change = "changes" if summary.moved == 1 else "change"
-    changing = f"{counted(summary.moved, 'queue')} of {summary.n_queues:,} {change} owner"
-    share = 100 * summary.moved / max(summary.n_queues, 1)
-    where = f" in {summary.groups_affected:,} of {n_groups:,} groups" if n_groups > 1 else ""
-    gain = f"{counted(summary.gain, 'client')} {'gains' if summary.gain == 1 else 'gain'}"
-    lose = f"{summary.lose:,} {'loses' if summary.lose == 1 else 'lose'}"
-    return (
-        f"{changing} ({share:.1f} %; even loads would take {summary.least_moves:,}){where}, {gain}, {lose}, "
-        f"{summary.unowned:,} unowned."
-    )
-
-
 def _sentences(plan: Plan) -> str:
-    lines = [(f"<b>{name(one.scenario)}</b>: ", sentence(one, plan.n_groups)) for one in summaries(plan)]
+    lines = [(f"<b>{name(one.scenario)}</b>: ", one.sentence(plan.n_groups)) for one in summaries(plan)]
     if not lines:
         return "<p>There is no scenario: this is the current state.</p>"
     return "".join(f'<p class="sentence">{who}{escaped(said)}</p>' for who, said in lines)

@@ -51,14 +51,3 @@ def number(value: float | int | None, digits: int = 2) -> str:
         return f"{value:,}"
     text = f"{value:,.{digits}f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-def counted(n: int, one: str, many: str = "") -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "queue"), counted(2, "queue"), counted(0, "entry", "entries")
-    ('1 queue', '2 queues', '0 entries')
-    """
-    return f"{n:,} {one if n == 1 else many or one + 's'}"

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rmqalloc.snapshot.document import SnapshotError, least
-from rmqalloc.snapshot.files.checks import check
 from rmqalloc.snapshot.files.columns import COLUMNS, column_names
 from rmqalloc.snapshot.files.from_rows import Rows
 from rmqalloc.snapshot.files.source import Source
@@ -44,12 +43,7 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
                 table.add(row)
     except (SnapshotError, csv.Error) as error:
         raise source.error(str(error), max(1, reader.line_num)) from None
-    try:
-        snapshot, warnings = table.snapshot()
-        check(snapshot)
-    except SnapshotError as error:
-        raise source.error(str(error)) from None
-    return snapshot, warnings
+    return table.checked(source)
 
 
 def write(snapshot: Snapshot) -> bytes:

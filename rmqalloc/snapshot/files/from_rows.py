@@ -9,7 +9,9 @@ from typing import Any
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.document import SnapshotError
+from rmqalloc.snapshot.files.checks import check
 from rmqalloc.snapshot.files.columns import OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
+from rmqalloc.snapshot.files.source import Source
 from rmqalloc.snapshot.model import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.text import printable
 
@@ -96,6 +98,21 @@ class Rows:
         )
         groups = tuple(_group(name, group) for name, group in self._groups.items())
         return Snapshot(tuple(made), groups), warnings if guessed else ()
+
+    def checked(self, source: Source) -> tuple[Snapshot, tuple[str, ...]]:
+        """`snapshot` of all rows of a file, once it has been checked.
+
+        Raises
+        ------
+        SnapshotError
+            As `snapshot` and `rmqalloc.snapshot.files.checks.check`; the message names the file.
+        """
+        try:
+            snapshot, warnings = self.snapshot()
+            check(snapshot)
+        except SnapshotError as error:
+            raise source.error(str(error)) from None
+        return snapshot, warnings
 
     def _broker(self, topic: str, name: str, values: Row) -> TopicBroker:
         given = {("machine_room" if key == "broker_room" else key): value for key, value in values.items()}

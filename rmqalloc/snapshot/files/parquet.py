@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
 from rmqalloc.snapshot.document import SnapshotError, least
-from rmqalloc.snapshot.files.checks import check
 from rmqalloc.snapshot.files.columns import COLUMNS, Row, column_names
 from rmqalloc.snapshot.files.from_rows import Rows
 from rmqalloc.snapshot.files.source import Source
@@ -46,12 +45,7 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
         raise source.error(f"row {number}: {error}" if number else str(error)) from None
     except (pa.ArrowException, OSError, ValueError) as error:
         raise source.error(f"not Parquet, or damaged or cut: {' '.join(str(error).split())[:200]}") from None
-    try:
-        snapshot, warnings = table.snapshot()
-        check(snapshot)
-    except SnapshotError as error:
-        raise source.error(str(error)) from None
-    return snapshot, warnings
+    return table.checked(source)
 
 
 def write(snapshot: Snapshot) -> bytes:

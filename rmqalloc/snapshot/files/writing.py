@@ -54,6 +54,8 @@ def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO) -> N
     try:
         new.write_bytes(content)
         new.replace(path)
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path_or_dash) from None  # the other name would tell nobody anything
     finally:
         new.unlink(missing_ok=True)
 

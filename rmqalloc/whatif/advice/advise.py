@@ -82,6 +82,7 @@ def _row(present: Present, place: int) -> dict[str, Any]:
         "n_queues": int(n_queues.sum()),
         "n_clients": loads.size,
         "idle": len(idle),
+        "unowned": int(n_queues.sum() - loads.sum()),
         "min_load": int(loads.min()),
         "max_load": int(loads.max()),
         "skew": float(loads.max() * loads.size / n_queues.sum()),

@@ -17,6 +17,7 @@ GROUPS_SCHEMA = pa.schema(
         ("n_queues", pa.int64()),
         ("n_clients", pa.int64()),
         ("idle", pa.int64()),
+        ("unowned", pa.int64()),
         ("min_load", pa.int64()),
         ("max_load", pa.int64()),
         ("skew", pa.float64()),

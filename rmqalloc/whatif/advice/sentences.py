@@ -7,10 +7,9 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from rmqalloc.text import counted, named
 from rmqalloc.whatif.advice.model import Advice, Lists
-from rmqalloc.whatif.rollout.course import counted
 
-_SHOWN = 3
 _BY_POSITION = ("AVG", "AVG_BY_CIRCLE")
 
 WORTH = 0.05
@@ -34,8 +33,9 @@ def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[
     yield f"{name} has {counted(n, 'client')} for {queues} under {group['strategy']}."
     idle = group["idle"]
     if idle:
-        names = ", ".join(group["idle_ids"][:_SHOWN]) + (f" and {idle - _SHOWN:,} more" if idle > _SHOWN else "")
-        yield f"{counted(idle, 'client')} {'has' if idle == 1 else 'have'} no queue at all ({names})."
+        yield f"{counted(idle, 'client has', 'clients have')} no queue at all ({named(group['idle_ids'])})."
+    if group["unowned"]:
+        yield f"{counted(group['unowned'], 'queue has', 'queues have')} no owner: {group['strategy']} leaves them out."
     most = group["most_useful"]
     if n > most and (group["n_topics"] == 1 or group["strategy"] in _BY_POSITION):
         yield f"No topic has more than {counted(most, 'queue')}, so no more than {counted(most, 'client')} can have any."
@@ -47,7 +47,7 @@ def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[
             f"{group['max_load']} queues, where {even_load} would be even over all topics."
         )
     even = [row for row in counts if row["is_even"]]
-    if group["min_load"] == group["max_load"]:
+    if group["min_load"] == group["max_load"] and not group["unowned"]:
         yield f"Every client has {counted(group['max_load'], 'queue')}, which cannot be more even."
     elif not idle:
         yield (

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.text import counted, named
 from rmqalloc.whatif.audit.case import Case
-from rmqalloc.whatif.audit.finding import Finding, backlog, counted, named, some_of
+from rmqalloc.whatif.audit.finding import Finding, backlog, some_of
 
 _AGAIN = "Take another snapshot after 20 s, in which every client rebalances"
 

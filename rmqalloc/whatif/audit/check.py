@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Group, Snapshot
-from rmqalloc.snapshot.units import ALL, NoMatch
+from rmqalloc.snapshot.units import ALL, by_name, chosen
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.whatif.audit.case import Case, cases_of
 from rmqalloc.whatif.audit.finding import SEVERITIES, Finding
 from rmqalloc.whatif.audit.fit import Owned, fits_of
+from rmqalloc.whatif.audit.planned import absent_groups
 from rmqalloc.whatif.audit.rules import RULES
 from rmqalloc.whatif.audit.view import Rooms
 from rmqalloc.whatif.scenarios.patterns import matcher
@@ -63,8 +64,10 @@ def check_snapshot(
     wanted = list(RULES) if rules is None else list(rules)
     if unknown := [name for name in wanted if name not in RULES]:
         raise ValueError(f"unknown rule {unknown[0]!r}; known are {', '.join(RULES)}")
-    _check_names(snapshot)
-    _check_patterns(snapshot, groups, topics)
+    subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
+    names = by_name(snapshot.groups, "consumer groups")
+    chosen(groups, names, "consumer group")
+    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
     has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
 
     def is_wanted(group: Group) -> bool:
@@ -76,7 +79,9 @@ def check_snapshot(
     if "differs-from-expected" in wanted:
         _fit([case for case in cases if case.told.elsewhere], snapshot)
     found = (finding for case in cases for name, rule in RULES.items() if name in wanted for finding in rule.find(case))
-    kept = (finding for finding in found if finding.topic is None or has_topic(finding.topic))
+    absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
+    gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
+    kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
     return tuple(sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity))))
 
 
@@ -102,22 +107,3 @@ def _fit(cases: list[Case], snapshot: Snapshot) -> None:
     fits = fits_of(owned, Rooms.of(snapshot))
     for case in cases:
         case.fit = fits[case.group.name]
-
-
-def _check_names(snapshot: Snapshot) -> None:
-    for what, items in (("consumer groups", snapshot.groups), ("topics", snapshot.topics)):
-        counts = Counter(item.name for item in items)
-        for name in (name for name, n in counts.items() if n > 1):
-            raise ValueError(f"two {what} of the snapshot are named {name!r}; names must differ")
-
-
-def _check_patterns(snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str]) -> None:
-    subscribed = {topic for group in snapshot.groups for topic in group.subscriptions}
-    known = (
-        ("consumer group", "-g", groups, {group.name for group in snapshot.groups}),
-        ("topic", "-t", topics, subscribed | {topic.name for topic in snapshot.topics}),
-    )
-    for what, flag, patterns, names in known:
-        for pattern in patterns:
-            if pattern != "*" and not any(map(matcher((pattern,)), names)):
-                raise NoMatch(f"no {what} matches {flag} {pattern!r}; the snapshot has {len(names):,}")

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import sort_queues
+from rmqalloc.text import counted, named
 from rmqalloc.whatif.audit.case import Case
-from rmqalloc.whatif.audit.finding import Finding, backlog, counted, named, some_of
+from rmqalloc.whatif.audit.finding import Finding, backlog, some_of
 
 
 def config_overlap(case: Case) -> Iterator[Finding]:

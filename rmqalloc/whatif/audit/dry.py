@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Topic
+from rmqalloc.text import counted, named
 from rmqalloc.whatif.audit.case import Case, subscribes
-from rmqalloc.whatif.audit.finding import Finding, counted, named, some_of
+from rmqalloc.whatif.audit.finding import Finding, some_of
 from rmqalloc.whatif.audit.unit import Unit
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.text import counted
 from rmqalloc.whatif.audit.case import Case
 from rmqalloc.whatif.audit.unit import Unit
 
 SEVERITIES = ("error", "warning", "note")
 """The gravest first."""
-
-_NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +76,6 @@ class Rule:
     find: Find
 
 
-def counted(n: int, noun: str) -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "queue"), counted(1200, "queue"), counted(0, "client")
-    ('1 queue', '1,200 queues', '0 clients')
-    """
-    return f"{n:,} {noun}{'' if n == 1 else 's'}"
-
-
 def some_of(n: int, unit: Unit) -> str:
     """So many of the queues of a unit."""
     return f"{n:,} of {counted(len(unit.queues), 'queue')} of {unit.topic}"
@@ -108,15 +96,3 @@ def backlog(case: Case, queues: Iterable[MessageQueue]) -> str:
     """How many messages wait in some queues, as the end of a sentence; nothing where it is not known."""
     n = case.waiting(queues)
     return "" if n is None else f"; {counted(n, 'message')} wait there"
-
-
-def named(names: Sequence[str]) -> str:
-    """A few of the names, and how many more there are.
-
-    Examples
-    --------
-    >>> named(["a", "b"]), named(["a", "b", "c", "d", "e"])
-    ('a, b', 'a, b, c and 2 more')
-    """
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-    return ", ".join(names[:_NAMED]) + more

@@ -7,8 +7,9 @@ from typing import Any
 
 from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_queues
+from rmqalloc.text import counted, named
 from rmqalloc.whatif.audit.case import Case
-from rmqalloc.whatif.audit.finding import Finding, counted, exposed, named
+from rmqalloc.whatif.audit.finding import Finding, exposed
 from rmqalloc.whatif.audit.unit import Unit
 from rmqalloc.whatif.rules import NEARBY
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rmqalloc.text import counted, named
 from rmqalloc.whatif.audit.case import Case
-from rmqalloc.whatif.audit.finding import Finding, backlog, counted, exposed, named, some_of
+from rmqalloc.whatif.audit.finding import Finding, backlog, exposed, some_of
 from rmqalloc.whatif.audit.unit import Unit
 
 
@@ -108,6 +109,6 @@ def idle_client(case: Case) -> Iterator[Finding]:
             (),
             idle,
             f"{len(idle):,} of {counted(len(case.clients), 'client')} own no queue: "
-            f"there are {counted(most, 'queue')} {n_topics}.",
+            f"there {'is' if most == 1 else 'are'} {counted(most, 'queue')} {n_topics}.",
             "Stop these clients or raise the read queues; if there are queues enough, take another strategy or ring.",
         )

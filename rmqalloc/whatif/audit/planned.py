@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 
 import pyarrow.compute as pc
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.text import counted
 from rmqalloc.whatif.audit.case import Case
-from rmqalloc.whatif.audit.finding import Finding, counted
+from rmqalloc.whatif.audit.finding import Finding
 from rmqalloc.whatif.plans import Plan
 from rmqalloc.whatif.scenarios import CURRENT
 
@@ -74,6 +75,23 @@ def differs_from_plan(case: Case) -> Iterator[Finding]:
         f"{is_now}, in the plan {in_plan}.",
         "Do what is left of the plan, or make a new one of this snapshot.",
     )
+
+
+def absent_groups(planned: Mapping[str, Mapping[MessageQueue, str | None]], names: Container[str]) -> Iterator[Finding]:
+    """Consumer groups of the plan that the snapshot does not have."""
+    for group in (group for group in planned if group not in names):
+        queues = sort_queues(planned[group])
+        topics = {queue.topic for queue in queues}
+        yield Finding(
+            "differs-from-plan",
+            "warning",
+            group,
+            topics.pop() if len(topics) == 1 else None,
+            tuple(queues),
+            (),
+            f"The snapshot has no such consumer group; the plan gives {counted(len(queues), 'queue')} to its clients.",
+            "Take the snapshot of the cluster that was planned, or make a new plan of this snapshot.",
+        )
 
 
 def _owners_now(case: Case) -> dict[MessageQueue, set[str] | None]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rmqalloc.text import named
 from rmqalloc.whatif.audit.case import Case
-from rmqalloc.whatif.audit.finding import Finding, named
+from rmqalloc.whatif.audit.finding import Finding
 from rmqalloc.whatif.audit.view import SERVER_SIDE
 
 

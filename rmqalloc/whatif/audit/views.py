@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from rmqalloc.text import counted
 from rmqalloc.whatif.audit.case import Case
-from rmqalloc.whatif.audit.finding import Finding, counted, exposed
+from rmqalloc.whatif.audit.finding import Finding, exposed
 from rmqalloc.whatif.audit.unit import Queues, Unit
 
 

@@ -16,6 +16,7 @@ from rmqalloc.whatif.plan import too_large_rows
 from rmqalloc.whatif.planning.owners import settled
 from rmqalloc.whatif.planning.units import read_units as read_rows
 from rmqalloc.whatif.plans.departures import Departures, departures
+from rmqalloc.whatif.plans.missing import unassigned
 from rmqalloc.whatif.plans.planning import plan_snapshot
 from rmqalloc.whatif.plans.specs import Part, specs_of
 from rmqalloc.whatif.scenarios import Scenario, SetStrategy, apply
@@ -58,13 +59,31 @@ class Candidate(NamedTuple):
     params: Mapping[str, Any]
 
 
+class Comparison(NamedTuple):
+    """Strategies side by side.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        Schema `COMPARISON_SCHEMA`, one row per group and candidate. ``moved`` and ``least_moves`` are queues of all topics
+        that change owner from now to the changed state under the candidate. ``departure_mean`` and ``departure_worst`` are
+        queues that move if one client leaves that state, over all its clients, and ``departure_least_mean`` the mean of
+        the least possible. They are null for a group that the candidate cannot assign.
+    warnings : tuple of str
+        What is left out or cannot be assigned, and why.
+    """
+
+    table: pa.Table
+    warnings: tuple[str, ...]
+
+
 def compare(
     snapshot: Snapshot,
     candidates: Sequence[Candidate],
     changes: Sequence[Change] = (),
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
-) -> pa.Table:
+) -> Comparison:
     """Compare strategies for consumer groups of a snapshot.
 
     Parameters
@@ -76,14 +95,6 @@ def compare(
         What else happens, the same for each.
     groups, topics : sequence of str
         Patterns, as for `rmqalloc.whatif.plans.plan_snapshot`.
-
-    Returns
-    -------
-    pyarrow.Table
-        Schema `COMPARISON_SCHEMA`, one row per group and candidate. ``moved`` and ``least_moves`` are queues of all topics
-        that change owner from now to the changed state under the candidate. ``departure_mean`` and ``departure_worst`` are
-        queues that move if one client leaves that state, over all its clients, and ``departure_least_mean`` the mean of
-        the least possible. They are null for a group that the candidate cannot assign.
 
     Raises
     ------
@@ -105,7 +116,7 @@ def compare(
             found[-1] |= dict.fromkeys(_AFTER)
     table = pa.Table.from_pylist(found, COMPARISON_SCHEMA)
     order = np.arange(table.num_rows).reshape(len(candidates), plan.n_groups).T.reshape(-1)
-    return table.take(pa.array(order))
+    return Comparison(table.take(pa.array(order)), (*plan.warnings, *unassigned(plan)))
 
 
 class _Cost(NamedTuple):

@@ -6,18 +6,18 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from glob import escape
 from typing import Any, cast
 
 from rmqalloc.model import Assignment, MessageQueue
 from rmqalloc.snapshot.model import Snapshot
-from rmqalloc.snapshot.units import read_units
+from rmqalloc.snapshot.units import by_name, no_match, read_units
 from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy, sort_queues
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.whatif.plan import MAX_QUEUES_PER_BATCH
 from rmqalloc.whatif.planning.owners import MAX_POINTS
 from rmqalloc.whatif.plans.reasons import Reasons, reasons_of
 from rmqalloc.whatif.rules import rule, with_virtual_nodes
+from rmqalloc.whatif.scenarios.patterns import literal
 
 
 @dataclass(frozen=True)
@@ -94,10 +94,7 @@ def explain(
     5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more
     client c2 is at place 1 and begins at 1 × 2 + 1 = 3: it takes the queues at the places 3 to 4, this one among them
     """
-    batch, warnings = read_units(snapshot, [escape(group)], [escape(topic)])
-    if not batch.num_rows:
-        raise ValueError(warnings[0] if warnings else f"group {group!r} does not subscribe to topic {topic!r}")
-    [row] = batch.to_pylist()
+    row = _unit(snapshot, group, topic)
     made = _strategy(row) if strategy is None else rule(strategy, **(params or {}))
     _check_sizes(row, made)
     queues = sort_queues(
@@ -123,6 +120,21 @@ def explain(
     return Explanation(
         group, queue, made.get_name(), owner, len(queues), len(ids), place, tuple(reasons.steps), reasons.facts
     )
+
+
+def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
+    """The row of a group and a topic by their names."""
+    groups = by_name(snapshot.groups, "consumer groups")
+    if group not in groups:
+        raise no_match(group, groups, "consumer group")
+    topics = {*groups[group].subscriptions, *by_name(snapshot.topics, "topics")}
+    if topic not in topics:
+        raise no_match(topic, topics, "topic")
+    batch, warnings = read_units(snapshot, [literal(group)], [literal(topic)])
+    if not batch.num_rows:
+        raise ValueError(warnings[0] if warnings else f"group {group!r} does not subscribe to topic {topic!r}")
+    row: dict[str, Any] = batch.to_pylist()[0]
+    return row
 
 
 def _check_sizes(row: Mapping[str, Any], s: Strategy) -> None:

@@ -1,16 +1,17 @@
-"""Names in scenarios that nothing in the planned units has: most likely they are mistyped."""
+"""What a plan lacks: names in scenarios that nothing planned has, most likely mistyped, and units that cannot be planned."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.whatif.scenarios import LoseMachineRoom, RemoveBroker, RemoveClients, Scenario, SetQueues
+from rmqalloc.snapshot.units import near
+from rmqalloc.whatif.plans.model import Plan
+from rmqalloc.whatif.scenarios import AddBroker, LoseMachineRoom, RemoveBroker, RemoveClients, Scenario, SetQueues
 from rmqalloc.whatif.scenarios.model import ALL
 
 
@@ -37,9 +38,20 @@ def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Itera
                 names = known.get(column, [])
                 for name in wanted:
                     if name not in names and not any(fnmatchcase(one, name) for one in names):
-                        near = get_close_matches(name, names, 3, 0.5)
-                        hint = f"; near it are {', '.join(map(repr, near))}" if near else ""
-                        yield f"no {what} of the groups planned matches {name!r}{hint}"
+                        yield f"no {what} of the groups planned matches {name!r}{near(name, names)}"
+        yield from _there_already(batch, scenario)
+
+
+def unassigned(plan: Plan) -> Iterator[str]:
+    """Reasons why units could not be planned, with how many they are and the first of them."""
+    bad = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
+    reasons: dict[str, dict[tuple[str, str], None]] = {}
+    for row in bad.select(["consumer_group", "topic", "err_msg"]).to_pylist():
+        reasons.setdefault(row["err_msg"], {})[row["consumer_group"], row["topic"]] = None
+    for text, units in reasons.items():
+        group, topic = next(iter(units))
+        more = f" and {len(units) - 1:,} more" if len(units) > 1 else ""
+        yield f"cannot be assigned: {group} topic {topic}{more}: {text}"
 
 
 def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -56,6 +68,18 @@ def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             yield "topic", "topic", () if change.topics == ALL else change.topics
         case LoseMachineRoom():
             yield "machine room", "rooms", (change.machine_room,)
+
+
+def _there_already(batch: pa.RecordBatch, scenario: Scenario) -> Iterator[str]:
+    """Brokers that are to join and that every topic is on, so that nothing would change."""
+    if any(isinstance(change, RemoveBroker | LoseMachineRoom) for change in scenario.changes):
+        return  # they may have gone before
+    lists = batch.column("brokers")
+    rows, names = pc.list_parent_indices(lists), lists.flatten().field("broker_name")
+    for name in (change.broker_name for change in scenario.changes if isinstance(change, AddBroker)):
+        n_rows = len(pc.unique(rows.filter(pc.equal(names, name))))
+        if n_rows == batch.num_rows > 0:
+            yield f"all topics of the groups planned are on broker {name!r} already; give it other queues (set_queues)"
 
 
 def _distinct(*columns: pa.Array) -> list[str]:

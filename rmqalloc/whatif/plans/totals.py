@@ -8,12 +8,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.text import counted
 from rmqalloc.whatif.plans.model import Plan
 
 KEYS = ("consumer_group", "topic", "host", "client_id")
 """What `client_totals` can add up by."""
 
-_SUMS = ("n_queues", "moved", "least_moves", "unowned", "clients_gaining", "clients_losing")
+_SUMS = ("moved", "unowned", "clients_gaining", "clients_losing")
 _FLOWS = ("before", "after", "gained", "lost")
 
 
@@ -25,20 +26,31 @@ class Summary(NamedTuple):
     scenario : str
     groups_affected : int
         Groups of which a client gains or loses a queue.
-    n_queues, moved, least_moves, unowned : int
-        Queues after, those that change owner, the least that could, and those that nobody owns after.
+    moved, unowned : int
+        Queues that change owner, and those that nobody owns after.
     gain, lose : int
         Clients, each counted in every group it is in, that have more queues after than before, and that have less.
     """
 
     scenario: str
     groups_affected: int
-    n_queues: int
     moved: int
-    least_moves: int
     unowned: int
     gain: int
     lose: int
+
+    def sentence(self, n_groups: int) -> str:
+        """All that in one sentence.
+
+        Examples
+        --------
+        >>> Summary("s", groups_affected=2, moved=21, unowned=0, gain=9, lose=1).sentence(3)
+        '21 queues change owner in 2 of 3 groups, 9 clients gain, 1 loses, 0 unowned.'
+        """
+        where = f" in {self.groups_affected:,} of {n_groups:,} groups" if n_groups > 1 else ""
+        queues = counted(self.moved, "queue changes owner", "queues change owner")
+        gain, lose = counted(self.gain, "client gains", "clients gain"), counted(self.lose, "loses", "lose")
+        return f"{queues}{where}, {gain}, {lose}, {self.unowned:,} unowned."
 
 
 def summaries(plan: Plan) -> list[Summary]:
@@ -46,9 +58,9 @@ def summaries(plan: Plan) -> list[Summary]:
     found = []
     for number, scenario in enumerate(plan.scenarios, start=1):
         groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
-        n_queues, moved, least, unowned, gain, lose = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
+        moved, unowned, gain, lose = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
         touched = int(pc.sum(pc.greater(groups["clients_affected"], 0)).as_py() or 0)
-        found.append(Summary(scenario.name, touched, n_queues, moved, least, unowned, gain, lose))
+        found.append(Summary(scenario.name, touched, moved, unowned, gain, lose))
     return found
 
 

@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.text import counted
+
 Mask = NDArray[np.bool_]
 
 ORDERS = ("shuffled", "sorted", "reversed")
@@ -153,29 +155,20 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
     size = max(1, n_clients * int(digits) // 100) if text.endswith("%") else int(digits)
     if size > n_clients:
         raise ValueError(
-            f"a batch of {size} is more than the {n_clients} clients of consumer group {consumer_group!r}; give at most "
-            f"{n_clients}, or a share such as 25%"
+            f"a batch of {size} is more than the {counted(n_clients, 'client')} of consumer group {consumer_group!r}; give "
+            f"at most {n_clients}, or a share such as 25%"
         )
     return size
 
 
-def batches_of(places: list[int], size: int) -> list[list[int]]:
-    """Places cut into batches, the last one perhaps smaller.
+def turns_of(cast: Cast, batch: int | str, order: str, seed: int) -> tuple[int, list[list[int]]]:
+    """Clients of one batch, and the places of the clients that go in each, of which the last is perhaps smaller.
 
     Examples
     --------
-    >>> batches_of([4, 2, 0, 1, 3], 2)
-    [[4, 2], [0, 1], [3]]
+    >>> turns_of(Cast("g", ["a", "b", "c"], [-1, -1, -1]), 2, "reversed", 0)
+    (2, [[2, 1], [0]])
     """
-    return [places[start : start + size] for start in range(0, len(places), size)]
-
-
-def counted(n: int, what: str) -> str:
-    """A number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "client"), counted(3, "client")
-    ('1 client', '3 clients')
-    """
-    return f"{n:,} {what}" if n == 1 else f"{n:,} {what}s"
+    size = batch_size(batch, len(cast.client_ids), cast.consumer_group)
+    places = places_in_order(cast.client_ids, order, seed)
+    return size, [places[start : start + size] for start in range(0, len(places), size)]

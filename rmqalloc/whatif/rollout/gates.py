@@ -27,7 +27,7 @@ def broken_gates(
     >>> topic = Topic("T", (TopicBroker("b", 8),))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2"))),))
     >>> list(broken_gates(restart(snapshot), max_unowned=3))
-    ["consumer group 'g': 4 queues without a reader in step 1 (batch 1 of 2: 1 client stop), at most 3 are allowed"]
+    ["consumer group 'g': 4 queues without a reader in step 1 (batch 1 of 2: 1 client stops), at most 3 are allowed"]
     """
     if max_moved_per_queue is not None:
         for row in rollout.totals.select(["consumer_group", "moved_per_queue"]).to_pylist():

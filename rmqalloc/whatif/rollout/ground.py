@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.snapshot.model import Snapshot
-from rmqalloc.snapshot.units import read_units
+from rmqalloc.snapshot.units import none_planned, read_units
 from rmqalloc.strategies import Strategy
+from rmqalloc.text import named
 from rmqalloc.whatif.planning.owners import Assigner
 from rmqalloc.whatif.planning.units import Units
 from rmqalloc.whatif.planning.units import read_units as read_rows
@@ -21,7 +22,6 @@ from rmqalloc.whatif.rollout.course import Cast
 from rmqalloc.whatif.rules import rule, with_virtual_nodes
 from rmqalloc.whatif.scenarios.parts import Rules, part_of
 
-_SHOWN = 3
 _TWINS = "a client id of the group is empty or listed twice, which must be put right first"
 
 Tell = Callable[[int, str], None]
@@ -62,7 +62,7 @@ def ground_of(snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str] =
 
     Raises
     ------
-    ValueError
+    NoMatch
         A pattern matches nothing, or no group can be planned; the message says why.
     """
     batch, warnings = read_units(snapshot, groups, topics)
@@ -73,21 +73,16 @@ def ground_of(snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str] =
         left_out.setdefault(reason, []).append(name)
 
     units = _good_units(batch, tell)
-    named = (f"left out: {_some(names)}: {reason}" for reason, names in left_out.items())
-    told = (*warnings, *named)
+    left = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
+    told = (*warnings, *left)
     if not units.fleet.n_units:
-        raise ValueError(f"no group can be planned: {'; '.join(told) or 'the snapshot has none'}")
+        raise none_planned(told)
     names = units.fleet.consumer_groups.to_list()
     places = {name: place for place, name in enumerate(dict.fromkeys(names))}
     group_of = np.array([places[name] for name in names], np.int64)
     firsts = np.unique(group_of, return_index=True)[1].tolist()
     casts = tuple(_cast(units.fleet, unit) for unit in firsts)
     return Ground(units.fleet, units.rules, group_of, casts, told)
-
-
-def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def _good_units(batch: pa.RecordBatch, tell: Tell) -> Units:
@@ -132,14 +127,3 @@ def _cast(fleet: Fleet, unit: int) -> Cast:
     lists, start = fleet.client_lists, int(fleet.slot_starts[unit])
     rooms = [-1] * len(ids) if lists.slot_room is None else lists.slot_room[start : start + len(ids)].tolist()
     return Cast(fleet.consumer_group(unit), ids, rooms)
-
-
-def literal(name: str) -> str:
-    """A pattern that the name alone matches.
-
-    Examples
-    --------
-    >>> literal("a[1]*")
-    'a[[]1][*]'
-    """
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)

@@ -10,12 +10,13 @@ import numpy as np
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.text import counted, named
 from rmqalloc.whatif.rollout.course import Cast, Course, Mask
-from rmqalloc.whatif.rollout.ground import ground_of, literal
+from rmqalloc.whatif.rollout.ground import ground_of
 from rmqalloc.whatif.rollout.model import Rollout
 from rmqalloc.whatif.rollout.playing import played
 from rmqalloc.whatif.rollout.routes import fresh_clients, refresh, still
-from rmqalloc.whatif.scenarios.patterns import matcher
+from rmqalloc.whatif.scenarios.patterns import literal, matcher
 
 _SHOWN = 5
 
@@ -144,9 +145,8 @@ def undrained(snapshot: Snapshot, resize: Resize, assume_drained: bool) -> list[
 
 
 def _some(queues: list[MessageQueue]) -> str:
-    names = ", ".join(f"{queue.broker_name}:{queue.queue_id}" for queue in queues[:_SHOWN])
-    more = f" and {len(queues) - _SHOWN:,} more" if len(queues) > _SHOWN else ""
-    return f"{len(queues):,} queue{'s' * (len(queues) > 1)} of topic {queues[0].topic!r}: {names}{more}"
+    names = named([f"{queue.broker_name}:{queue.queue_id}" for queue in queues], _SHOWN)
+    return f"{counted(len(queues), 'queue')} of topic {queues[0].topic!r}: {names}"
 
 
 def _resize(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -> Resize:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.snapshot.model import Snapshot
 from rmqalloc.strategies.ordering import sort_client_ids
+from rmqalloc.text import counted
 from rmqalloc.whatif.rollout.course import (
     Camp,
     Cast,
@@ -19,10 +20,7 @@ from rmqalloc.whatif.rollout.course import (
     Mask,
     Moment,
     Step,
-    batch_size,
-    batches_of,
-    counted,
-    places_in_order,
+    turns_of,
 )
 from rmqalloc.whatif.rollout.ground import ground_of
 from rmqalloc.whatif.rollout.model import Rollout
@@ -126,19 +124,18 @@ def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
 
 
 def _course(cast: Cast, batch: int | str, surge: bool, ids: str, order: str, seed: int) -> Course:
-    size = batch_size(batch, len(cast.client_ids), cast.consumer_group)
-    turns = batches_of(places_in_order(cast.client_ids, order, seed), size)
+    size, turns = turns_of(cast, batch, order, seed)
     everyone, rooms, old, new = _before_and_after(cast, ids)
     there = np.zeros(len(everyone), bool)
     there[old] = True
     steps = [Step("before", (Moment((Camp(there, there),)),))]
     for number, turn in enumerate(turns, start=1):
-        what = f"batch {number} of {len(turns)}: {counted(len(turn), 'client')}"
         changes = [("stop", old[turn], False), ("start", new[turn], True)]
         for verb, places, is_there in reversed(changes) if surge else changes:
             after = there.copy()
             after[places] = is_there
-            steps.append(Step(f"{what} {verb}", (_unheard(there, after), Moment((Camp(after, after),)))))
+            what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
+            steps.append(Step(what, (_unheard(there, after), Moment((Camp(after, after),)))))
             there = after
     return Course(everyone, rooms, steps, size)
 

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 
 from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.text import counted
 from rmqalloc.whatif.rollout.course import (
     Camp,
     Cast,
     Course,
     Moment,
     Step,
-    batch_size,
-    batches_of,
-    counted,
     everyone,
-    places_in_order,
+    turns_of,
 )
 from rmqalloc.whatif.rollout.ground import ground_of
 from rmqalloc.whatif.rollout.model import Rollout
@@ -74,8 +72,7 @@ def change_strategy(
 
     def course_of(cast: Cast) -> Course:
         n_clients = len(cast.client_ids)
-        size = batch_size(batch, n_clients, cast.consumer_group)
-        turns = batches_of(places_in_order(cast.client_ids, order, seed), size)
+        size, turns = turns_of(cast, batch, order, seed)
         switched = ~everyone(n_clients)
         steps = [Step("before", (Moment((Camp(~switched, ~switched),)),))]
         for number, turn in enumerate(turns, start=1):

@@ -6,22 +6,20 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rmqalloc.snapshot.model import Group, Snapshot
+from rmqalloc.text import counted
 from rmqalloc.whatif.rollout.course import (
     Camp,
     Cast,
     Course,
     Moment,
     Step,
-    batch_size,
-    batches_of,
-    counted,
     everyone,
-    places_in_order,
+    turns_of,
 )
-from rmqalloc.whatif.rollout.ground import ground_of, literal
+from rmqalloc.whatif.rollout.ground import ground_of
 from rmqalloc.whatif.rollout.model import Rollout
 from rmqalloc.whatif.rollout.playing import played
-from rmqalloc.whatif.scenarios.patterns import matcher
+from rmqalloc.whatif.scenarios.patterns import literal, matcher
 
 
 def change_subscription(
@@ -82,18 +80,18 @@ def change_subscription(
     # What other groups subscribe to is of no account, and a batch of them would be work for nothing.
     with_topic = replace(snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups)
 
+    verb = "leave" if remove else "subscribe"
+
     def course_of(cast: Cast) -> Course:
         n_clients = len(cast.client_ids)
-        size = batch_size(batch, n_clients, cast.consumer_group)
-        turns = batches_of(places_in_order(cast.client_ids, order, seed), size)
+        size, turns = turns_of(cast, batch, order, seed)
         reading = everyone(n_clients) if remove else ~everyone(n_clients)
         steps = [Step("before", (Moment((Camp(everyone(n_clients), reading),)),))]
         for number, turn in enumerate(turns, start=1):
             reading = reading.copy()
             reading[turn] = not remove
-            what = (
-                f"batch {number} of {len(turns)}: {counted(len(turn), 'client')} {'leave' if remove else 'subscribe'}"
-            )
+            who = counted(len(turn), f"client {verb}s", f"clients {verb}")
+            what = f"batch {number} of {len(turns)}: {who}"
             steps.append(Step(what, (Moment((Camp(everyone(n_clients), reading),)),)))
         return Course(cast.client_ids, cast.rooms, steps, size)
 

@@ -17,6 +17,17 @@ from rmqalloc.fleet.columns import Strings, encode
 Mask = NDArray[np.bool_]
 
 
+def literal(name: str) -> str:
+    """A pattern that the name alone matches.
+
+    Examples
+    --------
+    >>> literal("a[1]*")
+    'a[[]1][*]'
+    """
+    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
 @lru_cache(maxsize=64)
 def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
     """A function that says whether a name matches one of the patterns.

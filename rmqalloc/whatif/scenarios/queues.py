@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Strings, offsets_of, ranges
 from rmqalloc.fleet.lists import QueueLists
-from rmqalloc.whatif.scenarios.patterns import matches
+from rmqalloc.whatif.scenarios.patterns import literal, matches
 
 Mask = NDArray[np.bool_]
 
@@ -85,7 +85,7 @@ class QueuesUnderChange:
     def add(self, broker_name: str, n: int, room: int) -> None:
         """Put the topic of every list that lacks the broker on it, with queue ids 0 to ``n - 1``."""
         r = self._routes
-        there = matches((_literal(broker_name),), self.brokers)
+        there = matches((literal(broker_name),), self.brokers)
         topics = np.full(self.changed.size, -1, np.int32)
         topics[self._fleet.unit_queue_list] = self._fleet.unit_topic
         topics[r.list_[there[r.broker]]] = -1
@@ -112,8 +112,3 @@ class QueuesUnderChange:
         room = r.room if self._have_rooms else None
         made = QueueLists.of_routes(list_routes, offsets_of(r.lengths), r.topic, r.broker, room, ids)
         return made if self._is_sorted else made.sorted(self._fleet.topics, self.brokers)
-
-
-def _literal(name: str) -> str:
-    """A pattern that the name alone matches."""
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)

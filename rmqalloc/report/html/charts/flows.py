@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 
 from rmqalloc.report.html.charts.loads import MOST_CLIENTS
 from rmqalloc.report.html.charts.svg import LABEL, box, figure, series, text
-from rmqalloc.report.html.text import counted, escaped
-from rmqalloc.text import shortened
+from rmqalloc.report.html.text import escaped
+from rmqalloc.text import counted, shortened
 
 LEFT, RIGHT, NODE, TOP, HEIGHT, LEAST, GAP = 232, 728, 12, 26, 260, 13, 4
 WITHOUT = {"new": "new queues", "gone": "queues that go", None: "nobody"}

@@ -9,7 +9,8 @@ import numpy as np
 from rmqalloc.report.html.charts.loads import Loads
 from rmqalloc.report.html.charts.svg import box, figure, key_of, text
 from rmqalloc.report.html.palette import HEAT_WORDS, heat_step
-from rmqalloc.report.html.text import counted, name, number
+from rmqalloc.report.html.text import name, number
+from rmqalloc.text import counted
 
 LEFT, PANEL, BETWEEN, TOP, ROW = 196, 364, 24, 40, 19
 WIDEST = 72

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 
 from spark_udfs.arrow import Batches
 
@@ -52,9 +53,14 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
     ValueError, TypeError, OSError
         As the function raises them.
     """
-    row = spark.range(0, 1, 1, 1).mapInArrow(_Errand(function, arguments), "answer string").first()
-    assert row is not None
+    # Asked for the first row alone, Spark would end the worker, and the next one has everything to import anew.
+    [row] = spark.range(0, 1, 1, 1).mapInArrow(_Errand(function, arguments), "answer string").collect()
     answer = json.loads(row["answer"])
     if "error" in answer:
         raise _ERRORS.get(answer["error"], OSError)(answer["message"])
     return answer["value"]
+
+
+def tasks_at_once(spark: SparkSession) -> int:
+    """How many tasks Spark runs at a time, as it cuts a range by itself; Spark Connect has no other word for it."""
+    return spark.range(1 << 16).select(F.spark_partition_id()).distinct().count()

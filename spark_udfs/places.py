@@ -99,7 +99,7 @@ class Directory:
         if not n_buckets:
             return {}
         kernel = RankBuckets(spec, n, self.work)
-        parts = self._spark.range(0, n_buckets, 1, n_buckets).mapInArrow(kernel, "worst string").collect()
+        parts = self._spark.range(0, n_buckets).mapInArrow(kernel, "worst string").collect()
         return merged((json.loads(row["worst"]) for row in parts), spec, n)
 
     def publish(self, texts: Mapping[str, str]) -> None:

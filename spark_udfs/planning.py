@@ -21,7 +21,7 @@ from rmqalloc.whatif.plan import PlanSpec
 from rmqalloc.whatif.scenarios import to_data
 from rmqalloc.whatif.totals import ByScenario
 from spark_udfs import file_job, frame_job, layout, ranking, sources
-from spark_udfs.errand import on_worker
+from spark_udfs.errand import on_worker, tasks_at_once
 from spark_udfs.places import Directory, Place, path_of, place_of
 from spark_udfs.progress import Watch
 from spark_udfs.session import session
@@ -37,6 +37,9 @@ _SIGNS_OF_A_LOST_WORKER = ("Python worker exited unexpectedly", "java.net.Socket
 
 _AT_ONCE = 2
 """Buckets that are planned at once, so that the last tasks of one do not keep the processors waiting."""
+
+_TASKS_PER_PROCESSOR = 4
+"""Tasks that plan files: each costs some 35 ms whatever it does, but the last ones shall not keep others waiting."""
 
 
 class JobError(RuntimeError):
@@ -204,7 +207,8 @@ def _work(spark: SparkSession, source: Source, place: Place, spec: PlanSpec, by_
 def _files_work(spark: SparkSession, found: file_job.Survey, place: Directory, spec: PlanSpec) -> _Work:
     def plan(missing: list[int]) -> None:
         kernel = file_job.PlanFiles(spec, {number: found.buckets[number] for number in missing}, place.work)
-        spark.range(0, len(missing), 1, len(missing)).mapInArrow(kernel, "bucket bigint").collect()
+        n_tasks = min(len(missing), _TASKS_PER_PROCESSOR * tasks_at_once(spark))
+        spark.range(0, len(missing), 1, n_tasks).mapInArrow(kernel, "bucket bigint").collect()
 
     return _Work(["files", found.files], len(found.buckets), plan)
 

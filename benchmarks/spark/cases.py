@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from contenders import OURS, V2, Contender, contenders
+from many_scenarios import SCENARIOS as THIRTY_TWO
 from many_scenarios import planners
 from measure import Case
 from pyspark.sql import DataFrame, SparkSession
@@ -18,7 +19,8 @@ from spark_udfs import planning
 from spark_udfs.sources import Source
 from spark_udfs.transforms import assign
 
-ONE_STRATEGY, SCENARIOS, FILES, ODD = "one strategy", "32 scenarios", "Parquet to Parquet", "bad and giant units"
+ONE_STRATEGY, SCENARIOS, ODD = "one strategy", "32 scenarios", "bad and giant units"
+FILES, FILES_SCENARIOS = "Parquet to Parquet", "Parquet to Parquet, best of 32 scenarios"
 ALIKE, ONE_BAD, ONE_GIANT = "all units good and alike", "with one bad unit", "with one unit of a million queues"
 FILE_JOB, THREADS = "file job", "no Spark: `plan_files`, two threads"
 
@@ -100,9 +102,16 @@ def files(found: Fleets, where: Path) -> Iterator[Case]:
             if one.name in (OURS, V2):
                 yield _case(FILES, name, one, found, partial(parquet, where / "written"))
         spec = PlanSpec(name, PARAMS[name], output="owners")
-        for contender, plan in ((FILE_JOB, file_job), (THREADS, on_threads)):
-            run, warm_up = (partial(plan, units, where, spec) for units in (found.whole, found.small))
-            yield Case(FILES, name, contender, found.whole.count, run, warm_up)
+        yield from _without_rows(FILES, name, spec, found, where)
+        tried = PlanSpec(name, PARAMS[name], THIRTY_TWO, "best")
+        yield from _without_rows(FILES_SCENARIOS, name, tried, found, where)
+
+
+def _without_rows(table: str, group: str, spec: PlanSpec, found: Fleets, where: Path) -> Iterator[Case]:
+    """Those of us who do not send rows through the JVM."""
+    for name, plan in ((FILE_JOB, file_job), (THREADS, on_threads)):
+        run, warm_up = (partial(plan, units, where, spec) for units in (found.whole, found.small))
+        yield Case(table, group, name, found.whole.count, run, warm_up, max(len(spec.scenarios), 1))
 
 
 def file_job(units: Units, where: Path, spec: PlanSpec) -> None:

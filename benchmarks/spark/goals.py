@@ -3,13 +3,14 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from cases import ALIKE, FILE_JOB, FILES, ODD, ONE_BAD, ONE_GIANT, ONE_STRATEGY, SCENARIOS
+from cases import ALIKE, FILE_JOB, FILES, FILES_SCENARIOS, ODD, ONE_BAD, ONE_GIANT, ONE_STRATEGY, SCENARIOS, THREADS
 from contenders import BY_COUNT, COLUMN, IDENTITY, JAVA, OURS, PANDAS, ROW_ARROW, ROW_PICKLE, V2
 from many_scenarios import PLAN, ROW_LOOP, V2_LOOP, V2_ROWS
 
 Row = dict[str, Any]
 
 MIB = 2**20
+RING = "CONSISTENT_HASH"
 
 
 class Goal(NamedTuple):
@@ -49,6 +50,10 @@ class Found:
         """Of two rows of AVG: how many times the second's figure the first one's is."""
         return self.of(table, name, figure=figure) / self.of(table, over, figure=figure)
 
+    def ring(self, name: str) -> float:
+        """Of CONSISTENT_HASH: how many times the transform's time somebody takes."""
+        return self.of(ONE_STRATEGY, name, RING) / self.of(ONE_STRATEGY, OURS, RING)
+
     def cpu(self, table: str, name: str) -> float:
         """CPU seconds per unit, of Java and Python together."""
         return self.of(table, name, figure="jvm") + self.of(table, name, figure="python")
@@ -75,7 +80,11 @@ GOALS = [
     Goal("G10", "one bad unit over none", 1.03, False, lambda run: run.ratio(ODD, ONE_BAD, ALIKE)),
     Goal("G11", "a unit of 1M queues over none", 1.2, False, lambda run: run.ratio(ODD, ONE_GIANT, ALIKE)),
     Goal("G11", "peak of Python workers, MiB", 1024, False, lambda run: run.peak("workers") / MIB),
-    Goal("G12", "million scenarios of units a second", 20, True, lambda run: 32e-6 / run.of(SCENARIOS, PLAN)),
+    Goal("G12", "million unit × scenarios a second: transform", 20, True, lambda run: 32e-6 / run.of(SCENARIOS, PLAN)),
+    Goal("G12", "the same, file job", 20, True, lambda run: 32e-6 / run.of(FILES_SCENARIOS, FILE_JOB)),
+    Goal("G12", "the same, no Spark", 20, True, lambda run: 32e-6 / run.of(FILES_SCENARIOS, THREADS)),
+    Goal("ring", "Java UDF, RocketMQ's classes, over transform", 5, True, lambda run: run.ring(JAVA)),
+    Goal("ring", "Python UDF (pickle) over transform", 100, True, lambda run: run.ring(ROW_PICKLE)),
 ]
 
 

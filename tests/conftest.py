@@ -12,6 +12,11 @@ hypothesis.settings.register_profile("dev", max_examples=40, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
+def pytest_collection_modifyitems(items):
+    """Tests at a real RocketMQ come last: while its servers live, they take from every other test."""
+    items.sort(key=lambda item: "cluster" in getattr(item, "fixturenames", ()))
+
+
 @pytest.fixture(scope="session")
 def spark():
     """One classic session, or a Spark Connect one if RMQALLOC_TEST_CONNECT is set: a session takes seconds to start."""

@@ -6,7 +6,7 @@ import json
 from collections import Counter
 
 import pytest
-from live_proofs import assigned, make_topic, settled
+from live_proofs import assigned, make_topic, settled, wait_for
 from live_proxy import Recording
 from programs import python
 
@@ -67,16 +67,22 @@ def test_nothing_but_reads_leaves_the_process(cluster, tally, verb):
 
 def test_a_snapshot_has_routes_owners_offsets_and_versions(cluster, tmp_path):
     out = tmp_path / "s.json"
-    done = rmqalloc("snapshot", "-g", GROUP, "--out", out, NAMESRV_ADDR=cluster.name_server)
-    assert done.returncode == 0, done.stderr
-    assert "1 groups with 2 clients" in done.stderr and done.stdout == ""
+
+    def ends():
+        done = rmqalloc("snapshot", "-g", GROUP, "--out", out, NAMESRV_ADDR=cluster.name_server)
+        assert done.returncode == 0, done.stderr
+        assert "1 groups with 2 clients" in done.stderr and done.stdout == ""
+        lags = from_document(json.loads(out.read_text())).groups[0].lags
+        return {lag.queue: lag.broker_offset for lag in lags if lag.queue.topic == TOPIC}
+
+    # A broker knows of the group's offsets once a client has committed one there, which it does every five seconds.
+    wait_for(lambda: len(ends()) == 2 * QUEUES, "offsets of every queue")
     snapshot = from_document(json.loads(out.read_text()))
     (group,) = snapshot.groups
     assert snapshot.errors == () and group.subscriptions == (f"%RETRY%{GROUP}", TOPIC)
     assert {(c.language, c.version, c.strategy) for c in group.clients} == {("JAVA", "5.5.0", "AVG")}
     assert sum(len(c.owned) for c in group.clients) == 2 * QUEUES + 2
-    ends = {lag.queue: lag.broker_offset for lag in group.lags if lag.queue.topic == TOPIC}
-    assert ends.keys() == set(snapshot.topic(TOPIC).queues()) and sum(ends.values()) == MESSAGES
+    assert ends().keys() == set(snapshot.topic(TOPIC).queues()) and sum(ends().values()) == MESSAGES
 
 
 def test_what_is_not_wanted_is_not_asked(cluster):

@@ -129,9 +129,9 @@ def test_workers_are_killed(spark, fleet, tmp_path, master, code):
     _, err = running.communicate(timeout=240)
     assert running.returncode == code, err.decode()
     if code:
-        assert "a Python worker was killed or crashed" in err.decode()
+        assert err.decode().splitlines()[-1].startswith("rmqalloc: a Python worker was killed or crashed")
         assert "the same command goes on from there" in err.decode()
-        assert "Traceback" not in err.decode()
+        assert "/spark_udfs/" not in err.decode(), "Spark's own daemon may leave a traceback, we do not"
         assert visible(tmp_path / "plans") == ([], 0)
         assert again(fleet, tmp_path / "plans").n_resumed >= 1
     assert_whole(fleet, tmp_path / "plans")

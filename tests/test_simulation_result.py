@@ -191,5 +191,5 @@ def test_the_command_refuses_a_bad_script_in_one_line(path, capsys):
     assert main(["simulate", str(path)]) == 1
     out, err = capsys.readouterr()
     assert out == ""
-    assert err.startswith(f"rmqalloc: {path}: duration must be a time such as 500ms")
+    assert err.startswith(f"rmqalloc: {path}:4:11: duration must be a time such as 500ms")
     assert err.count("\n") == 1

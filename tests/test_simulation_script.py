@@ -56,15 +56,24 @@ def test_yaml_and_json_say_the_same(tmp_path):
     assert read_script(tmp_path / "s.yaml") == read_script(tmp_path / "s.json") == Script.of(data)
 
 
+EVENT_OF_NOBODY = """duration: 60s
+brokers: [a]
+topics: [{name: t, read_queue_nums: 4}]
+groups: [{name: g, topics: t, clients: 2}]
+events: [{at: 10s, crash: {clients: g-0}}, {at: 20s, crash: {clients: x}}]
+"""
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("s.json", "{", "cannot be read"),
-        ("s.yaml", "a: [", "cannot be read"),
-        ("s.yaml", "!!python/object/apply:os.system ['true']", "cannot be read"),
+        ("s.json", "{", "s.json:1:2: not JSON"),
+        ("s.yaml", "a: [", "s.yaml:2:1: not YAML"),
+        ("s.yaml", "!!python/object/apply:os.system ['true']", "s.yaml:1:1: tag 'tag:yaml.org,2002:python"),
         ("s.yaml", "- 1", "must be a mapping"),
-        ("s.json", "[" * 100_000, "nested too deeply"),
-        ("s.json", '{"duration": "1s"}', "has no brokers, which is needed"),
+        ("s.json", "[" * 100_000, "s.json:1:65: is nested deeper than 64 levels"),
+        ("s.json", '{"duration": "1s"}', "s.json:1:1: has no brokers, which is needed"),
+        ("s.yaml", EVENT_OF_NOBODY, r"s.yaml:5:71: events\[1\].crash.clients names 'x', which is not there"),
     ],
 )
 def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, words):
@@ -84,6 +93,11 @@ def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, wor
         ({"brokers": ["broker-a", "broker-a", "broker-b"]}, "has 'broker-a' twice"),
         ({"color": "red"}, "unknown field 'color'"),
         ({"topics": [{"name": "orders"}]}, "topics[0] has no read_queue_nums"),
+        (
+            {"topics": [{"name": "orders", "read_queue_nums": 1}, {"name": "bills"}]},
+            "topics[1] has no read_queue_nums",
+        ),
+        ({"events": [event(crash={"clients": "g-0"}), event()]}, "events[1] must be a mapping of at and one of join"),
         ({"topics": "orders"}, "topics must be a list"),
         ({"topics": [{"name": "orders", "read_queue_nums": 1, "brokers": "x"}]}, "topics[0].brokers names 'x'"),
         ({"groups": [{"name": "g", "topics": "nope", "clients": 1}]}, "groups[0].topics names 'nope'"),

@@ -189,7 +189,7 @@ class Events:
             try:
                 events.append(one if isinstance(one, Event) else self._event(one))
             except ScenarioError as error:
-                raise error.inside(f"[{i}]") from None
+                raise error.inside(i) from None
         return tuple(events)
 
     @staticmethod

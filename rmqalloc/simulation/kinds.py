@@ -95,7 +95,7 @@ class Parts:
             try:
                 parts.append(one if isinstance(one, self.cls) else self.cls.of(one))
             except ScenarioError as error:
-                raise error.inside(f"[{i}]") from None
+                raise error.inside(i) from None
         return tuple(parts)
 
     def schema(self) -> dict[str, Any]:

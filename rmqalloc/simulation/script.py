@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
 
+from rmqalloc.documents import read_document
 from rmqalloc.protocol import PROFILES
 from rmqalloc.simulation.events import STRATEGIES, Event, Events, Join, WithStrategy
 from rmqalloc.simulation.kinds import Duration, Members, Parts, Truth
@@ -92,9 +91,9 @@ class Script(Checked):
             if repeated := [name for name in names if list(names).count(name) > 1]:
                 raise ScenarioError(f"has {shown(repeated[0])} twice; give each a name of its own", what)
         for i, topic in enumerate(self.topics):
-            _known(topic.brokers, self.brokers, f"topics[{i}].brokers")
+            _known(topic.brokers, self.brokers, ("topics", i, "brokers"))
         for i, group in enumerate(self.groups):
-            _known(group.topics, topics, f"groups[{i}].topics")
+            _known(group.topics, topics, ("groups", i, "topics"))
         self._check_events(topics, groups)
 
     def _check_events(self, topics: list[str], groups: list[str]) -> None:
@@ -106,16 +105,16 @@ class Script(Checked):
                 f"name the client {shown(repeated)} twice; give each client a name of its own", "groups"
             )
         for i, event in sorted(enumerate(self.events), key=lambda one: one[1].at):
-            place, detail = f"events[{i}].{event.kind}", event.detail
+            place, detail = ("events", i, event.kind), event.detail
             if event.at > self.duration:
-                raise ScenarioError(f"is after the end of the simulation ({self.duration}ms)", f"events[{i}].at")
+                raise ScenarioError(f"is after the end of the simulation ({self.duration}ms)", ("events", i, "at"))
             if isinstance(detail, Join):
                 clients.update(detail.clients)
-                _known(detail.topics, topics, f"{place}.topics")
-            _known(getattr(detail, "clients", None), clients, f"{place}.clients")
-            _known(getattr(detail, "brokers", None), self.brokers, f"{place}.brokers")
-            _known(_listed(getattr(detail, "group", None)), groups, f"{place}.group")
-            _known(_listed(getattr(detail, "topic", None)), topics, f"{place}.topic")
+                _known(detail.topics, topics, (*place, "topics"))
+            _known(getattr(detail, "clients", None), clients, (*place, "clients"))
+            _known(getattr(detail, "brokers", None), self.brokers, (*place, "brokers"))
+            _known(_listed(getattr(detail, "group", None)), groups, (*place, "group"))
+            _known(_listed(getattr(detail, "topic", None)), topics, (*place, "topic"))
 
 
 def read_script(path: str | os.PathLike[str]) -> Script:
@@ -126,40 +125,23 @@ def read_script(path: str | os.PathLike[str]) -> Script:
     OSError
         The file cannot be read.
     ScenarioError
-        It is no script; the message names the file and the field, and what would be right.
+        It is no script; the message names the file, the line and the field, and what would be right.
     ModuleNotFoundError
         A YAML file is given and PyYAML is not installed.
     """
+    document = read_document(path, ScenarioError)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        data = _parsed_yaml(text) if Path(path).suffix.lower() in (".yaml", ".yml") else json.loads(text)
-    except RecursionError:
-        raise ScenarioError("is nested too deeply", f"{path}:") from None
-    except ValueError as error:
-        raise ScenarioError(f"cannot be read: {error}", f"{path}:") from None
-    try:
-        script: Script = Script.of(data)
+        script: Script = Script.of(document.data)
     except ScenarioError as error:
-        raise error.inside(f"{path}:", " ") from None
+        raise document.located(error) from None
     return script
 
 
-def _parsed_yaml(text: str) -> Any:
-    from yaml import safe_load
-
-    try:
-        return safe_load(text)
-    except RecursionError:
-        raise
-    except Exception as error:  # odd tags make it raise what it does not document
-        raise ValueError(" ".join(str(error).split()) or type(error).__name__) from None
-
-
-def _known(names: Iterable[str] | None, known: Iterable[str], place: str) -> None:
+def _known(names: Iterable[str] | None, known: Iterable[str], parts: tuple[str | int, ...]) -> None:
     """Refuse a name that nothing has."""
     for name in names or ():
         if name not in known:
-            raise ScenarioError(f"names {shown(name)}, which is not there; there are {shown(sorted(known))}", place)
+            raise ScenarioError(f"names {shown(name)}, which is not there; there are {shown(sorted(known))}", parts)
 
 
 def _listed(name: str | None) -> tuple[str, ...]:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterable, Mapping
-from pathlib import Path
 from reprlib import repr as shown
 from typing import Any
 
+from rmqalloc.documents import DocumentError, json_text, read_document
 from rmqalloc.whatif.scenarios.fields import ScenarioError
 from rmqalloc.whatif.scenarios.model import CURRENT, Scenario
-
-YAML_SUFFIXES = (".yaml", ".yml")
 
 
 def read_scenarios(path: str | os.PathLike[str]) -> tuple[Scenario, ...]:
@@ -29,35 +26,23 @@ def read_scenarios(path: str | os.PathLike[str]) -> tuple[Scenario, ...]:
     OSError
         The file cannot be read.
     ScenarioError
-        It is not such a file; the message names the file, the scenario and the field.
+        It is not such a file; the message names the file, the line, the scenario and the field.
     ModuleNotFoundError
         A YAML file is given and PyYAML is not installed.
     """
+    document = read_document(path, ScenarioError)
     try:
-        text = Path(path).read_text(encoding="utf-8")
-        data = _parsed(text, yaml=Path(path).suffix.lower() in YAML_SUFFIXES)
-    except RecursionError:
-        raise ScenarioError("is nested too deeply", f"{path}:") from None
-    except ValueError as error:
-        raise ScenarioError(f"cannot be read: {error}", f"{path}:") from None
-    if not isinstance(data, Mapping) or list(data) != ["scenarios"]:
-        got = f"a mapping of {', '.join(map(str, data)) or 'nothing'}" if isinstance(data, Mapping) else shown(data)
-        raise ScenarioError(f"must be a mapping with the one key scenarios, got {got}", f"{path}:")
-    return scenarios_of(data["scenarios"], str(path))
+        return _scenarios(_only_list(document.data))
+    except ScenarioError as error:
+        raise document.located(error) from None
 
 
-def _parsed(text: str, yaml: bool) -> Any:
-    """Data of a JSON or YAML text; ValueError if it is none."""
-    if not yaml:
-        return json.loads(text)
-    from yaml import safe_load
-
-    try:
-        return safe_load(text)
-    except RecursionError:
-        raise
-    except Exception as error:  # besides its own errors it lets out KeyError, IndexError and others for odd tags
-        raise ValueError(" ".join(str(error).split()) or type(error).__name__) from None
+def _only_list(data: Any) -> Any:
+    """What a file holds under its one key."""
+    if isinstance(data, Mapping) and list(data) == ["scenarios"]:
+        return data["scenarios"]
+    got = f"a mapping of {', '.join(data) or 'nothing'}" if isinstance(data, Mapping) else shown(data)
+    raise ScenarioError(f"must be a mapping with the one key scenarios, got {got}")
 
 
 def scenarios_of(rows: Iterable[Any], source: str = "scenarios") -> tuple[Scenario, ...]:
@@ -80,40 +65,51 @@ def scenarios_of(rows: Iterable[Any], source: str = "scenarios") -> tuple[Scenar
     >>> [one.name for one in scenarios_of([{"name": "8 pods", "changes": [{"scale_clients": {"to": 8}}]}])]
     ['8 pods']
     """
+    try:
+        return _scenarios(rows)
+    except ScenarioError as error:
+        raise error.under(f"{source}:") from None
+
+
+def _scenarios(rows: Any) -> tuple[Scenario, ...]:
+    """Scenarios of what a file has under its one key; an error has the parts of its place in such a file."""
+    here = ("scenarios",)
     if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
-        raise ScenarioError(f"must be a list of scenarios, got {shown(rows)}", f"{source}:")
-    scenarios = tuple(_scenario(row, i, source) for i, row in enumerate(rows))
+        raise ScenarioError(f"must be a list of scenarios, got {shown(rows)}", here, "")
+    scenarios = tuple(_scenario(row, i) for i, row in enumerate(rows))
     if not scenarios:
-        raise ScenarioError("holds no scenario; give at least one", f"{source}:")
+        raise ScenarioError("holds no scenario; give at least one", here, "")
     seen: dict[str, int] = {}
     for i, one in enumerate(scenarios):
         if seen.setdefault(one.name, i) != i:
             raise ScenarioError(
                 f"scenarios {seen[one.name] + 1} and {i + 1} are both named {shown(one.name)}; give each a name of its own",
-                f"{source}:",
+                (*here, i, "name"),
+                "",
             )
     return scenarios
 
 
-def _scenario(row: Any, place: int, source: str) -> Scenario:
+def _scenario(row: Any, i: int) -> Scenario:
     """One scenario; an error names it by its name, or by its place if it has none."""
     if isinstance(row, Scenario):
         return row
     name = row.get("name") if isinstance(row, Mapping) else None
-    called = shown(name) if isinstance(name, str) and name else f"number {place + 1}"
+    called = shown(name) if isinstance(name, str) and name else f"number {i + 1}"
     try:
         if isinstance(row, Mapping) and isinstance(row.get("changes"), str):
             row = {**row, "changes": _changes_text(row["changes"])}
         scenario: Scenario = Scenario.of(row)
     except ScenarioError as error:
-        raise error.inside(f"{source}: scenario {called}", ": ") from None
+        colon = ":" if error.place else ""
+        raise error.under(f"scenario {called}{colon}", "scenarios", i) from None
     return scenario
 
 
 def _changes_text(text: str) -> Any:
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return json_text.loads(text)
+    except DocumentError as error:
         raise ScenarioError(f"must be a list of changes, or one as JSON text: {error}", "changes") from None
 
 

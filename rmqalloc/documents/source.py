@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from rmqalloc.snapshot.document import SnapshotError
+from rmqalloc.documents.errors import DocumentError
 
 STDIN = "-"
 MAX_BYTES = 256 << 20
@@ -24,10 +25,13 @@ class Source:
     path : str
         As it was given; ``-`` is standard input.
     data : bytes
+    error_class : type of DocumentError
+        What an error in it is.
     """
 
     path: str
     data: bytes
+    error_class: type[DocumentError] = DocumentError
 
     @property
     def name(self) -> str:
@@ -39,11 +43,11 @@ class Source:
 
         Raises
         ------
-        SnapshotError
+        DocumentError
             If it is not UTF-8; the message names the byte.
         """
         if kind := _BOMS.get(self.data[:2]):
-            raise SnapshotError(f"{self.name} is {kind} text; save it as UTF-8")
+            raise self.error_class(f"{self.name} is {kind} text; save it as UTF-8")
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
@@ -52,29 +56,34 @@ class Source:
                 f"byte {error.start} (0x{self.data[error.start]:02x}) is not UTF-8; save the file as UTF-8", line
             ) from None
 
-    def error(self, what: str, line: int | None = None, column: int | None = None) -> SnapshotError:
+    def error(self, what: str, line: int | None = None, column: int | None = None) -> DocumentError:
         """An error that names the file, and the place in it as far as it is known."""
-        return SnapshotError(
-            ":".join(str(part) for part in (self.name, line, column) if part is not None) + f": {what}"
-        )
+        place = ":".join(str(part) for part in (self.name, line, column, "") if part is not None)
+        return self.error_class(what, (), place)
 
 
-def read_source(path: str) -> Source:
-    """Read a file, or standard input for ``-``.
+def read_source(path: str | os.PathLike[str], error: type[DocumentError] = DocumentError) -> Source:
+    """Read a file, or standard input for the text ``-``.
+
+    Parameters
+    ----------
+    path : path
+    error : type of DocumentError
+        What an error in it is.
 
     Raises
     ------
     OSError
         If it cannot be read.
-    SnapshotError
-        If it has more than `MAX_BYTES`.
+    DocumentError
+        As ``error``, if it has more than `MAX_BYTES`.
     """
     if path == STDIN:
         data = sys.stdin.buffer.read(MAX_BYTES + 1)
     else:
         with Path(path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
-    source = Source(path, data)
+    source = Source(os.fspath(path), data, error)
     if len(data) > MAX_BYTES:
-        raise SnapshotError(f"{source.name} has more than {MAX_BYTES >> 20} MiB; give fewer groups at once")
+        raise error(f"{source.name} has more than {MAX_BYTES >> 20} MiB; give fewer groups at once")
     return source

@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.arrow_columns import Column, Places
+from rmqalloc.fleet.bounds import MAX_PER_UNIT, over_bound, too_many
 from rmqalloc.fleet.columns import (
     Index,
     Offsets,
@@ -20,6 +21,7 @@ from rmqalloc.fleet.columns import (
     distinct_strings,
     gather,
     lengths_of,
+    longest_of,
     offsets_of,
     ranges,
     runs,
@@ -138,6 +140,8 @@ class _QueueRows:
             return f"{number_name} at position {at} of {name} must be an integer from {least} to {most}, got {shown}"
 
         bad.note_elements(offsets, wrong, reason)
+        if compact:
+            valid = _within_bound(offsets, valid, bad)
         return cls(offsets, codes, brokers, valid, compact, _rooms(table, "broker_rooms", offsets, name, bad))
 
     def lists(self, unit_topic: Index, topic_rows: Index, bad_rows: Places) -> tuple[Index, QueueLists]:
@@ -219,6 +223,18 @@ def _with_empty(kinds: Index, bad_rows: Places, n_kinds: int) -> Index:
     return kinds
 
 
+def _within_bound(offsets: Offsets, numbers: Index, bad: _BadUnits) -> Index:
+    """Numbers of queues of brokers; rows that come to too many are bad, and have none from here on."""
+    if int(numbers.max(initial=0)) * longest_of(offsets) <= MAX_PER_UNIT:
+        return numbers
+    totals = lengths_of(offsets_of(numbers)[offsets])
+    rows = over_bound(totals)
+    bad.note(rows, lambda i: too_many(int(totals[rows[i]]), "queues"))
+    numbers = numbers.copy()
+    numbers[ranges(offsets[rows], lengths_of(offsets)[rows])] = 0
+    return numbers
+
+
 def _number_rooms(queues: _QueueRows, clients: _ClientRows) -> Strings:
     """Number the machine rooms of both sides together, -1 where missing; returns the table of their names."""
     sides = [side for side in (queues, clients) if side.rooms is not None]
@@ -290,4 +306,9 @@ def _names(table: pa.Table, name: str, bad: _BadUnits) -> Strings:
 def _lists(table: pa.Table, name: str, bad: _BadUnits) -> tuple[Offsets, Column]:
     column = Column.of(table, name)
     bad.note(column.nulls(), lambda _: f"{name} is null; give a list")
-    return column.lists()
+    offsets, entries = column.lists()
+    rows = over_bound(lengths_of(offsets))
+    if rows.size:  # no kernel may see such a list, not even one of a bad row
+        n = int(offsets[rows[0] + 1] - offsets[rows[0]])
+        raise ValueError(f"row {rows[0]} of column {name} has {n} entries; at most {MAX_PER_UNIT} can be assigned")
+    return offsets, entries

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+REPORT = 'Use on_error="report" to assign the others.'
+
 
 class UnitError(NamedTuple):
     """Why one unit of a fleet cannot be assigned.
@@ -39,19 +41,22 @@ class FleetError(ValueError):
 
     SHOWN = 5
 
-    def __init__(self, errors: Sequence[UnitError], n_units: int) -> None:
+    def __init__(self, errors: Sequence[UnitError], n_units: int, hint: str = REPORT) -> None:
         self.errors = list(errors)
         self.n_units = n_units
+        self.hint = hint
         shown = "; ".join(map(str, self.errors[: self.SHOWN]))
         rest = len(self.errors) - self.SHOWN
         more = f"; and {rest} more" if rest > 0 else ""
-        super().__init__(
-            f"{len(self.errors)} of {n_units} units cannot be assigned: {shown}{more}. "
-            'Use on_error="report" to assign the others.'
-        )
+        super().__init__(f"{len(self.errors)} of {n_units} units cannot be assigned: {shown}{more}. {hint}")
 
-    def __reduce__(self) -> tuple[type[FleetError], tuple[list[UnitError], int]]:
-        return type(self), (self.errors, self.n_units)
+    def __reduce__(self) -> tuple[type[FleetError], tuple[list[UnitError], int, str]]:
+        return type(self), (self.errors, self.n_units, self.hint)
+
+    def among(self, units: Sequence[int], n_units: int) -> FleetError:
+        """The same of a fleet of which the units in question are some."""
+        errors = [error._replace(position=units[error.position]) for error in self.errors]
+        return FleetError(errors, n_units, self.hint)
 
 
 def check_on_error(on_error: str) -> None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.fleet.columns import Index, Offsets, Strings, lengths_of, offsets_of, ranges
+from rmqalloc.fleet.bounds import unit_sizes
+from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.fleet.errors import UnitError
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.model import MessageQueue
@@ -76,7 +77,8 @@ class Fleet:
         Raises
         ------
         FleetError
-            A unit is malformed and ``on_error`` is "raise".
+            A unit is malformed and ``on_error`` is "raise". A unit of more than `rmqalloc.fleet.bounds.MAX_PER_UNIT` queues or
+            clients is malformed, too.
         TypeError
             An item is not a 4-tuple.
         """
@@ -101,7 +103,7 @@ class Fleet:
         Raises
         ------
         FleetError
-            A unit is malformed and ``on_error`` is "raise".
+            A unit is malformed and ``on_error`` is "raise"; as `from_groups`.
         TypeError
             A column is missing or of the wrong type.
         """
@@ -123,12 +125,12 @@ class Fleet:
     @cached_property
     def n_queues(self) -> Index:
         """Queues of each unit, int32, shape (n_units,)."""
-        return lengths_of(self.queue_lists.offsets).astype(np.int32)[self.unit_queue_list]
+        return unit_sizes(self.queue_lists.offsets, self.unit_queue_list, "queues", self.names_of)
 
     @cached_property
     def n_clients(self) -> Index:
         """Clients of each unit, repeats counted, int32, shape (n_units,)."""
-        return lengths_of(self.client_lists.offsets).astype(np.int32)[self.unit_client_list]
+        return unit_sizes(self.client_lists.offsets, self.unit_client_list, "clients", self.names_of)
 
     @cached_property
     def queue_offsets(self) -> Offsets:
@@ -167,6 +169,10 @@ class Fleet:
     def topic(self, unit: int) -> str:
         """Name of a unit's topic."""
         return self.topics[self.unit_topic[unit]]
+
+    def names_of(self, unit: int) -> tuple[str, str]:
+        """Names of a unit's consumer group and topic."""
+        return self.consumer_group(unit), self.topic(unit)
 
     def client_ids_of(self, unit: int) -> list[str]:
         """Client ids of a unit, in the order of its list."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rmqalloc.fleet.bounds import check_size
 from rmqalloc.fleet.columns import Index, Strings, offsets_of
 from rmqalloc.fleet.errors import FleetError, UnitError, check_on_error
 from rmqalloc.fleet.fleet import Fleet
@@ -68,6 +69,7 @@ class _Builder:
         if queues is None:
             raise TypeError("queues is null; give a list of queues")
         queues = tuple(queues)
+        check_size(len(queues), "queues")
         try:
             key = (topic, queues)
             if key in self.seen_queues:
@@ -85,6 +87,7 @@ class _Builder:
             raise TypeError("client_ids is null; give a list of client ids")
         client_ids = client_ids if isinstance(client_ids, str) else tuple(client_ids)
         check_client_ids(client_ids)
+        check_size(len(client_ids), "clients")
         return self.client_lists.setdefault(client_ids, len(self.client_lists))
 
     def fleet(self) -> Fleet:

@@ -10,7 +10,7 @@ from typing import Any
 
 from rmqalloc.strategies.averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies.base import Strategy
-from rmqalloc.strategies.config import Config
+from rmqalloc.strategies.config import Config, ConfigByClient
 from rmqalloc.strategies.consistent_hash import ConsistentHash
 from rmqalloc.strategies.machine_room import MachineRoom
 from rmqalloc.strategies.machine_room_nearby import MachineRoomNearby
@@ -73,6 +73,7 @@ __all__ = [
     "Averagely",
     "AveragelyByCircle",
     "Config",
+    "ConfigByClient",
     "ConsistentHash",
     "FleetShares",
     "MachineRoom",

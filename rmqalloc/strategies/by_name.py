@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from rmqalloc.fleet import Fleet
-from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy, strategy
+from rmqalloc.strategies import ConfigByClient, ConsistentHash, MachineRoomNearby, Strategy, strategy
 
 NEARBY = "MACHINE_ROOM_NEARBY"
 
@@ -21,23 +22,31 @@ def rule(name: str, **params: Any) -> Strategy:
         As `rmqalloc.strategy` takes it, or ``MACHINE_ROOM_NEARBY-`` and the name of the inner strategy, which then gets the
         parameters; the machine rooms come from the table.
     **params
-        As `rmqalloc.strategy` takes them.
+        As `rmqalloc.strategy` takes them; but for ``CONFIG`` ``message_queues`` maps client ids to lists of queues.
 
     Raises
     ------
     ValueError, TypeError
-        As `rmqalloc.strategy`, or the strategy gives a queue to several clients (CONFIG, POP).
+        As `rmqalloc.strategy`, or the strategy gives a queue to several clients (POP, CONFIG with one list for all, CONFIG
+        inside of MACHINE_ROOM_NEARBY).
 
     Examples
     --------
     >>> rule("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", virtual_nodes=100).get_name()
     'MACHINE_ROOM_NEARBY-CONSISTENT_HASH'
     """
+    lists = params.get("message_queues")
+    if name == "CONFIG" and lists and isinstance(lists, Mapping) and len(params) == 1:
+        return ConfigByClient(lists)
+    if name == f"{NEARBY}-CONFIG":
+        raise TypeError(f"{name} gives a client its whole list once for every machine room; name CONFIG itself")
     if isinstance(name, str) and name.startswith(f"{NEARBY}-"):
         return strategy(NEARBY, inner=rule(name.removeprefix(f"{NEARBY}-"), **params))
     if name == NEARBY and "inner" not in params:
         raise TypeError(f"strategy {NEARBY} needs an inner strategy: write {NEARBY}-AVG, for example")
     made = strategy(name, **params)
+    if name == "CONFIG" and not lists:
+        raise TypeError("the lists of CONFIG are not known: give message_queues, a list of queues for every client id")
     if not isinstance(made, MachineRoomNearby):  # whose rooms are in the table that is to come
         made.assign_fleet(_NO_UNITS)
     return made

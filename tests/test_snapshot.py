@@ -50,7 +50,7 @@ HEAD = {"apiVersion": "rmqalloc/v1", "kind": "Snapshot"}
     ("document", "said"),
     [
         ([], "a snapshot is an object"),
-        ({"kind": "Snapshot"}, "apiVersion must be 'rmqalloc/v1', got None"),
+        ({"kind": "Snapshot"}, "apiVersion must be 'rmqalloc/v2' or 'rmqalloc/v1', got None"),
         (HEAD | {"apiVersion": "rmqalloc/v9"}, "got 'rmqalloc/v9'"),
         (HEAD | {"topic": []}, "topic is not known; known are topics, groups"),
         (HEAD | {"topics": {}}, "topics must be a list, got dict"),
@@ -83,6 +83,12 @@ def test_queues_of_a_topic_are_those_that_can_be_read():
     topic = Topic("T", (TopicBroker("a", 2), TopicBroker("b", 3, perm=2), TopicBroker("c", 2, 1)))
     assert [(q.broker_name, q.queue_id) for q in topic.queues()] == [("a", 0), ("a", 1), ("c", 0), ("c", 1)]
     assert [broker.n_dry_queues for broker in topic.brokers] == [0, 0, 1]
+    assert [broker.n_written_queues for broker in topic.brokers] == [2, 3, 1]
+    read_only = TopicBroker("d", 2, perm=4)
+    assert (read_only.n_written_queues, read_only.n_dry_queues) == (0, 2)
+
+
+REBALANCE = "org.apache.rocketmq.client.consumer.rebalance"
 
 
 def queue_key(topic, broker, number):
@@ -93,7 +99,7 @@ def test_running_info_of_a_java_client():
     info = answers.running_info(
         {
             "properties": {
-                "allocateMessageQueueStrategy": "org.apache.rocketmq.client.AllocateMessageQueueConsistentHash@1f",
+                "allocateMessageQueueStrategy": f"{REBALANCE}.AllocateMessageQueueConsistentHash@1f",
                 "PROP_CONSUMEORDERLY": "false",
                 "clientRebalance": "true",
             },

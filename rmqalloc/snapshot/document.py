@@ -3,60 +3,31 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
+from rmqalloc.documents import DocumentError, known_names
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot import model
 from rmqalloc.snapshot.model import Snapshot
-from rmqalloc.text import printable, shortened
 
-API_VERSION = "rmqalloc/v1"
+API_VERSION = "rmqalloc/v2"
+READABLE_VERSIONS = (API_VERSION, "rmqalloc/v1")
+"""Versions that are read; in v1 nothing said how a strategy is known, and a live snapshot left AVG out, known or not."""
+
 KIND = "Snapshot"
 HEAD = {"apiVersion": API_VERSION, "kind": KIND}
-"""Fields that every document has, and what they hold."""
+"""Fields that every document has, and what is written into them."""
 
 _MAY_BE_NEGATIVE = ("_offset", "timestamp", "queue_id", "share_queue_num")
 
 Reader = Callable[[Any], Any]
 
 
-class SnapshotError(ValueError):
-    """A file or document is not a snapshot; the message names the place and what would be right.
-
-    Attributes
-    ----------
-    what : str
-        What is wrong, and what would be right.
-    parts : tuple of str and int
-        Where: keys and list places from the outside inwards.
-    """
-
-    def __init__(self, what: str, parts: tuple[str | int, ...] = ()) -> None:
-        super().__init__(what, parts)
-        self.what, self.parts = what, parts
-
-    def __str__(self) -> str:
-        return f"{path_text(self.parts)} {self.what}".strip()
-
-    def inside(self, part: str | int) -> SnapshotError:
-        """The same error, which turned out to be within something."""
-        return SnapshotError(self.what, (part, *self.parts))
-
-
-def path_text(parts: Iterable[str | int]) -> str:
-    """How people read a place.
-
-    Examples
-    --------
-    >>> path_text(("groups", 3, "name"))
-    'groups[3].name'
-    """
-    shown = (f"[{part}]" if isinstance(part, int) else f".{shortened(printable(part), 80)}" for part in parts)
-    return "".join(shown).removeprefix(".")
+class SnapshotError(DocumentError):
+    """A file or document is not a snapshot; the message names the place and what would be right."""
 
 
 def to_document(snapshot: Snapshot) -> dict[str, Any]:
@@ -65,7 +36,7 @@ def to_document(snapshot: Snapshot) -> dict[str, Any]:
     Examples
     --------
     >>> to_document(Snapshot(groups=(model.Group("g"),)))
-    {'apiVersion': 'rmqalloc/v1', 'kind': 'Snapshot', 'groups': [{'name': 'g'}]}
+    {'apiVersion': 'rmqalloc/v2', 'kind': 'Snapshot', 'groups': [{'name': 'g'}]}
     """
     return {**HEAD, **_plain(snapshot)}
 
@@ -80,14 +51,14 @@ def from_document(document: Any) -> Snapshot:
 
     Examples
     --------
-    >>> from_document({"apiVersion": "rmqalloc/v1", "kind": "Snapshot", "groups": [{"name": "g"}]}).groups[0].strategy
-    'AVG'
+    >>> from_document({"apiVersion": "rmqalloc/v2", "kind": "Snapshot", "groups": [{"name": "g"}]}).groups[0].client_ids
+    []
     """
     if not isinstance(document, Mapping):
         raise SnapshotError(f"a snapshot is an object with apiVersion and kind, got {_shown(document)}")
-    for name, right in HEAD.items():
-        if document.get(name) != right:
-            raise SnapshotError(f"must be {right!r}, got {_shown(document.get(name))}", (name,))
+    for name, right in {"apiVersion": READABLE_VERSIONS, "kind": (KIND,)}.items():
+        if document.get(name) not in right:
+            raise SnapshotError(f"must be {' or '.join(map(repr, right))}, got {_shown(document.get(name))}", (name,))
     snapshot = _reader(Snapshot)({key: value for key, value in document.items() if key not in HEAD})
     return cast(Snapshot, snapshot)
 
@@ -212,19 +183,6 @@ def _mapping_reader(reader: Reader) -> Reader:
         return found
 
     return read
-
-
-def known_names(given: str, names: Iterable[str]) -> str:
-    """Names that would be right, and the one that was perhaps meant.
-
-    Examples
-    --------
-    >>> known_names("brokerName", ["topic", "broker_name"])
-    'known are topic, broker_name; did you mean broker_name?'
-    """
-    known = list(names)
-    near = get_close_matches(given, known, 1)
-    return f"known are {', '.join(known)}" + (f"; did you mean {near[0]}?" if near else "")
 
 
 def _text(value: Any) -> str:

@@ -43,12 +43,19 @@ class TopicBroker:
         return bool(self.perm & PERM_READ)
 
     @property
-    def n_dry_queues(self) -> int:
-        """Queues that consumers read and no producer writes to; 0 where the write queues are not known."""
-        if self.write_queue_nums is None:
+    def n_written_queues(self) -> int:
+        """Queues that producers write to, ids from 0, be they read or not: none without the write bit.
+
+        Where the write queues are not known, they are taken to be as many as the read queues.
+        """
+        if not self.perm & PERM_WRITE:
             return 0
-        written = self.write_queue_nums if self.perm & PERM_WRITE else 0
-        return max(0, self.read_queue_nums - written) if self.is_readable else 0
+        return self.read_queue_nums if self.write_queue_nums is None else self.write_queue_nums
+
+    @property
+    def n_dry_queues(self) -> int:
+        """Queues that consumers read and no producer writes to."""
+        return max(0, self.read_queue_nums - self.n_written_queues) if self.is_readable else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +149,20 @@ class Group:
     clients : tuple of Client
     message_model : str
         ``CLUSTERING`` or ``BROADCASTING``.
-    strategy : str
-        RocketMQ's name of the rule the group is meant to use.
+    strategy : str or None
+        RocketMQ's name of the strategy of the group's clients; None where it is not known.
     strategy_params : mapping
         Its parameters, as `rmqalloc.strategy` takes them (``virtual_nodes``, ``machine_rooms``, ...).
+    strategy_source : {"given", "reported", "fitted", "assumed"} or None
+        How the strategy is known: somebody wrote it down, the clients report it, it is the one that explains what they own,
+        or it is RocketMQ's default because nothing tells. None where `rmqalloc.evidence.with_strategies` has not looked yet.
+    strategy_explains : float or None
+        Share of the queues with one known owner that the strategy gives to that owner; None where no owner is known.
+    strategy_doubt : str or None
+        Why the clients may divide by something else, so that no owners are computed from the strategy; None for no doubt.
+    is_shared : bool
+        Whether clients share the messages of a queue, as those behind a proxy (gRPC) do, be it only some of them: then no queue
+        has an owner. See `rmqalloc.snapshot.proxy.is_behind_proxy`.
     is_ordered : bool
     server_assignment : str or None
         ``PULL`` or ``POP`` where brokers assign the queues, None where clients do.
@@ -162,8 +179,12 @@ class Group:
     subscriptions: tuple[str, ...] = ()
     clients: tuple[Client, ...] = ()
     message_model: str = "CLUSTERING"
-    strategy: str = "AVG"
+    strategy: str | None = None
     strategy_params: Mapping[str, Any] = field(default_factory=dict)
+    strategy_source: str | None = None
+    strategy_explains: float | None = None
+    strategy_doubt: str | None = None
+    is_shared: bool = False
     is_ordered: bool = False
     server_assignment: str | None = None
     pop_share_queue_num: int = 0
@@ -175,6 +196,25 @@ class Group:
     def client_ids(self) -> list[str]:
         """Client ids, repeats included, as the broker lists them."""
         return [client.client_id for client in self.clients]
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """A broker that was asked.
+
+    Attributes
+    ----------
+    broker_name : str
+    address : str
+        ``host:port``.
+    role : {"MASTER", "SLAVE", "ACTING_MASTER"}
+        A slave is asked only where the name server knows no master of that name. One that stands in for the master
+        (RocketMQ's ``enableActingMaster``) takes care of offsets and locks meanwhile; nothing can be written there either.
+    """
+
+    broker_name: str
+    address: str
+    role: str = "MASTER"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,6 +240,8 @@ class Snapshot:
         When, as ISO 8601 in UTC.
     source : str or None
         Where from, for people.
+    brokers : tuple of Broker
+        Brokers that were asked; none where the snapshot is not of a running cluster.
     """
 
     topics: tuple[Topic, ...] = ()
@@ -207,6 +249,7 @@ class Snapshot:
     errors: tuple[SourceError, ...] = ()
     fetched_at: str | None = None
     source: str | None = None
+    brokers: tuple[Broker, ...] = ()
 
     def topic(self, name: str) -> Topic | None:
         """The topic of that name, None where the snapshot does not have it."""

@@ -64,8 +64,7 @@ def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[s
     pyarrow.RecordBatch
         One row per group of the model CLUSTERING and topic that it subscribes to and that consumers can read:
         ``consumer_group``, ``topic``, ``brokers``, ``client_ids``; ``broker_rooms`` and ``client_rooms`` if any machine room
-        is known; ``strategy``, ``virtual_nodes``, and as JSON in ``strategy_params`` what else the group's strategy takes,
-        which no plan reads by itself: `rmqalloc.whatif.plans.specs_of` does.
+        is known; ``strategy``, ``virtual_nodes``, and as JSON in ``strategy_params`` what else the group's strategy takes.
 
     Raises
     ------
@@ -77,7 +76,7 @@ def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[s
     Examples
     --------
     >>> from rmqalloc.snapshot.model import Client
-    >>> topic, group = Topic("T", (TopicBroker("b", 4),)), Group("g", ("T",), (Client("c1"), Client("c2")))
+    >>> topic, group = Topic("T", (TopicBroker("b", 4),)), Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG")
     >>> units_of(Snapshot((topic,), (group,))).to_pylist()[0]["client_ids"]
     ['c1', 'c2']
     """
@@ -137,6 +136,15 @@ class _Reading:
             self._tell("groups of the model BROADCASTING, whose clients all take every queue", group.name)
         elif group.server_assignment == "POP":
             self._tell("groups in POP mode, where a queue has no single owner", group.name)
+        elif group.is_shared:
+            self._tell(
+                "groups with clients behind a proxy, which share the messages of every queue: none has an owner",
+                group.name,
+            )
+        elif group.strategy is None:
+            self._tell("groups whose strategy is not known", group.name)
+        elif group.strategy_doubt is not None:
+            self._tell(f"groups whose strategy is in doubt ({group.strategy_doubt})", group.name)
         else:
             if group.server_assignment == "PULL" and group.strategy not in _SERVER_SIDE:
                 reason = "planned all the same: groups whose brokers assign, which know AVG and AVG_BY_CIRCLE alone"
@@ -250,7 +258,7 @@ def _batch(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
 
 def _rule(group: Group) -> tuple[str, int | None, str | None]:
     """Name, virtual nodes and other parameters (JSON) of a group's strategy."""
-    name, params = group.strategy, dict(group.strategy_params)
+    name, params = group.strategy or "", dict(group.strategy_params)
     if name == "MACHINE_ROOM_NEARBY" and isinstance(params.get("inner"), str):
         name = f"{name}-{params.pop('inner')}"
     nodes = params.get("virtual_nodes")

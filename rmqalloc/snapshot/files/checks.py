@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.snapshot.document import SnapshotError
-from rmqalloc.snapshot.model import Group, Snapshot
+from rmqalloc.snapshot.model import Broker, Group, Snapshot
 from rmqalloc.text import printable
 
 Part = str | int
@@ -13,8 +13,10 @@ Part = str | int
 CHOICES: dict[str, tuple[str | None, ...]] = {
     "message_model": ("CLUSTERING", "BROADCASTING"),
     "server_assignment": (None, "PULL", "POP"),
+    "strategy_source": (None, "given", "reported", "fitted", "assumed"),
+    "role": ("MASTER", "SLAVE", "ACTING_MASTER"),
 }
-"""Fields of a group that hold one of a few words."""
+"""Fields of a group or broker that hold one of a few words."""
 
 MAX_QUEUES = 1 << 20
 """Read or write queues of one topic on one broker at most; counts are multiplied out into queues later."""
@@ -40,6 +42,11 @@ def check(snapshot: Snapshot) -> None:
                     raise SnapshotError(what, ("topics", i, "brokers", j, name))
     for i, group in enumerate(snapshot.groups):
         _check_words(group, ("groups", i))
+    _check_unique(
+        "broker", ((("brokers", i, "broker_name"), one.broker_name) for i, one in enumerate(snapshot.brokers))
+    )
+    for i, asked in enumerate(snapshot.brokers):
+        _check_words(asked, ("brokers", i))
 
 
 def _check_unique(what: str, names: Iterator[tuple[tuple[Part, ...], str]]) -> None:
@@ -50,8 +57,8 @@ def _check_unique(what: str, names: Iterator[tuple[tuple[Part, ...], str]]) -> N
         seen.add(name)
 
 
-def _check_words(group: Group, place: tuple[Part, ...]) -> None:
+def _check_words(item: Group | Broker, place: tuple[Part, ...]) -> None:
     for name, choices in CHOICES.items():
-        if getattr(group, name) not in choices:
+        if hasattr(item, name) and getattr(item, name) not in choices:
             right = ", ".join(one for one in choices if one is not None)
-            raise SnapshotError(f"must be one of {right}, got {getattr(group, name)!r}", (*place, name))
+            raise SnapshotError(f"must be one of {right}, got {getattr(item, name)!r}", (*place, name))

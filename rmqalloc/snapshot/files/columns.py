@@ -22,7 +22,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from rmqalloc.snapshot.document import SnapshotError, known_names
+from rmqalloc.documents import known_names
+from rmqalloc.snapshot.document import SnapshotError
 from rmqalloc.text import printable, shortened
 
 Row = dict[str, Any]
@@ -44,6 +45,10 @@ OF_GROUP: dict[str, type] = {
     "strategy": str,
     "virtual_nodes": int,
     "strategy_params": str,
+    "strategy_source": str,
+    "strategy_explains": float,
+    "strategy_doubt": str,
+    "is_shared": bool,
     "is_ordered": bool,
     "server_assignment": str,
     "pop_share_queue_num": int,

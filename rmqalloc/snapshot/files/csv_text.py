@@ -7,10 +7,10 @@ import io
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from rmqalloc.documents import Source
 from rmqalloc.snapshot.document import SnapshotError, least
 from rmqalloc.snapshot.files.columns import COLUMNS, column_names
 from rmqalloc.snapshot.files.from_rows import Rows
-from rmqalloc.snapshot.files.source import Source
 from rmqalloc.snapshot.files.to_rows import to_rows
 from rmqalloc.snapshot.model import Snapshot
 

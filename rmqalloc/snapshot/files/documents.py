@@ -5,13 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from rmqalloc.documents import DocumentError, Source, parse, yaml_text
 from rmqalloc.snapshot.document import SnapshotError, from_document, to_document
-from rmqalloc.snapshot.files import json_text, yaml_text
 from rmqalloc.snapshot.files.checks import check
-from rmqalloc.snapshot.files.source import Source
 from rmqalloc.snapshot.model import Snapshot
-
-_TEXTS = {"json": json_text, "yaml": yaml_text}
 
 
 def read(source: Source, form: str) -> Snapshot:
@@ -22,13 +19,12 @@ def read(source: Source, form: str) -> Snapshot:
     SnapshotError
         If it is none; the message names the file, the line and the field.
     """
-    language = _TEXTS[form]
-    document = language.parse(source)
+    document = parse(source, form)
     try:
-        snapshot = from_document(document)
+        snapshot = from_document(document.data)
         check(snapshot)
     except SnapshotError as error:
-        raise source.error(str(error), *language.place(source.text(), error.parts)) from None
+        raise document.located(error) from None
     return snapshot
 
 
@@ -39,7 +35,10 @@ def write(snapshot: Snapshot, form: str) -> bytes:
         return (
             "{\n" + ",\n".join(f"{_json(name)}: {_lines(value)}" for name, value in document.items()) + "\n}\n"
         ).encode()
-    return yaml_text.dump(document).encode()
+    try:
+        return yaml_text.dump(document).encode()
+    except DocumentError as error:
+        raise SnapshotError(error.what) from None
 
 
 def _lines(value: Any) -> str:

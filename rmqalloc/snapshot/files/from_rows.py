@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from rmqalloc.documents import DocumentError, Source, json_text
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.document import SnapshotError
 from rmqalloc.snapshot.files.checks import check
 from rmqalloc.snapshot.files.columns import OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
-from rmqalloc.snapshot.files.source import Source
 from rmqalloc.snapshot.model import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.text import printable
 
@@ -241,8 +240,8 @@ def _lag(queue: MessageQueue, values: Row) -> Lag:
 
 def _params(text: str) -> dict[str, Any]:
     try:
-        params = json.loads(text)
-    except (ValueError, RecursionError) as error:
+        params = json_text.loads(text)
+    except DocumentError as error:
         raise SnapshotError(f"strategy_params must be a JSON object: {error}") from None
     if not isinstance(params, dict):
         raise SnapshotError(f"strategy_params must be a JSON object, got {type(params).__name__}")

@@ -10,10 +10,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
+from rmqalloc.documents import Source
 from rmqalloc.snapshot.document import SnapshotError, least
 from rmqalloc.snapshot.files.columns import COLUMNS, Row, column_names
 from rmqalloc.snapshot.files.from_rows import Rows
-from rmqalloc.snapshot.files.source import Source
 from rmqalloc.snapshot.files.to_rows import to_rows
 from rmqalloc.snapshot.model import Snapshot
 

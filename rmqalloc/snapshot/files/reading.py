@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import PurePath
 
+from rmqalloc.documents import STDIN, Source, read_source
 from rmqalloc.snapshot.document import SnapshotError
 from rmqalloc.snapshot.files import csv_text, documents, mqadmin
 from rmqalloc.snapshot.files.columns import column_names
-from rmqalloc.snapshot.files.source import STDIN, Source, read_source
 from rmqalloc.snapshot.model import Snapshot
 
 AUTO = "auto"
@@ -75,7 +75,7 @@ def read_snapshots(paths: Sequence[str], form: str = AUTO) -> tuple[Snapshot, tu
     """
     if form not in (AUTO, *FORMS):
         raise SnapshotError(f"form {form!r} is not known; known are {', '.join((AUTO, *FORMS))}")
-    sources = [read_source(path) for path in paths]
+    sources = [read_source(path, SnapshotError) for path in paths]
     forms = [form_of(source) if form == AUTO else form for source in sources]
     if len(sources) != 1 and set(forms) != {"mqadmin"}:
         shown = ", ".join(f"{source.name} ({one})" for source, one in zip(sources, forms, strict=True))

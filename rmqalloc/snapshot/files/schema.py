@@ -6,7 +6,7 @@ import types
 from collections.abc import Mapping
 from typing import Any, Union, get_args, get_origin
 
-from rmqalloc.snapshot.document import HEAD, field_types, least, needed_fields
+from rmqalloc.snapshot.document import HEAD, KIND, READABLE_VERSIONS, field_types, least, needed_fields
 from rmqalloc.snapshot.files.checks import CHOICES, MAX_QUEUES
 from rmqalloc.snapshot.model import Snapshot
 
@@ -32,7 +32,7 @@ def snapshot_schema() -> dict[str, Any]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "Snapshot of a RocketMQ cluster, of rmqalloc",
         **body,
-        "properties": {**{name: {"const": value} for name, value in HEAD.items()}, **body["properties"]},
+        "properties": {"apiVersion": {"enum": [*READABLE_VERSIONS]}, "kind": {"const": KIND}, **body["properties"]},
         "required": list(HEAD),
         "$defs": dict(sorted(definitions.items())),
     }

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path, PurePath
 from typing import Any
 
-from rmqalloc.snapshot.document import SnapshotError, path_text, to_document
+from rmqalloc.documents import STDIN, path_text
+from rmqalloc.snapshot.document import SnapshotError, to_document
 from rmqalloc.snapshot.files import csv_text, documents
 from rmqalloc.snapshot.files.from_rows import from_rows
 from rmqalloc.snapshot.files.reading import AUTO, FORMS, SUFFIXES
-from rmqalloc.snapshot.files.source import STDIN
 from rmqalloc.snapshot.files.to_rows import to_rows
 from rmqalloc.snapshot.model import Snapshot
 

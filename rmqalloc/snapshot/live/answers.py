@@ -6,26 +6,32 @@ Bodies come from the network: whatever is not of the expected kind raises `Answe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from typing import Any, NamedTuple
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.live.loose_json import Pairs
-from rmqalloc.snapshot.model import Lag, Topic, TopicBroker
+from rmqalloc.snapshot.model import Broker, Lag, Topic, TopicBroker
 
 _STRATEGIES = {
-    "AllocateMessageQueueAveragely": "AVG",
-    "AllocateMessageQueueAveragelyByCircle": "AVG_BY_CIRCLE",
-    "AllocateMessageQueueConsistentHash": "CONSISTENT_HASH",
-    "AllocateMessageQueueByConfig": "CONFIG",
-    "AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
-    "AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
+    f"org.apache.rocketmq.client.consumer.rebalance.{name}": strategy
+    for name, strategy in {
+        "AllocateMessageQueueAveragely": "AVG",
+        "AllocateMessageQueueAveragelyByCircle": "AVG_BY_CIRCLE",
+        "AllocateMessageQueueConsistentHash": "CONSISTENT_HASH",
+        "AllocateMessageQueueByConfig": "CONFIG",
+        "AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
+        "AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
+    }.items()
 }
+"""By the whole name of the class: one of the same name elsewhere, or a class made from it, may divide in any way."""
+
 _SYSTEM_GROUPS = re.compile(
     r"(CID_ONSAPI_(OWNER|PERMISSION|PULL)|CID_ONS-HTTP-PROXY|CID_(RMQ_)?SYS_.*|TOOLS_CONSUMER|FILTERSRV_CONSUMER"
     r"|SELF_TEST_C_GROUP|SELF_TEST_CONSUMER_GROUP|DefaultHeartBeatSyncerGroup|CLIENT_INNER_.*)"
 )
 _V4_0_0, _HIGHEST = 213, 611
+_MASTER_ID = 0
 
 
 class AnswerError(ValueError):
@@ -49,9 +55,9 @@ class Connections(NamedTuple):
 
 
 class RunningInfo(NamedTuple):
-    """What a client says of itself."""
+    """What a client says of itself; None where it says nothing."""
 
-    owned: tuple[MessageQueue, ...]
+    owned: tuple[MessageQueue, ...] | None
     popped: tuple[MessageQueue, ...]
     subscriptions: tuple[str, ...]
     strategy: str | None
@@ -59,20 +65,38 @@ class RunningInfo(NamedTuple):
     client_rebalance: bool
 
 
+class RequestMode(NamedTuple):
+    """How the queues of a topic are read by a group, where brokers assign them."""
+
+    is_pop: bool
+    share: int
+
+
+class Modes(NamedTuple):
+    """What one broker goes by when it assigns queues: what was set by topic and group, and for all others, if known."""
+
+    given: Mapping[tuple[str, str], RequestMode]
+    default: RequestMode | None
+
+
 def is_system_group(name: str) -> bool:
     """Whether RocketMQ made this group for itself."""
     return _SYSTEM_GROUPS.fullmatch(name) is not None
 
 
-def masters(body: Any) -> dict[str, str]:
-    """Address of every broker by name, from a cluster's brokers: the master's, or of the lowest id where there is none."""
-    table = _object(_object(body, "cluster").get("brokerAddrTable"), "brokerAddrTable")
-    found = {}
-    for name, broker in table.items():
-        addresses = _object(_object(broker, "broker").get("brokerAddrs"), "brokerAddrs")
+def brokers(body: Any) -> tuple[Broker, ...]:
+    """Whom to ask of every broker, by name: the master, or the slave of the lowest id where there is none."""
+    table = _object(_object(body, "cluster").get("brokerAddrTable") or {}, "brokerAddrTable")
+    found = []
+    for name, broker in sorted(table.items()):
+        one = _object(broker, "broker")
+        addresses = _object(one.get("brokerAddrs") or {}, "brokerAddrs")
         if addresses:
-            found[str(name)] = str(addresses[min(addresses, key=_number)])
-    return found
+            least = min(addresses, key=_number)
+            stands_in = "ACTING_MASTER" if one.get("enableActingMaster") is True else "SLAVE"
+            role = "MASTER" if _number(least) == _MASTER_ID else stands_in
+            found.append(Broker(str(name), str(addresses[least]), role))
+    return tuple(found)
 
 
 def clusters(body: Any) -> list[str]:
@@ -123,21 +147,34 @@ def connections(body: Any) -> Connections:
 
 
 def running_info(body: Any) -> RunningInfo:
-    """What a client owns, subscribes to and uses."""
+    """What a client owns, subscribes to and uses.
+
+    Notes
+    -----
+    Consumers that pull need not tell their queues: DefaultLitePullConsumer of 4.9 and DefaultMQPullConsumer of any release
+    answer with an empty table whatever they own. So an empty table says that a client owns nothing only if messages are
+    pushed to it; see `tells_queues`.
+    """
     content = _object(body, "running info")
     properties = _object(content.get("properties") or {}, "properties")
     subscriptions = [
         _object(one, "subscription") for one in _list(content.get("subscriptionSet") or [], "subscriptionSet")
     ]
-    java_class = str(properties.get("allocateMessageQueueStrategy", "")).partition("@")[0].rpartition(".")[2]
+    java_class = str(properties.get("allocateMessageQueueStrategy", "")).partition("@")[0]
+    table = content.get("mqTable")
     return RunningInfo(
-        _not_dropped(content.get("mqTable") or {}),
+        None if table is None or not tells_queues(properties, table) else _not_dropped(table),
         _not_dropped(content.get("mqPopTable") or {}),
         tuple(sorted(_text(one.get("topic"), "topic") for one in subscriptions)),
         _STRATEGIES.get(java_class),
         properties.get("PROP_CONSUMEORDERLY") == "true",
         properties.get("clientRebalance") != "false",
     )
+
+
+def tells_queues(properties: Mapping[str, Any], table: Sized) -> bool:
+    """Whether a client's table of queues says what it owns; that of one that pulls does not if it is empty."""
+    return bool(len(table)) or properties.get("PROP_CONSUME_TYPE") != "CONSUME_ACTIVELY"
 
 
 def lags(body: Any) -> tuple[list[Lag], float]:
@@ -155,6 +192,32 @@ def group_names(body: Any) -> list[str]:
     """Groups that a broker has settings for, RocketMQ's own aside."""
     table = _object(_object(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable")
     return [str(name) for name in table if not is_system_group(str(name))]
+
+
+def request_modes(body: Any) -> dict[tuple[str, str], RequestMode]:
+    """How groups read topics where brokers assign the queues, by topic and group, as far as somebody has set it."""
+    table = _object(_object(body, "request modes").get("messageRequestModeMap") or {}, "messageRequestModeMap")
+    found = {}
+    for topic, groups in table.items():
+        for group, value in _object(groups, "request modes of a topic").items():
+            one = _object(value, "request mode")
+            found[str(topic), str(group)] = RequestMode(
+                one.get("mode") == "POP", _number(one.get("popShareQueueNum") or 0)
+            )
+    return found
+
+
+def default_mode(settings: str) -> RequestMode:
+    """How groups read of which nobody has set it, by a broker's settings.
+
+    Examples
+    --------
+    >>> default_mode("brokerName=a\\ndefaultMessageRequestMode=POP\\ndefaultPopShareQueueNum=-1\\n")
+    RequestMode(is_pop=True, share=-1)
+    """
+    values = dict(line.partition("=")[::2] for line in settings.splitlines())
+    is_pop = values.get("defaultMessageRequestMode") == "POP"
+    return RequestMode(is_pop, _number(values.get("defaultPopShareQueueNum", 0)))
 
 
 def version_name(ordinal: int) -> str:

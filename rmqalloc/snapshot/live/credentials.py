@@ -9,10 +9,15 @@ import os
 import ssl
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
+
+from rmqalloc.documents import DocumentError, read_document
 
 ACCESS_KEY, SECRET_KEY, TOKEN = "RMQALLOC_ACCESS_KEY", "RMQALLOC_SECRET_KEY", "RMQALLOC_SECURITY_TOKEN"
 _FIELDS = {"accessKey": "access_key", "secretKey": "secret_key", "securityToken": "security_token"}
+
+
+class CredentialsError(DocumentError):
+    """Keys are missing, or the file that should give them is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,15 +50,18 @@ def read_credentials(path: str | os.PathLike[str] | None = None) -> Credentials 
     Parameters
     ----------
     path : path, optional
-        A file with the lines ``accessKey: ...``, ``secretKey: ...`` and perhaps ``securityToken: ...``, as RocketMQ's
-        ``conf/tools.yml``. Without one, RMQALLOC_ACCESS_KEY, RMQALLOC_SECRET_KEY and RMQALLOC_SECURITY_TOKEN are read.
+        A YAML file (needs PyYAML), or JSON if it is named so, of ``accessKey``, ``secretKey`` and perhaps
+        ``securityToken``, as RocketMQ's ``conf/tools.yml``; keys of digits alone are taken as they stand. Without one,
+        RMQALLOC_ACCESS_KEY, RMQALLOC_SECRET_KEY and RMQALLOC_SECURITY_TOKEN are read.
 
     Raises
     ------
     OSError
         If the file cannot be read.
-    ValueError
-        If one of the two keys is missing.
+    CredentialsError
+        If the file is not such a file, or one of the two keys is missing.
+    ModuleNotFoundError
+        If the file is YAML and PyYAML is not installed.
     """
     if path is None:
         found = {
@@ -64,20 +72,22 @@ def read_credentials(path: str | os.PathLike[str] | None = None) -> Credentials 
         if not found["access_key"] and not found["secret_key"]:
             return None
     else:
-        found, origin = _of_file(Path(path)), str(path)
+        found, origin = _of_file(path), str(path)
     access_key, secret_key = found.get("access_key"), found.get("secret_key")
     if not access_key or not secret_key:
-        raise ValueError(f"{origin} must give both an access key and a secret key; one is missing")
+        raise CredentialsError(f"{origin} must give both an access key and a secret key; one is missing")
     return Credentials(access_key, secret_key, found.get("security_token") or None)
 
 
-def _of_file(path: Path) -> dict[str, str | None]:
-    found: dict[str, str | None] = {}
-    for line in path.read_text(encoding="utf-8").splitlines():
-        key, separator, value = line.partition(":")
-        if separator and key.strip() in _FIELDS:
-            found[_FIELDS[key.strip()]] = value.strip().strip("'\"")
-    return found
+def _of_file(path: str | os.PathLike[str]) -> dict[str, str | None]:
+    """The keys of a file; what else it holds is RocketMQ's. No message shows a value, for it may be a secret."""
+    document = read_document(path, CredentialsError, otherwise="yaml", words=True)
+    if not isinstance(document.data, Mapping):
+        raise document.located(CredentialsError(f"must be a mapping of {', '.join(_FIELDS)}"))
+    for key in _FIELDS:
+        if not isinstance(document.data.get(key), str | None):
+            raise document.located(CredentialsError("must be text", key))
+    return {name: document.data.get(key) for key, name in _FIELDS.items()}
 
 
 def tls_context(

@@ -103,7 +103,7 @@ class Remote:
     async def ask(
         self, address: str, code: ReadCode, fields: Mapping[str, str] | None = None, body: bytes = b""
     ) -> tuple[Any, Mapping[str, str]]:
-        """The answer of one server: its body (None if empty) and its fields.
+        """The answer of one server: its body (None if empty; a broker's settings are text, all else JSON) and its fields.
 
         Raises
         ------
@@ -142,6 +142,8 @@ class Remote:
     ) -> tuple[Any, Mapping[str, str]]:
         self.n_requests[address] += 1
         answer = await self._connection(address).ask(code, fields, body, self._access.timeout)
+        if code is ReadCode.GET_BROKER_CONFIG:
+            return answer.body.decode(errors="replace"), answer.ext_fields
         try:
             return (loose_json.loads(answer.body) if answer.body else None), answer.ext_fields
         except loose_json.JsonError as error:

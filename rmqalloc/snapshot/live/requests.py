@@ -20,6 +20,7 @@ class ReadCode(IntEnum):
     GET_CONSUMER_RUNNING_INFO = 307
     GET_SUBSCRIPTION_GROUP_CONFIG = 352
     QUERY_ASSIGNMENT = 400
+    GET_ALL_MESSAGE_REQUEST_MODE = 402
 
 
 class ForbiddenRequestError(Exception):

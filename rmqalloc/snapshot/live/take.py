@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
@@ -15,11 +15,13 @@ from rmqalloc.protocol import RemotingError, ResponseCode, ResponseError
 from rmqalloc.snapshot.live import answers, members
 from rmqalloc.snapshot.live.remote import Access, Remote
 from rmqalloc.snapshot.live.requests import ReadCode
-from rmqalloc.snapshot.model import Group, Lag, Snapshot, SourceError, Topic
+from rmqalloc.snapshot.model import Broker, Group, Lag, Snapshot, SourceError, Topic
+from rmqalloc.snapshot.proxy import is_behind_proxy
 
 NAME_SERVER = "name server"
 _RETRY = "%RETRY%"
 _NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)
+_NOT_KNOWN = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
 _SYSTEM_TOPICS = (
     "RMQ_SYS_", "rmq_sys_", "%DLQ%", _RETRY, "SCHEDULE_TOPIC_", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC", "BenchmarkTest",
     "TBW102",
@@ -94,15 +96,16 @@ class Taker:
     wanted: Wanted
     on_progress: Callable[[int, int], None] | None = None
     errors: list[SourceError] = field(default_factory=list)
-    brokers: dict[str, str] = field(default_factory=dict)
+    brokers: dict[str, Broker] = field(default_factory=dict)
     _own_topics: set[str] = field(default_factory=set)
+    _modes: asyncio.Task[dict[str, answers.Modes]] | None = None
     _answered: int = 0
     _known: int = 0
 
     async def take(self) -> Snapshot:
         """Read everything that is wanted."""
         cluster = await self.remote.ask_name_server(ReadCode.GET_BROKER_CLUSTER_INFO)
-        self.brokers = answers.masters(cluster)
+        self.brokers = {one.broker_name: one for one in answers.brokers(cluster)}
         # Brokers and clusters have a topic each that bears their name.
         self._own_topics = {*self.brokers, *answers.clusters(cluster)}
         listed = await self.remote.ask_name_server(ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER)
@@ -116,7 +119,8 @@ class Taker:
         routes = {topic.name: topic for topic in found if topic is not None}
         groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return Snapshot(tuple(routes.values()), tuple(groups), tuple(sorted(self.errors, key=str)), now)
+        errors, asked_brokers = tuple(sorted(self.errors, key=str)), tuple(self.brokers.values())
+        return Snapshot(tuple(routes.values()), tuple(groups), errors, now, brokers=asked_brokers)
 
     async def _group_names(self, topics: list[str]) -> list[str]:
         """Wanted groups: those that brokers have settings for, and those that have a retry topic."""
@@ -145,15 +149,19 @@ class Taker:
     async def _group(self, name: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]) -> Group:
         """One group with everything that is wanted of it."""
         infos, (lags, tps) = await asyncio.gather(self._infos(name, view), self._lags(name, view, routes))
-        return members.group(name, view, infos, routes, lags, tps)
+        modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
+        return members.group(name, view, infos, routes, lags, tps, modes)
 
     async def _infos(self, group: str, view: dict[str, answers.Connections]) -> dict[str, answers.RunningInfo]:
-        """What every client says of itself; each is asked once, and which broker it goes through is spread evenly."""
+        """What every client says of itself; each is asked once, and which broker it goes through is spread evenly.
+
+        Clients behind a proxy never answer and are not asked.
+        """
         if not self.wanted.running_info:
             return {}
         listing: dict[str, list[str]] = defaultdict(list)
         for broker, known in view.items():
-            for client_id in dict.fromkeys(one.client_id for one in known.connections):
+            for client_id in dict.fromkeys(c.client_id for c in known.connections if not is_behind_proxy(*c)):
                 listing[client_id].append(broker)
         through = {one: brokers[crc32(one.encode()) % len(brokers)] for one, brokers in listing.items()}
         code = ReadCode.GET_CONSUMER_RUNNING_INFO
@@ -165,6 +173,25 @@ class Taker:
         )
         found = zip(through, await asyncio.gather(*asked), strict=True)
         return {client_id: info for client_id, info in found if info is not None}
+
+    async def _request_modes(self) -> dict[str, answers.Modes]:
+        """What brokers go by when they assign queues, asked once and only if some group needs it."""
+        if self._modes is None:
+            self._modes = asyncio.create_task(self._asked_modes())
+        return await self._modes
+
+    async def _asked_modes(self) -> dict[str, answers.Modes]:
+        async def of(broker: str) -> answers.Modes | None:
+            code = ReadCode.GET_ALL_MESSAGE_REQUEST_MODE
+            # Brokers before 5.0 do not know the request and assign nothing.
+            given = await self._ask_broker(broker, code, {}, answers.request_modes, (*_NOT_THERE, _NOT_KNOWN))
+            if given is None:
+                return None
+            default = await self._ask_broker(broker, ReadCode.GET_BROKER_CONFIG, {}, answers.default_mode)
+            return answers.Modes(given, default)
+
+        found = await asyncio.gather(*map(of, self.brokers))
+        return {name: modes for name, modes in zip(self.brokers, found, strict=True) if modes is not None}
 
     async def _lags(
         self, group: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]
@@ -181,23 +208,30 @@ class Taker:
         return tuple(lags), sum(tps for _, tps in found) if found else None
 
     async def _ask_broker(
-        self, broker: str, code: ReadCode, fields: Mapping[str, str], read: Callable[[Any], T]
+        self,
+        broker: str,
+        code: ReadCode,
+        fields: Mapping[str, str],
+        read: Callable[[Any], T],
+        no_errors: Collection[int] = _NOT_THERE,
     ) -> T | None:
         """What a broker answers; None if it does not know of it, or if it could not be asked (then also an error)."""
 
         async def ask() -> T:
-            return read((await self.remote.ask(self.brokers[broker], code, fields))[0])
+            return read((await self.remote.ask(self.brokers[broker].address, code, fields))[0])
 
         told = ", ".join(value for key, value in fields.items() if key != "jstackEnable")
-        return await self._kept(f"broker {broker}", f"{code.name} {told}".strip(), ask)
+        return await self._kept(f"broker {broker}", f"{code.name} {told}".strip(), ask, no_errors)
 
-    async def _kept(self, source: str, request: str, ask: Callable[[], Awaitable[T]]) -> T | None:
+    async def _kept(
+        self, source: str, request: str, ask: Callable[[], Awaitable[T]], no_errors: Collection[int] = _NOT_THERE
+    ) -> T | None:
         """An answer; a failure is kept as one of the snapshot's errors and answers None."""
         self._known += 1
         try:
             return await ask()
         except (RemotingError, ResponseError, answers.AnswerError) as error:
-            if not isinstance(error, ResponseError) or error.code not in _NOT_THERE:
+            if not isinstance(error, ResponseError) or error.code not in no_errors:
                 self.errors.append(SourceError(source, request, str(error)))
             return None
         finally:

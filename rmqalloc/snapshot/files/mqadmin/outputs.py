@@ -147,7 +147,7 @@ def running_info(section: Section) -> tuple[dict[str, str], RunningInfo]:
     body = {"properties": properties, "subscriptionSet": [{"topic": topic} for topic in topics]}
     info = answers.running_info(body)
     owned, popped = (tuple(sorted(found)) for found in queues.values())
-    return properties, info._replace(owned=owned, popped=popped)
+    return properties, info._replace(owned=owned if answers.tells_queues(properties, owned) else None, popped=popped)
 
 
 def allocation(section: Section, content: Any) -> dict[str, list[MessageQueue]]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
+from rmqalloc.documents import Source
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.document import SnapshotError
 from rmqalloc.snapshot.files.checks import check
 from rmqalloc.snapshot.files.mqadmin import outputs
 from rmqalloc.snapshot.files.mqadmin.gathered import Gathered, group_of_retry_topic
 from rmqalloc.snapshot.files.mqadmin.sections import Section, sections
-from rmqalloc.snapshot.files.source import Source
 from rmqalloc.snapshot.live import answers
 from rmqalloc.snapshot.live.answers import Connection
 from rmqalloc.snapshot.model import Snapshot, Topic

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePath
 
-from rmqalloc.snapshot.document import SnapshotError
-from rmqalloc.snapshot.files.source import Source
+from rmqalloc.documents import DocumentError, Source
 
 _COMMANDS = "topicRoute|consumerConnection|consumerProgress|consumerStatus|allocateMQ"
 _COMMAND_LINE = re.compile(rf"\bmqadmin(?:\.\w+)?\s+(?P<command>{_COMMANDS})\b(?P<options>.*)")
@@ -55,7 +54,7 @@ class Section:
     is_from_command_line: bool
     lines: list[str] = field(default_factory=list)
 
-    def error(self, what: str, offset: int = 0) -> SnapshotError:
+    def error(self, what: str, offset: int = 0) -> DocumentError:
         """An error at one of the lines."""
         return self.source.error(what, self.line + offset)
 

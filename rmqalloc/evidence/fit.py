@@ -1,0 +1,156 @@
+"""Which strategies explain what the clients of groups own.
+
+A strategy explains a queue if it gives it to the one client that says it owns it. Queues of which nobody or several clients say
+so are not looked at: during a rebalance they tell nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.evidence.method import Method, Rooms
+from rmqalloc.fleet import Fleet
+from rmqalloc.model import MessageQueue
+from rmqalloc.strategies.by_name import NEARBY
+
+NODES = (10, 16, 20, 32, 50, 64, 100, 128, 160, 200, 256, 500, 512, 1000)
+"""Numbers of virtual nodes that are tried, 10 being RocketMQ's default."""
+
+_MAX_POINTS = 1 << 24  # of one ring
+_OPEN, _ELSEWHERE = -2, -3  # a queue without a single owner; an owner that the group does not list
+
+
+class Owned(NamedTuple):
+    """What is to be explained of one group.
+
+    Attributes
+    ----------
+    name : str
+    client_ids : tuple of str
+        In Java's order.
+    queues : sequence of tuple of MessageQueue
+        Of each topic, in Java's order.
+    owners : sequence of mapping of MessageQueue to str
+        Of each topic the queues that have just one owner.
+    """
+
+    name: str
+    client_ids: tuple[str, ...]
+    queues: Sequence[tuple[MessageQueue, ...]]
+    owners: Sequence[Mapping[MessageQueue, str]]
+
+
+class Fit(NamedTuple):
+    """How much of what the clients own each strategy explains.
+
+    Attributes
+    ----------
+    counts : mapping of Method to int
+        Queues whose owner a strategy gives, the likeliest strategy first; those that cannot be computed are left out.
+    of : int
+        Queues with one owner.
+    """
+
+    counts: Mapping[Method, int]
+    of: int
+
+    @property
+    def explained(self) -> int:
+        """Queues that the best strategy explains."""
+        return max(self.counts.values(), default=0)
+
+    @property
+    def best(self) -> list[Method]:
+        """The strategies that explain most, the likeliest first."""
+        return [method for method, count in self.counts.items() if count == self.explained]
+
+    @property
+    def explains_all(self) -> bool:
+        """Whether some strategy leaves no owner unexplained."""
+        return self.explained == self.of
+
+
+def fits_of(groups: Sequence[Owned], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
+    """The best fits of groups; one strategy after the other is tried for all groups that may use it.
+
+    Parameters
+    ----------
+    groups : sequence of Owned
+    tried : sequence of sequence of Method
+        For every group the strategies to try, the likeliest first; see `candidates`.
+    rooms : Rooms
+        For MACHINE_ROOM_NEARBY.
+    """
+    fleet = Fleet.from_groups(
+        (one.name, queues[0].topic, queues, one.client_ids) for one in groups for queues in one.queues
+    )
+    owners = np.array([place for one in groups for place in _positions(one)], np.int32)
+    group_of_unit = np.repeat(np.arange(len(groups)), [len(one.queues) for one in groups])
+    group_of_queue = np.repeat(group_of_unit, fleet.n_queues)
+    of = np.bincount(group_of_queue[owners != _OPEN], minlength=len(groups)).tolist()
+    counts: list[dict[Method, int]] = [{} for _ in groups]
+    for method, mine in _by_method(groups, tried).items():
+        made = _owners(method, fleet.select(np.flatnonzero(np.isin(group_of_unit, mine))), rooms)
+        if made is not None:
+            here = np.isin(group_of_queue, mine)
+            found = np.bincount(group_of_queue[here][made == owners[here]], minlength=len(groups))
+            for group in mine:
+                counts[group][method] = int(found[group])
+    return [
+        Fit({method: count[method] for method in methods if method in count}, n)
+        for methods, count, n in zip(tried, counts, of, strict=True)
+    ]
+
+
+def candidates(rooms: Rooms) -> list[Method]:
+    """Strategies to try where nothing is known, the likeliest first.
+
+    Examples
+    --------
+    >>> [str(method) for method in candidates(Rooms({}, {}))[:3]]
+    ['AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH with 10 virtual nodes']
+    """
+    plain = [Method("AVG"), Method("AVG_BY_CIRCLE"), *rings("CONSISTENT_HASH")]
+    return [*plain, *nearby()] if all(rooms) else plain
+
+
+def rings(name: str) -> list[Method]:
+    """A strategy with a ring, by its numbers of virtual nodes."""
+    return [Method(name, {"virtual_nodes": nodes}) for nodes in NODES]
+
+
+def nearby() -> list[Method]:
+    """MACHINE_ROOM_NEARBY with the strategies that it may hold."""
+    inner = [Method("AVG"), Method("AVG_BY_CIRCLE"), Method("CONSISTENT_HASH", {"virtual_nodes": NODES[0]})]
+    return [Method(f"{NEARBY}-{one.name}", one.params) for one in inner]
+
+
+def _by_method(groups: Sequence[Owned], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
+    """Groups that each strategy is tried for; no ring that is too large."""
+    found: dict[Method, list[int]] = {}
+    for group, methods in enumerate(tried):
+        for method in methods:
+            if len(groups[group].client_ids) * (method.virtual_nodes or 0) <= _MAX_POINTS:
+                found.setdefault(method, []).append(group)
+    return found
+
+
+def _owners(method: Method, fleet: Fleet, rooms: Rooms) -> NDArray[np.int32] | None:
+    """Owners of a fleet, None if the strategy cannot be computed."""
+    try:
+        asked = rooms.put_into(fleet) if method.asks_for_rooms else fleet
+        return method.strategy().assign_fleet(asked, on_error="report")
+    except (ValueError, TypeError):
+        return None
+
+
+def _positions(one: Owned) -> Iterator[int]:
+    """Positions in the client list of the owners of all queues of a group."""
+    positions = {client_id: i for i, client_id in reversed([*enumerate(one.client_ids)])}
+    for queues, owners in zip(one.queues, one.owners, strict=True):
+        for queue in queues:
+            yield positions.get(owners[queue], _ELSEWHERE) if queue in owners else _OPEN

@@ -17,7 +17,7 @@ def topic(name=TOPIC, **counts):
 def group(*clients, name="g", **fields):
     """A group of clients, which may be given by id alone."""
     made = tuple(one if isinstance(one, Client) else Client(one) for one in clients)
-    return Group(name, **{"subscriptions": (TOPIC,), "clients": made} | fields)
+    return Group(name, **{"subscriptions": (TOPIC,), "clients": made, "strategy": "AVG"} | fields)
 
 
 def snapshot(*groups, topics=None, errors=()):

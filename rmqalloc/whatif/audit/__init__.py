@@ -4,7 +4,7 @@
     A group as an audit sees it: what each client goes by, and which queues it takes by that; computed in bulk.
 ``unit``, ``told``, ``fit``
     One topic of it; what the clients say they own, and the strategy that looks like.
-``ownership``, ``mixed``, ``views``, ``config``, ``server``, ``dry``, ``actual``, ``planned``, ``names``
+``ownership``, ``mixed``, ``views``, ``config``, ``server``, ``rooms``, ``dry``, ``unread``, ``actual``, ``planned``, ``names``
     The rules, a family each.
 """
 

@@ -98,7 +98,7 @@ def _rule(case: Case) -> str:
 def _said(case: Case) -> str:
     """What explains the owners best."""
     assert case.fit is not None
-    method, explained, of = case.fit
-    if explained == of:
+    method, explained, of = case.fit.best[0], case.fit.explained, case.fit.of
+    if case.fit.explains_all:
         return f"; {method} explains all {counted(of, 'queue')}"
     return f"; of the strategies tried {method} explains most, {explained:,} of {counted(of, 'queue')}"

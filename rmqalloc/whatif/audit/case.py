@@ -7,24 +7,21 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 
+from rmqalloc.evidence.fit import Fit
+from rmqalloc.evidence.method import DEFAULT_STRATEGY, GO_OWN, SERVER_SIDE, Method, Rooms, full_name
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic
 from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.whatif.audit.fit import Fit
+from rmqalloc.strategies.by_name import NEARBY
 from rmqalloc.whatif.audit.told import Told
 from rmqalloc.whatif.audit.unit import Ids, Queues, Unit
-from rmqalloc.whatif.audit.view import SERVER_SIDE, Method, Rooms, View, divide
-from rmqalloc.whatif.rules import NEARBY
+from rmqalloc.whatif.audit.view import View, divide
 
 MAX_QUEUES = 1_000_000
 """Queues of one topic at most: a damaged file must not ask for all the memory there is."""
 
 _NO_CONFIG = "the lists of CONFIG are not in the snapshot"
-_GO_OWN = {
-    "CONSISTENT_HASH": "Go's CONSISTENT_HASH is another ring than Java's (CRC-32, no MD5), which is not computed here",
-    "MACHINE_ROOM": "Go's AllocateByMachineRoom takes blocks of all queues, not of its rooms', which is not computed here",
-}
 
 
 @dataclass(eq=False)
@@ -42,7 +39,7 @@ class Case:
     topics : list of str
         What the group or any client of it subscribes to.
     units : list of Unit
-        Topics with queues; none of a group that broadcasts or has no clients.
+        Topics with queues; none of a group that has no clients or whose clients do not divide the queues.
     snapshot : Snapshot
     fit : Fit or None
         What explains the actual owners, where these are not the expected ones.
@@ -66,9 +63,14 @@ class Case:
         return Told(self.clients, self.units)
 
     @property
+    def strategy(self) -> str:
+        """The group's strategy, RocketMQ's default where nothing tells."""
+        return self.group.strategy or DEFAULT_STRATEGY
+
+    @property
     def is_clustering(self) -> bool:
-        """Whether clients divide the queues."""
-        return self.group.message_model == "CLUSTERING"
+        """Whether clients divide the queues; neither those that broadcast do, nor those that share the messages of a queue."""
+        return self.group.message_model == "CLUSTERING" and not self.group.is_shared
 
     @property
     def is_served(self) -> bool:
@@ -185,7 +187,7 @@ class _Reader:
         seen = None if client.sees_read_queue_nums is None else client.sees_read_queue_nums.get(topic)
         if seen is None:
             return queues
-        _check_size(topic, sum(seen.values()))
+        check_size(topic, sum(seen.values()))
         found = tuple(sort_queues(MessageQueue(topic, name, i) for name, n in seen.items() for i in range(n)))
         return queues if found == queues else found
 
@@ -200,7 +202,7 @@ class _Reader:
 
 def method_of(group: Group, client: Client) -> Method:
     """What a client divides by: its own strategy where it says so, else the group's."""
-    name, params = _full_name(group.strategy, dict(group.strategy_params))
+    name, params = full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params))
     own = client.strategy
     if own is not None and own != name and not (own == NEARBY and name.startswith(f"{NEARBY}-")):
         name, params = own, {}
@@ -213,25 +215,30 @@ def method_of(group: Group, client: Client) -> Method:
         params = {}
         if name not in SERVER_SIDE:
             problem = f"brokers do not know {name}; they divide by {' and '.join(SERVER_SIDE)} alone"
-    elif client.language == "GO" and name in _GO_OWN:
-        problem = _GO_OWN[name]
-    elif name == "CONFIG" and not params.get("message_queues"):
-        problem = _NO_CONFIG
+    elif client.language == "GO" and name in GO_OWN:
+        problem = GO_OWN[name]
+    elif name == "CONFIG":
+        problem = _wrong_lists(params)
     return Method(name, params, problem=problem)
 
 
-def _full_name(name: str, params: dict[str, object]) -> tuple[str, dict[str, object]]:
-    """A strategy's name with that of the one inside it."""
-    if name == NEARBY and isinstance(params.get("inner"), str):
-        name = f"{NEARBY}-{params.pop('inner')}"
-    return name, params
+def _wrong_lists(params: Mapping[str, object]) -> str | None:
+    """Why the lists of CONFIG cannot be read."""
+    if not params.get("message_queues"):
+        return _NO_CONFIG
+    try:
+        Method("CONFIG", params).listed()
+    except (ValueError, TypeError) as error:
+        return str(error)
+    return None
 
 
 def _few(topic: Topic) -> Iterator[MessageQueue]:
-    _check_size(topic.name, sum(broker.read_queue_nums for broker in topic.brokers))
+    check_size(topic.name, sum(broker.read_queue_nums for broker in topic.brokers))
     return topic.queues()
 
 
-def _check_size(topic: str, n: int) -> None:
+def check_size(topic: str, n: int) -> None:
+    """Refuse a topic with more queues than `MAX_QUEUES`."""
     if n > MAX_QUEUES:
         raise ValueError(f"topic {topic!r} has {n:,} queues; at most {MAX_QUEUES:,} can be checked")

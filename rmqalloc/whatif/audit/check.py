@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
+from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence.fit import Owned, candidates, fits_of
+from rmqalloc.evidence.method import Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Group, Snapshot
 from rmqalloc.snapshot.units import ALL, by_name, chosen
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.whatif.audit.case import Case, cases_of
 from rmqalloc.whatif.audit.finding import SEVERITIES, Finding
-from rmqalloc.whatif.audit.fit import Owned, fits_of
 from rmqalloc.whatif.audit.planned import absent_groups
 from rmqalloc.whatif.audit.rules import RULES
-from rmqalloc.whatif.audit.view import Rooms
 from rmqalloc.whatif.scenarios.patterns import matcher
 
 
@@ -57,10 +58,11 @@ def check_snapshot(
     --------
     >>> from rmqalloc.snapshot.model import Client, Topic, TopicBroker
     >>> topic = Topic("T", (TopicBroker("b", 4),))
-    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c1"))),))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c1")), strategy="AVG"),))
     >>> [(one.rule, [queue.queue_id for queue in one.queues]) for one in check_snapshot(snapshot)]
     [('unowned-queue', [2, 3]), ('double-owned-queue', [0, 1]), ('duplicate-client-id', [])]
     """
+    snapshot = with_strategies(snapshot, groups)
     wanted = list(RULES) if rules is None else list(rules)
     if unknown := [name for name in wanted if name not in RULES]:
         raise ValueError(f"unknown rule {unknown[0]!r}; known are {', '.join(RULES)}")
@@ -104,6 +106,6 @@ def _fit(cases: list[Case], snapshot: Snapshot) -> None:
         units = [unit for unit in case.units if not unit.is_pop]
         ids = tuple(sort_client_ids(case.group.client_ids))
         owned.append(Owned(case.group.name, ids, [u.queues for u in units], [case.told.single(u) for u in units]))
-    fits = fits_of(owned, Rooms.of(snapshot))
-    for case in cases:
-        case.fit = fits[case.group.name]
+    rooms = Rooms.of(snapshot)
+    for case, fit in zip(cases, fits_of(owned, [candidates(rooms)] * len(owned), rooms), strict=True):
+        case.fit = fit

@@ -31,7 +31,7 @@ def config_overlap(case: Case) -> Iterator[Finding]:
 def config_hole(case: Case) -> Iterator[Finding]:
     """Queues in nobody's list."""
     for unit in case.units:
-        if unit.is_config and unit.unowned and not unit.is_retry:
+        if unit.is_config and unit.unowned:
             yield Finding(
                 "config-hole",
                 "error",

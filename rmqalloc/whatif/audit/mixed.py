@@ -7,11 +7,11 @@ from typing import Any
 
 from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_queues
+from rmqalloc.strategies.by_name import NEARBY
 from rmqalloc.text import counted, named
 from rmqalloc.whatif.audit.case import Case
 from rmqalloc.whatif.audit.finding import Finding, exposed
 from rmqalloc.whatif.audit.unit import Unit
-from rmqalloc.whatif.rules import NEARBY
 
 _ONE_ONLY = ("CPP", "PYTHON")  # clients that come with AVG alone
 
@@ -81,7 +81,7 @@ def _minority(case: Case, kinds: Sequence[Hashable]) -> tuple[str, ...]:
     for kind in kinds:
         if kind is not None:
             counts[kind] = counts.get(kind, 0) + 1
-    usual = min(counts, key=lambda kind: (-counts[kind], not str(kind).startswith(case.group.strategy), str(kind)))
+    usual = min(counts, key=lambda kind: (-counts[kind], not str(kind).startswith(case.strategy), str(kind)))
     return case.ids(slot for slot, kind in enumerate(kinds) if kind is not None and kind != usual)
 
 
@@ -122,7 +122,7 @@ def mixed_languages(case: Case) -> Iterator[Finding]:
     known = {one for one in languages if one is not None}
     if len(known) < 2 or not case.is_clustering or case.is_served:
         return
-    severity, why = _dialects(case.group.strategy, known)
+    severity, why = _dialects(case.strategy, known)
     yield Finding(
         "mixed-languages",
         severity,

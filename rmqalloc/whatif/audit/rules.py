@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from rmqalloc.whatif.audit import actual, config, dry, mixed, names, ownership, planned, server, views
+from rmqalloc.whatif.audit import (
+    actual,
+    brokers,
+    config,
+    dry,
+    evidence,
+    mixed,
+    names,
+    ownership,
+    planned,
+    rooms,
+    server,
+    unread,
+    views,
+)
 from rmqalloc.whatif.audit.finding import Rule
 
 RULES: dict[str, Rule] = {
@@ -114,6 +128,43 @@ RULES: dict[str, Rule] = {
         "error",
         server.unsupported_server_strategy,
     ),
+    "missing-machine-room": Rule(
+        "Client or broker without a machine room",
+        "MACHINE_ROOM_NEARBY divides nothing if the room of one client of the group, or of one broker of the topic, is "
+        "missing: no client takes or gives up a queue any more. Found only where other rooms are known.",
+        "Give every client and every broker a machine room.",
+        "error",
+        rooms.missing_machine_room,
+    ),
+    "no-consumer": Rule(
+        "Topic that no client of the group consumes",
+        "The group subscribes to the topic and has no client, or none that subscribes: messages wait. A note where the backlog "
+        "is not known, nothing where there is none.",
+        "Start its clients, or delete the group.",
+        "error",
+        unread.no_consumer,
+    ),
+    "written-not-read": Rule(
+        "Queue that is written and not read",
+        "A broker has more write than read queues: producers use all of them, consumers see the first ones only.",
+        "Raise the read queues to the write queues.",
+        "error",
+        unread.written_not_read,
+    ),
+    "unreadable-broker": Rule(
+        "Broker that is writable and not readable",
+        "Producers go on writing to the broker, and no consumer may read there.",
+        "Give read permission back, or take write permission away first.",
+        "error",
+        unread.unreadable_broker,
+    ),
+    "stranded-backlog": Rule(
+        "Backlog in a queue that consumers do not see",
+        "Messages of the group wait in a queue that is not in the route, as after read queues were removed too early.",
+        "Raise the read queues or give read permission back until the queue is empty.",
+        "error",
+        unread.stranded_backlog,
+    ),
     "actual-unowned": Rule(
         "Queue that nobody owns now",
         "All clients told what they own, and the queue is not among it.",
@@ -127,6 +178,13 @@ RULES: dict[str, Rule] = {
         "Look again after 20 s; then compare strategies, subscriptions and client lists.",
         "error",
         actual.actual_double_owned,
+    ),
+    "owned-not-in-route": Rule(
+        "Owned queue that the route does not have",
+        "A client told that it owns a queue of a broker or with an id that is not in the route.",
+        "Look again after 30 s; then compare name servers and, with CONFIG, lists.",
+        "warning",
+        unread.owned_not_in_route,
     ),
     "differs-from-expected": Rule(
         "Other owners than the strategy gives",
@@ -156,6 +214,34 @@ RULES: dict[str, Rule] = {
         "warning",
         dry.topic_without_route,
     ),
+    "no-master": Rule(
+        "Broker without a master",
+        "Only a slave is left: nothing can be written to the queues there, and what the slave had not copied is not consumed.",
+        "Start the master again, or let a slave become master.",
+        "error",
+        brokers.no_master,
+    ),
+    "ordered-lock-holder-gone": Rule(
+        "Ordered queues that nobody can lock",
+        "An ordered consumer must hold the lock of a queue, which only a master gives, or a slave that stands in for it.",
+        "Start the master again, or let a slave become master.",
+        "error",
+        brokers.ordered_lock_holder_gone,
+    ),
+    "lag-from-slave": Rule(
+        "Lag read from a slave",
+        "How far queues were consumed was read from a slave; what it had not copied from its master does not count.",
+        "Look again when the master is back.",
+        "note",
+        brokers.lag_from_slave,
+    ),
+    "shared-queues": Rule(
+        "Clients that share queues",
+        "Clients behind a proxy (gRPC) share the messages of every queue, so no queue has an owner and none is looked for.",
+        "Nothing; let clients that divide queues have a group of their own.",
+        "note",
+        server.shared_queues,
+    ),
     "dry-queue": Rule(
         "Queue that gets no new messages",
         "Its broker is not writable, or it has fewer write than read queues.",
@@ -169,6 +255,13 @@ RULES: dict[str, Rule] = {
         "Add what is missing to the snapshot.",
         "note",
         server.expected_not_known,
+    ),
+    "strategy-assumed": Rule(
+        "Strategy that is assumed",
+        "Nothing tells which strategy the clients use, so RocketMQ's default stands in for it.",
+        "State the strategy.",
+        "note",
+        evidence.strategy_assumed,
     ),
     "owners-not-told": Rule(
         "Client that did not say what it owns",

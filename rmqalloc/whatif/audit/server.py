@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rmqalloc.text import named
+from rmqalloc.evidence.method import SERVER_SIDE
+from rmqalloc.snapshot.proxy import is_behind_proxy
+from rmqalloc.text import counted, named
 from rmqalloc.whatif.audit.case import Case
 from rmqalloc.whatif.audit.finding import Finding
-from rmqalloc.whatif.audit.view import SERVER_SIDE
 
 
 def unsupported_server_strategy(case: Case) -> Iterator[Finding]:
@@ -25,6 +26,31 @@ def unsupported_server_strategy(case: Case) -> Iterator[Finding]:
             "clients keep what they have, and those that start get no queue.",
             f"Take {' or '.join(SERVER_SIDE)}, or let the clients divide (clientRebalance on).",
         )
+
+
+def shared_queues(case: Case) -> Iterator[Finding]:
+    """Groups of which no owners are looked for, because clients of it share queues."""
+    if not case.group.is_shared or case.group.message_model != "CLUSTERING" or not case.clients:
+        return
+    behind = [is_behind_proxy(one.client_id, one.language, one.version) for one in case.clients]
+    others = behind.count(False) if any(behind) else 0
+    sharing = "All clients" if not others else f"{behind.count(True):,} of {counted(len(behind), 'client')}"
+    rest = (
+        f"; {others:,} {'divides' if others == 1 else 'divide'} them all the same, so a message goes to either kind"
+        if others
+        else ""
+    )
+    yield Finding(
+        "shared-queues",
+        "note",
+        case.group.name,
+        None,
+        (),
+        case.ids(slot for slot, one in enumerate(behind) if one) if others else (),
+        f"{sharing} of the group share the messages of every queue (a proxy hands them out){rest}: no queue has an owner, so "
+        "unowned and double-owned queues are not looked for.",
+        "Give clients of the two kinds groups of their own." if others else "Nothing; look at the lag instead.",
+    )
 
 
 def expected_not_known(case: Case) -> Iterator[Finding]:

@@ -2,101 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
 
+from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.fleet import Fleet
-from rmqalloc.model import MessageQueue, queue_fields
-from rmqalloc.snapshot.model import Snapshot
-from rmqalloc.strategies import MachineRoomNearby, Pop, Strategy
+from rmqalloc.model import MessageQueue
+from rmqalloc.strategies import Pop, Strategy
 from rmqalloc.whatif.planning.owners import MAX_POINTS
-from rmqalloc.whatif.rules import NEARBY, rule
 
 Shares = dict[str, set[MessageQueue]]
 """Queues by client id."""
-
-SERVER_SIDE = ("AVG", "AVG_BY_CIRCLE")
-"""What a broker can divide by; all else it answers with "keep what you have"."""
-
-DEFAULT_NODES = 10
-
-
-class Rooms(NamedTuple):
-    """Machine rooms by name, as far as a snapshot knows them."""
-
-    brokers: dict[str, str]
-    clients: dict[str, str]
-
-    @classmethod
-    def of(cls, snapshot: Snapshot) -> Rooms:
-        """All rooms of a snapshot."""
-        brokers = (broker for topic in snapshot.topics for broker in topic.brokers)
-        clients = (client for group in snapshot.groups for client in group.clients)
-        return cls(
-            {one.broker_name: one.machine_room for one in brokers if one.machine_room},
-            {one.client_id: one.machine_room for one in clients if one.machine_room},
-        )
-
-
-@dataclass(frozen=True)
-class Method:
-    """A strategy and its parameters; two are equal if they read the same.
-
-    Attributes
-    ----------
-    name : str
-        RocketMQ's name.
-    params : mapping
-        As `rmqalloc.whatif.rules.rule` takes them.
-    pop_share : int or None
-        ``popShareQueueNum`` where the broker shares queues by POP.
-    problem : str or None
-        Why nobody can tell what it does.
-    """
-
-    name: str
-    params: Mapping[str, Any] = field(default_factory=dict, compare=False)
-    pop_share: int | None = None
-    problem: str | None = None
-    text: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "text", repr(sorted(self.params.items())))
-
-    def __str__(self) -> str:
-        nodes = self.virtual_nodes
-        return self.name if nodes is None else f"{self.name} with {nodes} virtual nodes"
-
-    @property
-    def virtual_nodes(self) -> int | None:
-        """Ring positions per client, None where there is no ring."""
-        return self.params.get("virtual_nodes", DEFAULT_NODES) if "CONSISTENT_HASH" in self.name else None
-
-    @property
-    def is_config(self) -> bool:
-        """Whether clients take what somebody wrote down."""
-        return self.name == "CONFIG"
-
-    def strategy(self, rooms: Rooms) -> Strategy:
-        """The strategy, with the rooms it asks for; ValueError or TypeError if there is no such thing."""
-        params = dict(self.params)
-        if self.name.startswith(NEARBY):
-            brokers, clients = params.pop("broker_room", rooms.brokers), params.pop("client_room", rooms.clients)
-            made = rule(self.name, **params)
-            assert isinstance(made, MachineRoomNearby)
-            return MachineRoomNearby(made.inner, brokers, clients)
-        return rule(self.name, **params)
-
-    def listed(self) -> dict[str | None, list[MessageQueue]]:
-        """CONFIG's list of queues by client id, under None where all clients have the same."""
-        given = self.params.get("message_queues")
-        lists = given if isinstance(given, Mapping) else {None: given or ()}
-        return {one: [MessageQueue(*_fields(queue)) for queue in queues or ()] for one, queues in lists.items()}
-
-
-def _fields(queue: Any) -> Any:
-    return queue_fields(tuple(queue) if isinstance(queue, list) else queue)
 
 
 @dataclass(eq=False, slots=True)
@@ -147,11 +63,13 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
             common = lists.get(None, [])
             view.shares = {one: {q for q in lists.get(one, common) if q.topic == view.topic} for one in view.client_ids}
         return
-    s = method.strategy(rooms)
+    s = method.strategy()
     most = MAX_POINTS // max(method.virtual_nodes or 0, 1)
     small = [view for view in views if len(view.client_ids) <= most]
     _refuse((view for view in views if len(view.client_ids) > most), f"its ring has more than {MAX_POINTS:,} points")
     fleet = Fleet.from_groups((one.consumer_group, one.topic, one.queues, one.client_ids) for one in small)
+    if method.asks_for_rooms:
+        fleet = rooms.put_into(fleet)
     if method.pop_share is not None:
         _share(Pop(s, method.pop_share), fleet, small)
     else:

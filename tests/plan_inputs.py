@@ -27,7 +27,7 @@ def units(draw, form="brokers", rooms=False):
     """A good unit as a row."""
     row = {
         "consumer_group": draw(st.sampled_from(["g1", "g2", "other"])),
-        "topic": draw(st.sampled_from(["T1", "T2", "t3"])),
+        "topic": draw(st.sampled_from(["T1", "T2", "t3", "%RETRY%g1"])),
         "client_ids": draw(st.lists(st.sampled_from(CLIENTS), min_size=1, max_size=7, unique=draw(st.booleans()))),
     }
     brokers = draw(st.lists(st.sampled_from(BROKERS), min_size=1, max_size=4, unique=True))
@@ -59,6 +59,7 @@ def changes(rooms=False):
         verb("scale_clients", to=st.integers(0, 9), name=names, **where),
         verb("set_virtual_nodes", virtual_nodes=st.integers(0, 5)),
         verb("set_queues", read_queue_nums=st.integers(0, 4), brokers=st.sampled_from(["*", "hz@*", ["b[*]", "nope"]])),
+        verb("set_queues", read_queue_nums=st.integers(0, 4), topics=st.sampled_from(["T?", "%RETRY%*", ["*", "%RETRY%g1"]])),
         verb("remove_broker", brokers=st.sampled_from(["hz@a", "*@a", "b[[]0]"])),
         verb("add_broker", broker_name=st.sampled_from(BROKERS), read_queue_nums=st.integers(1, 3)),
         st.sampled_from([*STRATEGIES, *(NEARBY if rooms else [])]).map(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rmqalloc import MessageQueue
 from rmqalloc.snapshot.model import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
-TOPICS = ("T1", "T2", "t3")
+TOPICS = ("T1", "T2", "t3", "%RETRY%g1")
 RULES = [*plan_inputs.STRATEGIES, ("CONSISTENT_HASH", {"virtual_nodes": 7})]
 
 
@@ -139,7 +139,7 @@ def figures_of(key, slots, clients, queues, units):
     return dict(zip(("scenario", "consumer_group"), key, strict=True)) | {
         "n_topics": len(units), "n_queues": n_queues, "n_clients": n_clients, "idle": each.count(0),
         "unowned": sum(row["unowned"] for row in units), "min_load": min(each, default=0),
-        "mean_load": n_queues / max(n_clients, 1), "max_load": max(each, default=0),
+        "mean_load": n_queues / n_clients if n_clients else 0.0, "max_load": max(each, default=0),
         "skew": max(each, default=0) * n_clients / max(n_queues, 1), "moved": sum(row["moved"] for row in units),
         "least_moves": sum(row["least_moves"] for row in units),
         "clients_affected": len({of[1] for of, row in clients.items() if row[2] or row[3]}),

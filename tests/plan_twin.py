@@ -4,6 +4,7 @@ Nothing here comes from ``rmqalloc.whatif``: scenarios are the plain data of a f
 queues are lists, owners come from the strategies asked group by group.
 """
 
+from collections import Counter
 from fnmatch import fnmatchcase
 
 from reference import utf16
@@ -11,14 +12,18 @@ from reference import utf16
 from rmqalloc import MessageQueue, strategy
 
 COUNTED = ["n_queues", "n_clients", "idle", "unowned", "min_load", "mean_load", "max_load", "skew"]
+RETRY = "%RETRY%"
 MOVES = ["moved", "least_moves", "clients_affected"]
 
 
 class State:
-    """One unit at one moment: clients with their rooms, queues (broker, id) with theirs, and a strategy."""
+    """One unit at one moment: clients with their rooms, queues (broker, id) with theirs, and a strategy.
 
-    def __init__(self, topic, clients, queues, rule):
-        self.topic, self.rule = topic, rule
+    ``empty`` are brokers on the route that have no queues, with their rooms.
+    """
+
+    def __init__(self, topic, clients, queues, rule, empty=None):
+        self.topic, self.rule, self.empty = topic, rule, empty or {}
         self.clients = sorted(clients, key=lambda client: utf16(client[0]))
         self.queues = sorted(queues, key=lambda queue: (utf16(queue[0]), queue[1]))
 
@@ -44,8 +49,28 @@ def changed(state, changes):
     """The state after changes, one by one."""
     for [(verb, fields)] in (change.items() for change in changes):
         clients, queues, rule = CHANGES[verb](state, fields)
-        state = State(state.topic, clients, queues, rule)
+        state = State(state.topic, clients, queues, rule, still_empty(state, verb, fields, queues))
     return state
+
+
+def rooms_of(state):
+    """Rooms of all brokers on the route, those without queues included."""
+    rooms = {}
+    for broker, _, room in state.queues:
+        rooms.setdefault(broker, room)
+    return rooms | state.empty
+
+
+def still_empty(state, verb, fields, queues):
+    """Brokers that stay on the route after a change and have no queues."""
+    gone = set()
+    for broker, room in rooms_of(state).items():
+        if verb == "remove_broker" and matches(fields["brokers"], broker):
+            gone.add(broker)
+        if verb == "lose_machine_room" and fields.get("what", "both") != "clients" and room == fields["machine_room"]:
+            gone.add(broker)
+    full = {broker for broker, _, _ in queues}
+    return {broker: room for broker, room in rooms_of(state).items() if broker not in full | gone}
 
 
 def listed(texts):
@@ -111,10 +136,11 @@ def set_virtual_nodes(state, fields):
 
 
 def set_queues(state, fields):
-    rooms = {}
-    for broker, _, room in state.queues:
-        rooms.setdefault(broker, room)
-    chosen = [broker for broker in rooms if matches(fields.get("brokers", "*"), broker)]
+    rooms = rooms_of(state)
+    patterns = [
+        one for one in listed(fields.get("topics", "*")) if one.startswith(RETRY) == state.topic.startswith(RETRY)
+    ]
+    chosen = [b for b in rooms if matches(fields.get("brokers", "*"), b) and matches(patterns, state.topic)]
     queues = [queue for queue in state.queues if queue[0] not in chosen]
     queues += [(broker, i, rooms[broker]) for broker in chosen for i in range(fields["read_queue_nums"])]
     return state.clients, queues, state.rule
@@ -126,9 +152,13 @@ def remove_broker(state, fields):
 
 def add_broker(state, fields):
     queues = list(state.queues)
-    if fields["broker_name"] not in [broker for broker, _, _ in queues]:
-        room = fields.get("machine_room")
-        queues += [(fields["broker_name"], i, room) for i in range(fields["read_queue_nums"])]
+    brokers = [broker for broker, _, _ in queues]
+    if fields["broker_name"] not in brokers:
+        room, n = fields.get("machine_room"), fields["read_queue_nums"]
+        if state.topic.startswith(RETRY):
+            counts = set(Counter(brokers).values())
+            n = counts.pop() if len(counts) == 1 else 1
+        queues += [(fields["broker_name"], i, room) for i in range(n)]
     return state.clients, queues, state.rule
 
 
@@ -152,7 +182,7 @@ def counted(state, owners):
     """Figures of one allocation."""
     n_queues, n_clients = len(state.queues), len(state.clients)
     loads = [owners.count(i) for i in range(n_clients)]
-    mean = n_queues / max(n_clients, 1)
+    mean = n_queues / n_clients if n_clients else 0.0
     least, most = min(loads, default=0), max(loads, default=0)
     skew = most * n_clients / max(n_queues, 1)
     return dict(
@@ -193,9 +223,22 @@ def cross_room(state, owners):
 
 
 def figures(before, after):
-    """All figures of one state, and of what it changes of another."""
-    owners_before, owners = before.owners(), after.owners()
+    """All figures of one state, and of what it changes of another; where that cannot be assigned nobody owns its queues."""
+    owners = after.owners()
+    owners_before = [-1] * len(before.queues) if why_not(before) else before.owners()
     return {**counted(after, owners), **moves(before, owners_before, after, owners), "owners": owners}
+
+
+def why_not(state):
+    """Why a state before any change cannot be assigned, None if it can."""
+    if not state.queues:
+        return "mqAll is null or mqAll empty"
+    if not state.clients:
+        return "cidAll is null or cidAll empty"
+    try:
+        state.owners()
+    except ValueError as error:
+        return str(error)
 
 
 # --- Whole batches ---
@@ -207,8 +250,10 @@ def state_of(row, rule):
     clients = list(zip(row["client_ids"], client_rooms, strict=True))
     entries = row["queues"] if "queues" in row else row["brokers"]
     rooms = row.get("broker_rooms") or [None] * len(entries)
-    queues = []
+    queues, empty = [], {}
     for entry, room in zip(entries, rooms, strict=True):
+        if entry.get("read_queue_nums") == 0:
+            empty[entry["broker_name"]] = room
         numbers = [entry["queue_id"]] if "queue_id" in entry else range(entry["read_queue_nums"])
         queues += [(entry["broker_name"], i, room) for i in numbers]
     name, params = rule
@@ -216,24 +261,23 @@ def state_of(row, rule):
         name, params = row["strategy"], {}
     if row.get("virtual_nodes") is not None and name.endswith("CONSISTENT_HASH"):
         params = {**params, "virtual_nodes": row["virtual_nodes"]}
-    return State(row["topic"], clients, queues, (name, params))
+    return State(row["topic"], clients, queues, (name, params), empty)
 
 
 def plan(row, rule, scenarios, rooms_known=False):
-    """Rows of one good unit: the state before any change and after every scenario; ``err_msg`` is the strategy's."""
+    """Rows of one unit: the state before any change and after every scenario; ``err_msg`` is the strategy's, or of empty lists.
+
+    A scenario may leave a good unit without queues or clients; one that could not be assigned before needs both.
+    """
     before = state_of(row, rule)
-    try:
-        before.owners()
-    except ValueError as error:
-        return [bad_row(row, scenario, str(error)) for scenario in ("current", *(one["name"] for one in scenarios))]
-    rows = [made_row(row, "current", before, before, rooms_known)]
+    wrong = why_not(before)
+    rows = [bad_row(row, "current", wrong) if wrong else made_row(row, "current", before, before, rooms_known)]
     for one in scenarios:
         fits = matches(one.get("groups", "*"), row["consumer_group"]) and matches(one.get("topics", "*"), row["topic"])
         after = changed(before, one["changes"] if fits else [])
-        try:
-            rows.append(made_row(row, one["name"], before, after, rooms_known))
-        except ValueError as error:
-            rows.append(bad_row(row, one["name"], str(error)))
+        refused = why_not(after) if wrong or (after.queues and after.clients) else None
+        made = bad_row(row, one["name"], refused) if refused else made_row(row, one["name"], before, after, rooms_known)
+        rows.append(made)
     return rows
 
 

@@ -28,7 +28,7 @@ GONE = [{"name": "second leaves", "changes": [{"remove_clients": {"ids": "c2"}}]
 def cluster(n_queues=24, n_clients=4, **more):
     topic = Topic("T", (TopicBroker("b", n_queues),))
     clients = tuple(Client(f"c{i}") for i in range(1, n_clients + 1))
-    return Snapshot((topic,), (Group("g", ("T",), clients, **more),))
+    return Snapshot((topic,), (Group("g", ("T",), clients, **{"strategy": "AVG"} | more),))
 
 
 def rows(table):
@@ -129,7 +129,7 @@ def test_the_second_of_four_leaves():
 def test_the_remainder_always_lands_on_the_first_clients():
     topics = tuple(Topic(f"T{i:03}", (TopicBroker("b", 4),)) for i in range(100))
     clients = tuple(Client(f"c{i}") for i in range(10))
-    snapshot = Snapshot(topics, (Group("g", tuple(topic.name for topic in topics), clients),))
+    snapshot = Snapshot(topics, (Group("g", tuple(topic.name for topic in topics), clients, strategy="AVG"),))
     plan = plan_snapshot(snapshot, [])
     totals = client_totals(plan.clients, "client_id")
     assert totals["after"].to_pylist() == [100] * 4 + [0] * 6
@@ -160,7 +160,7 @@ def test_offsets_beyond_reason_are_no_overflow():
 def test_a_row_that_is_too_large_or_odd_stands_alone():
     brokers = [(TopicBroker("b", 2**62),), (TopicBroker("b", 4), TopicBroker("b", 4)), (TopicBroker("b", 4),)]
     topics = tuple(Topic(name, of) for name, of in zip("TUV", brokers, strict=True))
-    plan = plan_snapshot(Snapshot(topics, (Group("g", ("T", "U", "V"), (Client("c"),)),)), [])
+    plan = plan_snapshot(Snapshot(topics, (Group("g", ("T", "U", "V"), (Client("c"),), strategy="AVG"),)), [])
     assert plan.units["err_code"].to_pylist() == [ErrCode.TOO_LARGE, ErrCode.DUPLICATE_QUEUE, ErrCode.GOOD]
     assert plan.groups.select(["n_topics", "n_queues", "max_load"]).to_pylist() == [
         {"n_topics": 1, "n_queues": 4, "max_load": 4}
@@ -196,11 +196,11 @@ def test_what_cannot_be_planned_is_told():
     assert {row["consumer_group"] for row in rows(plan.queues)} == {"g", "ring", "lost"}
     assert [row["n_topics"] for row in rows(plan.groups)] == [1, 1, 0, 1, 0, 0] * 2
     messages = [row["err_msg"] for row in rows(plan.units) if row["consumer_group"] == "odd"]
-    assert messages[0].startswith('unknown strategy \'AVG with {"virtual_nodes": "many"}\'')
+    assert messages[0].startswith("strategy AVG: got an unexpected keyword argument 'virtual_nodes'")
 
 
 def test_many_names_are_cut_short():
-    groups = tuple(Group(f"g{i}", message_model="BROADCASTING") for i in range(5))
+    groups = tuple(Group(f"g{i}", message_model="BROADCASTING", strategy="AVG") for i in range(5))
     assert read_units(Snapshot((), groups)).warnings[0].endswith(": g0, g1, g2 and 2 more")
 
 
@@ -211,7 +211,7 @@ def test_parameters_of_strategies_are_kept():
         Group("room", ("T",), clients, strategy="MACHINE_ROOM", strategy_params={"machine_rooms": ["hz"]}),
         Group("near", ("T",), clients, strategy="MACHINE_ROOM_NEARBY", strategy_params={"inner": "AVG"}),
         Group("ring", ("T",), clients, strategy="CONSISTENT_HASH", strategy_params={"virtual_nodes": 0}),
-        Group("plain", ("T",), clients),
+        Group("plain", ("T",), clients, strategy="AVG"),
     )
     plan = plan_snapshot(Snapshot(topics, groups), [])
     found = [(row["consumer_group"], row["strategy"], row["unowned"], row["cross_room"]) for row in rows(plan.units)]
@@ -242,7 +242,9 @@ def test_retry_topics_where_they_are_not_listed():
 
 def test_patterns_choose_and_must_match():
     topics = tuple(Topic(name, (TopicBroker("b", 2),)) for name in ("orders", "bills", "alone"))
-    groups = tuple(Group(name, ("orders", "bills"), (Client("c"),)) for name in ("order-svc", "bill-svc"))
+    groups = tuple(
+        Group(name, ("orders", "bills"), (Client("c"),), strategy="AVG") for name in ("order-svc", "bill-svc")
+    )
     snapshot = Snapshot(topics, groups)
     batch = units_of(snapshot, ["order*", "nothing", "bill-sv?"][::2], ["bills"])
     assert [(row["consumer_group"], row["topic"]) for row in batch.to_pylist()] == [
@@ -279,7 +281,7 @@ def test_names_that_nothing_has(change, said):
 
 def test_queues_of_one_topic_alone():
     topics = tuple(Topic(name, (TopicBroker("b", 4),)) for name in ("T", "U"))
-    snapshot = Snapshot(topics, (Group("g", ("T", "U"), (Client("c"),)),))
+    snapshot = Snapshot(topics, (Group("g", ("T", "U"), (Client("c"),), strategy="AVG"),))
     changes = [{"set_queues": {"read_queue_nums": 7, "topics": "U"}}, {"scale_clients": {"to": 2}}]
     plan = plan_snapshot(snapshot, [{"name": "x", "changes": changes}])
     after = [(row["topic"], row["n_queues"], row["n_clients"]) for row in rows(plan.units) if row["scenario"] == "x"]
@@ -289,7 +291,7 @@ def test_queues_of_one_topic_alone():
 def test_nothing_to_plan():
     plan = plan_snapshot(Snapshot(), GONE[:0])
     assert [table.num_rows for table in (plan.units, plan.groups, plan.clients, plan.queues)] == [0] * 4
-    assert plan_snapshot(Snapshot(groups=(Group("g"),)), GONE).queues.num_rows == 0
+    assert plan_snapshot(Snapshot(groups=(Group("g", strategy="AVG"),)), GONE).queues.num_rows == 0
 
 
 def test_ten_thousand_groups_as_plan_batch_says():
@@ -352,7 +354,7 @@ def test_worse_in_every_way():
 
 def test_what_cannot_be_assigned_any_more_is_worse():
     topic = Topic("T", (TopicBroker("b", 2, machine_room="hz"),))
-    snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c"),)),))
+    snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c"),), strategy="AVG"),))
     near = [{"name": "near", "changes": [{"set_strategy": {"strategy": "MACHINE_ROOM_NEARBY-AVG"}}]}]
     plan = plan_snapshot(snapshot, near)
     assert [one.text for one in Gates(fail_if_worse=True).broken(plan)] == [

@@ -2,6 +2,7 @@
 
 import json
 import pickle
+from collections import Counter
 from fnmatch import fnmatchcase
 
 import plan_inputs
@@ -15,11 +16,13 @@ from programs import python
 
 from rmqalloc import Fleet, strategy
 from rmqalloc.fleet.columns import Strings
+from rmqalloc.strategies.by_name import rule
 from rmqalloc.whatif.movement import renamed_clients
-from rmqalloc.whatif.rules import rule
 from rmqalloc.whatif.scenarios import (
+    AddBroker,
     AddClients,
     LoseMachineRoom,
+    RemoveBroker,
     RemoveClients,
     ScaleClients,
     Scenario,
@@ -177,7 +180,7 @@ HERE = "f.yaml: scenario 'x': "
         (with_change("set_strategy", strategy="AVG", params={"x": 1}), "takes no parameters"),
         (with_change("set_strategy", strategy="AVG", params=[1]), "params must be a mapping of parameters by name, got [1]"),
         (with_change("set_strategy", strategy="AVG", params={"x": 1.5}), "params.x must be a whole number, text or a list"),
-        (with_change("set_strategy", strategy="CONFIG"), "has no single owner"),
+        (with_change("set_strategy", strategy="CONFIG"), "the lists of CONFIG are not known"),
         (with_change("set_strategy", strategy="MACHINE_ROOM_NEARBY"), "write MACHINE_ROOM_NEARBY-AVG"),
         (with_change("set_virtual_nodes", virtual_nodes=-1), "virtual_nodes must be a whole number from 0 to 65536, got -1"),
         (with_change("set_queues", read_queue_nums=10**9), "read_queue_nums must be a whole number from 0 to 65536"),
@@ -194,33 +197,45 @@ def test_what_is_wrong_is_said_with_its_place(data, said):
     assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
 
 
+ONE = "{name: x, changes: [scale_clients: {to: 1}]}"
+
+
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("s.json", "{", "cannot be read: Expecting property name"),
-        ("s.json", "[" * 100_000, "is nested too deeply"),
-        ("s.yaml", "[" * 5000, "is nested too deeply"),
-        ("s.yaml", "scenarios: [", "cannot be read: while parsing"),
-        ("s.yaml", "!!bool maybe", "cannot be read: 'maybe'"),
-        ("s.yaml", "!!python/object/apply:os.system [exit]", "could not determine a constructor"),
-        ("s.yaml", "2020-13-01", "cannot be read: month must be in 1..12"),
-        ("s.yaml", "", "must be a mapping with the one key scenarios, got None"),
+        ("s.json", "{", ":1:2: not JSON: Expecting property name"),
+        ("s.json", "[" * 100_000, ":1:65: is nested deeper than 64 levels"),
+        ("s.yaml", "[" * 5000, ":1:65: is nested deeper than 64 levels"),
+        ("s.yaml", "scenarios: [", ":2:1: not YAML: did not find expected node content"),
+        ("s.yaml", "!!bool maybe", ":1:1: not YAML: 'maybe' is no bool"),
+        ("s.yaml", "!!python/object/apply:os.system [exit]", ":1:1: tag 'tag:yaml.org,2002:python"),
+        ("s.yaml", "2020-13-01", ":1:1: must be a mapping with the one key scenarios, got '2020-13-01'"),
+        ("s.yaml", "", ":1:1: must be a mapping with the one key scenarios, got None"),
         ("s.yaml", "scenarios: []\nversion: 1", "one key scenarios, got a mapping of scenarios, version"),
-        ("s.yaml", "scenarios: &a [*a]", "scenario number 1 must be a mapping"),
-        ("s.json", '{"scenarios": {"name": "x"}}', "must be a list of scenarios"),
+        ("s.yaml", "scenarios: &a [*a]", ":1:12: not YAML: found unconstructable recursive node"),
+        ("s.json", '{"scenarios": {"name": "x"}}', ":1:15: must be a list of scenarios"),
+        ("s.json", '{"scenarios":\n []}', ":2:2: holds no scenario; give at least one"),
+        (
+            "s.yaml",
+            "scenarios:\n- name: x\n  changes:\n  - scale_clients: {to: -1}\n",
+            ":4:25: scenario 'x': changes[0].scale_clients.to must be a whole number from 0",
+        ),
+        ("s.yaml", f"scenarios:\n- &a {ONE}\n- *a\n", ":2:13: scenarios 1 and 2 are both named 'x'"),
+        ("s.yaml", f"scenarios:\n- {ONE}\n- no\n", ":3:3: scenario number 2 must be a mapping, got 'no'"),
     ],
 )
 def test_a_file_that_is_none_is_named(tmp_path, name, text, said):
     (tmp_path / name).write_text(text)
     with pytest.raises(ScenarioError) as error:
         read_scenarios(tmp_path / name)
-    assert str(error.value).startswith(f"{tmp_path / name}: ")
+    assert str(error.value).startswith(f"{tmp_path / name}:")
     assert said in str(error.value)
+    assert str(pickle.loads(pickle.dumps(error.value))) == str(error.value)
 
 
 def test_a_file_in_another_encoding_is_named(tmp_path):
     (tmp_path / "s.json").write_bytes('{"scenarios": "é"}'.encode("latin-1"))
-    with pytest.raises(ScenarioError, match=r"s\.json: cannot be read: 'utf-8' codec"):
+    with pytest.raises(ScenarioError, match=r"s\.json:1: byte 15 \(0xe9\) is not UTF-8"):
         read_scenarios(tmp_path / "s.json")
     with pytest.raises(FileNotFoundError):
         read_scenarios(tmp_path / "none.json")
@@ -352,3 +367,97 @@ def test_rules_by_name():
     for name in ("POP", "CONFIG", "MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-POP", "BEST", "", None):
         with pytest.raises((ValueError, TypeError)):
             rule(name)
+
+
+# --- Retry topics ---
+
+
+def retry_plan(changes, brokers=(("a", 1), ("b", 1)), topic="%RETRY%g", **scope):
+    """Queues of a retry topic and of another one after changes, broker by broker."""
+    rows = [
+        {"consumer_group": "g", "topic": name, "client_ids": ["c1", "c2"],
+         "brokers": [{"broker_name": b, "read_queue_nums": n} for b, n in counts]}
+        for name, counts in ((topic, brokers), ("orders", (("a", 8), ("b", 8))))
+    ]  # fmt: skip
+    fleet = apply(
+        Scenario("s", changes, **scope), ordered(Fleet.from_arrow(pa.Table.from_pylist(rows))), rule("AVG")
+    ).fleet
+    return [dict(Counter(queue.broker_name for queue in fleet.queues_of(unit))) for unit in (0, 1)]
+
+
+ORDERS = {"a": 8, "b": 8}
+
+
+@pytest.mark.parametrize(
+    ("brokers", "n"),
+    [
+        ((("a", 1), ("b", 1)), 1),
+        ((("a", 3), ("b", 3)), 3),
+        ((("a", 3), ("b", 2)), 1),
+        ((("a", 3), ("b", 0)), 3),
+        ((), 1),
+    ],
+)
+def test_a_retry_topic_has_on_a_new_broker_what_it_has_on_the_others(brokers, n):
+    retry, orders = retry_plan([AddBroker("z", 8)], brokers)
+    assert retry == {name: count for name, count in (*brokers, ("z", n)) if count}
+    assert orders == {**ORDERS, "z": 8}
+    retry, orders = retry_plan([AddBroker("a", 5)], brokers)
+    assert retry == ({name: count for name, count in brokers if count} or {"a": 1})
+    assert orders == ORDERS
+
+
+def test_a_retry_topic_goes_with_its_brokers_and_comes_back_as_it_was_told():
+    patterns = ("%RETRY%*",)
+    assert retry_plan([RemoveBroker("*"), AddBroker("z", 8)]) == [{"z": 1}, {"z": 8}]
+    assert retry_plan([RemoveBroker("a")]) == [{"b": 1}, {"b": 8}]
+    assert retry_plan([SetQueues(5, topics=patterns), AddBroker("z", 8)]) == [
+        {"a": 5, "b": 5, "z": 5},
+        {**ORDERS, "z": 8},
+    ]
+
+
+@pytest.mark.parametrize("topics", ["%RETRY%*", "%RETRY%g", ["orders", "%RETRY%?"]])
+def test_queues_of_retry_topics_are_set_by_their_name(topics):
+    retry, orders = retry_plan([SetQueues(4, topics=topics)])
+    assert (retry, orders["a"]) == ({"a": 4, "b": 4}, 4 if "orders" in topics else 8)
+
+
+@pytest.mark.parametrize("topics", ["*", "*g", "?RETRY%*", "[%]RETRY%g", ["o*", "*"]])
+def test_queues_of_retry_topics_are_left_alone_by_any_other_pattern(topics):
+    retry, orders = retry_plan([SetQueues(4, topics=topics)])
+    assert (retry, orders["a"]) == ({"a": 1, "b": 1}, 4 if topics in ("*", ["o*", "*"]) else 8)
+    assert retry_plan([SetQueues(4)]) == [{"a": 1, "b": 1}, {"a": 4, "b": 4}]
+    # A topic that merely holds the word is no retry topic, and a scenario may be for retry topics as for any others.
+    assert retry_plan([SetQueues(4)], topic="x%RETRY%g")[0] == {"a": 4, "b": 4}
+    assert retry_plan([RemoveBroker("a")], topics="%RETRY%*") == [{"b": 1}, ORDERS]
+
+
+@pytest.mark.parametrize(
+    ("changes", "left"),
+    [
+        ([SetQueues(2)], {"a": 2, "b": 2, "c": 2}),
+        ([SetQueues(2, brokers=("b",))], {"a": 4, "b": 2}),
+        ([SetQueues(0), SetQueues(3)], {"a": 3, "b": 3, "c": 3}),
+        ([SetQueues(0), RemoveBroker(("a", "b")), SetQueues(3)], {"c": 3}),
+        ([AddBroker("b", 5), SetQueues(3)], {"a": 3, "b": 3, "c": 3}),
+        ([AddBroker("b", 5), AddBroker("b", 6)], {"a": 4, "b": 5}),
+    ],
+)
+def test_a_readable_broker_without_queues_is_on_the_route(changes, left):
+    row = plan_row("g", ["x"])
+    numbers = {"a": 4, "b": 0, "c": 0}
+    row["brokers"] = [{"broker_name": name, "read_queue_nums": n} for name, n in numbers.items()]
+    fleet = fleet_of([row, plan_row("h", ["x"])])
+    found = apply(Scenario("x", changes, groups="g"), fleet, strategy("AVG"))
+    counts = Counter(queue.broker_name for queue in found.fleet.queues_of(0))
+    assert counts == left
+    assert found.units.tolist() == [True, False]
+    assert found.fleet.queues_of(1) == fleet.queues_of(1)
+
+
+def test_a_change_of_a_broker_without_queues_that_gives_it_none_changes_nothing():
+    row = plan_row("g", ["x"])
+    row["brokers"] = [{"broker_name": "a", "read_queue_nums": 4}, {"broker_name": "b", "read_queue_nums": 0}]
+    for change in (SetQueues(0, brokers=("b",)), RemoveBroker(("b",)), SetQueues(4, brokers=("a",))):
+        assert not apply(Scenario("x", [change]), fleet_of([row]), strategy("AVG")).units.any()

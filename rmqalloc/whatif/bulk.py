@@ -1,11 +1,13 @@
 """Parquet in, Parquet out, on the threads of one machine: `rmqalloc.whatif.plan` without a cluster."""
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
@@ -15,6 +17,7 @@ from rmqalloc.whatif.totals import ByScenario, Totals, added, totals_of
 
 INPUT_COLUMNS = (
     "consumer_group", "topic", "brokers", "queues", "client_ids", "broker_rooms", "client_rooms", "strategy", "virtual_nodes",
+    "strategy_params",
 )  # fmt: skip
 """Columns that are read where a table has them."""
 
@@ -77,6 +80,27 @@ def plan_files(
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return totals
+
+
+def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
+    """Strategies of the rows of a Parquet file or directory, the most frequent first.
+
+    Parameters
+    ----------
+    source : path
+        What `plan_files` has read.
+    default : str
+        The strategy of rows that name none.
+    """
+    counts: Counter[str] = Counter()
+    for file in ds.dataset(source, format="parquet").get_fragments():
+        if "strategy" not in file.physical_schema.names:
+            counts[default] += file.count_rows()
+            continue
+        for batch in file.to_batches(columns=["strategy"]):
+            for one in pc.value_counts(batch.column("strategy")).to_pylist():
+                counts[default if one["values"] is None else one["values"]] += one["counts"]
+    return [name for name, n in counts.most_common() if n] or [default]
 
 
 def _processors() -> int:

@@ -1,6 +1,6 @@
 """How even an allocation is: the figures of every unit of a fleet, read from its owners vector in one pass."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,17 @@ def balance(fleet: Fleet, owners: NDArray[np.int32]) -> Balance:
     # Where nothing is owned most is 0, so a divisor of 1 gives the 0.0 that Balance promises.
     skew = most * fleet.n_clients.astype(np.float64) / np.maximum(fleet.n_queues, 1)
     return Balance(fleet.n_queues, fleet.n_clients, unowned, idle, least, most, skew)
+
+
+def mean_load(n_queues: NDArray[Any], n_clients: NDArray[Any]) -> NDArray[np.float64]:
+    """Queues over clients; 0.0 without clients, as nobody owns anything there.
+
+    Examples
+    --------
+    >>> mean_load(np.array([6, 6]), np.array([4, 0])).tolist()
+    [1.5, 0.0]
+    """
+    return np.where(n_clients > 0, n_queues / np.maximum(n_clients, 1), 0.0)
 
 
 def loads(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:

@@ -15,10 +15,10 @@ from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.columns import distinct_strings, ranges
 from rmqalloc.whatif.metrics import loads
 from rmqalloc.whatif.plan import MAX_QUEUES_PER_BATCH, PlanSpec, pieces, too_large_rows
-from rmqalloc.whatif.planning.owners import Owners, settled
+from rmqalloc.whatif.planning.before import read_before
+from rmqalloc.whatif.planning.owners import Owners
 from rmqalloc.whatif.planning.table import words_column
-from rmqalloc.whatif.planning.units import Bad, Reason, read_units
-from rmqalloc.whatif.scenarios import apply
+from rmqalloc.whatif.planning.units import Bad, Reason
 from rmqalloc.whatif.scenarios.parts import unmoved
 
 OWNED_SCHEMA = pa.schema(
@@ -61,8 +61,8 @@ def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     -------
     pyarrow.RecordBatch
         Schema `OWNED_SCHEMA`, one row per queue: units in the order of the batch, in a unit "current" and then the scenarios,
-        in those the queues in Java's order. ``client_id`` is null where nobody owns the queue. A bad unit has one row per
-        scenario, with what is wrong with it and without a queue.
+        in those the queues in Java's order. ``client_id`` is null where nobody owns the queue. Where a unit is bad it has one
+        row, with what is wrong with it and without a queue.
 
     Raises
     ------
@@ -172,16 +172,15 @@ class _State(NamedTuple):
 
 
 def _states(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> tuple[list[_State], Bad]:
-    """All good units before any change and after every scenario, and why the others are bad."""
+    """All units before any change and after every scenario, but those that are bad throughout, and why these are."""
     states = []
-    parts, bad = read_units(batch, spec.rule(), too_large)
+    parts, bad = read_before(batch, spec.rule(), too_large)
     for part in parts:
-        units, assigner, owners, refused = settled(part)
-        bad |= refused
-        states.append(_State(0, units.rows, units.fleet, owners, {}))
+        rows = part.units.rows
+        states.append(_State(0, rows, part.units.fleet, part.owners, part.bad))
         for number, scenario in enumerate(spec.scenarios, start=1):
-            after = apply(scenario, units.fleet, units.rules)
-            states.append(_State(number, units.rows, after.fleet, *assigner.owners(after.fleet, after.rules)))
+            changed, owners, wrong = part.after(scenario)
+            states.append(_State(number, rows, changed.fleet, owners, wrong))
     return states, bad
 
 

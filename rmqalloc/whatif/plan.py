@@ -10,14 +10,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from rmqalloc.strategies import Strategy
-from rmqalloc.whatif.planning.outcomes import Outcomes
+from rmqalloc.strategies.by_name import rule
+from rmqalloc.whatif.planning.before import read_before
+from rmqalloc.whatif.planning.outcomes import Outcomes, outcome_of
 from rmqalloc.whatif.planning.sizes import Sizes
 from rmqalloc.whatif.planning.table import BEST_BY, CRITERIA, PLAN_SCHEMA, Table, plan_schema
-from rmqalloc.whatif.planning.units import ErrCode, read_units
-from rmqalloc.whatif.rules import rule
+from rmqalloc.whatif.planning.units import Bad, ErrCode
 from rmqalloc.whatif.scenarios import CURRENT, Scenario, scenarios_of
 
 __all__ = [
@@ -45,7 +47,7 @@ class PlanSpec:
     Attributes
     ----------
     strategy : str
-        Strategy of the rows that do not name one, as `rmqalloc.whatif.rules.rule`.
+        Strategy of the rows that do not name one, as `rmqalloc.strategies.by_name.rule`.
     params : mapping
         Its parameters.
     scenarios : tuple of Scenario
@@ -105,7 +107,8 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     batch : pyarrow.RecordBatch
         The columns `rmqalloc.Fleet.from_arrow` reads: consumer_group, topic, brokers or queues, client_ids, and optionally
         broker_rooms and client_rooms. Optionally also ``strategy`` (string), which takes the place of the spec's with
-        parameters of its own, and ``virtual_nodes`` (integer); null means the spec's. Other columns are ignored.
+        parameters of its own, ``strategy_params`` (string, a JSON object of these parameters) and ``virtual_nodes``
+        (integer); null means the spec's. Other columns are ignored.
     spec : PlanSpec
         What to plan.
 
@@ -116,18 +119,25 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
         scenario, all together, units in the order of the batch; with the output "best" it has the row of its best
         scenario alone, or of "current" if there are no scenarios. The figures are those after the scenario
         (`rmqalloc.whatif.metrics.Balance`) and what it moves (`rmqalloc.whatif.movement.Movement`), ``mean_load`` is
-        queues over clients, ``cross_room`` is null where the table has no machine rooms, ``owners[i]`` belongs to the
-        ``i``-th of the *sorted* queues after and is a position in the *sorted* client list after, -1 for nobody.
+        queues over clients (0.0 without clients), ``cross_room`` is null where the table has no machine rooms,
+        ``owners[i]`` belongs to the ``i``-th of the *sorted* queues after and is a position in the *sorted* client list
+        after, -1 for nobody.
 
         ``err_code`` is an `ErrCode`, 0 in a good row. In a bad one ``err_msg`` says what is wrong, and everything but the
-        names is null. A unit that is bad before any change is bad in all its rows. That a scenario leaves a unit without
-        clients or queues is an outcome, not an error.
+        names is null. That a scenario leaves a unit without clients or queues is an outcome, not an error.
+
+        A unit that cannot be assigned before any change (no clients, no queues, a strategy that is not known or refuses it)
+        is bad in the row "current", and in those of scenarios that leave it so. Before a scenario that cures it nobody owns
+        its queues, so those of both states that get an owner have moved. What the table itself has wrong (a null, a queue
+        that is there twice, a unit that is too large) no scenario cures.
 
     Raises
     ------
     TypeError
         A column is missing or of the wrong type, or a scenario needs one that is not there: that is an error of the table,
         not of a row.
+    ValueError
+        The output is "owners", and more may have to be put out than one column of lists holds; `plan_batches` cuts.
 
     Examples
     --------
@@ -138,7 +148,11 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     >>> [(row["scenario"], row["max_load"], row["moved"]) for row in plan_batch(batch, spec).to_pylist()]
     [('current', 2, 0), ('one less', 2, 1)]
     """
-    return _planned(batch, spec, too_large_rows(batch, spec))
+    sizes = Sizes.of(batch, spec.scenarios)
+    too_large = sizes.too_large(MAX_QUEUES_PER_BATCH)
+    if spec.output == "owners":
+        sizes.check_owners(too_large)
+    return _planned(batch, spec, too_large)
 
 
 def plan_batches(
@@ -182,20 +196,27 @@ def pieces(
     for batch in batches:
         sizes = Sizes.of(batch, spec.scenarios)
         for start, stop in sizes.pieces(max_queues, with_owners, len(spec.scenarios) + 1):
-            yield batch.slice(start, stop - start), sizes.of_rows(start, stop).too_large(max_queues)
+            yield batch.slice(start, stop - start), sizes.of_rows(start, stop).too_large(max_queues, with_owners)
 
 
 def _planned(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
     """The plan of a batch, the rows left aside that are too large."""
     table = Table(batch.num_rows, spec.names)
-    units, bad = read_units(batch, spec.rule(), too_large)
-    for part in units:
+    parts, bad = read_before(batch, spec.rule(), too_large)
+    unassigned = Bad()
+    for part in parts:
+        if part.bad:
+            rows = part.units.rows
+            unassigned = {int(rows[unit]): reason for unit, reason in part.bad.items()}
+            for number, scenario in enumerate(spec.scenarios, start=1):
+                table.put(number, rows, outcome_of(part, scenario), np.arange(rows.size))
+            continue
         outcomes = Outcomes(part)
-        bad |= outcomes.refused
         table.put(None, outcomes.rows, outcomes.current.outcome, outcomes.current.places)
         for number, scenario in enumerate(spec.scenarios, start=1):
             placed = outcomes.of(scenario)
             if placed is not None:
                 table.put(number, outcomes.rows[placed.units], placed.outcome, placed.places)
-    table.put_bad(bad)
+    table.put_bad(None, bad)
+    table.put_bad(0, unassigned)
     return table.batch(batch, spec.output, spec.best_by)

@@ -40,7 +40,8 @@ def plan_and_quarantine(
         As `rmqalloc.whatif.plan.plan_batches`.
     bad : pyarrow.RecordBatch
         Of the same rows those that are bad, schema `quarantine_schema`: a row that is bad before any change once, with the
-        scenario "current", another one once for every scenario in which its strategy refuses it. With the output "best"
+        scenario "current", be it that a scenario cures it or not; another one once for every scenario in which its strategy
+        refuses it. With the output "best"
         every bad row is there once, and its scenario is null if it is bad in all of them.
 
     Raises

@@ -2,8 +2,10 @@
 
 ``sizes``, ``units``
     How large rows are before they are read; the good ones as fleets, the bad ones with their reasons.
-``owners``, ``kinds``, ``outcomes``
-    Owners of queues again and again; units that come to the same; figures before and after every scenario.
+``owners``, ``before``
+    Owners of queues again and again; units before any change, those that cannot be assigned apart.
+``kinds``, ``outcomes``
+    Units that come to the same; figures before and after every scenario.
 ``table``
     The table of a plan.
 """

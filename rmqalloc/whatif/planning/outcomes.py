@@ -11,9 +11,10 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, ranges
 from rmqalloc.whatif.metrics import balance, cross_room
 from rmqalloc.whatif.movement import movement_of
+from rmqalloc.whatif.planning.before import Before
 from rmqalloc.whatif.planning.kinds import Kinds
-from rmqalloc.whatif.planning.owners import Owners, settled
-from rmqalloc.whatif.planning.units import Bad, Units
+from rmqalloc.whatif.planning.owners import Owners
+from rmqalloc.whatif.planning.units import Bad
 from rmqalloc.whatif.scenarios import Rules, Scenario
 from rmqalloc.whatif.scenarios.applying import changed, concerned
 from rmqalloc.whatif.scenarios.parts import part_of, unmoved
@@ -59,21 +60,19 @@ class Outcomes:
 
     Parameters
     ----------
-    units : Units
-        Those that their strategy refuses are left out, see ``refused``.
+    before : Before
+        Units that can be assigned.
 
     Attributes
     ----------
-    refused : dict of int to Reason
-        Rows of the units that are left out.
     rows : ndarray of int64
-        Rows of the others.
+        Their rows.
     current : Placed
-        The others before any change.
+        All of them before any change.
     """
 
-    def __init__(self, units: Units) -> None:
-        units, self._assigner, self._owners, self.refused = settled(units)
+    def __init__(self, before: Before) -> None:
+        units, self._assigner, self._owners, _ = before
         self._fleet, self._rules, self.rows = units.fleet, units.rules, units.rows
         self._kinds = Kinds(self._fleet, self._rules)
         self._last: tuple[Places, Fleet] | None = None
@@ -148,6 +147,13 @@ class Outcomes:
         if units.size == self._fleet.n_units:
             return self._owners
         return self._owners[ranges(self._fleet.queue_offsets[units], self._fleet.n_queues[units])]
+
+
+def outcome_of(before: Before, scenario: Scenario) -> Outcome:
+    """What a scenario makes of units that cannot be assigned before it; queues that get an owner have moved, as from nobody."""
+    changed, owners, bad = before.after(scenario)
+    figures = _figures(before.units.fleet, before.owners, changed.fleet, owners, changed.renamed)
+    return Outcome(figures, changed.rules, owners, changed.fleet.queue_offsets, bad)
 
 
 def _figures(before: Fleet, owners_before: Owners, after: Fleet, owners_after: Owners, renamed: Index) -> Columns:

@@ -11,7 +11,7 @@ from rmqalloc.fleet.columns import Strings, offsets_of, ranges
 from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy
 from rmqalloc.strategies.base import fresh_owners
 from rmqalloc.strategies.hashing import Hashes, Pieces, RingJob, md5_queues
-from rmqalloc.whatif.planning.units import Bad, ErrCode, Reason, Units
+from rmqalloc.whatif.planning.units import Bad, ErrCode, Reason, Unusable
 from rmqalloc.whatif.scenarios.derived import Derived, DistinctLists
 from rmqalloc.whatif.scenarios.parts import Rules, part_of
 
@@ -124,23 +124,10 @@ def _hashed(ids: Strings, nodes: int) -> Hashes:
     return points
 
 
-def settled(units: Units) -> tuple[Units, Assigner, Owners, Bad]:
-    """Units that their strategies can assign before any change, with what assigns them, and their owners.
-
-    The last is why the others cannot, by their rows.
-    """
-    assigner = Assigner(units.fleet)
-    owners, bad = assigner.owners(units.fleet, units.rules)
-    refused = {int(units.rows[unit]): reason for unit, reason in bad.items()}
-    if bad:
-        units = units.without(list(bad))
-        owners, _ = assigner.owners(units.fleet, units.rules)
-    return units, assigner, owners, refused
-
-
 def _refused(fleet: Fleet, s: Strategy) -> Bad:
     """Units that a strategy refuses, of those that have queues and clients."""
-    return {error.position: Reason(ErrCode.REFUSED, error.reason) for error in s.fleet_errors(fleet)}
+    code = ErrCode.BAD_STRATEGY if isinstance(s, Unusable) else ErrCode.REFUSED
+    return {error.position: Reason(code, error.reason) for error in s.fleet_errors(fleet)}
 
 
 def _nodes(s: Strategy) -> int:

@@ -21,6 +21,11 @@ MAX_CLIENTS = 1 << 24
 MAX_ROWS = 1 << 20
 """Most rows of an output batch."""
 
+MAX_OWNERS = 2**31 - 1
+"""Most owners in a column: Arrow counts the entries of all its lists together in int32."""
+
+_IN_A_COLUMN = f"at most {MAX_OWNERS} owners fit in a column"
+
 
 class Sizes(NamedTuple):
     """Bounds of every row.
@@ -41,8 +46,8 @@ class Sizes(NamedTuple):
         """Those of some rows."""
         return Sizes(self.queues[start:stop], self.clients[start:stop], self.all_queues[start:stop])
 
-    def too_large(self, max_queues: int) -> dict[int, str]:
-        """Rows that would take too much memory, and what to say of them."""
+    def too_large(self, max_queues: int, with_owners: bool = False) -> dict[int, str]:
+        """Rows that would take too much memory, or more owners than a column of lists can hold, and what to say of them."""
         texts: dict[int, str] = {}
         for what, counts, most in (("queues", self.queues, max_queues), ("clients", self.clients, MAX_CLIENTS)):
             for row in np.flatnonzero(counts > most).tolist():
@@ -50,7 +55,19 @@ class Sizes(NamedTuple):
                     f"the unit has, or some scenario could give it, {counts[row]} {what}; at most {most} can be planned"
                 )
                 texts.setdefault(row, text)
+        for row in np.flatnonzero(self.all_queues > MAX_OWNERS).tolist() if with_owners else ():
+            text = f"the unit may have {self.all_queues[row]} queues in all scenarios together; {_IN_A_COLUMN}"
+            texts.setdefault(row, text)
         return texts
+
+    def check_owners(self, too_large: dict[int, str]) -> None:
+        """Refuse to put the owners of all rows but those in one column where they may not fit."""
+        n = int(np.delete(self.all_queues, list(too_large)).sum())
+        if n > MAX_OWNERS:
+            raise ValueError(
+                f"the units may have {n} queues in all scenarios together; {_IN_A_COLUMN}: "
+                "use plan_batches, which cuts a batch in pieces"
+            )
 
     def pieces(self, max_queues: int, with_owners: bool, n_scenarios: int) -> Iterator[tuple[int, int]]:
         """Cut the rows into pieces that are within all bounds, or of one row; there is at least one, if an empty one."""
@@ -115,7 +132,7 @@ def _queues(batch: pa.RecordBatch) -> tuple[Counts, Counts]:
 
 def _numbers(column: pa.Array) -> pa.Array | None:
     """The numbers of read queues of all brokers, None if there are no such."""
-    if not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+    if not _is_lists(column.type):
         return None
     kind: Any = column.type.value_type
     if not pa.types.is_struct(kind) or kind.get_field_index("read_queue_nums") < 0:
@@ -127,6 +144,18 @@ def _numbers(column: pa.Array) -> pa.Array | None:
 def _lengths(batch: pa.RecordBatch, name: str) -> Counts:
     """Length of every list of a column, 0 for a null."""
     column = batch.column(name) if name in batch.schema.names else None
-    if column is None or not (pa.types.is_list(column.type) or pa.types.is_large_list(column.type)):
+    if column is None or not _is_lists(column.type):
         return np.zeros(batch.num_rows, np.int64)
     return np.asarray(pc.list_value_length(column).fill_null(0), np.int64)
+
+
+def _is_lists(kind: pa.DataType) -> bool:
+    """Whether a column holds lists in any of Arrow's forms."""
+    forms = (
+        pa.types.is_list,
+        pa.types.is_large_list,
+        pa.types.is_list_view,
+        pa.types.is_large_list_view,
+        pa.types.is_fixed_size_list,
+    )
+    return any(is_form(kind) for is_form in forms)

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import offsets_of, ranges
+from rmqalloc.whatif.metrics import mean_load
 from rmqalloc.whatif.planning.outcomes import Outcome
 from rmqalloc.whatif.planning.units import Bad, ErrCode
 
@@ -106,9 +107,10 @@ class Table:
         self._outcomes.append(outcome)
         self._n_places += outcome.rules.of_unit.size
 
-    def put_bad(self, bad: Bad) -> None:
-        """Give bad units, by their rows, their reasons in all scenarios; they come last."""
-        self._at[:, list(bad)] = self._n_places + np.arange(len(bad))
+    def put_bad(self, scenario: int | None, bad: Bad) -> None:
+        """Give bad units, by their rows, their reasons in one scenario or (None) in all of them; they come last."""
+        at = self._at if scenario is None else self._at[scenario]
+        at[..., list(bad)] = self._n_places + np.arange(len(bad))
         self._bad.update(zip(range(self._n_places, self._n_places + len(bad)), bad.values(), strict=True))
         self._n_places += len(bad)
 
@@ -139,8 +141,7 @@ class Table:
     def _figure(self, name: str) -> NDArray[Any]:
         """A figure at all places; the bad ones at the end have 0."""
         if name == "mean_load":
-            mean: NDArray[np.float64] = self._figure("n_queues") / np.maximum(self._figure("n_clients"), 1)
-            return mean
+            return mean_load(self._figure("n_queues"), self._figure("n_clients"))
         parts = [outcome.figures[name] for outcome in self._outcomes]
         kind = np.float64 if name == "skew" else np.int32
         behind = self._n_places - sum(map(len, parts))

@@ -14,7 +14,7 @@ Mask = NDArray[np.bool_]
 
 
 class Queues(NamedTuple):
-    """Every queue of either side, in order; only units that could be assigned on both.
+    """Every queue of either side, in order; only units that could be assigned after.
 
     Attributes
     ----------
@@ -67,10 +67,10 @@ class Clients(NamedTuple):
 
 def queues_between(before: Side, after: Side, numbers: Numbers) -> Queues:
     """Queues of both sides beside one another."""
-    good = before.good & after.good
+    good = before.known & after.good
     sides = []
     for side in (before, after):
-        mine = slice(None) if good.all() else good[rows_of(side.queues, numbers)]
+        mine = slice(None) if np.array_equal(good, side.known) else good[rows_of(side.queues, numbers)]
         sides.append((side.queues[mine], side.owners[mine]))
     (keys, owners), (keys_after, owners_after) = sides
     if np.array_equal(keys, keys_after):
@@ -89,7 +89,7 @@ def queues_between(before: Side, after: Side, numbers: Numbers) -> Queues:
 
 def clients_between(before: Side, after: Side, queues: Queues, numbers: Numbers) -> Clients:
     """Clients of both sides beside one another, an id that repeats in a unit once."""
-    good, n_clients = before.good & after.good, max(len(numbers.clients), 1)
+    good, n_clients = before.known & after.good, max(len(numbers.clients), 1)
     slots = []
     for side in (before, after):
         mine = good[side.rows]

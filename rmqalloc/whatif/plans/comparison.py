@@ -8,18 +8,19 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
+from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, ranges
 from rmqalloc.snapshot.model import Snapshot
 from rmqalloc.snapshot.units import ALL, read_units
 from rmqalloc.whatif.plan import too_large_rows
-from rmqalloc.whatif.planning.owners import settled
-from rmqalloc.whatif.planning.units import read_units as read_rows
+from rmqalloc.whatif.planning.before import read_before
 from rmqalloc.whatif.plans.departures import Departures, departures
 from rmqalloc.whatif.plans.missing import unassigned
 from rmqalloc.whatif.plans.planning import plan_snapshot
+from rmqalloc.whatif.plans.sides import repeats_of
 from rmqalloc.whatif.plans.specs import Part, specs_of
-from rmqalloc.whatif.scenarios import Scenario, SetStrategy, apply
+from rmqalloc.whatif.scenarios import Scenario, SetStrategy
 from rmqalloc.whatif.scenarios.model import Change
 from rmqalloc.whatif.scenarios.parts import part_of
 
@@ -49,7 +50,7 @@ class Candidate(NamedTuple):
     label : str
         What to call it.
     strategy : str
-        As `rmqalloc.whatif.rules.rule` takes it.
+        As `rmqalloc.strategies.by_name.rule` takes it.
     params : mapping
         Its parameters.
     """
@@ -68,7 +69,8 @@ class Comparison(NamedTuple):
         Schema `COMPARISON_SCHEMA`, one row per group and candidate. ``moved`` and ``least_moves`` are queues of all topics
         that change owner from now to the changed state under the candidate. ``departure_mean`` and ``departure_worst`` are
         queues that move if one client leaves that state, over all its clients, and ``departure_least_mean`` the mean of
-        the least possible. They are null for a group that the candidate cannot assign.
+        the least possible. Of several clients with one id, one leaves and the others stay; each counts as a departure. They
+        are null for a group that the candidate cannot assign.
     warnings : tuple of str
         What is left out or cannot be assigned, and why.
     """
@@ -103,7 +105,7 @@ def compare(
     """
     scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in candidates]
     plan = plan_snapshot(snapshot, scenarios, groups, topics, strict=True)
-    batch = read_units(snapshot, groups, topics).batch
+    batch = read_units(with_strategies(snapshot, groups), groups, topics).batch
     left = [_departures(part) for part in specs_of(batch, scenarios)]
     found = []
     for row in plan.groups.slice(plan.n_groups).to_pylist():
@@ -126,6 +128,14 @@ class _Cost(NamedTuple):
     moved: int
     least_moves: int
 
+    def plus(self, other: _Cost | None) -> _Cost:
+        """That of more topics together."""
+        return (
+            self
+            if other is None
+            else _Cost(self.client_id, self.moved + other.moved, self.least_moves + other.least_moves)
+        )
+
 
 def _of_costs(costs: Sequence[_Cost]) -> dict[str, Any]:
     if not costs:
@@ -142,28 +152,34 @@ def _of_costs(costs: Sequence[_Cost]) -> dict[str, Any]:
 def _departures(part: Part) -> dict[tuple[str, str], list[_Cost]]:
     """Costs of all departures by group and scenario."""
     spec = part.spec
-    units, _ = read_rows(part.batch, spec.rule(), too_large_rows(part.batch, spec))
-    found: dict[tuple[str, str], list[_Cost]] = {}
-    for some in units:
-        good, assigner, _, _ = settled(some)
+    units, _ = read_before(part.batch, spec.rule(), too_large_rows(part.batch, spec))
+    found: dict[tuple[str, str], dict[tuple[str, int], _Cost]] = {}
+    for before in units:
         for scenario in spec.scenarios:
-            after = apply(scenario, good.fleet, good.rules)
-            owners, bad = assigner.owners(after.fleet, after.rules)
-            rest = np.delete(np.arange(good.rows.size), list(bad))
-            owners = owners[ranges(after.fleet.queue_offsets[rest], after.fleet.n_queues[rest])]
-            fleet, rules = part_of(after.fleet, rest), after.rules.part_of(rest)
-            for group, cost in _costs(fleet, departures(fleet, rules, owners)):
-                found.setdefault((group, scenario.name), []).append(cost)
-    return found
+            after = before.after(scenario)
+            whole, good = after.changed.fleet, after.good
+            owners = after.owners[ranges(whole.queue_offsets[good], whole.n_queues[good])]
+            fleet, rules = part_of(whole, good), after.changed.rules.part_of(good)
+            for group, which, cost in _costs(fleet, departures(fleet, rules, owners)):
+                costs = found.setdefault((group, scenario.name), {})
+                costs[cost.client_id, which] = cost.plus(costs.get((cost.client_id, which)))
+    return {key: list(costs.values()) for key, costs in found.items()}
 
 
-def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, _Cost]]:
-    """Departures of clients from their groups: those from the units of a group together."""
+def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:
+    """Departures of clients from their groups: those from the units of a group together.
+
+    Several clients of one id leave one by one, in all units the one whose place in them is as far back; which it is comes
+    with each.
+    """
     codes, ids = distinct_strings(fleet.client_lists.client_ids)
     group_codes, groups = distinct_strings(fleet.consumer_groups)
-    n_ids = max(len(ids), 1)
-    keys, place = np.unique(group_codes[each.units].astype(np.int64) * n_ids + codes[each.slots], return_inverse=True)
+    n_ids, client = max(len(ids), 1), codes[each.slots]
+    repeats = repeats_of(each.units * n_ids + client)
+    n_each = 1 + int(repeats.max(initial=0))
+    holder = (group_codes[each.units].astype(np.int64) * n_ids + client) * n_each + repeats
+    keys, place = np.unique(holder, return_inverse=True)
     moved, least = (np.bincount(place, column, keys.size) for column in (each.moved, each.least_moves))
-    names = zip(*(part.tolist() for part in np.divmod(keys, n_ids)), strict=True)
-    for (group, client), *costs in zip(names, moved.tolist(), least.tolist(), strict=True):
-        yield groups[group], _Cost(ids[client], *map(int, costs))
+    columns = (*np.divmod(keys // n_each, n_ids), keys % n_each, moved.astype(np.int64), least.astype(np.int64))
+    for group, one, which, *cost in zip(*(column.tolist() for column in columns), strict=True):
+        yield groups[group], which, _Cost(ids[one], *cost)

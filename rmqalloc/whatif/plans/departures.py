@@ -42,6 +42,8 @@ class Departures(NamedTuple):
 def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
     """What moves if one client leaves and all others stay, for every client of every unit.
 
+    Of several clients with one id one leaves at a time: the id keeps its other places.
+
     Parameters
     ----------
     fleet : Fleet

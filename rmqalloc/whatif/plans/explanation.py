@@ -8,15 +8,16 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any, cast
 
+from rmqalloc.evidence import with_strategies
 from rmqalloc.model import Assignment, MessageQueue
 from rmqalloc.snapshot.model import Snapshot
 from rmqalloc.snapshot.units import by_name, no_match, read_units
-from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy, sort_queues
+from rmqalloc.strategies import ConfigByClient, ConsistentHash, MachineRoomNearby, Strategy, sort_queues
+from rmqalloc.strategies.by_name import rule, with_virtual_nodes
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.whatif.plan import MAX_QUEUES_PER_BATCH
 from rmqalloc.whatif.planning.owners import MAX_POINTS
 from rmqalloc.whatif.plans.reasons import Reasons, reasons_of
-from rmqalloc.whatif.rules import rule, with_virtual_nodes
 from rmqalloc.whatif.scenarios.patterns import literal
 
 
@@ -75,7 +76,7 @@ def explain(
         Names, not patterns.
     queue_id : int
     strategy : str, optional
-        As `rmqalloc.whatif.rules.rule` takes it; the group's own if not given.
+        As `rmqalloc.strategies.by_name.rule` takes it; the group's own if not given.
     params : mapping, optional
         Its parameters.
 
@@ -90,10 +91,11 @@ def explain(
     --------
     >>> from rmqalloc.snapshot.model import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 5),)), (Client("c2"), Client("c1"))
-    >>> print(*explain(Snapshot((topic,), (Group("g", ("T",), clients),)), "g", "T", "b", 3).steps, sep="\\n")
+    >>> print(*explain(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),)), "g", "T", "b", 3).steps, sep="\\n")
     5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more
     client c2 is at place 1 and begins at 1 × 2 + 1 = 3: it takes the queues at the places 3 to 4, this one among them
     """
+    snapshot = with_strategies(snapshot, [literal(group)], strategy=strategy, params=params)
     row = _unit(snapshot, group, topic)
     made = _strategy(row) if strategy is None else rule(strategy, **(params or {}))
     _check_sizes(row, made)
@@ -112,9 +114,10 @@ def explain(
         names = [broker["broker_name"] for broker in row["brokers"]]
         brokers = dict(zip(names, row.get("broker_rooms") or [None] * len(names), strict=True))
         made = MachineRoomNearby(made.inner, {name: room for name, room in brokers.items() if room}, _known(clients))
-    assignment = cast(Assignment, made.assign(queues, ids))
     place = queues.index(queue)
-    number = int(assignment.owners[place])
+    # Lists of CONFIG are read queue by queue, so what is wrong with another queue does not matter.
+    asked = [queue] if isinstance(made, ConfigByClient) else queues
+    number = int(cast(Assignment, made.assign(asked, ids)).owners[asked.index(queue)])
     reasons = Reasons() if not ids else reasons_of(made, queues, ids, place)
     owner = ids[number] if number >= 0 else None
     return Explanation(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.whatif.plans.model import Plan
+from rmqalloc.whatif.plans.totals import queues_cured
 
 WORSE = ("skew", "idle", "unowned", "max_load")
 """Figures that must not grow."""
@@ -39,7 +40,8 @@ class Broken(NamedTuple):
 class Gates:
     """Bounds for every group in every scenario, each over all topics of the group.
 
-    Nobody knows what moves where a topic that could be planned before cannot be so after, so no bound is kept there.
+    Nobody knows what moves where a topic that could be planned before cannot be so after, so no bound is kept there. The other
+    way round, all queues of the topic move, from nobody; nothing of the group counts as worse then, for there is no before.
 
     Attributes
     ----------
@@ -75,12 +77,12 @@ class Gates:
             return ()
         names = plan.groups["consumer_group"].slice(0, plan.n_groups).to_pylist()
         for number, scenario in enumerate(plan.scenarios, start=1):
-            for row, text in self._of(_Figures(plan, 0), _Figures(plan, number)):
+            for row, text in self._of(_Figures(plan, 0), _Figures(plan, number), queues_cured(plan, number)):
                 found.append(Broken(scenario.name, names[row], text))
         return tuple(found)
 
-    def _of(self, before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:
-        moved, n_queues = after["moved"], before["n_queues"]
+    def _of(self, before: _Figures, after: _Figures, cured: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
+        moved, n_queues = after["moved"], before["n_queues"] + cured
         if self.max_moved is not None:
             for row in np.flatnonzero(moved > self.max_moved).tolist():
                 yield row, f"{moved[row]:,} queues change owner, at most {self.max_moved:,g} may"
@@ -93,7 +95,7 @@ class Gates:
             for row in np.flatnonzero(after["skew"] > self.max_skew + _ROUNDING).tolist():
                 yield row, f"the skew is {after['skew'][row]:.3f}, at most {self.max_skew:g} is allowed"
         if self.fail_if_worse:
-            yield from _worse(before, after)
+            yield from (found for found in _worse(before, after) if not cured[found[0]])
         yield from _lost(before, after)
 
 

@@ -9,9 +9,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.snapshot.units import near
+from rmqalloc.snapshot.units import RETRY_PREFIX, near
 from rmqalloc.whatif.plans.model import Plan
-from rmqalloc.whatif.scenarios import AddBroker, LoseMachineRoom, RemoveBroker, RemoveClients, Scenario, SetQueues
+from rmqalloc.whatif.scenarios import (
+    CURRENT,
+    AddBroker,
+    LoseMachineRoom,
+    RemoveBroker,
+    RemoveClients,
+    Scenario,
+    SetQueues,
+)
 from rmqalloc.whatif.scenarios.model import ALL
 
 
@@ -39,19 +47,28 @@ def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Itera
                 for name in wanted:
                     if name not in names and not any(fnmatchcase(one, name) for one in names):
                         yield f"no {what} of the groups planned matches {name!r}{near(name, names)}"
+            if isinstance(change, SetQueues):
+                yield from _retry_alone(batch, change)
         yield from _there_already(batch, scenario)
 
 
 def unassigned(plan: Plan) -> Iterator[str]:
-    """Reasons why units could not be planned, with how many they are and the first of them."""
+    """Reasons why units could not be planned, with how many they are and the first of them.
+
+    Of those that every scenario cures it is said that they cannot be assigned before.
+    """
     bad = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
-    reasons: dict[str, dict[tuple[str, str], None]] = {}
-    for row in bad.select(["consumer_group", "topic", "err_msg"]).to_pylist():
-        reasons.setdefault(row["err_msg"], {})[row["consumer_group"], row["topic"]] = None
-    for text, units in reasons.items():
+    rows = bad.select(["consumer_group", "topic", "scenario", "err_msg"]).to_pylist()
+    after = {(row["consumer_group"], row["topic"]) for row in rows if row["scenario"] != CURRENT}
+    reasons: dict[tuple[str, str], dict[tuple[str, str], None]] = {}
+    for row in rows:
+        unit = row["consumer_group"], row["topic"]
+        when = "" if unit in after or not plan.scenarios else " before any change"
+        reasons.setdefault((when, row["err_msg"]), {})[unit] = None
+    for (when, text), units in reasons.items():
         group, topic = next(iter(units))
         more = f" and {len(units) - 1:,} more" if len(units) > 1 else ""
-        yield f"cannot be assigned: {group} topic {topic}{more}: {text}"
+        yield f"cannot be assigned{when}: {group} topic {topic}{more}: {text}"
 
 
 def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
@@ -68,6 +85,18 @@ def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             yield "topic", "topic", () if change.topics == ALL else change.topics
         case LoseMachineRoom():
             yield "machine room", "rooms", (change.machine_room,)
+
+
+def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:
+    """Patterns of topics that only retry topics match, to which they do not apply."""
+    topics = _distinct(batch.column("topic"))
+    for pattern in change.topics:
+        found = [one for one in topics if fnmatchcase(one, pattern)]
+        if found and not pattern.startswith(RETRY_PREFIX) and all(one.startswith(RETRY_PREFIX) for one in found):
+            yield (
+                f"set_queues leaves retry topics alone, and {pattern!r} matches no other topic of the groups planned; "
+                f"name them by a pattern that begins with {RETRY_PREFIX}"
+            )
 
 
 def _there_already(batch: pa.RecordBatch, scenario: Scenario) -> Iterator[str]:

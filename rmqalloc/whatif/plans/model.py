@@ -12,7 +12,6 @@ from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
-from rmqalloc.snapshot.document import API_VERSION
 from rmqalloc.whatif.scenarios import Scenario
 
 __all__ = [
@@ -28,6 +27,7 @@ __all__ = [
     "plain_column",
 ]
 
+API_VERSION = "rmqalloc/v1"
 KIND = "Plan"
 
 GROUPS_SCHEMA = pa.schema(
@@ -135,7 +135,8 @@ class Plan:
         have more or less queues of all topics after than before.
     clients : pyarrow.Table
         One row per scenario, group, topic and client id, made when it is first read: `CLIENTS_SCHEMA`. ``before - lost +
-        gained`` is ``after``; ``status`` is "stays", "new" or "gone".
+        gained`` is ``after``; ``status`` is "stays", "new" or "gone". Of a unit that cannot be assigned before any change
+        nobody owns a queue there; it has rows in the scenarios that cure it.
     queues : pyarrow.Table
         One row per scenario, group, topic and queue, made when it is first read: `QUEUES_SCHEMA`. ``change`` is "gone" for
         a queue that is not there after, else "unowned" for one that nobody owns after, "new" for one that was not there

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc import __version__
+from rmqalloc.evidence import with_strategies
 from rmqalloc.snapshot.document import to_document
 from rmqalloc.snapshot.model import Snapshot
 from rmqalloc.snapshot.units import ALL, NoMatch, read_units
@@ -61,14 +62,14 @@ def plan_snapshot(
     --------
     >>> from rmqalloc.snapshot.model import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 4),)), (Client("c1"), Client("c2"))
-    >>> cluster = Snapshot((topic,), (Group("g", ("T",), clients),))
+    >>> cluster = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
     >>> plan = plan_snapshot(cluster, [{"name": "one more", "changes": [{"add_clients": {"ids": "c3"}}]}])
     >>> [(row["client_id"], row["before"], row["after"]) for row in plan.clients.to_pylist()[2:]]
     [('c1', 2, 2), ('c2', 2, 1), ('c3', 0, 1)]
     """
     tried = tuple(scenarios)
     tried = scenarios_of(tried) if tried else ()
-    batch, warnings = read_units(snapshot, groups, topics, with_retry)
+    batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics, with_retry)
     missing = tuple(missing_names(batch, tried))
     if missing and strict:
         raise NoMatch(missing[0])

@@ -12,12 +12,14 @@ from rmqalloc.model import MessageQueue, queue_text
 from rmqalloc.strategies import (
     Averagely,
     AveragelyByCircle,
+    ConfigByClient,
     ConsistentHash,
     MachineRoom,
     MachineRoomNearby,
     Strategy,
 )
 from rmqalloc.strategies.machine_room import room_of
+from rmqalloc.text import counted
 
 Queues = Sequence[MessageQueue]
 
@@ -68,6 +70,8 @@ def reasons_of(s: Strategy, queues: Queues, ids: Sequence[str], place: int) -> R
         return _nearby(reasons, s, queues, ids, place)
     elif isinstance(s, ConsistentHash):
         _ring(reasons, s, queues[place], ids)
+    elif isinstance(s, ConfigByClient):
+        _listed(reasons, s, queues[place], ids)
     return reasons
 
 
@@ -147,6 +151,16 @@ def _nearby(reasons: Reasons, s: MachineRoomNearby, queues: Queues, ids: Sequenc
     reasons.say(text, machine_room=room, n_room_queues=len(mine), n_room_clients=len(members))
     inner = reasons_of(s.inner, [queues[i] for i in mine], members, mine.index(place))
     return Reasons(reasons.steps + inner.steps, {**reasons.facts, "inner": inner.facts})
+
+
+def _listed(reasons: Reasons, s: ConfigByClient, queue: MessageQueue, ids: Sequence[str]) -> None:
+    """CONFIG: whose list has the queue."""
+    holders, n_lists = s.holders(queue), len(s.message_queues)
+    if not holders:
+        reasons.say(f"none of the {counted(n_lists, 'list')} has the queue", n_lists=n_lists, holders=[])
+    for client_id in holders:
+        there = "" if client_id in ids else ", which is no client of the group,"
+        reasons.say(f"the list of client {client_id}{there} has the queue", n_lists=n_lists, holders=holders)
 
 
 # --- The ring ---

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -13,6 +12,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
+from rmqalloc.documents import json_text
 from rmqalloc.whatif.plan import PLAN_SCHEMA
 from rmqalloc.whatif.plans.model import (
     API_VERSION,
@@ -74,8 +74,9 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
     """
     try:
         data = Path(path).read_bytes()
-        document = json.loads(gzip.decompress(data) if str(path).endswith(_GZIP) else data)
-    except (ValueError, EOFError, RecursionError, gzip.BadGzipFile) as error:
+        data = gzip.decompress(data) if str(path).endswith(_GZIP) else data
+        document = json_text.loads(data.decode())
+    except (ValueError, EOFError, gzip.BadGzipFile) as error:
         raise PlanError(f"{path} is not a plan: {error}") from None
     try:
         return _plan_of(document)

@@ -13,21 +13,23 @@ from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.whatif.metrics import loads
 from rmqalloc.whatif.plan import too_large_rows
-from rmqalloc.whatif.planning.owners import Owners, settled
-from rmqalloc.whatif.planning.units import read_units
+from rmqalloc.whatif.planning.before import read_before
+from rmqalloc.whatif.planning.owners import Owners
 from rmqalloc.whatif.plans.specs import Part
-from rmqalloc.whatif.scenarios import apply
 
 Keys = NDArray[np.int64]
 
 
 class Side(NamedTuple):
-    """Every unit that can be assigned in one scenario.
+    """Every unit in one scenario.
 
     Attributes
     ----------
     good : ndarray of bool, shape (n_rows,)
         Rows of the units.
+    known : ndarray of bool, shape (n_rows,)
+        Rows of which queues and clients follow: before any change also those of units that only a scenario can assign, whose
+        queues are nobody's.
     queues : ndarray of int64
         Keys of all queues, ascending; see `Numbers.queue_key`.
     owners : ndarray of int32
@@ -38,6 +40,7 @@ class Side(NamedTuple):
     """
 
     good: NDArray[np.bool_]
+    known: NDArray[np.bool_]
     queues: Keys
     owners: Index
     rows: Keys
@@ -84,7 +87,8 @@ class _State(NamedTuple):
     rows: Keys
     fleet: Fleet
     owners: Owners
-    good: Keys  # units that could be assigned
+    known: Keys  # units that have queues and clients
+    is_good: bool  # whether they could be assigned
 
 
 def sides_of(parts: Sequence[Part], n_rows: int) -> Sides:
@@ -118,19 +122,16 @@ def sides_of(parts: Sequence[Part], n_rows: int) -> Sides:
 
 
 def _states(part: Part) -> list[_State]:
-    """All units of a part that can be assigned, in every scenario."""
+    """All units of a part before any change, and those that can be assigned in every scenario."""
     states = []
     spec = part.spec
-    found, _ = read_units(part.batch, spec.rule(), too_large_rows(part.batch, spec))
-    for some in found:
-        units, assigner, owners, _ = settled(some)
-        rows = part.rows[units.rows]
-        states.append(_State(0, rows, units.fleet, owners, np.arange(rows.size)))
+    found, _ = read_before(part.batch, spec.rule(), too_large_rows(part.batch, spec))
+    for before in found:
+        rows = part.rows[before.units.rows]
+        states.append(_State(0, rows, before.units.fleet, before.owners, np.arange(rows.size), not before.bad))
         for number, scenario in enumerate(spec.scenarios, start=1):
-            after = apply(scenario, units.fleet, units.rules)
-            owners_after, bad = assigner.owners(after.fleet, after.rules)
-            good = np.delete(np.arange(rows.size), list(bad))
-            states.append(_State(number, rows, after.fleet, owners_after, good))
+            after = before.after(scenario)
+            states.append(_State(number, rows, after.changed.fleet, after.owners, after.good, True))
     return states
 
 
@@ -146,32 +147,33 @@ def _places(column: Strings, words: list[str]) -> Index:
 
 
 def _side(state: _State, client_of_slot: Index, numbers: Numbers, n_rows: int) -> Side:
-    fleet, units, rows = state.fleet, state.good, state.rows[state.good]
+    fleet, units, rows = state.fleet, state.known, state.rows[state.known]
     lists, clients = fleet.queue_lists, fleet.client_lists
     n_queues, n_clients = fleet.n_queues[units], fleet.n_clients[units]
     places, slots = ranges(fleet.queue_starts[units], n_queues), ranges(fleet.slot_starts[units], n_clients)
     brokers = _places(fleet.brokers, numbers.brokers)[lists.route_broker[lists.queue_route[places]]]
     owners = state.owners[ranges(fleet.queue_offsets[units], n_queues)]
     owner_slots = np.repeat(fleet.slot_starts[units], n_queues) + np.maximum(owners, 0)
-    good = np.zeros(n_rows, bool)
-    good[rows] = True
+    good, known = np.zeros((2, n_rows), bool)
+    good[rows], known[rows] = state.is_good, True
     row_of_slot, client = np.repeat(rows, n_clients), client_of_slot[slots]
     room = np.full(slots.size, -1, np.int32)
     if clients.slot_room is not None:
         room = _places(fleet.rooms, numbers.rooms)[clients.slot_room[slots]]
     return Side(
         good,
+        known,
         numbers.queue_key(np.repeat(rows, n_queues), brokers, lists.queue_ids[places]),
         np.where(owners < 0, np.int32(-1), np.append(client_of_slot, np.int32(-1))[owner_slots]),
         row_of_slot,
         client,
-        np.zeros(slots.size, np.int64) if fleet.is_regular else _repeats(row_of_slot * len(numbers.clients) + client),
+        np.zeros(slots.size, np.int64) if fleet.is_regular else repeats_of(row_of_slot * len(numbers.clients) + client),
         loads(fleet, state.owners)[ranges(fleet.client_offsets[units], n_clients)],
         room,
     )
 
 
-def _repeats(keys: Keys) -> Keys:
+def repeats_of(keys: Keys) -> Keys:
     """How often each key has come before."""
     order = np.argsort(keys, kind="stable")
     firsts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0)[: keys.size])
@@ -182,9 +184,9 @@ def _repeats(keys: Keys) -> Keys:
 
 def _joined(sides: list[Side]) -> Side:
     """Sides of different units as one."""
-    good = np.logical_or.reduce([side.good for side in sides])
-    rest = [np.concatenate(column) for column in zip(*(side[1:] for side in sides), strict=True)]
+    good, known = (np.logical_or.reduce(masks) for masks in zip(*(side[:2] for side in sides), strict=True))
+    rest = [np.concatenate(column) for column in zip(*(side[2:] for side in sides), strict=True)]
     if len(sides) > 1:
         order = np.argsort(rest[0])
         rest[:2] = rest[0][order], rest[1][order]
-    return Side(good, *rest)
+    return Side(good, known, *rest)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -31,7 +30,7 @@ class Part(NamedTuple):
 
 
 def specs_of(batch: pa.RecordBatch, scenarios: Sequence[Scenario] = (), output: str = "metrics") -> Iterator[Part]:
-    """Parts of a batch by the parameters of its strategies.
+    """Parts of a batch that one spec fits; as rows bring the parameters of their strategies, that is all of it.
 
     Parameters
     ----------
@@ -44,30 +43,11 @@ def specs_of(batch: pa.RecordBatch, scenarios: Sequence[Scenario] = (), output: 
     Yields
     ------
     Part
-        All rows, each once. A strategy that does not take its parameters is left for the plan to call unknown.
+        All rows, each once.
 
     Raises
     ------
     ScenarioError
         A scenario is wrong.
     """
-    tried = tuple(scenarios)
-    coded = batch.column("strategy_params").dictionary_encode()
-    codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    names = batch.column("strategy").to_pylist()
-    by_rule: dict[tuple[int, str], list[int]] = {}
-    for row in np.flatnonzero(codes >= 0).tolist():
-        by_rule.setdefault((int(codes[row]), names[row]), []).append(row)
-    plain = np.flatnonzero(codes < 0)
-    if plain.size or not by_rule:
-        yield Part(plain, batch.take(pa.array(plain)), PlanSpec(scenarios=tried, output=output))
-    for (code, name), rows in by_rule.items():
-        part = batch.take(pa.array(rows, pa.int64()))
-        text = coded.dictionary[code].as_py()
-        try:
-            spec, shown = PlanSpec(name, json.loads(text)), None
-        except (ValueError, TypeError):
-            spec, shown = PlanSpec(), f"{name} with {text}"
-        column = pa.array([shown] * len(rows), pa.string())
-        part = part.set_column(part.schema.get_field_index("strategy"), "strategy", column)
-        yield Part(np.array(rows, np.int64), part, PlanSpec(spec.strategy, spec.params, tried, output))
+    yield Part(np.arange(batch.num_rows), batch, PlanSpec(scenarios=tuple(scenarios), output=output))

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.arrow import text_array
+from rmqalloc.whatif.metrics import mean_load
 from rmqalloc.whatif.planning.table import words_column
 from rmqalloc.whatif.plans.changes import Clients, Queues, clients_between, queues_between, rows_of
 from rmqalloc.whatif.plans.model import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
@@ -74,7 +75,7 @@ class Tables:
             columns = self._sums(mine, of_row, n_groups)
             columns |= self._loads(self.sides.sides[scenario], of_row, n_groups)
             columns |= self._movement(scenario, of_row, n_groups)
-            mean = columns["n_queues"] / np.maximum(columns["n_clients"], 1)
+            mean = mean_load(columns["n_queues"], columns["n_clients"])
             columns["mean_load"], columns["skew"] = mean, columns["max_load"] / np.where(mean > 0, mean, 1)
             columns |= {"scenario": pa.repeat(name, n_groups), "consumer_group": coded.dictionary}
             parts.append(pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA))
@@ -98,9 +99,10 @@ class Tables:
     def _loads(self, side: Side, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
         """How even the loads of a group's clients over all its topics are."""
         n_clients, n_repeats = max(len(self.sides.numbers.clients), 1), 1 + int(side.repeats.max(initial=0))
+        good = side.good[side.rows]
         keys = (of_row[side.rows].astype(np.int64) * n_clients + side.clients) * n_repeats + side.repeats
-        slots, of_slot = np.unique(keys, return_inverse=True)
-        loads = np.bincount(of_slot, weights=side.loads, minlength=slots.size).astype(np.int64)
+        slots, of_slot = np.unique(keys[good], return_inverse=True)
+        loads = np.bincount(of_slot, weights=side.loads[good], minlength=slots.size).astype(np.int64)
         group = slots // (n_clients * n_repeats)
         counts = np.bincount(group, minlength=n_groups)
         columns = {"n_clients": counts, "idle": np.bincount(group[loads == 0], minlength=n_groups)}

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from rmqalloc.text import counted
 from rmqalloc.whatif.plans.model import Plan
@@ -61,6 +62,23 @@ def summaries(plan: Plan) -> list[Summary]:
         moved, unowned, gain, lose = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
         touched = int(pc.sum(pc.greater(groups["clients_affected"], 0)).as_py() or 0)
         found.append(Summary(scenario.name, touched, moved, unowned, gain, lose))
+    return found
+
+
+def queues_cured(plan: Plan, number: int) -> NDArray[np.int64]:
+    """Queues of every group, in its ``number``-th scenario, of topics that can be assigned there and not before any change.
+
+    The figures before any change do not count them.
+    """
+    n_states = len(plan.scenarios) + 1
+    starts = np.arange(0, plan.units.num_rows, n_states)
+    before, after = (plan.units.take(pa.array(starts + state)) for state in (0, number))
+    cured = pc.and_(pc.not_equal(before["err_code"], 0), pc.equal(after["err_code"], 0)).to_numpy()
+    names = plan.groups["consumer_group"].slice(0, plan.n_groups).to_pylist()
+    place = {name: i for i, name in enumerate(names)}
+    groups = [place[name] for name in after["consumer_group"].filter(pa.array(cured)).to_pylist()]
+    found = np.zeros(len(names), np.int64)
+    np.add.at(found, groups, after["n_queues"].filter(pa.array(cured)).to_numpy())
     return found
 
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.fleet import Fleet
+from rmqalloc.fleet import Fleet, FleetError
 from rmqalloc.fleet.columns import Strings, longest_of
 from rmqalloc.strategies import Strategy, sort_client_ids
-from rmqalloc.whatif.rules import with_virtual_nodes
+from rmqalloc.strategies.by_name import with_virtual_nodes
 from rmqalloc.whatif.scenarios.clients import ClientsUnderChange, generated_names
 from rmqalloc.whatif.scenarios.derived import as_distinct
 from rmqalloc.whatif.scenarios.model import (
@@ -66,6 +66,8 @@ def apply(scenario: Scenario, fleet: Fleet, rules: Rules | Strategy) -> Changed:
     ------
     TypeError
         The scenario asks for a machine room and the fleet does not know the rooms.
+    FleetError
+        It gives a unit more queues or clients than `rmqalloc.fleet.bounds.MAX_PER_UNIT`.
 
     Examples
     --------
@@ -81,7 +83,10 @@ def apply(scenario: Scenario, fleet: Fleet, rules: Rules | Strategy) -> Changed:
     if units.all():
         return changed(scenario, fleet, rules)
     chosen = np.flatnonzero(units)
-    part = changed(scenario, part_of(fleet, chosen), rules.part_of(chosen))
+    try:
+        part = changed(scenario, part_of(fleet, chosen), rules.part_of(chosen))
+    except FleetError as error:
+        raise error.among(chosen.tolist(), fleet.n_units) from None
     return among_others(fleet, rules, chosen, part)
 
 
@@ -124,7 +129,7 @@ class _Work:
                 self._rules = Rules(table, self._rules.of_unit)
             case SetQueues():
                 queues = self._changed_queues
-                queues.set_read_queue_nums(queues.on(change.brokers, change.topics), change.read_queue_nums)
+                queues.set_read_queue_nums(queues.on(change.brokers) & queues.of(change.topics), change.read_queue_nums)
             case RemoveBroker():
                 self._changed_queues.remove(self._changed_queues.on(change.brokers))
             case AddBroker():

@@ -55,10 +55,13 @@ class ClientsUnderChange:
         if not gone.any():
             return
         lists, stays = self.lists, ~gone
-        upto = np.zeros(gone.size + 1, np.int32)
-        np.cumsum(stays, out=upto[1:], dtype=np.int32)
+        width = np.int32 if gone.size < 2**31 else np.int64  # it counts over all lists; the narrow one is quicker
+        upto = np.zeros(gone.size + 1, width)
+        np.cumsum(stays, out=upto[1:], dtype=width)
         starts = upto[lists.offsets]
-        position = np.where(stays, upto[:-1] - np.repeat(starts[:-1], self.sizes), np.int32(-1))
+        position = np.where(stays, upto[:-1] - np.repeat(starts[:-1], self.sizes), np.int32(-1)).astype(
+            np.int32, copy=False
+        )
         kept = np.flatnonzero(stays)
         room = None if lists.slot_room is None else lists.slot_room[kept]
         made = type(lists)(starts.astype(np.int64), Derived.of(lists.client_ids, kept), room)

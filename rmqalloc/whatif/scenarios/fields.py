@@ -7,6 +7,8 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from reprlib import repr as shown
 from typing import Any, ClassVar, Protocol
 
+from rmqalloc.documents import DocumentError
+
 MAX_CLIENTS = 100_000
 """Most clients that a scenario may add to a unit, or scale it to."""
 
@@ -20,27 +22,8 @@ MAX_TEXT_BYTES = 64 * 1024
 """Longest client id, as UTF-8, in a table or a scenario, and longest text of any kind in a scenario."""
 
 
-class ScenarioError(ValueError):
-    """A scenario is not as it should be.
-
-    Attributes
-    ----------
-    what : str
-        What is wrong, and what would be right.
-    place : str
-        Where: file, scenario and field, as far as they are known.
-    """
-
-    def __init__(self, what: str, place: str = "") -> None:
-        super().__init__(what, place)
-        self.what, self.place = what, place
-
-    def __str__(self) -> str:
-        return f"{self.place} {self.what}".strip()
-
-    def inside(self, place: str, joint: str = ".") -> ScenarioError:
-        """The same error, which turned out to be within something."""
-        return ScenarioError(self.what, place + ("" if self.place[:1] in ("", "[") else joint) + self.place)
+class ScenarioError(DocumentError):
+    """A scenario, or a script of a simulation, is not as it should be."""
 
 
 class Kind(Protocol):
@@ -92,7 +75,7 @@ class Texts:
             try:
                 texts.append(Text().read(text))
             except ScenarioError as error:
-                raise error.inside(f"[{i}]") from None
+                raise error.inside(i) from None
         return tuple(texts)
 
     def schema(self) -> dict[str, Any]:

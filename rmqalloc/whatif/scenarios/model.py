@@ -9,7 +9,7 @@ from reprlib import repr as shown
 from typing import Any, ClassVar
 
 from rmqalloc.strategies import Strategy
-from rmqalloc.whatif.rules import rule
+from rmqalloc.strategies.by_name import rule
 from rmqalloc.whatif.scenarios.fields import (
     MAX_CLIENTS,
     MAX_READ_QUEUE_NUMS,
@@ -117,7 +117,7 @@ class SetStrategy(Checked):
     Attributes
     ----------
     strategy : str
-        RocketMQ's name of it, e.g. ``AVG`` or ``MACHINE_ROOM_NEARBY-AVG``; see `rmqalloc.whatif.rules.rule`.
+        RocketMQ's name of it, e.g. ``AVG`` or ``MACHINE_ROOM_NEARBY-AVG``; see `rmqalloc.strategies.by_name.rule`.
     params : mapping
         Its parameters.
     """
@@ -157,12 +157,18 @@ class SetVirtualNodes(Checked):
 class SetQueues(Checked):
     """Another number of read queues of the topic on each of its brokers.
 
+    It does what ``mqadmin updateTopic -r`` does on every broker: the number is set, whatever it was before. So a broker that
+    consumers may read and that has 0 read queues, from the start or by an earlier change, has as many as the others.
+
+    Retry topics, which brokers make for each consumer group with a number of queues of their own, stay as they are unless a
+    pattern of ``topics`` begins with ``%RETRY%``.
+
     Attributes
     ----------
     read_queue_nums : int
-        The topic has the queues 0 to ``read_queue_nums - 1`` on every broker it is on.
+        The topic has the queues 0 to ``read_queue_nums - 1`` on every broker of its route that consumers may read.
     brokers, topics : tuple of str
-        Patterns of the brokers' and the topics' names; all unless given.
+        Patterns of the brokers' and the topics' names; all brokers, and all topics but retry topics, unless given.
     """
 
     read_queue_nums: int = needed(Whole(0, MAX_READ_QUEUE_NUMS))
@@ -192,7 +198,8 @@ class AddBroker(Checked):
     broker_name : str
         Its name.
     read_queue_nums : int
-        Queues of the topic on it, ids from 0.
+        Queues of the topic on it, ids from 0. Not of retry topics: brokers make those, so each has as many queues there as on
+        every other of its brokers, and 1 if these differ or there are none.
     machine_room : str, optional
         Where it stands; the table must have a column ``broker_rooms``.
     """
@@ -244,20 +251,20 @@ class ChangeList:
         """The changes."""
         if not isinstance(given, list | tuple) or not given:
             raise ScenarioError(f"must be a list of changes that is not empty, got {shown(given)}")
-        return tuple(self._change(f"[{i}]", one) for i, one in enumerate(given))
+        return tuple(self._change(i, one) for i, one in enumerate(given))
 
     @staticmethod
-    def _change(place: str, given: Any) -> Any:
+    def _change(i: int, given: Any) -> Any:
         if type(given) in CHANGES.values():
             return given
         named = {k: v for k, v in given.items() if v is not None} if isinstance(given, Mapping) else {}
         if len(named) != 1 or next(iter(named)) not in CHANGES:
-            raise ScenarioError(f"must be one change by name ({', '.join(CHANGES)}), got {shown(given)}", place)
+            raise ScenarioError(f"must be one change by name ({', '.join(CHANGES)}), got {shown(given)}", (i,))
         [(name, data)] = named.items()
         try:
             return CHANGES[name].of(data)
         except ScenarioError as error:
-            raise error.inside(f"{place}.{name}") from None
+            raise error.inside(name).inside(i) from None
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema."""

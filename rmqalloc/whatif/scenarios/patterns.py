@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Strings, encode
+from rmqalloc.protocol.data import RETRY_PREFIX
 
 Mask = NDArray[np.bool_]
 
@@ -56,6 +57,32 @@ def matches(patterns: tuple[str, ...], names: Strings) -> Mask:
     if others:
         texts = texts_of(names)
         found |= np.fromiter(map(bool, map(matcher(others), texts)), bool, len(texts))
+    return found
+
+
+def are_retry(topics: Strings) -> Mask:
+    """Which topics are retry topics of consumer groups.
+
+    Examples
+    --------
+    >>> are_retry(Strings.from_list(["%RETRY%g", "orders"])).tolist()
+    [True, False]
+    """
+    return _with_ends(f"{RETRY_PREFIX}*", topics)
+
+
+def matches_topics(patterns: tuple[str, ...], topics: Strings) -> Mask:
+    """Which topics match one of the patterns, a retry topic only one that begins with ``%RETRY%``.
+
+    Examples
+    --------
+    >>> topics = Strings.from_list(["%RETRY%g", "orders"])
+    >>> matches_topics(("*",), topics).tolist(), matches_topics(("%RETRY%*",), topics).tolist()
+    ([False, True], [True, False])
+    """
+    found = matches(patterns, topics)
+    if (retry := are_retry(topics)).any():
+        found &= ~retry | matches(tuple(one for one in patterns if one.startswith(RETRY_PREFIX)), topics)
     return found
 
 

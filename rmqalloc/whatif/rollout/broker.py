@@ -29,7 +29,8 @@ def maintain_broker(
     """Take a broker out of service and back, for every group that reads from it.
 
     Producers stop writing to it (its queues stay, and a client that has only such queues runs dry), it goes (its messages
-    wait), it comes back, producers write again. Clients see its going and coming when they next ask for routes, every 30 s.
+    wait), it comes back, producers write again to the queues that they wrote to before. Clients see its going and coming when
+    they next ask for routes, every 30 s.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ def maintain_broker(
     groups : sequence of str
         Patterns of consumer groups; those without a topic on the broker are left aside.
     refreshed : float
-        Share of the clients that have the new routes in the moment of which the exposure is told.
+        Share of the clients that have the new routes in the moment of which `Rollout.exposed` names the queues.
     order, seed, detail, topics
         As for `rmqalloc.whatif.rollout.restart.restart`.
 
@@ -57,27 +58,28 @@ def maintain_broker(
     --------
     >>> from rmqalloc.snapshot.model import Client, Group, Topic, TopicBroker
     >>> topic = Topic("T", (TopicBroker("a", 2), TopicBroker("b", 2)))
-    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2"))),))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
     >>> [(row["action"], row["moved"], row["only_dry"]) for row in maintain_broker(snapshot, "a").steps.to_pylist()]
     [('before', 0, 0), ('read-only', 0, 1), ('gone', 1, 0), ('back, read-only', 1, 1), ('writable', 0, 0)]
     """
     ground = ground_of(_reading(snapshot, broker, groups, topics), ("*",))
     lists = ground.fleet.queue_lists
     is_it = np.array([name == broker for name in ground.fleet.brokers.to_list()], bool)
-    every, others = 0, 1
+    every, others, now, less = 0, 1, 0, 2
 
     def course_of(cast: Cast) -> Course:
         n, fresh = len(cast.client_ids), fresh_clients(cast, refreshed, order, seed)
         steps = [
-            still(n, "before", every, every),
-            still(n, "read-only", every, others),
-            refresh(fresh, "gone", every, others, others),
-            refresh(fresh, "back, read-only", others, every, others),
-            still(n, "writable", every, every),
+            still(n, "before", every, now),
+            still(n, "read-only", every, less),
+            refresh(fresh, "gone", every, others, less),
+            refresh(fresh, "back, read-only", others, every, less),
+            still(n, "writable", every, now),
         ]
         return Course(cast.client_ids, cast.rooms, steps)
 
-    variants = [~is_it[lists.route_broker[lists.queue_route]]]
+    stays = ~is_it[lists.route_broker[lists.queue_route]]
+    variants = [stays, stays & ground.written]
     return played(ground, course_of, variants=variants, detail=detail)
 
 

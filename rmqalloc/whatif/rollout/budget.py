@@ -19,7 +19,9 @@ BUDGET_SCHEMA = pa.schema(
         ("moved", pa.int64()),
         ("moved_per_queue", pa.float64()),
         ("max_unowned", pa.int64()),
+        ("max_unowned_is_exact", pa.bool_()),
         ("max_double_owned", pa.int64()),
+        ("max_double_owned_is_exact", pa.bool_()),
         ("in_budget", pa.bool_()),
         ("chosen", pa.bool_()),
     ]
@@ -33,9 +35,9 @@ class Choice(NamedTuple):
     Attributes
     ----------
     tried : pyarrow.Table
-        One row per group and number of batches: `BUDGET_SCHEMA`, most batches first.
+        One row per group and size of a batch: `BUDGET_SCHEMA`, smallest batches first.
     missed : dict of str to float
-        Groups for which no batch keeps to the budget, with the fewest moves per queue that any takes.
+        Groups for which no batch that was tried keeps to the budget, with the fewest moves per queue that any takes.
     warnings : tuple of str
         What is left out, and why.
     """
@@ -52,11 +54,11 @@ def within_budget(
     max_batch: int | None = None,
     **how: Any,
 ) -> Choice:
-    """The smallest batches of a rolling restart that keep to so many moves per queue.
+    """The smallest batch of a rolling restart that keeps to so many moves per queue.
 
-    Larger batches mean fewer rebalances and fewer moves, and more clients away at once; one batch of all nearly always moves
-    least. So the numbers of batches are tried from one client at a time downwards, each with the smallest batch that makes
-    so few, and of those within the budget the one with the smallest batch is chosen.
+    Larger batches mean fewer rebalances and mostly fewer moves, and more clients away at once. But moves need not fall with
+    every larger batch, not even among batches that take equally many rounds, for it depends on who goes together. So every
+    size from one client to all, or to ``max_batch``, is tried, and the smallest within the budget is chosen.
 
     Parameters
     ----------
@@ -79,9 +81,9 @@ def within_budget(
     --------
     >>> from rmqalloc.snapshot.model import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 24),)), tuple(Client(f"c{i}@1#1") for i in range(6))
-    >>> choice = within_budget(Snapshot((topic,), (Group("g", ("T",), clients),)), 4.0)
+    >>> choice = within_budget(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),)), 4.0)
     >>> [(row["n_batches"], row["batch"], row["in_budget"]) for row in choice.tried.to_pylist()]
-    [(6, 1, False), (3, 2, True), (2, 3, True), (1, 6, True)]
+    [(6, 1, False), (3, 2, True), (2, 3, True), (2, 4, True), (2, 5, True), (1, 6, True)]
     """
     if not budget >= 0:
         raise ValueError(f"a budget is a number of moves per queue from 0 on, got {budget}")
@@ -90,11 +92,9 @@ def within_budget(
     whole = restart(snapshot, groups, batch="100%", **how)
     sizes = dict(zip(*(whole.totals[name].to_pylist() for name in ("consumer_group", "n_clients")), strict=True))
     tried: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in sizes}
-    batches = {name: [n for n in candidates(size) if n <= (max_batch or size)] for name, size in sizes.items()}
-    for batch in sorted({batch for some in batches.values() for batch in some}):
-        part = replace(
-            snapshot, groups=tuple(group for group in snapshot.groups if batch in batches.get(group.name, []))
-        )
+    largest = {name: min(size, max_batch or size) for name, size in sizes.items()}
+    for batch in range(1, max(largest.values()) + 1):
+        part = replace(snapshot, groups=tuple(one for one in snapshot.groups if batch <= largest.get(one.name, 0)))
         for row in restart(part, batch=batch, **how).totals.to_pylist():
             tried[row["consumer_group"]][batch] = row
     rows, missed = [], {}
@@ -107,14 +107,3 @@ def within_budget(
             more = {"n_batches": n_batches, "in_budget": batch in good, "chosen": batch == min(good, default=None)}
             rows.append({key: (row | more)[key] for key in BUDGET_SCHEMA.names})
     return Choice(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, whole.warnings)
-
-
-def candidates(n_clients: int) -> list[int]:
-    """The smallest batch for every number of batches.
-
-    Examples
-    --------
-    >>> candidates(10)
-    [1, 2, 3, 4, 5, 10]
-    """
-    return sorted({-(-n_clients // n) for n in range(1, n_clients + 1)})

@@ -47,7 +47,7 @@ class Moment(NamedTuple):
     settled : bool
         Whether the step is over: everybody has heard of it.
     there, written : int
-        Variants: the queues that are there, and those to which producers write.
+        Variants: the queues that are there, and those to which producers write, of which 0 is those that they write to now.
     """
 
     camps: tuple[Camp, ...]
@@ -57,10 +57,24 @@ class Moment(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Something that is done to a group: the moment while it lasts, where that differs, and the one behind it."""
+    """Something that is done to a group.
+
+    Attributes
+    ----------
+    action : str
+    moments : tuple of Moment
+        One while it lasts, where that differs, and the one behind it.
+    hearing : ndarray of bool, optional
+        Clients that go, one by one, from what they see before the step to what they see behind it; any of them may have done so
+        at some moment of the step. If not given, nothing but the moment behind the step is looked at.
+    begins_with_one : bool
+        Whether the step is begun by the first of them; else something else begins it and none of them need have heard.
+    """
 
     action: str
     moments: tuple[Moment, ...]
+    hearing: Mask | None = None
+    begins_with_one: bool = False
 
 
 class Course(NamedTuple):
@@ -81,6 +95,10 @@ class Course(NamedTuple):
     rooms: list[int]
     steps: list[Step]
     batch: int | None = None
+
+    def behind_steps(self) -> Course:
+        """The course without the moments while steps last."""
+        return self._replace(steps=[step._replace(moments=step.moments[-1:]) for step in self.steps])
 
 
 class Cast(NamedTuple):

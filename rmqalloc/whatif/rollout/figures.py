@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.whatif.rollout.course import Mask
+from rmqalloc.whatif.rollout.exposure import exposures, step_pairs
 from rmqalloc.whatif.rollout.ground import Ground
 from rmqalloc.whatif.rollout.model import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
 from rmqalloc.whatif.rollout.stage import Places, Stage
 
 Columns = dict[str, NDArray[Any]]
+
+_EXACT = {"unowned": ("unowned", "unowned_written", "unowned_dry"), "double_owned": ("double_owned",)}
 
 
 class Rows(NamedTuple):
@@ -80,24 +83,29 @@ def totals_table(steps: pa.Table, stage: Stage, ground: Ground) -> pa.Table:
         "min_load": np.minimum.reduceat(column["min_load"], starts),
         "max_load": np.maximum.reduceat(column["max_load"], starts),
     }
-    for name in ("unowned", "unowned_dry", "double_owned"):
+    for name in ("unowned", "unowned_written", "unowned_dry", "double_owned"):
         made[f"max_{name}"] = np.maximum.reduceat(column[name], starts)
+    of_group = np.cumsum(number == 0) - 1
+    for which, names in _EXACT.items():
+        exact = np.ones(starts.size, bool)
+        for name in names:
+            # A bound that an exact step reaches, too, is what the whole comes to.
+            reached = column[f"{which}_is_exact"] & (column[name] == made[f"max_{name}"][of_group])
+            exact &= np.logical_or.reduceat(reached, starts)
+        made[f"max_{which}_is_exact"] = exact
     return pa.table([made[name] for name in TOTALS_SCHEMA.names], TOTALS_SCHEMA)
 
 
 def figures(stage: Stage, rows: Rows) -> Columns:
-    """All numbers of every step; unowned and double-owned queues are those while it lasts, loads those when it is over."""
+    """All numbers of every step; unowned and double-owned queues are the most while it lasts, loads those when it is over."""
     settled = _settled(stage, rows)
-    first = _while_it_lasts(stage, rows, settled)
     row = np.repeat(rows.of_scene, np.diff(stage.cell_offsets))
-    count = (stage.readers >= 0).sum(axis=0)
-    nobody = stage.there & (count == 0)
 
     def summed(mask: Mask, chosen: Places) -> NDArray[np.int64]:
         return np.bincount(row[mask], minlength=rows.moment.size)[chosen]
 
     # The cells of a topic's step and of the step before it lie side by side, whatever the rows.
-    cells, cells_before = _pairs(stage)
+    cells, cells_before = step_pairs(stage)
     now, before = _ordered(stage.readers[:, cells]), _ordered(stage.readers[:, cells_before])
     differs = (now[0] != before[0]) | (now[1] != before[1])
     moved = np.zeros(row.size, bool)
@@ -105,9 +113,7 @@ def figures(stage: Stage, rows: Rows) -> Columns:
     found = {
         "n_queues": summed(stage.there, settled),
         "moved": summed(moved, settled),
-        "unowned": summed(nobody, first),
-        "unowned_dry": summed(nobody & ~stage.written, first),
-        "double_owned": summed(count == 2, first),
+        **exposures(stage, rows.of_scene, rows.moment, settled),
     }
     touched = cells[differs], now[:, differs], before[:, differs]
     return found | {name: column[settled] for name, column in _of_clients(stage, rows, row, *touched).items()}
@@ -156,15 +162,6 @@ def _while_it_lasts(stage: Stage, rows: Rows, settled: Places) -> Places:
     """Rows of the moments while steps last, given those behind them; the same where a step has one moment."""
     lasts = np.roll(~stage.is_settled, 1)[rows.moment[settled]]
     return np.where(lasts, settled - 1, settled)
-
-
-def _pairs(stage: Stage) -> tuple[Places, Places]:
-    """Cells behind every step but the first, and the same queues behind the step before it."""
-    scenes = np.flatnonzero(stage.is_settled[stage.scene_moment])
-    later = np.flatnonzero(stage.step[stage.scene_moment[scenes]] > 0)
-    sizes = np.diff(stage.cell_offsets)[scenes[later]]
-    here, ahead = (stage.cell_offsets[:-1][scenes[of]] for of in (later, later - 1))
-    return ranges(here, sizes), ranges(ahead, sizes)
 
 
 def _named(stage: Stage, ground: Ground, moment: Places, columns: Columns) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from rmqalloc.whatif.rollout.model import Rollout
 
@@ -18,16 +19,17 @@ def broken_gates(
     max_moved_per_queue : float, optional
         Most moves per queue over all steps.
     max_unowned : int, optional
-        Most queues that producers write to and nobody reads while a step lasts; the state before counts nothing.
+        Most queues that producers write to and nobody reads at any moment of a step, whichever clients have heard of it. Where
+        that is not known exactly its upper bound counts. The state before counts nothing.
 
     Examples
     --------
     >>> from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic, TopicBroker
     >>> from rmqalloc.whatif.rollout.restart import restart
     >>> topic = Topic("T", (TopicBroker("b", 8),))
-    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2"))),))
-    >>> list(broken_gates(restart(snapshot), max_unowned=3))
-    ["consumer group 'g': 4 queues without a reader in step 1 (batch 1 of 2: 1 client stops), at most 3 are allowed"]
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
+    >>> [said.partition(":")[2] for said in broken_gates(restart(snapshot), max_unowned=3)]
+    [' 4 queues without a reader at the worst moment of step 1 (batch 1 of 2: 1 client stops), at most 3 are allowed']
     """
     if max_moved_per_queue is not None:
         for row in rollout.totals.select(["consumer_group", "moved_per_queue"]).to_pylist():
@@ -38,10 +40,14 @@ def broken_gates(
                 )
     if max_unowned is None:
         return
-    worst: dict[str, tuple[int, str]] = {}
-    for row in rollout.steps.select(["consumer_group", "step", "action", "unowned", "unowned_dry"]).to_pylist():
-        unread = row["unowned"] - row["unowned_dry"]
-        if row["step"] and unread > max(max_unowned, worst.get(row["consumer_group"], (0, ""))[0]):
-            worst[row["consumer_group"]] = unread, f"step {row['step']} ({row['action']})"
-    for name, (unread, where) in worst.items():
-        yield f"consumer group {name!r}: {unread:,} queues without a reader in {where}, at most {max_unowned:,} are allowed"
+    worst: dict[str, dict[str, Any]] = {}
+    for row in rollout.steps.to_pylist():
+        name, unread = row["consumer_group"], row["unowned_written"]
+        if row["step"] and unread > max(max_unowned, worst[name]["unowned_written"] if name in worst else 0):
+            worst[name] = row
+    for name, row in worst.items():
+        upto, bound = ("", "") if row["unowned_is_exact"] else ("up to ", ", which is an upper bound")
+        yield (
+            f"consumer group {name!r}: {upto}{row['unowned_written']:,} queues without a reader at the worst moment of step "
+            f"{row['step']} ({row['action']}){bound}, at most {max_unowned:,} are allowed"
+        )

@@ -10,19 +10,21 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
 from rmqalloc.snapshot.model import Snapshot
 from rmqalloc.snapshot.units import none_planned, read_units
-from rmqalloc.strategies import Strategy
+from rmqalloc.strategies import ConfigByClient, Strategy
+from rmqalloc.strategies.by_name import rule, with_virtual_nodes
 from rmqalloc.text import named
 from rmqalloc.whatif.planning.owners import Assigner
 from rmqalloc.whatif.planning.units import Units
 from rmqalloc.whatif.planning.units import read_units as read_rows
-from rmqalloc.whatif.rollout.course import Cast
-from rmqalloc.whatif.rules import rule, with_virtual_nodes
+from rmqalloc.whatif.rollout.course import Cast, Mask
 from rmqalloc.whatif.scenarios.parts import Rules, part_of
 
 _TWINS = "a client id of the group is empty or listed twice, which must be put right first"
+_BY_ID = "the lists of CONFIG are by client id and its clients would have other ids; with stable ids it can be planned"
 
 Tell = Callable[[int, str], None]
 
@@ -40,6 +42,8 @@ class Ground:
     group_of : ndarray of int64, shape (n_units,)
         Place of each unit's group in ``casts``, ascending.
     casts : tuple of Cast
+    written : ndarray of bool
+        Whether producers write to each queue of the fleet's queue lists, laid end to end.
     warnings : tuple of str
         What is left out, and why.
     """
@@ -48,31 +52,43 @@ class Ground:
     rules: Rules
     group_of: NDArray[np.int64]
     casts: tuple[Cast, ...]
+    written: Mask
     warnings: tuple[str, ...]
 
     def part(self, first: int, stop: int) -> Ground:
         """The groups from the place ``first`` to before ``stop`` alone."""
         units = np.flatnonzero((self.group_of >= first) & (self.group_of < stop))
         fleet, rules = part_of(self.fleet, units), self.rules.part_of(units)
-        return Ground(fleet, rules, self.group_of[units] - first, self.casts[first:stop], self.warnings)
+        group_of = self.group_of[units] - first
+        return Ground(fleet, rules, group_of, self.casts[first:stop], self.written, self.warnings)
 
 
-def ground_of(snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str] = ("*",)) -> Ground:
+def ground_of(
+    snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str] = ("*",), stable_ids: bool = True
+) -> Ground:
     """The groups that match the patterns, with their strategies.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups, topics : sequence of str
+        Patterns.
+    stable_ids : bool
+        Whether clients keep their ids; groups with lists by client id (CONFIG) are left out otherwise.
 
     Raises
     ------
     NoMatch
         A pattern matches nothing, or no group can be planned; the message says why.
     """
-    batch, warnings = read_units(snapshot, groups, topics)
+    batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics)
     left_out: dict[str, list[str]] = {}
 
     def tell(row: int, reason: str) -> None:
         name = f"{batch.column('consumer_group')[row]} on {batch.column('topic')[row]}"
         left_out.setdefault(reason, []).append(name)
 
-    units = _good_units(batch, tell)
+    units = _good_units(batch, tell, stable_ids)
     left = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
     told = (*warnings, *left)
     if not units.fleet.n_units:
@@ -82,10 +98,29 @@ def ground_of(snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str] =
     group_of = np.array([places[name] for name in names], np.int64)
     firsts = np.unique(group_of, return_index=True)[1].tolist()
     casts = tuple(_cast(units.fleet, unit) for unit in firsts)
-    return Ground(units.fleet, units.rules, group_of, casts, told)
+    return Ground(units.fleet, units.rules, group_of, casts, _written(units.fleet, snapshot), told)
 
 
-def _good_units(batch: pa.RecordBatch, tell: Tell) -> Units:
+def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:
+    """Which queues producers write to: those of writable brokers, up to their number of write queues."""
+    lists = fleet.queue_lists
+    numbers = {
+        (topic.name, one.broker_name): one.n_written_queues for topic in snapshot.topics for one in topic.brokers
+    }
+    topics, brokers = fleet.topics.to_list(), fleet.brokers.to_list()
+    pairs = zip(lists.route_topic.tolist(), lists.route_broker.tolist(), strict=True)
+    of_route = np.array([numbers[topics[topic], brokers[broker]] for topic, broker in pairs], np.int64)
+    return first_queues(fleet, of_route)
+
+
+def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
+    """The queues of the fleet's lists whose ids are below a number of their route."""
+    lists = fleet.queue_lists
+    kept: Mask = lists.queue_ids < of_route[lists.queue_route]
+    return kept
+
+
+def _good_units(batch: pa.RecordBatch, tell: Tell, stable_ids: bool) -> Units:
     """Units that their strategies can assign; the others are told."""
     own = ("strategy", "virtual_nodes", "strategy_params")
     parts, bad = read_rows(batch.drop_columns(list(own)), rule("AVG"), {})
@@ -100,7 +135,7 @@ def _good_units(batch: pa.RecordBatch, tell: Tell) -> Units:
     table, reasons = [], {}
     for kind, row in kinds.items():
         try:
-            table.append(_rule(units.fleet, **row))
+            table.append(_rule(units.fleet, stable_ids, **row))
         except (ValueError, TypeError) as error:
             table.append(rule("AVG"))
             reasons[kind] = str(error)
@@ -115,9 +150,13 @@ def _good_units(batch: pa.RecordBatch, tell: Tell) -> Units:
     return units.without(list(wrong)) if wrong else units
 
 
-def _rule(fleet: Fleet, strategy: str, virtual_nodes: int | None, strategy_params: str | None) -> Strategy:
+def _rule(
+    fleet: Fleet, stable_ids: bool, strategy: str, virtual_nodes: int | None, strategy_params: str | None
+) -> Strategy:
     """The strategy of a row, if the fleet has what it needs."""
     made = rule(strategy, **(json.loads(strategy_params) if strategy_params else {}))
+    if isinstance(made, ConfigByClient) and not stable_ids:
+        raise ValueError(_BY_ID)
     made.fleet_errors(fleet.select(np.zeros(0, np.int64)))
     return made if virtual_nodes is None else with_virtual_nodes(made, virtual_nodes)
 

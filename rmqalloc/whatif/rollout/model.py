@@ -13,8 +13,11 @@ _FIGURES = [
     ("moved", pa.int64()),
     ("clients_touched", pa.int64()),
     ("unowned", pa.int64()),
+    ("unowned_written", pa.int64()),
     ("unowned_dry", pa.int64()),
+    ("unowned_is_exact", pa.bool_()),
     ("double_owned", pa.int64()),
+    ("double_owned_is_exact", pa.bool_()),
     ("min_load", pa.int64()),
     ("max_load", pa.int64()),
     ("idle", pa.int64()),
@@ -40,8 +43,11 @@ TOTALS_SCHEMA = pa.schema(
         ("moved_per_queue", pa.float64()),
         ("clients_touched", pa.int64()),
         ("max_unowned", pa.int64()),
+        ("max_unowned_written", pa.int64()),
         ("max_unowned_dry", pa.int64()),
+        ("max_unowned_is_exact", pa.bool_()),
         ("max_double_owned", pa.int64()),
+        ("max_double_owned_is_exact", pa.bool_()),
         ("min_load", pa.int64()),
         ("max_load", pa.int64()),
     ]
@@ -73,18 +79,23 @@ class Rollout:
 
         ``moved``: queues whose readers are others when the step is over than they were before it; a queue that passes from
         one client to nobody, or back, has moved. ``clients_touched``: clients that gain or lose a queue by the step.
-        ``unowned``, ``double_owned``: queues that nobody, or two clients, read while the step lasts: in the moment when it has
-        been done and the others have not heard of it, or for as long as the step leaves it so. ``unowned_dry``: those of the
-        unowned that no producer writes to. Loads are those when the step is over; ``idle`` clients have no queue,
-        ``only_dry`` clients none that is written to.
+        ``unowned``, ``double_owned``: the most queues that nobody, or two clients, read at one moment while the step lasts.
+        Clients hear of it one by one, in any order; so of all sets of clients that may have heard, those that leave most queues
+        open count, and each figure is the worst for itself: a queue that passes from one client to another has nobody, or
+        both, as the one or the other hears first. ``unowned_written``, ``unowned_dry``: likewise, of the queues that producers
+        write to and of those that they do not. Where ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures
+        are upper bounds: no moment is worse; see `rmqalloc.whatif.rollout.informed`. Loads are those when the step is over;
+        ``idle`` clients have no queue, ``only_dry`` clients none that is written to.
     topics : pyarrow.Table
         The same for every topic: `TOPICS_SCHEMA`. Empty unless it was asked for.
     totals : pyarrow.Table
         One row per group: `TOTALS_SCHEMA`; sums of ``moved`` and ``clients_touched`` over all steps, the worst of the others.
         ``moved_per_queue`` is ``moved`` over the queues before.
     exposed : pyarrow.Table
-        One row per queue that nobody or two clients read while a step lasts: `EXPOSED_SCHEMA`. ``exposure`` is "unowned",
-        "unowned_dry" or "double_owned"; ``client_ids`` are those that read it. Empty unless it was asked for.
+        One row per queue that nobody or two clients read at one moment of a step: `EXPOSED_SCHEMA`. It is not the worst moment
+        but a plain one: the step has begun and no other client has heard of it; where routes change, a share of the clients has
+        them; where clients go in batches, all of the batch have gone. ``exposure`` is "unowned", "unowned_dry" or
+        "double_owned"; ``client_ids`` are those that read it. Empty unless it was asked for.
     refusals : tuple of str
         Why this must not be done now; empty if nothing stands in the way.
     warnings : tuple of str

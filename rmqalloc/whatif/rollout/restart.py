@@ -85,7 +85,7 @@ def restart(
     --------
     >>> from rmqalloc.snapshot.model import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}@1#1") for i in range(4))
-    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients),))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
     >>> restart(snapshot, batch=2).totals.to_pylist()[0]["moved_per_queue"]
     2.0
     """
@@ -95,9 +95,8 @@ def restart(
         raise ValueError(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
-    return played(
-        ground_of(snapshot, groups, topics), lambda cast: _course(cast, batch, surge, ids, order, seed), detail=detail
-    )
+    ground = ground_of(snapshot, groups, topics, stable_ids=ids == "stable")
+    return played(ground, lambda cast: _course(cast, batch, surge, ids, order, seed), detail=detail)
 
 
 def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
@@ -135,7 +134,7 @@ def _course(cast: Cast, batch: int | str, surge: bool, ids: str, order: str, see
             after = there.copy()
             after[places] = is_there
             what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
-            steps.append(Step(what, (_unheard(there, after), Moment((Camp(after, after),)))))
+            steps.append(Step(what, (_unheard(there, after), Moment((Camp(after, after),))), hearing=after))
             there = after
     return Course(everyone, rooms, steps, size)
 

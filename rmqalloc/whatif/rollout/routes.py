@@ -28,8 +28,8 @@ def still(n_clients: int, action: str, variant: int, written: int) -> Step:
 
 
 def refresh(fresh: Mask, action: str, before: int, after: int, written: int) -> Step:
-    """A step in which the routes become others: first some clients have the new ones, then all."""
+    """A step in which the routes become others, and clients have the new ones one after the other, at last all."""
     every = everyone(fresh.size)
     split = (Camp(every, ~fresh, queues=before), Camp(every, fresh, queues=after))
     settled = Moment((Camp(every, every, queues=after),), there=after, written=written)
-    return Step(action, (Moment(split, settled=False, there=after, written=written), settled))
+    return Step(action, (Moment(split, settled=False, there=after, written=written), settled), hearing=every)

@@ -23,7 +23,7 @@ from rmqalloc.fleet.columns import Index, Offsets, Strings, list_positions, offs
 from rmqalloc.fleet.lists import QueueLists
 from rmqalloc.strategies import Strategy
 from rmqalloc.whatif.planning.owners import Assigner
-from rmqalloc.whatif.rollout.course import Course, Mask
+from rmqalloc.whatif.rollout.course import Course, Mask, everyone
 from rmqalloc.whatif.rollout.ground import Ground
 from rmqalloc.whatif.scenarios.derived import Derived, DistinctLists
 from rmqalloc.whatif.scenarios.parts import Rules
@@ -52,8 +52,12 @@ class Stage:
         two camps of a moment give it to one of theirs each.
     there, written : ndarray of bool, shape (n_cells,)
         Whether the queue is there at that moment, and whether producers write to it.
-    present : ndarray of bool
-        Whether each client of a group is in it, moment by moment.
+    present, hearing : ndarray of bool
+        Whether each client of a group is in it, and whether it hears of the step, moment by moment.
+    looks_on, begins_with_one : ndarray of bool, shape (n_moments,)
+        Whether the step has clients that hear of it one by one, and whether it begins with the first of them; see `Step`.
+    newest : ndarray of int64, shape (n_moments,)
+        Row of ``readers`` that holds those who have heard.
     """
 
     courses: Sequence[Course]
@@ -67,6 +71,10 @@ class Stage:
     there: Mask
     written: Mask
     present: Mask
+    hearing: Mask
+    looks_on: Mask
+    begins_with_one: Mask
+    newest: Places
 
     @property
     def group_of_moment(self) -> Places:
@@ -92,7 +100,14 @@ class _Views:
         self.rule = np.array([camp.rule for camp in camps], np.int64)
         self.queues = np.array([camp.queues for camp in camps], np.int64)
         self.offsets = offsets_of(n_camps)[self.moment_offsets]  # of the views of each group
+        self.newest = n_camps - 1
         self.present = np.concatenate([moment.camps[0].listed for moment in moments])
+        self.hearing = np.concatenate(
+            [~everyone(len(course.client_ids)) if step.hearing is None else step.hearing for course in courses
+             for step in course.steps for _ in step.moments]
+        )  # fmt: skip
+        self.looks_on = np.array([step.hearing is not None for _, step in steps for _ in step.moments], bool)
+        self.begins_with_one = np.array([step.begins_with_one for _, step in steps for _ in step.moments], bool)
         self._lay_clients(courses, [(camp.listed, camp.acting) for camp in camps])
 
     def _lay_clients(self, courses: Sequence[Course], masks: list[tuple[Mask, Mask]]) -> None:
@@ -113,7 +128,10 @@ class _Views:
 
 
 def stage_of(
-    ground: Ground, courses: Sequence[Course], rules: Sequence[Strategy] = (), variants: Sequence[Mask] = ()
+    ground: Ground,
+    courses: Sequence[Course],
+    rules: Sequence[Strategy] = (),
+    variants: Sequence[Mask] = (),
 ) -> Stage:
     """Work out who reads what at every moment.
 
@@ -126,7 +144,7 @@ def stage_of(
         What `Camp.rule` counts from 1.
     variants : sequence of ndarray of bool
         What `Camp.queues`, `Moment.there` and `Moment.written` count from 1: which of the queues of the fleet's queue lists,
-        laid end to end, there are.
+        laid end to end, there are or are written to. 0 is all of them for the former, those written to now for the last.
     """
     base, views = ground.fleet, _Views(courses)
     n_moments = np.diff(views.moment_offsets)[ground.group_of]
@@ -145,13 +163,13 @@ def stage_of(
 
     column = ranges(base.queue_starts[scene_unit], base.n_queues[scene_unit])
     there, written = (
-        masks[np.repeat(variant[scene_moment], base.n_queues[scene_unit]), column]
-        for variant in (views.there, views.written)
+        of[np.repeat(variant[scene_moment], base.n_queues[scene_unit]), column]
+        for of, variant in ((masks, views.there), (np.stack([ground.written, *variants]), views.written))
     )
     readers[:, ~there] = -1  # a client with old routes may hold a queue that is no more
     return Stage(
         courses, views.moment_offsets, views.step, views.is_settled, scene_unit, scene_moment, cell_offsets, readers,
-        there, written & there, views.present,
+        there, written & there, views.present, views.hearing, views.looks_on, views.begins_with_one, views.newest,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.strategies.by_name import rule
 from rmqalloc.text import counted
 from rmqalloc.whatif.rollout.course import (
     Camp,
@@ -21,7 +22,6 @@ from rmqalloc.whatif.rollout.course import (
 from rmqalloc.whatif.rollout.ground import ground_of
 from rmqalloc.whatif.rollout.model import Rollout
 from rmqalloc.whatif.rollout.playing import played
-from rmqalloc.whatif.rules import rule
 
 
 def change_strategy(
@@ -45,7 +45,7 @@ def change_strategy(
     ----------
     snapshot : Snapshot
     strategy : str
-        The new strategy, as `rmqalloc.whatif.rules.rule` takes it.
+        The new strategy, as `rmqalloc.strategies.by_name.rule` takes it.
     groups : sequence of str
         Patterns of consumer groups.
     params : mapping, optional
@@ -62,7 +62,8 @@ def change_strategy(
     --------
     >>> from rmqalloc.snapshot.model import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}") for i in range(4))
-    >>> rollout = change_strategy(Snapshot((topic,), (Group("g", ("T",), clients),)), "AVG_BY_CIRCLE", order="sorted")
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
+    >>> rollout = change_strategy(snapshot, "AVG_BY_CIRCLE", order="sorted")
     >>> rollout.steps["unowned"].to_pylist(), rollout.steps["double_owned"].to_pylist()
     ([0, 1, 2, 1, 0], [0, 1, 2, 1, 0])
     """
@@ -76,11 +77,11 @@ def change_strategy(
         switched = ~everyone(n_clients)
         steps = [Step("before", (Moment((Camp(~switched, ~switched),)),))]
         for number, turn in enumerate(turns, start=1):
-            switched = switched.copy()
+            before, switched = switched, switched.copy()
             switched[turn] = True
             camps = (Camp(everyone(n_clients), ~switched), Camp(everyone(n_clients), switched, rule=1))
             action = f"batch {number} of {len(turns)}: {counted(len(turn), 'client')} to {made.get_name()}"
-            steps.append(Step(action, (Moment(camps),)))
+            steps.append(Step(action, (Moment(camps),), hearing=switched & ~before, begins_with_one=True))
         return Course(cast.client_ids, cast.rooms, steps, size)
 
     return played(ground, course_of, rules=[made], detail=detail)

@@ -64,7 +64,7 @@ def change_subscription(
     --------
     >>> from rmqalloc.snapshot.model import Client, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}") for i in range(4))
-    >>> change_subscription(Snapshot((topic,), (Group("g", (), clients),)), "T").steps["unowned"].to_pylist()
+    >>> change_subscription(Snapshot((topic,), (Group("g", (), clients, strategy="AVG"),)), "T").steps["unowned"].to_pylist()
     [8, 6, 4, 2, 0]
     """
     if snapshot.topic(topic) is None:
@@ -88,11 +88,12 @@ def change_subscription(
         reading = everyone(n_clients) if remove else ~everyone(n_clients)
         steps = [Step("before", (Moment((Camp(everyone(n_clients), reading),)),))]
         for number, turn in enumerate(turns, start=1):
-            reading = reading.copy()
+            before, reading = reading, reading.copy()
             reading[turn] = not remove
             who = counted(len(turn), f"client {verb}s", f"clients {verb}")
             what = f"batch {number} of {len(turns)}: {who}"
-            steps.append(Step(what, (Moment((Camp(everyone(n_clients), reading),)),)))
+            moment = Moment((Camp(everyone(n_clients), reading),))
+            steps.append(Step(what, (moment,), hearing=reading ^ before, begins_with_one=True))
         return Course(cast.client_ids, cast.rooms, steps, size)
 
     return played(ground_of(with_topic, groups, (literal(topic),)), course_of, detail=detail)

@@ -34,9 +34,9 @@ def everyday():
         Group(
             "order-service", ("orders", "order-events"), _clients("10.0.3", 7), strategy="CONSISTENT_HASH", lags=_lags()
         ),
-        Group("payment-service", ("payments", "orders"), _clients("10.0.4", 5)),
-        Group("audit-writer", ("audit-log",), _clients("10.0.5", 8)),
-        Group("notifier", ("orders",), _clients("10.0.6", 3), message_model="BROADCASTING"),
+        Group("payment-service", ("payments", "orders"), _clients("10.0.4", 5), strategy="AVG"),
+        Group("audit-writer", ("audit-log",), _clients("10.0.5", 8), strategy="AVG"),
+        Group("notifier", ("orders",), _clients("10.0.6", 3), message_model="BROADCASTING", strategy="AVG"),
     )
     scenarios = [
         {"name": "two more pods", "changes": [{"add_clients": {"count": 2, "name": "10.0.9.{n}@4100"}}]},
@@ -76,7 +76,7 @@ def hostile():
     """Groups, topics, brokers, clients and scenarios of such names."""
     topics = tuple(Topic(name, (TopicBroker(name, 5, 5, machine_room=name),)) for name in HOSTILE)
     clients = tuple(Client(name, machine_room=name) for name in HOSTILE)
-    groups = tuple(Group(name, tuple(HOSTILE), clients) for name in HOSTILE)
+    groups = tuple(Group(name, tuple(HOSTILE), clients, strategy="AVG") for name in HOSTILE)
     broken = Group("<b>broken</b>", (HOSTILE[0],), clients, strategy="<script>document.title='owned'</script>")
     scenarios = [{"name": name, "changes": [{"remove_clients": {"ids": HOSTILE[2]}}]} for name in HOSTILE[:4]]
     return plan_snapshot(Snapshot(topics, (*groups, broken)), scenarios)
@@ -96,7 +96,8 @@ def many(n_groups=120, n_clients=90, n_topics=12):
     )
     names = tuple(topic.name for topic in topics)
     groups = [
-        Group(f"service-{i:03}", names[: 1 + i % n_topics], _clients(f"10.{i}.0", 3 + i % 5)) for i in range(n_groups)
+        Group(f"service-{i:03}", names[: 1 + i % n_topics], _clients(f"10.{i}.0", 3 + i % 5), strategy="AVG")
+        for i in range(n_groups)
     ]
     groups.append(Group("large-service", names, _clients("10.200.1", n_clients), strategy="CONSISTENT_HASH"))
     return plan_snapshot(

@@ -267,10 +267,14 @@ def test_what_could_not_be_planned_says_why():
     assert "5 rows without figures" in said
     topic = Topic("t", (TopicBroker("b", 4),))
     empty = plan_snapshot(
-        Snapshot((topic,), (Group("g", ("t",)),)), [{"name": "s", "changes": [{"scale_clients": {"to": 0}}]}]
+        Snapshot((topic,), (Group("g", ("t",), strategy="AVG"),)),
+        [{"name": "s", "changes": [{"scale_clients": {"to": 0}}]}],
     )
     assert "It has no clients" in Page(report(empty)).said()
-    assert "There is no scenario" in Page(report(plan_snapshot(Snapshot((topic,), (Group("g", ("t",)),)), []))).said()
+    assert (
+        "There is no scenario"
+        in Page(report(plan_snapshot(Snapshot((topic,), (Group("g", ("t",), strategy="AVG"),)), []))).said()
+    )
 
 
 def test_findings_come_gravest_first_with_a_sign_before_the_colour():

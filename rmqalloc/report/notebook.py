@@ -68,7 +68,7 @@ def show(plan: Plan) -> Shown:
     --------
     >>> from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic, TopicBroker
     >>> from rmqalloc.whatif.plans import plan_snapshot
-    >>> cluster = Snapshot((Topic("T", (TopicBroker("b", 4),)),), (Group("g", ("T",), (Client("c"),)),))
+    >>> cluster = Snapshot((Topic("T", (TopicBroker("b", 4),)),), (Group("g", ("T",), (Client("c"),), strategy="AVG"),))
     >>> show(plan_snapshot(cluster, []))
     <Plan of 1 groups, scenarios: none>
     """

@@ -40,13 +40,13 @@ def advise(
     --------
     >>> from rmqalloc.snapshot.model import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 4),)), tuple(Client(f"c{i}") for i in range(6))
-    >>> [row] = advise(Snapshot((topic,), (Group("g", ("T",), clients),))).groups.to_pylist()
+    >>> [row] = advise(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))).groups.to_pylist()
     >>> row["idle_ids"], row["even_counts"]
     (['c4', 'c5'], [1, 2, 4])
     """
     ground = ground_of(snapshot, groups, topics)
     present = present_of(snapshot, ground)
-    assignments = lists_of(present, balance)
+    assignments = lists_of(present, balance, snapshot)
     counts, rings, rooms = counts_table(present), rings_table(present), rooms_table(present)
     by_group = [_by_group(table) for table in (counts, rings, rooms)]
     rows = []

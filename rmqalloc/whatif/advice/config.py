@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.whatif.advice.model import Lists
 from rmqalloc.whatif.advice.present import Present
 
@@ -52,8 +54,15 @@ def evened(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | Non
     return found
 
 
-def lists_of(present: Present, balance: str) -> list[Lists]:
+def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[Lists]:
     """Lists of queues for the clients of every group.
+
+    Parameters
+    ----------
+    present : Present
+    balance : {"topic", "total"}
+    snapshot : Snapshot
+        Which tells the topics that the lists leave out.
 
     Raises
     ------
@@ -75,7 +84,17 @@ def lists_of(present: Present, balance: str) -> list[Lists]:
         queues = [queue for unit in units for queue in queues_of[int(queue_list[unit])]]
         ids, actual = cast.client_ids, bool(present.is_actual[place])
         made.append(Lists(cast.consumer_group, actual, ids, queues, after.tolist(), now.tolist()))
-    return made
+    return [one._replace(left_out=missing) for one, missing in zip(made, _left_out(made, snapshot), strict=True)]
+
+
+def _left_out(made: Sequence[Lists], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
+    """Topics of every group that have queues, as far as is known, and that its lists do not have."""
+    groups, routes = {one.name: one for one in snapshot.groups}, {one.name: one for one in snapshot.topics}
+    for one in made:
+        wanted = [*groups[one.consumer_group].subscriptions, RETRY_PREFIX + one.consumer_group]
+        there = {queue.topic for queue in one.queues}
+        empty = {name for name in wanted if name in routes and not any(routes[name].queues())}
+        yield tuple(name for name in dict.fromkeys(wanted) if name not in there | empty)
 
 
 def _evened_parts(owners: NDArray[np.int32], sizes: Sequence[int], n_clients: int) -> NDArray[np.int32]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.text import named
 
 GROUPS_SCHEMA = pa.schema(
     [
@@ -101,6 +102,9 @@ class Lists(NamedTuple):
     queues : list of MessageQueue
     owners, owners_now : list of int
         Client of every queue, as its place in ``client_ids``, in the lists and now; -1 for nobody.
+    left_out : tuple of str
+        Topics that the group consumes too, its retry topic among them, and that are in no list: under CONFIG nobody consumes
+        them.
     """
 
     consumer_group: str
@@ -109,6 +113,7 @@ class Lists(NamedTuple):
     queues: list[MessageQueue]
     owners: list[int]
     owners_now: list[int]
+    left_out: tuple[str, ...] = ()
 
     @property
     def moved(self) -> int:
@@ -168,6 +173,14 @@ class Advice:
                     column.append(value)
         return pa.table(columns, LISTS_SCHEMA)
 
+    @property
+    def left_out(self) -> str | None:
+        """That lists lack topics of their groups, for people; None where they lack none."""
+        missing = [f"{topic} of {one.consumer_group}" for one in self.assignments for topic in one.left_out]
+        if not missing:
+            return None
+        return f"the lists for CONFIG leave out {named(missing)}: under CONFIG nobody consumes what is in no list"
+
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
         """The groups, for pandas, polars, DuckDB and others that read Arrow."""
         return self.groups.__arrow_c_stream__(requested_schema)
@@ -189,6 +202,7 @@ def config_document(advice: Advice) -> dict[str, Any]:
             "name": one.consumer_group,
             "begins_with": "actual owners" if one.from_actual else "owners by strategy",
             "moved": one.moved,
+            "left_out": list(one.left_out),
             "clients": [
                 {"client_id": client_id, "message_queues": [queue._asdict() for queue in queues]}
                 for client_id, queues in one.of_clients().items()

@@ -8,13 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy
+from rmqalloc.strategies.by_name import with_virtual_nodes
 from rmqalloc.whatif.advice.model import RINGS_SCHEMA
 from rmqalloc.whatif.advice.present import Present
 from rmqalloc.whatif.planning.owners import MAX_POINTS
 from rmqalloc.whatif.rollout.course import Camp, Cast, Course, Moment, Step, everyone
 from rmqalloc.whatif.rollout.ground import Ground
 from rmqalloc.whatif.rollout.playing import played
-from rmqalloc.whatif.rules import with_virtual_nodes
 from rmqalloc.whatif.scenarios.parts import part_of
 
 VIRTUAL_NODES = (10, 40, 160, 640, 2560)
@@ -54,7 +54,8 @@ def _part(whole: Ground, units: np.typing.NDArray[np.int64]) -> Ground:
     """The groups of some units, which are all the units of these groups."""
     places, group_of = np.unique(whole.group_of[units], return_inverse=True)
     casts = tuple(whole.casts[place] for place in places.tolist())
-    return Ground(part_of(whole.fleet, units), whole.rules.part_of(units), group_of.astype(np.int64), casts, ())
+    fleet, rules = part_of(whole.fleet, units), whole.rules.part_of(units)
+    return Ground(fleet, rules, group_of.astype(np.int64), casts, whole.written, ())
 
 
 def _rows(ground: Ground, tried: list[int], more: list[Strategy]) -> list[dict[str, object]]:

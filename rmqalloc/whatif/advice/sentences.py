@@ -54,12 +54,14 @@ def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[
             f"Clients have from {group['min_load']} to {counted(group['max_load'], 'queue')}, the fullest "
             f"{group['skew']:.2f} times the mean."
         )
-    others = [row for row in even if not row["is_now"]]
+    others = [
+        row for row in even if not row["is_now"] and group["strategy"] != "CONFIG"
+    ]  # whose lists would change too
     if others and group["min_load"] != group["max_load"]:
         below = [row for row in others if row["n_clients"] < n][-1:]
         above = [row for row in others if row["n_clients"] > n][:1]
         yield f"All would have the same with {' or '.join(_way(row) for row in below + above)}."
-    elif not even:
+    elif not even and group["strategy"] != "CONFIG":
         yield "None of the numbers of clients tried gives all the same."
 
 

@@ -163,6 +163,10 @@ def test_csv_for_a_program_keeps_names(run):
         (["bulk", "--in", "x", "--out", "y", "--no-file-job"], "--file-job needs --spark"),
         (["bulk", "--in", "x", "--out", "y", "--spark", "--max-bad-fraction", "2"], "2.0 is not in the range"),
         (["bulk", "--in", "x", "--out", "y", "--spark", "--option", "header"], "is K=V, such as multiLine=true"),
+        (
+            ["bulk", "--in", "x", "--out", "y", "--spark", "--option", "sep=;", "--option", "SEP=,"],
+            "an option of the reader is given twice: sep=;, SEP=,; give each once",
+        ),
         (["bulk", "--in", "x", "--out", "y", "--spark", "--table", "t"], "give either an input or a table"),
         (["bulk", "--out", "y"], "Missing option '--in'"),
         (["bulk", "--out", "y", "--spark"], "Missing option '--in'"),
@@ -262,10 +266,10 @@ def test_bulk_says_what_is_wrong_with_scenarios(run, tmp_path):
     arguments = ["bulk", "--in", tmp_path / "fleet", "--out", tmp_path / "plan", "--scenarios", path]
     for text, said in (
         (None, "No such file or directory"),
-        ('{"scenarios": []}', f"{path}: holds no scenario; give at least one"),
+        ('{"scenarios": []}', f"{path}:1:15: holds no scenario; give at least one"),
         (
             json.dumps(SCENARIOS).replace("to", "too"),
-            f"{path}: scenario 'eight': changes[0].scale_clients has an unknown field",
+            ": scenario 'eight': changes[0].scale_clients has an unknown field",
         ),
         (json.dumps(SCENARIOS).replace("CONSISTENT_HASH", "MACHINE_ROOM_NEARBY-AVG"), "bring the column broker_rooms"),
     ):
@@ -321,14 +325,14 @@ def test_bulk_on_spark(spark, run, tmp_path):
     assert code == 0
     lines = out.splitlines()
     assert lines[0].split() == ["units", "50"]
-    assert lines[-1].startswith(f"Parquet of AVG owners: {tmp_path / 'plans'}/plan=")
+    assert lines[-1].startswith(f"Parquet of owners, AVG unless a row names another: {tmp_path / 'plans'}/plan=")
     assert read(lines[-1].rpartition(" ")[2]).num_rows == 50
     code, out, _ = run(
         *arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--output", "best"
     )
     assert code == 0
     place = out.splitlines()[-1].rpartition(" ")[2]
-    assert out.splitlines()[-1].startswith("Parquet of AVG best: ")
+    assert out.splitlines()[-1].startswith("Parquet of best, AVG unless a row names another: ")
     assert read(place).num_rows == 50
     assert out.splitlines()[0].split()[:3] == ["scenario", "units", "bad_units"]
     pq.write_table(pa.table(units.mixed()[0]), tmp_path / "bad.parquet")

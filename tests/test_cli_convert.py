@@ -69,7 +69,7 @@ def test_the_form_can_be_said(run, tmp_path):
     table = tmp_path / "table.data"
     table.write_text("group,topic,broker,queue_id\ng,t,b,1\n")
     assert run(table, "--from", "csv", "--out", tmp_path / "out.txt", "--to", "yaml")[0] == 0
-    assert (tmp_path / "out.txt").read_text().startswith("apiVersion: rmqalloc/v1\n")
+    assert (tmp_path / "out.txt").read_text().startswith("apiVersion: rmqalloc/v2\n")
 
 
 def test_the_verb_offers_every_form():

@@ -68,7 +68,45 @@ def saved(tmp_path):
 def cluster(n_groups=1, topics=("T",), n_clients=2, **more):
     routes = tuple(Topic(name, (TopicBroker("b", 4),)) for name in topics)
     clients = tuple(Client(f"h{i}@1") for i in range(n_clients))
-    return Snapshot(routes, tuple(Group(f"g{i}", tuple(topics), clients, **more) for i in range(n_groups)))
+    return Snapshot(
+        routes,
+        tuple(
+            Group(f"g{i}", tuple(topics), clients, **{"strategy": "AVG"} | {"strategy": "AVG"} | more)
+            for i in range(n_groups)
+        ),
+    )
+
+
+def with_retry_topic():
+    """A group of 8 queues of a topic and of one of its retry topic, all on broker a."""
+    routes = Topic("orders", (TopicBroker("a", 8),)), Topic("%RETRY%g", (TopicBroker("a", 1),))
+    return Snapshot(routes, (Group("g", ("orders", "%RETRY%g"), (Client("c1"), Client("c2")), strategy="AVG"),))
+
+
+@pytest.mark.parametrize(
+    ("flag", "orders", "retry"),
+    [
+        ("--add-broker b:8", 16, 2),
+        ("--set-queues 4", 4, 1),
+        ("--set-queues '*=4'", 4, 1),
+        ("--set-queues '%RETRY%*=4'", 8, 4),
+        ("--set-queues 4 --set-queues %RETRY%g=2 --add-broker b:8", 12, 4),
+    ],
+)
+def test_retry_topics_have_a_rule_of_their_own(run, saved, flag, orders, retry):
+    code, out, _ = run(f"{flag} --show units -o csv --columns topic,scenario,n_queues", saved(with_retry_topic()))
+    found = {
+        row["topic"]: int(row["n_queues"]) for row in csv.DictReader(io.StringIO(out)) if row["scenario"] != "current"
+    }
+    assert (code, found) == (0, {"orders": orders, "%RETRY%g": retry})
+
+
+@pytest.mark.parametrize("flags", ["-t '%RETRY%*' --set-queues 4", "--set-queues '*g=4'"])
+def test_queues_of_retry_topics_alone_are_not_set_by_the_way(run, saved, flags):
+    code, _, err = run(flags, saved(with_retry_topic()))
+    assert code == 1
+    assert "set_queues leaves retry topics alone" in err
+    assert "a pattern that begins with %RETRY%" in err
 
 
 # --- For people ---
@@ -147,9 +185,11 @@ def test_scenarios_of_a_file(run, tmp_path):
 def test_what_cannot_be_assigned_is_said(run, saved):
     snapshot = cluster(2)
     bad = dataclasses.replace(snapshot.groups[1], clients=())
-    code, out, err = run("--scale 3", saved(dataclasses.replace(snapshot, groups=(snapshot.groups[0], bad))))
-    assert code == 0
-    assert out.endswith("! cannot be assigned: g1 topic T: cidAll is null or cidAll empty\n")
+    path = saved(dataclasses.replace(snapshot, groups=(snapshot.groups[0], bad)))
+    for change, when in (("--to-virtual-nodes 3", ""), ("--scale 3", " before any change")):
+        code, out, err = run(change, path)
+        assert code == 0
+        assert out.endswith(f"! cannot be assigned{when}: g1 topic T: cidAll is null or cidAll empty\n")
     warned = dataclasses.replace(snapshot.groups[1], message_model="BROADCASTING")
     code, out, err = run("--scale 3", saved(dataclasses.replace(snapshot, groups=(snapshot.groups[0], warned))))
     assert err == "note: left out: groups of the model BROADCASTING, whose clients all take every queue: g1\n"
@@ -157,7 +197,9 @@ def test_what_cannot_be_assigned_is_said(run, saved):
 
 def test_names_cannot_command_the_terminal(run, saved):
     evil = "g\x1b[2J\u202e"
-    snapshot = Snapshot((Topic(evil, (TopicBroker("b", 4),)),), (Group(evil, (evil, evil + "2"), (Client(evil),)),))
+    snapshot = Snapshot(
+        (Topic(evil, (TopicBroker("b", 4),)),), (Group(evil, (evil, evil + "2"), (Client(evil),), strategy="AVG"),)
+    )
     code, out, err = run("--scale 3", saved(snapshot))
     assert code == 0
     assert "\x1b" not in out + err
@@ -269,7 +311,7 @@ def test_what_cannot_be_assigned_any_more_keeps_no_gate(run, saved, gate):
     ],
 )
 def test_nothing_to_plan_is_no_success(run, saved, snapshot, said):
-    code, out, err = run("--scale 3 --max-moved 0", saved(snapshot))
+    code, out, err = run("--to-virtual-nodes 3 --max-moved 0", saved(snapshot))
     assert (code, out) == (1, "")
     assert "no group can be planned: " in err and said in err
 
@@ -304,7 +346,7 @@ def test_partial_data(run, saved):
         ("--set-queues T=x", 64, "'T=x' is not N or TOPIC=N, such as orders=16"),
         ("--set-queues =4", 64, "'=4' is not N or TOPIC=N"),
         ("--to-strategy consistent-hash", 64, "did you mean CONSISTENT_HASH?"),
-        ("--to-strategy CONFIG", 64, "CONFIG gives every client the same list"),
+        ("--to-strategy CONFIG", 64, "the lists of CONFIG are not known"),
         ("--to-virtual-nodes 1000000", 64, "must be a whole number from 0 to 65536"),
         ("--scale 3 --scenario x.yaml", 64, "--scenario is given together with --scale"),
         ("--scale 3 --max-moved many", 64, "'many' is neither a number of queues nor a share, such as 20 or 20%"),

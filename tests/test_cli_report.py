@@ -51,7 +51,8 @@ def test_a_saved_plan_becomes_a_page(run, saved, tmp_path):
 def test_from_a_snapshot_to_a_page(run, tmp_path):
     clients = tuple(Client(f"10.0.0.{i}@7") for i in range(1, 4))
     snapshot = Snapshot(
-        (Topic("orders", (TopicBroker("broker-a", 8),)),), (Group("order-service", ("orders",), clients),)
+        (Topic("orders", (TopicBroker("broker-a", 8),)),),
+        (Group("order-service", ("orders",), clients, strategy="AVG"),),
     )
     source, plan, page = tmp_path / "cluster.json", tmp_path / "plan.json", tmp_path / "report.html"
     source.write_text(json.dumps(to_document(snapshot)), encoding="utf-8")
@@ -65,7 +66,7 @@ def test_from_a_snapshot_to_a_page(run, tmp_path):
 def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     clients = tuple(Client(f"10.0.0.{i}@7") for i in range(1, 4))
     topics = (Topic("orders", (TopicBroker("broker-a", 2),)),)
-    groups = tuple(Group(name, ("orders",), clients) for name in ("order-service", "other-service"))
+    groups = tuple(Group(name, ("orders",), clients, strategy="AVG") for name in ("order-service", "other-service"))
     paths = [tmp_path / name for name in ("cluster.json", "newer.json", "plan.json", "report.html")]
     source, newer, plan, page = paths
     source.write_text(json.dumps(to_document(Snapshot(topics, groups))), encoding="utf-8")

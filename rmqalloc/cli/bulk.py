@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli.options import params_of, strategy_options
-from rmqalloc.cli.text import Progress, table
+from rmqalloc.cli.text import Progress, printable, table
+from rmqalloc.text import named
 
 if TYPE_CHECKING:
     from rmqalloc.whatif.plan import PlanSpec
@@ -126,7 +127,7 @@ def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: d
 
 
 def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -> None:
-    from rmqalloc.whatif.bulk import plan_files
+    from rmqalloc.whatif.bulk import plan_files, strategies_of
 
     started = time.perf_counter()
     try:
@@ -134,7 +135,7 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
     except TypeError as error:  # a column is missing or of the wrong type
         raise click.ClickException(str(error)) from error
     click.echo(_summary(totals, time.perf_counter() - started))
-    click.echo(f"Parquet of {spec.strategy} {spec.output}: {target}")
+    click.echo(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {target}")
 
 
 def _summary(totals: ByScenario, seconds: float) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options, tell
+from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import Changes, candidate, change_options, rooms_unknown
 from rmqalloc.cli.table_options import Tables, table_options
 from rmqalloc.cli.text import aligned, printable
@@ -27,6 +27,7 @@ _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
 
 @click.command()
 @snapshot_options
+@strategy_known_options()
 @click.option(
     "-s",
     "--strategies",
@@ -66,7 +67,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: Tables) -
             click.echo(line)
     else:
         tables.write(table)
-    return partial_code(snapshot, inputs)
+    return doubt_code(snapshot, inputs)
 
 
 def _candidates(text: str) -> list[Candidate]:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
 
-from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options
+from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli.options import candidate
 from rmqalloc.cli.text import printable
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @snapshot_options
+@strategy_known_options(None)
 @click.option("-q", "--queue", required=True, metavar="BROKER:ID", help="The queue.")
 @click.option("-s", "--strategy", metavar="S", help="Another strategy than the group's, such as CONSISTENT_HASH:160.")
 @click.option("-o", "--output", type=click.Choice(("text", "json")), default="text", show_default=True)
@@ -34,13 +36,13 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
     if not broker or not (number.isascii() and number.isdigit() and len(number) < 10):
         raise click.UsageError(f"-q: {queue!r} is not BROKER:ID, such as broker-a:3")
     name, params = (None, {}) if strategy is None else candidate(strategy)
-    snapshot = snapshot_of(inputs)
+    snapshot = snapshot_of(replace(inputs, strategy=strategy))
     try:
         found = explained(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
     except TypeError as error:
         raise click.ClickException(str(error)) from error
     click.echo(json.dumps(found.to_data(), indent=2) if output == "json" else _text(found))
-    return partial_code(snapshot, inputs)
+    return doubt_code(snapshot, inputs)
 
 
 def _text(found: Explanation) -> str:

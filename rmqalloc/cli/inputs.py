@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +12,7 @@ import click
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.live_options import Live, live_options, live_snapshot
 from rmqalloc.cli.text import printable
+from rmqalloc.text import named
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.model import Snapshot
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 ALL = ("*",)
 
 _SHOWN_ERRORS = 5
+_KNOWN = f"{__name__}.known"
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ class Inputs:
         Whether a snapshot that lacks something will do.
     live : Live or None
         How to reach a running cluster, where no file is given.
+    strategy : str or None
+        What the clients of the groups use, whatever is known of them, as `rmqalloc.cli.options.candidate` reads it.
+    assume : bool
+        Whether strategies that are in doubt are accepted.
     """
 
     file: str
@@ -45,6 +51,28 @@ class Inputs:
     topics: tuple[str, ...] = ALL
     allow_partial: bool = False
     live: Live | None = None
+    strategy: str | None = None
+    assume: bool = False
+
+
+def strategy_known_options(name: str | None = "--strategy") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Add ``--assume`` and an option of that name for what clients use; the command's ``inputs`` get them."""
+
+    def add(command: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(command)
+        def bundled(inputs: Inputs, assume: bool, stated: str | None = None, **others: Any) -> Any:
+            return command(inputs=replace(inputs, assume=assume, strategy=stated), **others)
+
+        made: Callable[..., Any] = bundled
+        made = click.option(
+            "--assume", is_flag=True, help="Accept strategies that are a guess, or that what clients own contradicts."
+        )(made)
+        if name is None:
+            return made
+        text = "What the clients use now, such as CONSISTENT_HASH:160, whatever the snapshot tells."
+        return click.option(name, "stated", metavar="S", help=text)(made)
+
+    return add
 
 
 def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -87,7 +115,7 @@ def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def snapshot_of(inputs: Inputs) -> Snapshot:
-    """The snapshot that the options name; notes about it go to standard error.
+    """The snapshot that the options name; notes about it and about the strategies of its groups go to standard error.
 
     Raises
     ------
@@ -97,10 +125,50 @@ def snapshot_of(inputs: Inputs) -> Snapshot:
     from rmqalloc.snapshot.files import read_snapshot_with_warnings
 
     if inputs.live is not None:
-        return live_snapshot(inputs.live, inputs.groups, inputs.topics)
+        return _known(live_snapshot(inputs.live, inputs.groups, inputs.topics), inputs)
     snapshot, notes = read_snapshot_with_warnings(inputs.file, inputs.form)
     tell(notes)
-    return snapshot
+    return _known(snapshot, inputs)
+
+
+def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
+    """The snapshot with what the options say of strategies; how these are known is told, and what is in doubt."""
+    from rmqalloc.cli.options import candidate
+    from rmqalloc.evidence import doubtful, evidence_lines, with_strategies
+
+    if inputs.strategy is not None:
+        name, params = candidate(inputs.strategy, "--strategy")
+        snapshot = with_strategies(snapshot, inputs.groups, strategy=name, params=params)
+    found = with_strategies(snapshot, inputs.groups)
+    tell(evidence_lines(found, inputs.groups))
+    tell(
+        f"the strategy of {one.name} is in doubt{' and accepted' if inputs.assume else ''}: {one.strategy_doubt}"
+        for one in doubtful(found, inputs.groups, inputs.topics)[:_SHOWN_ERRORS]
+    )
+    click.get_current_context().meta[_KNOWN] = found
+    # Otherwise it stays as it was read, so that a plan bears the hash of what it was made from.
+    return with_strategies(found, inputs.groups, assume=True) if inputs.assume else snapshot
+
+
+def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False) -> int:
+    """`exit_codes.FAILURE` if groups were left out for the doubt in their strategies, which is told; else `partial_code`.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    inputs : Inputs
+    clients_join : bool
+        Whether groups without clients get some, so that their strategies matter.
+    """
+    from rmqalloc.evidence import doubtful
+
+    known = click.get_current_context().meta[_KNOWN]  # by `snapshot_of`: to find it out again would take as long
+    found = [] if inputs.assume else doubtful(known, inputs.groups, inputs.topics, clients_join)
+    if not found:
+        return partial_code(snapshot, inputs)
+    names = named([one.name for one in found])
+    tell([f"left out, their strategies being in doubt: {names}; --strategy states one, --assume accepts what is there"])
+    return exit_codes.FAILURE
 
 
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:

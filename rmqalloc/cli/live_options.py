@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.cli.text import printable
+
 if TYPE_CHECKING:
     from rmqalloc.snapshot.live.remote import Access
     from rmqalloc.snapshot.model import Snapshot
@@ -105,9 +107,9 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     click.UsageError
         No name server is named, or one is not ``host:port``.
     click.ClickException
-        No name server answers, or nothing could be read.
+        No name server answers, it knows no broker, or nothing could be read.
     OSError, ValueError
-        A file of keys or certificates cannot be read.
+        A file of keys or certificates cannot be read, or a pattern matches nothing.
     """
     from rmqalloc.protocol import RemotingError, ResponseError
     from rmqalloc.snapshot.live.remote import name_servers
@@ -125,8 +127,7 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
         raise click.ClickException(str(error)) from error
     finally:
         progress.end()
-    if snapshot.errors and not snapshot.topics and not snapshot.groups:
-        raise click.ClickException(f"nothing could be read of {live.servers}: {snapshot.errors[0].message}")
+    _check_found(live, snapshot, groups, topics)
     n_clients = sum(len(group.clients) for group in snapshot.groups)
     click.echo(
         f"{len(snapshot.topics):,} topics, {len(snapshot.groups):,} groups with {n_clients:,} clients: "
@@ -134,6 +135,29 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
         err=True,
     )
     return snapshot
+
+
+def _check_found(live: Live, snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[str, ...]) -> None:
+    """Raise unless the cluster is one and has what is wanted of it; tell of brokers without a master."""
+    from rmqalloc.snapshot.units import by_name, chosen
+
+    if not snapshot.brokers:
+        raise click.ClickException(
+            f"{live.servers} knows no broker, so there is nothing to read: is it the name server of this cluster, and do "
+            "brokers run? One that has just started knows none until they register, within 30 s"
+        )
+    if snapshot.errors and not snapshot.topics and not snapshot.groups:
+        raise click.ClickException(f"nothing could be read of {live.servers}: {snapshot.errors[0].message}")
+    subscribed = {topic: topic for group in snapshot.groups for topic in group.subscriptions}
+    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
+    chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
+    for broker in snapshot.brokers:
+        if broker.role != "MASTER":
+            acts = ", which stands in for it" if broker.role == "ACTING_MASTER" else ""
+            click.echo(
+                f"note: broker {printable(broker.broker_name)} has no master; its slave {broker.address}{acts}, was asked",
+                err=True,
+            )
 
 
 def _access(live: Live) -> Access:

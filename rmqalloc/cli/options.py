@@ -196,7 +196,7 @@ def _near_strategy(text: str) -> str:
 
 def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
     """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``MACHINE_ROOM:hz+sh``, as a flag gives them."""
-    from rmqalloc.whatif.rules import rule
+    from rmqalloc.strategies.by_name import rule
 
     name, colon, given = label.partition(":")
     params: dict[str, Any] = {}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli import exit_codes
-from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options, tell
+from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import Bound, Changes, change_options, file_to_write, planned, tell_broken
 from rmqalloc.cli.table_options import Tables, table_options
 
@@ -22,6 +22,7 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 
 @click.command()
 @snapshot_options
+@strategy_known_options()
 @change_options
 @click.option(
     "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
@@ -73,7 +74,18 @@ def plan(
     _print(made, gates, tables, show)
     if out is not None:
         tell([f"plan {save_plan(made, out)[:12]} saved: {out}"])
-    return partial_code(snapshot, inputs) or _gate_code(made, gates) or _difference(made, detailed_exitcode)
+    return (
+        doubt_code(snapshot, inputs, _clients_join(changes))
+        or _gate_code(made, gates)
+        or _difference(made, detailed_exitcode)
+    )
+
+
+def _clients_join(changes: Changes) -> bool:
+    """Whether a scenario gives clients to groups that may have none."""
+    from rmqalloc.whatif.scenarios import AddClients, ScaleClients
+
+    return any(isinstance(one, AddClients | ScaleClients) for each in changes.scenarios for one in each.changes)
 
 
 def _print(made: Plan, gates: Gates, tables: Tables, show: str | None) -> None:

@@ -21,6 +21,7 @@ _FEW_GROUPS = 3
 _MOST_CLIENTS = 50
 _SIZES = ("n_queues", "n_clients")
 _FAULTS = ("idle", "unowned")
+_NOTHING = "–"
 _MARKS = {"new": "+", "gone": "-"}
 
 Row = Mapping[str, Any]
@@ -58,21 +59,23 @@ def plan_lines(plan: Plan, top: int) -> Iterator[str]:
 
 def _group(plan: Plan, number: int, group: int, top: int) -> Iterator[str]:
     """All topics of a group together, and each on its own if there are several."""
+    from rmqalloc.whatif.plans.totals import queues_cured
+
     before, after = (plan.groups.slice(i * plan.n_groups + group, 1).to_pylist()[0] for i in (0, number))
     name = before["consumer_group"]
     mine = pc.and_(
         pc.equal(plan.clients["scenario"], after["scenario"]), pc.equal(plan.clients["consumer_group"], name)
     )
     clients = plan.clients.filter(mine)
-    in_group = plan.units.filter(
-        pc.and_(pc.equal(plan.units["consumer_group"], name), pc.equal(plan.units["err_code"], 0))
-    )
+    in_group = plan.units.filter(pc.equal(plan.units["consumer_group"], name))
     units = [in_group.filter(pc.equal(in_group["scenario"], one["scenario"])).to_pylist() for one in (before, after)]
     befores, afters = ({row["topic"]: row for row in rows} for rows in units)
-    topics = sorted((topic for topic in befores if topic in afters), key=lambda topic: -afters[topic]["moved"])
+    topics = [topic for topic in befores if afters[topic]["err_code"] == 0]
+    topics.sort(key=lambda topic: -afters[topic]["moved"])
     if len(topics) > 1:
-        rules = {rows[topic]["strategy"]: None for rows in (befores, afters) for topic in topics}
+        rules = {rows[topic]["strategy"] or _NOTHING: None for rows in (befores, afters) for topic in topics}
         what = f"all {len(topics)} topics"
+        before |= {"queues_cured": int(queues_cured(plan, number)[group])}
         yield from _table(name, what, before | {"strategy": " → ".join(rules)}, after, _totals(clients))
         yield ""
     for topic in topics[:top]:
@@ -136,19 +139,30 @@ def _delta(row: Row) -> str:
 
 
 def _arrow(before: Any, after: Any) -> str:
-    before, after = (f"{one:,}" if isinstance(one, int) else str(one) for one in (before, after))
+    before, after = (
+        _NOTHING if one is None else f"{one:,}" if isinstance(one, int) else str(one) for one in (before, after)
+    )
     return before if before == after else f"{before} → {after}"
+
+
+def _skew(row: Row) -> str:
+    return _NOTHING if row["skew"] is None else f"{row['skew']:.2f}"
+
+
+def _loads(row: Row) -> str:
+    return _NOTHING if row["min_load"] is None else f"{row['min_load']:,}/{row['max_load']:,}"
 
 
 def _moved(before: Row, after: Row) -> str:
     moved, n = after["moved"], before["n_queues"]
+    # A topic that cannot be assigned before any change has no figures there, but its queues move, from nobody.
+    n = after["n_queues"] if n is None else n + before.get("queues_cured", 0)
     share = 100 * moved / max(n, 1)
     least = f"{after['least_moves']:,}"  # for loads that differ by one at most; a ring that leaves them uneven may move less
     words = f"the least possible is {least}" if after["least_moves"] <= moved else f"even loads would take {least}"
     parts = [f"Moved {moved:,} of {counted(n, 'queue')} ({share:.1f} %; {words})."]
-    loads = (f"{one['min_load']:,}/{one['max_load']:,}" for one in (before, after))
-    parts.append("min/max {} → {}".format(*loads))
-    parts.append(f"skew {before['skew']:.2f} → {after['skew']:.2f}")
+    parts.append(f"min/max {_loads(before)} → {_loads(after)}")
+    parts.append(f"skew {_skew(before)} → {_skew(after)}")
     parts += [f"{name} {_arrow(before[name], after[name])}" for name in ("idle", "unowned")]
     if after["cross_room"] is not None and before["cross_room"] is not None:
         parts.append(f"cross-room {_arrow(before['cross_room'], after['cross_room'])}")
@@ -172,7 +186,7 @@ def scaled(count: int) -> str:
 
 
 def _warnings(before: Row, after: Row) -> Iterator[str]:
-    if after["idle"] > before["idle"]:
+    if after["idle"] > (before["idle"] or 0):
         idle = counted(after["idle"], "client owns", "clients own")
         sizes = f"{counted(after['n_queues'], 'queue')}, {counted(after['n_clients'], 'client')}"
         yield marked("!", f"{idle} no queue: {sizes}")
@@ -185,11 +199,15 @@ def _warnings(before: Row, after: Row) -> Iterator[str]:
 
 def _ranked(plan: Plan, number: int, top: int) -> Iterator[str]:
     """Groups, the worst first: by queues that nobody owns, then by queues that move."""
+    from rmqalloc.whatif.plans.totals import queues_cured
+
     n = plan.n_groups
     before, after = (plan.groups.slice(i * n, n) for i in (0, number))
     keys = [after[name].to_numpy() for name in ("skew", "idle", "moved", "unowned")]
     worst = np.lexsort([-key for key in keys])[:top]
-    rows = [_ranked_cells(b, a) for b, a in zip(*(_rows_of(one, worst) for one in (before, after)), strict=True)]
+    befores, afters = (_rows_of(one, worst) for one in (before, after))
+    cured = queues_cured(plan, number)[worst].tolist()
+    rows = [_ranked_cells(*one) for one in zip(befores, afters, cured, strict=True)]
     header = ("group", "topics", "queues", "clients", "moved", "%", "even", "skew", "idle", "unowned")
     yield from aligned(header, rows)
     if top < n:
@@ -201,9 +219,9 @@ def _rows_of(table: pa.Table, places: Any) -> list[Row]:
     return rows
 
 
-def _ranked_cells(before: Row, after: Row) -> list[str]:
+def _ranked_cells(before: Row, after: Row, cured: int) -> list[str]:
     """One group of the list."""
-    n_queues, skews = before["n_queues"], (f"{one['skew']:.2f}" for one in (before, after))
+    n_queues, skews = before["n_queues"] + cured, map(_skew, (before, after))
     moved = [f"{after['moved']:,}", f"{100 * after['moved'] / max(n_queues, 1):.1f}", f"{after['least_moves']:,}"]
     sizes, faults = ([_arrow(before[name], after[name]) for name in names] for names in (_SIZES, _FAULTS))
     return [after["consumer_group"], f"{after['n_topics']:,}", *sizes, *moved, _arrow(*skews), *faults]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options, tell
+from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import file_to_write
 from rmqalloc.cli.table_options import Tables, table_options
 from rmqalloc.cli.text import printable
@@ -24,6 +24,7 @@ SHOWN = ("groups", "counts", "rings", "rooms", "lists")
 
 @click.command()
 @snapshot_options
+@strategy_known_options()
 @click.option(
     "--balance",
     type=click.Choice(("topic", "total")),
@@ -52,6 +53,8 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     snapshot = snapshot_of(inputs)
     advice = advise(snapshot, inputs.groups, inputs.topics, balance)
     tell(advice.warnings)
+    if advice.left_out is not None and (out is not None or show == "lists"):
+        tell([advice.left_out])
     if show is None and tables.is_text:
         _print_paragraphs(advice, tables.top or _MOST)
     else:
@@ -59,7 +62,7 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     if out is not None:
         Path(out).write_text(json.dumps(config_document(advice), indent=1) + "\n", encoding="utf-8")
         tell([f"lists for CONFIG saved: {out}"])
-    return partial_code(snapshot, inputs)
+    return doubt_code(snapshot, inputs)
 
 
 def _print_paragraphs(advice: Advice, top: int) -> None:

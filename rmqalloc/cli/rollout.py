@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import click
 
 from rmqalloc.cli import exit_codes
-from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, tell
+from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, tell
 from rmqalloc.cli.options import Bound, params_of, strategy_options, tell_broken
-from rmqalloc.cli.rollout_options import Printing, batch_option, only_topic, refreshed_option, rollout_options
+from rmqalloc.cli.rollout_options import (
+    Printing,
+    batch_option,
+    only_topic,
+    refreshed_option,
+    rollout_options,
+    write_figures,
+)
 
 
 @click.group()
 def rollout() -> None:
     """Show what a change costs that clients and brokers make one after the other.
 
-    Every step is a row: queues that change owner, clients that notice, queues that nobody or two clients read while it lasts,
-    and how even the queues lie when it is over. Exit codes: 0 done, 3 a gate is not kept or the change is refused, 4 the
-    snapshot is partial.
+    Every step is a row: queues that change owner, clients that notice, the most queues that nobody or two clients read at one
+    moment of it, whichever clients have heard of it by then, and how even the queues lie when it is over. A figure such as
+    ≤ 62 is an upper bound. Exit codes: 0 done, 3 a gate is not kept or the change is refused, 4 the snapshot is partial.
     """
 
 
@@ -28,8 +36,13 @@ def rollout() -> None:
 @click.option("--surge", is_flag=True, help="New clients join before the old ones leave.")
 @click.option("--stable-ids", is_flag=True, help="Clients come back under their ids.")
 @click.option("--new-addresses", is_flag=True, help="Clients come back from other addresses, as pods do.")
-@click.option("--budget", type=Bound(), metavar="X", help="Find the smallest batch with at most X moves per queue.")
-@click.option("--max-batch", type=click.IntRange(1), metavar="N", help="With --budget: most clients away at once.")
+@click.option(
+    "--budget",
+    type=Bound(),
+    metavar="X",
+    help="Try every size of a batch, choose the smallest with at most X moves per queue.",
+)
+@click.option("--max-batch", type=click.IntRange(1), metavar="N", help="With --budget: largest batch to try.")
 def restart(
     inputs: Inputs,
     how: dict[str, Any],
@@ -73,14 +86,18 @@ def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: 
     snapshot = snapshot_of(inputs)
     choice = within_budget(snapshot, budget, inputs.groups, max_batch, **how)
     tell(choice.warnings)
-    printing.tables.write(choice.tried)
+    write_figures(printing.tables, choice.tried)
+    names, batches = (choice.tried[name].to_pylist() for name in ("consumer_group", "batch"))
+    largest = dict(zip(names, batches, strict=True))  # of every group the last row
     tell_broken(
         [
-            f"consumer group {name!r}: no batch keeps to {budget:g} moves per queue, the best takes {best:.2f}"
+            # Rounded up: what is said here is a budget that can be kept.
+            f"consumer group {name!r}: no batch of 1 to {largest[name]:,} clients keeps to {budget:g} moves per queue, the "
+            f"best takes {ceil(best * 1000) / 1000:.3f}"
             for name, best in choice.missed.items()
         ]
     )
-    return partial_code(snapshot, inputs) or (exit_codes.GATE if choice.missed else 0)
+    return doubt_code(snapshot, inputs) or (exit_codes.GATE if choice.missed else 0)
 
 
 @rollout.command()

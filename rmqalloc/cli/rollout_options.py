@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli import exit_codes
-from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_options, tell
+from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import Bound, tell_broken
 from rmqalloc.cli.table_options import Tables, table_options
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from rmqalloc.snapshot.model import Snapshot
     from rmqalloc.whatif.rollout.model import Rollout
 
@@ -49,14 +51,38 @@ class Printing:
         tell(rollout.warnings)
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
         if self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide"):
-            replace(self.tables, top=None).write(rollout.totals)
+            write_figures(replace(self.tables, top=None), rollout.totals)
             click.echo()
-        self.tables.write(made[self.show or "steps"])
+        write_figures(self.tables, made[self.show or "steps"])
         broken = list(broken_gates(rollout, self.max_moved_per_queue, self.max_unowned))
         tell(rollout.refusals, "refused")
         tell_broken(broken)
-        code = partial_code(snapshot, inputs)
+        code = doubt_code(snapshot, inputs)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
+
+
+def write_figures(tables: Tables, table: pa.Table) -> None:
+    """Write a table; people see an upper bound as ``≤ 62``, where programs find a column that ends in ``_is_exact``."""
+    if tables.is_whole and tables.output in ("table", "wide", "md", "html"):
+        table = _with_bounds(table)
+    tables.write(table)
+
+
+def _with_bounds(table: pa.Table) -> pa.Table:
+    """The table without the columns that say which figures are exact, and that said in the figures where some are not."""
+    import pyarrow as pa
+
+    for column in [name for name in table.column_names if name.endswith("_is_exact")]:
+        exact = table[column].to_pylist()
+        table = table.drop_columns([column])
+        about = column.removesuffix("_is_exact")
+        for place, name in enumerate(table.column_names):
+            if name.startswith(about) and not all(exact):
+                numbers = table[name].to_pylist()
+                texts = [f"{n}" if sure else f"≤ {n}" for n, sure in zip(numbers, exact, strict=True)]
+                width = max(map(len, texts))
+                table = table.set_column(place, name, pa.array([text.rjust(width) for text in texts], pa.string()))
+    return table
 
 
 def rollout_options(command: Command) -> Command:
@@ -69,7 +95,12 @@ def rollout_options(command: Command) -> Command:
 
     made: Command = bundled
     for option in (
-        click.option("--max-unowned", type=click.IntRange(0), metavar="N", help="Gate: most queues unread in a step."),
+        click.option(
+            "--max-unowned",
+            type=click.IntRange(0),
+            metavar="N",
+            help="Gate: most written queues unread at the worst moment of a step.",
+        ),
         click.option("--max-moved-per-queue", type=Bound(), metavar="X", help="Gate: most moves per queue in all."),
         table_options(""),
         click.option(
@@ -90,7 +121,9 @@ def rollout_options(command: Command) -> Command:
         ),
     ):
         made = option(made)
-    return snapshot_options(made)
+    # `rollout strategy` has --strategy for the one to come.
+    stated = "--from-strategy" if command.__name__ == "strategy" else "--strategy"
+    return snapshot_options(strategy_known_options(stated)(made))
 
 
 batch_option = click.option(
@@ -103,7 +136,7 @@ refreshed_option = click.option(
     default=0.5,
     show_default=True,
     metavar="SHARE",
-    help="Share of the clients with new routes in the moment that is shown.",
+    help="With --show queues: share of the clients with new routes in the moment of which queues are named.",
 )
 
 

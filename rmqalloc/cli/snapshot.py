@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from rmqalloc.cli.inputs import ALL, Inputs, partial_code
+from rmqalloc.cli.inputs import ALL, Inputs, partial_code, tell
 from rmqalloc.cli.live_options import Live, live_options, live_snapshot
 
 
@@ -29,8 +29,10 @@ def snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow
     Ends with 0, 1 if no name server answers or nothing could be read, 4 if the snapshot lacks something; it is written then,
     too, and says what is missing.
     """
+    from rmqalloc.evidence import evidence_lines, with_strategies
     from rmqalloc.snapshot.files import write_snapshot
 
-    taken = live_snapshot(live, groups or ALL, topics or ALL)
+    taken = with_strategies(live_snapshot(live, groups or ALL, topics or ALL))
+    tell(evidence_lines(taken))
     write_snapshot(taken, out)
     return partial_code(taken, Inputs(live.servers, allow_partial=allow_partial))

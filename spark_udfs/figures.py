@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rmqalloc import Fleet
 from rmqalloc._engine import split, tally
 from rmqalloc.fleet.columns import list_positions, offsets_of
+from rmqalloc.whatif.metrics import mean_load
 from rmqalloc.whatif.movement import Movement, movement
 from spark_udfs.columns import CLIENTS, MAX_COUNT, OWNERS, Ints, Mask, counts_of, is_lists, lengths_of, typed
 
@@ -94,7 +95,7 @@ def assignment_metrics(owners: pa.Array, n_clients: pa.Array) -> pa.Array:
     unowned, idle, least, most = np.empty((4, len(owners)), np.int32)
     scratch = np.empty(clients.max(initial=0), np.int32)
     tally.balance(offsets_of(n_queues), clients, read.of(good), scratch, unowned, idle, least, most)
-    mean = n_queues / np.maximum(clients, 1)
+    mean = mean_load(n_queues, clients)
     skew = most * clients.astype(np.float64) / np.maximum(n_queues, 1)
     figures = (n_queues, clients, idle, unowned, least, mean, most, skew)
     return pa.StructArray.from_arrays([pa.array(figure) for figure in figures], METRICS, mask=pa.array(~good))

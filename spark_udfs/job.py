@@ -82,6 +82,8 @@ def source_of(path: str, table: str, form: str, options: Sequence[str]) -> Sourc
     for name, sign, value in pairs:
         if not name or not sign:
             raise ValueError(f"an option of the reader is K=V, such as multiLine=true, got {name + sign + value!r}")
+    if len({name.lower() for name, _, _ in pairs}) < len(pairs):  # Spark's options have no capitals
+        raise ValueError(f"an option of the reader is given twice: {', '.join(options)}; give each once")
     if bool(path) == bool(table) and (table or form == "parquet"):
         raise ValueError("give either an input or a table")
     return Source(path, form, {name: value for name, _, value in pairs}, table)
@@ -100,7 +102,10 @@ def run_and_report(source: Source, target: str, spec: PlanSpec, master: str, **h
         print(f"rmqalloc: {error}", file=sys.stderr)
         return EXIT_FAILED
     print(_report(outcome))
-    print(f"Parquet of {spec.strategy} {spec.output}: {target}/{plan_name(outcome.plan_id)}")
+    # Rows may name strategies of their own, which only the workers have seen.
+    print(
+        f"Parquet of {spec.output}, {spec.strategy} unless a row names another: {target}/{plan_name(outcome.plan_id)}"
+    )
     return 0
 
 

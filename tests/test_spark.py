@@ -138,6 +138,21 @@ def test_spark_plans_as_the_kernel_does(spark, tmp_path, output):
 
 
 @on_spark
+def test_retry_topics_have_their_own_rule_on_spark(spark):
+    from spark_udfs.transforms import plan
+
+    brokers = [{"broker_name": "a", "read_queue_nums": 3}]
+    unit = {"consumer_group": "g", "brokers": brokers, "client_ids": ["c1", "c2"]}
+    table = pa.Table.from_pylist([{**unit, "topic": name} for name in ("orders", "%RETRY%g")], schema=FLEET_SCHEMA)
+    grown = [{"add_broker": {"broker_name": "b", "read_queue_nums": 8}}, {"set_queues": {"read_queue_nums": 4}}]
+    scenarios = [{"name": str(i), "changes": [change]} for i, change in enumerate(grown)]
+    rows = rows_of(spark.createDataFrame(table).transform(plan(scenarios, "AVG")))
+    assert {(row["topic"], row["scenario"]): row["n_queues"] for row in rows if row["scenario"] != "current"} == {
+        ("orders", "0"): 11, ("orders", "1"): 4, ("%RETRY%g", "0"): 6, ("%RETRY%g", "1"): 3,
+    }  # fmt: skip
+
+
+@on_spark
 def test_names_and_loads_on_spark(spark):
     from spark_udfs.transforms import client_load, expand_owners
 

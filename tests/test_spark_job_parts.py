@@ -31,6 +31,8 @@ def test_the_bad_rows_are_those_of_the_plan_however_it_is_cut(output, max_queues
     assert len(planned) == 2 if max_queues > 40 else len(planned) > 4
     assert rows_of(planned) == rows_of(plan_batches([batch, batch], spec, max_queues))
     given = [(row, said) for row, said in zip(batch.to_pylist(), words, strict=True) if said is not None] * 2
+    if output == "best":  # which is never that of a row without clients: the scenario gives it some
+        given = [(row, said) for row, said in given if not said.startswith("cidAll")]
     for row, (unit, said) in zip(rows_of(bad), given, strict=True):
         assert said in row.pop("err_msg")
         assert row.pop("err_code") > 0

@@ -1,0 +1,200 @@
+"""RocketMQ's strategies as the specification has them: one client asks, and gets its own list of queues.
+
+A queue is a tuple (topic, broker name, queue id), a rule a dictionary with the strategy's ``name`` and its parameters.
+"""
+
+import hashlib
+import re
+from bisect import bisect_left
+from functools import lru_cache
+
+NEARBY = "MACHINE_ROOM_NEARBY"
+DEFAULT_NODES = 10
+
+
+class Refused(Exception):
+    """What Java raises, with its text."""
+
+
+class Unknown(Exception):
+    """Nobody can tell what a strategy does: there is no such, or it lacks a parameter."""
+
+
+def utf16(text):
+    """Java's order of strings."""
+    return text.encode("utf-16-be", "surrogatepass")
+
+
+def queue_order(queue):
+    topic, broker, queue_id = queue
+    return utf16(topic), utf16(broker), queue_id
+
+
+def text_of(queue):
+    return "MessageQueue [topic={}, brokerName={}, queueId={}]".format(*queue)
+
+
+@lru_cache(1 << 20)
+def point(text):
+    return int.from_bytes(hashlib.md5(java_bytes(text)).digest()[:4], "big")
+
+
+def java_bytes(text):
+    """UTF-8 as Java makes it: halves of a surrogate pair that stand side by side are one character, others are ``?``."""
+    whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+    return re.sub("[\ud800-\udfff]", "?", whole).encode()
+
+
+@lru_cache(1 << 12)
+def ring(ids, nodes):
+    """Points in ascending order, and the client of each: clients put theirs one after the other, the last writer wins."""
+    holder = {}
+    for place, one in enumerate(ids):
+        held = sum(other == one for other in holder.values()) if one in ids[:place] else 0
+        for k in range(nodes):
+            holder[point(f"{one}-{held + k}")] = one
+    points = sorted(holder)
+    return points, [holder[at] for at in points]
+
+
+def averagely(rule, current, queues, ids, rooms):
+    share, rest = divmod(len(queues), len(ids))
+    i = ids.index(current)
+    start = i * share + min(i, rest)
+    return queues[start : start + share + (i < rest)]
+
+
+def by_circle(rule, current, queues, ids, rooms):
+    return queues[ids.index(current) :: len(ids)]
+
+
+def consistent_hash(rule, current, queues, ids, rooms):
+    nodes = rule.get("virtual_nodes", DEFAULT_NODES)
+    if nodes < 0:
+        raise Unknown(f"illegal virtualNodeCnt :{nodes}")
+    points, holders = ring(tuple(ids), nodes)
+    if not points:
+        return []
+    return [q for q in queues if holders[bisect_left(points, point(text_of(q))) % len(points)] == current]
+
+
+def split_at(name):
+    """Java's split: parts at the end that are empty are not there."""
+    if "@" not in name:
+        return [name]
+    parts = name.split("@")
+    while parts and not parts[-1]:
+        parts.pop()
+    return parts
+
+
+def machine_room(rule, current, queues, ids, rooms):
+    kept = []
+    for queue in queues:
+        parts = split_at(queue[1])
+        if len(parts) == 2 and rule.get("machine_rooms") is None:
+            raise Unknown("MACHINE_ROOM without its rooms")  # a NullPointerException, and not before
+        if len(parts) == 2 and parts[0] in rule["machine_rooms"]:
+            kept.append(queue)
+    share, rest = divmod(len(kept), len(ids))
+    i = ids.index(current)
+    return kept[i * share : (i + 1) * share] + ([kept[share * len(ids) + i]] if i < rest else [])
+
+
+def nearby(rule, current, queues, ids, rooms):
+    """``rooms`` holds the machine rooms of brokers and of clients."""
+    of_broker, of_client = rooms
+    for queue in queues:
+        if not of_broker.get(queue[1]):
+            raise Refused(f"Machine room is null for mq {text_of(queue)}")
+    for one in ids:
+        if not of_client.get(one):
+            raise Refused(f"Machine room is null for consumer id {one}")
+    mine = of_client[current]
+    found = []
+    for room in sorted({of_broker[queue[1]] for queue in queues}, key=utf16):
+        there = [queue for queue in queues if of_broker[queue[1]] == room]
+        clients = [one for one in ids if of_client[one] == room]
+        if room == mine or not clients:
+            found += allocate(rule["inner"], current, there, clients or ids, rooms)
+    return found
+
+
+RULES = {
+    "AVG": averagely,
+    "AVG_BY_CIRCLE": by_circle,
+    "CONSISTENT_HASH": consistent_hash,
+    "MACHINE_ROOM": machine_room,
+    NEARBY: nearby,
+}
+
+
+def allocate(rule, current, queues, ids, rooms=({}, {})):
+    """Queues of one client; ``queues`` and ``ids`` are in Java's order."""
+    if rule["name"] == "CONFIG":
+        lists = rule["lists"]
+        return list(lists.get(current, lists.get(None, [])))
+    if rule["name"] not in RULES:
+        raise Unknown(rule["name"])
+    for given, text in ((current, "currentCID is empty"), (queues, NO_QUEUES), (ids, NO_CLIENTS)):
+        if not given:
+            raise Refused(text)
+    if current not in ids:
+        return []
+    return RULES[rule["name"]](rule, current, queues, ids, rooms)
+
+
+NO_QUEUES = "mqAll is null or mqAll empty"
+NO_CLIENTS = "cidAll is null or cidAll empty"
+
+
+def rule_of(name, params):
+    """The rule of a strategy's name and parameters as snapshots have them."""
+    params = dict(params)
+    if name == NEARBY and "inner" in params:
+        name = f"{NEARBY}-{params.pop('inner')}"
+    if name.startswith(f"{NEARBY}-"):
+        return {"name": NEARBY, "inner": rule_of(name.removeprefix(f"{NEARBY}-"), params)}
+    if name == "CONFIG":
+        return {"name": name, "lists": config_lists(params.get("message_queues"))}
+    return {"name": name, **params}
+
+
+def config_lists(given):
+    """Queues by client id, under None those of all the others."""
+    lists = given if isinstance(given, dict) else {None: given or []}
+    return {one: [queue_of(queue) for queue in queues or []] for one, queues in lists.items()}
+
+
+def queue_of(queue):
+    if isinstance(queue, dict):
+        return queue["topic"], queue["broker_name"], queue["queue_id"]
+    return tuple(queue)
+
+
+def title(rule):
+    """Java's getName()."""
+    return f"{NEARBY}-{title(rule['inner'])}" if rule["name"] == NEARBY else rule["name"]
+
+
+def with_nodes(rule, nodes):
+    """The rule with another number of virtual nodes, itself if it has no ring."""
+    if rule["name"] == NEARBY:
+        return rule | {"inner": with_nodes(rule["inner"], nodes)}
+    return rule | {"virtual_nodes": nodes} if rule["name"] == "CONSISTENT_HASH" else rule
+
+
+def owners(rule, queues, ids, rooms=({}, {})):
+    """The client id that owns each queue, None for nobody: every client is asked alone.
+
+    Refused or Unknown if all clients fail alike; a client with an empty id has nobody to ask.
+    """
+    found = dict.fromkeys(queues)
+    for one in dict.fromkeys(ids):
+        if one:
+            for queue in allocate(rule, one, queues, ids, rooms):
+                if queue in found:
+                    if found[queue] is not None:
+                        raise Unknown(f"{title(rule)} gives {queue} to {found[queue]} and {one}")
+                    found[queue] = one
+    return found

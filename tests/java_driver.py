@@ -51,7 +51,8 @@ def is_built(project: Path) -> bool:
     classpath = project / "target" / "classpath"
     if not classpath.is_file():
         return False
-    sources = [project / "pom.xml", *(path for path in (project / "src").rglob("*") if path.is_file())]
+    folders = (project / "src", project.parent / "src")  # the second is shared by several projects
+    sources = [project / "pom.xml", *(path for one in folders for path in one.rglob("*") if path.is_file())]
     built = classpath.stat().st_mtime
     return all(path.stat().st_mtime < built for path in sources) and all(map(os.path.exists, jars(project)))
 

@@ -71,18 +71,28 @@ class LiveCluster:
 
     def start(self) -> None:
         """Start the servers and wait until each says that it has booted."""
-        self._configure("namesrv", {"listenPort": self._port})
-        self._run("namesrv", "org.apache.rocketmq.namesrv.NamesrvStartup", "-Xmx96m")
-        self._wait("namesrv")
+        self.start_name_server()
         for name in BROKERS:
             self.start_broker(name)
         for name in BROKERS:
             self._wait(name)
 
-    def start_broker(self, name: str) -> None:
-        """Start one broker, on the port it had if it ran before."""
+    def start_name_server(self) -> None:
+        """Start the name server alone and wait until it has booted."""
+        self._configure("namesrv", {"listenPort": self._port})
+        self._run("namesrv", "org.apache.rocketmq.namesrv.NamesrvStartup", "-Xmx96m")
+        self._wait("namesrv")
+
+    def start_broker(self, name: str, **settings: Any) -> None:
+        """Start one broker, on the port it had if it ran before; settings are those of its file, brokerName and all."""
         port = int(self.brokers[name].rpartition(":")[2]) if name in self.brokers else free_ports(4) + 2
         self.brokers[name] = f"127.0.0.1:{port}"
+        self.configure_broker(name, port, **settings)
+        memory = ("-Xmx192m", "-XX:MaxDirectMemorySize=96m")
+        self._run(name, "org.apache.rocketmq.broker.BrokerStartup", *memory, LOCKS_LAST, *OPENED)
+
+    def configure_broker(self, name: str, port: int, **settings: Any) -> None:
+        """Write the settings of a broker into its file."""
         store = self.home / f"store-{name}"
         self._configure(
             name,
@@ -92,11 +102,9 @@ class LiveCluster:
                 "storePathCommitLog": store / "commitlog", "mappedFileSizeCommitLog": 16 << 20,
                 "mappedFileSizeConsumeQueue": 60_000, "timerWheelEnable": "false", "flushDiskType": "ASYNC_FLUSH",
                 "autoCreateTopicEnable": "false", "loadBalancePollNameServerInterval": 500, "diskMaxUsedSpaceRatio": 95,
-                "registerNameServerPeriod": 10_000,
+                "registerNameServerPeriod": 10_000, **settings,
             },
         )  # fmt: skip
-        memory = ("-Xmx192m", "-XX:MaxDirectMemorySize=96m")
-        self._run(name, "org.apache.rocketmq.broker.BrokerStartup", *memory, LOCKS_LAST, *OPENED)
 
     @property
     def running(self) -> dict[str, str]:
@@ -111,6 +119,12 @@ class LiveCluster:
         """Stop one broker in good order: it takes itself off the name server's list."""
         _end(self._pid_file(name), signal.SIGTERM)
         self._processes.pop(name).wait()
+
+    def kill_broker(self, name: str) -> None:
+        """End one broker at once, as a machine that loses power; it is forgotten."""
+        _end(self._pid_file(name))
+        self._processes.pop(name).wait()
+        del self.brokers[name]
 
     def stop(self) -> None:
         """Stop all servers by their pids and remove what they wrote."""

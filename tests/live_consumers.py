@@ -27,6 +27,10 @@ QUICK = (
 """Settings of a Java client that make it look around every second rather than every twenty or thirty."""
 
 
+CLIENTS = {"4.9.8": PROJECT / "clients" / "v4", "5.3.3": PROJECT / "clients" / "v5"}
+"""Where consumers of other releases are built, see ``Plain.java``."""
+
+
 class Consumers:
     """A Java process whose consumers join and leave on command, see ``Consumers.java``.
 
@@ -35,13 +39,19 @@ class Consumers:
     name_server : str
     options : sequence of str
         Options of the Java machine, such as `QUICK`.
+    project : path
+        Where the program is built; `CLIENTS` has others, of other releases.
+    program : str
+        Its class.
     """
 
-    def __init__(self, name_server: str, options: Sequence[str] = QUICK) -> None:
+    def __init__(
+        self, name_server: str, options: Sequence[str] = QUICK, project: Path = PROJECT, program: str = "Consumers"
+    ) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="rmqalloc-consumers-"))
         arguments = [
             command("java"), *SMALL, "-Xmx512m", f"-Duser.home={self._home}", "-Drocketmq.client.logUseSlf4j=false", *options,
-            "-cp", maven_classpath(PROJECT), "io.rmqalloc.live.Consumers", name_server,
+            "-cp", maven_classpath(project), f"io.rmqalloc.live.{program}", name_server,
         ]  # fmt: skip
         self._log = (self._home / "consumers.log").open("wb")
         self.process = subprocess.Popen(

@@ -2,6 +2,7 @@ package io.rmqalloc.live;
 
 import com.alibaba.fastjson2.JSONObject;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import org.apache.rocketmq.client.consumer.AllocateMessageQueueStrategy;
@@ -13,7 +14,7 @@ import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueByMachi
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueConsistentHash;
 import org.apache.rocketmq.common.message.MessageQueue;
 
-/** RocketMQ's own strategies, made from a command. */
+/** RocketMQ's own strategies and some of a user's own, made from a command. */
 final class Strategies {
     private Strategies() {
     }
@@ -36,6 +37,12 @@ final class Strategies {
                 return room;
             case "MACHINE_ROOM_NEARBY":
                 return new AllocateMachineRoomNearby(inner(command), new RoomByPrefix());
+            case "REVERSED":
+                return new Reversed();
+            case "ANONYMOUS_CIRCLE":
+                return new AllocateMessageQueueAveragelyByCircle() { };
+            case "NAMESAKE":
+                return new io.rmqalloc.live.own.AllocateMessageQueueAveragely();
             default:
                 throw new IllegalArgumentException("unknown strategy");
         }
@@ -54,6 +61,21 @@ final class Strategies {
             queues.add(new MessageQueue((String) fields.get(0), (String) fields.get(1), ((Number) fields.get(2)).intValue()));
         }
         return queues;
+    }
+
+    /** A user's own: AVG with the queues from the last to the first. */
+    private static final class Reversed implements AllocateMessageQueueStrategy {
+        @Override
+        public List<MessageQueue> allocate(String group, String clientId, List<MessageQueue> queues, List<String> clientIds) {
+            List<MessageQueue> reversed = new ArrayList<>(queues);
+            Collections.reverse(reversed);
+            return new AllocateMessageQueueAveragely().allocate(group, clientId, reversed, clientIds);
+        }
+
+        @Override
+        public String getName() {
+            return "REVERSED";
+        }
     }
 
     /** The room is what stands before the "@" of a broker name, and between "@" and "-" in a client id. */

@@ -16,7 +16,7 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties')
 
-.PHONY: help install plan test test-debug test-isa lint wheel bench bench-quick instructions cluster cluster-stop clean
+.PHONY: help install plan test test-debug test-isa lint wheel evidence evidence-quick bench bench-quick instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -24,6 +24,7 @@ help:
 	@echo "make test-isa      the engine's tests with every instruction set this machine has"
 	@echo "make wheel         wheels by gcc and clang, checked in clean virtual environments"
 	@echo "make lint          ruff, mypy and the doctests"
+	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 
@@ -77,6 +78,20 @@ wheel: install
 	  $(BIN)/auditwheel show build/$$cc/dist/*.whl | tr '\n' ' ' | grep -o 'is consistent with[^.]*"manylinux[^"]*"' && \
 	  $(PYTHON) -m venv build/$$cc/venv && build/$$cc/venv/bin/pip install -q build/$$cc/dist/*.whl && \
 	  (cd build/$$cc && venv/bin/python -W error ../../tests/replay_golden.py) || exit 1; done
+
+# Proofs in their long form: a brute force of every verb, mutants of the product, what 0.1.0 answered wrongly, a real cluster.
+# They look at the checkout's tests and at the package that is installed.
+EVIDENCE  := docs/evidence
+SNAPSHOTS ?= 1000
+PROOF     := PYTHONPATH=tests $(BIN)/python -m
+evidence: install
+	mkdir -p $(EVIDENCE)
+	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
+	$(PROOF) mutants --report $(EVIDENCE)/mutants.md
+	$(PROOF) held --report $(EVIDENCE)/answers.md
+	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
+evidence-quick: install
+	$(PROOF) mutants --every 10
 
 lint: install
 	$(BIN)/ruff check .

@@ -16,19 +16,21 @@ FLOORS = {
     "rmqalloc.model": 1,
     "rmqalloc.text": 1,
     "rmqalloc._engine": 2,
+    "rmqalloc.documents": 2,
     "rmqalloc.fleet": 3,
     "rmqalloc.protocol": 3,
     "rmqalloc.strategies": 4,
     "rmqalloc.snapshot": 4,
     "rmqalloc": 4.5,  # the door of the package: it may show what lies on the floors below
+    "rmqalloc.evidence": 5,
     "rmqalloc.rebalance": 5,
     "rmqalloc.broker": 5,
-    "rmqalloc.whatif": 5,
-    "rmqalloc.report": 6,
-    "rmqalloc.simulation": 6,
-    "spark_udfs": 6,
-    "rmqalloc.cli": 7,
-    "rmqalloc.__main__": 8,
+    "rmqalloc.whatif": 6,
+    "rmqalloc.report": 7,
+    "rmqalloc.simulation": 7,
+    "spark_udfs": 7,
+    "rmqalloc.cli": 8,
+    "rmqalloc.__main__": 9,
 }
 ONLY_IN = {"pyspark": "spark_udfs", "click": "rmqalloc.cli"}
 OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "scipy", "polars")

@@ -14,7 +14,7 @@ from rmqalloc.evidence import doubtful, evidence_lines, with_strategies
 from rmqalloc.evidence.fit import Owned, fits_of
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.document import to_document
+from rmqalloc.snapshot.document import from_document, to_document
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
 from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies.by_name import rule
@@ -267,6 +267,21 @@ def test_a_live_file_of_0_1_0_is_fitted_again():
     assert summary(found["shipping"]) == ("CONSISTENT_HASH", 10, "fitted", 1.0, False)
     assert summary(found["billing"]) == ("AVG", None, "reported", 1.0, False)
     assert found["cache"].strategy_source is None
+
+
+@pytest.mark.parametrize(
+    ("client", "shared"),
+    [
+        ({"client_id": "vm@17844@0@zm718bkj"}, True),
+        ({"client_id": "10.0.0.1@x", "language": "GO", "version": "5.1.0"}, True),
+        ({"client_id": "10.0.0.1@4121#77", "language": "JAVA", "version": "5.5.0"}, False),
+    ],
+)
+def test_a_group_behind_a_proxy_in_a_file_of_0_1_0_shares_its_queues(client, shared):
+    group = {"name": "g", "subscriptions": ["T"], "clients": [{"client_id": "10.0.0.2@1"}, client]}
+    document = {"apiVersion": "rmqalloc/v1", "kind": "Snapshot", "groups": [group]}
+    assert from_document(document).groups[0].is_shared is shared
+    assert not from_document(document | {"apiVersion": "rmqalloc/v2"}).groups[0].is_shared
 
 
 @pytest.mark.parametrize("form", ["json", "yaml", "csv", "parquet"])

@@ -118,7 +118,7 @@ def test_a_broker_that_does_not_answer_makes_it_partial(cluster):
         (["-n", "127.0.0.1:1"], 1, "no name server answers: 127.0.0.1:1 could not be reached"),
         (["-n", "nowhere"], 64, "name server 'nowhere' is not host:port"),
         ([], 64, "no name server given"),
-        (["-n", "127.0.0.1:1", "--acl-file", "/dev/null"], 1, "/dev/null:1:1: must be a mapping of accessKey, secretKey"),
+        (["-n", "127.0.0.1:1", "--acl-file", "/dev/null"], 1, "/dev/null:1:1: must be a mapping of accessKey"),
     ],
 )
 def test_no_snapshot_at_all(arguments, code, said):

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from rmqalloc.documents import DocumentError, known_names
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot import model
-from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.snapshot.model import Group, Snapshot
+from rmqalloc.snapshot.proxy import is_behind_proxy
 
 API_VERSION = "rmqalloc/v2"
 READABLE_VERSIONS = (API_VERSION, "rmqalloc/v1")
-"""Versions that are read; in v1 nothing said how a strategy is known, and a live snapshot left AVG out, known or not."""
+"""Versions that are read; in v1 nothing said how a strategy is known or that queues are shared, and a live snapshot left AVG
+out, known or not."""
 
 KIND = "Snapshot"
 HEAD = {"apiVersion": API_VERSION, "kind": KIND}
@@ -59,8 +61,18 @@ def from_document(document: Any) -> Snapshot:
     for name, right in {"apiVersion": READABLE_VERSIONS, "kind": (KIND,)}.items():
         if document.get(name) not in right:
             raise SnapshotError(f"must be {' or '.join(map(repr, right))}, got {_shown(document.get(name))}", (name,))
-    snapshot = _reader(Snapshot)({key: value for key, value in document.items() if key not in HEAD})
-    return cast(Snapshot, snapshot)
+    snapshot = cast(Snapshot, _reader(Snapshot)({key: value for key, value in document.items() if key not in HEAD}))
+    return snapshot if document["apiVersion"] == API_VERSION else _from_v1(snapshot)
+
+
+def _from_v1(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with the groups marked whose clients stand behind a proxy: v1 gave them owners that do not exist."""
+
+    def is_shared(group: Group) -> bool:
+        return any(is_behind_proxy(one.client_id, one.language, one.version) for one in group.clients)
+
+    groups = (replace(group, is_shared=group.is_shared or is_shared(group)) for group in snapshot.groups)
+    return replace(snapshot, groups=tuple(groups))
 
 
 def field_types(cls: type[Any]) -> dict[str, Any]:

@@ -332,6 +332,20 @@ def test_owners_and_loads_by_name(data):
     assert sum_loads([client_load(batch, spec)]).to_pylist() == summed
 
 
+@given(st.lists(plan_inputs.units(), min_size=1, max_size=3), st.data())
+def test_a_unit_beside_one_with_a_queue_twice_is_planned_as_alone(rows, data):
+    """Brokers on the route without queues are there too: a change may give them some."""
+    for row in rows:
+        names = data.draw(st.lists(st.sampled_from(["a", "b", "c", "d"]), min_size=1, unique=True))
+        row["brokers"] = [{"broker_name": one, "read_queue_nums": data.draw(st.integers(0, 2))} for one in names]
+    scenarios = [{"name": "more", "changes": [{"set_queues": {"read_queue_nums": data.draw(st.integers(1, 3))}}]}]
+    spec = PlanSpec("AVG", {}, scenarios, output="owners")
+    alone = plan_batch(batch_of(rows), spec).to_pylist()
+    place = data.draw(st.integers(0, len(rows)))
+    beside = plan_batch(batch_of([*rows[:place], good_row(brokers=TWICE), *rows[place:]]), spec).to_pylist()
+    assert beside[: 2 * place] + beside[2 * place + 2 :] == alone
+
+
 def test_loads_are_summed_over_topics_groups_and_hosts():
     rows = [good_row(client_ids=ids) for ids in (["h@1", "h@2"], ["h@1", "i@1"], ["i@1", "alone", "alone"])]
     part = client_load(batch_of(rows), PlanSpec("AVG"))

@@ -18,6 +18,7 @@ from rmqalloc.fleet.columns import (
     lengths_of,
     list_positions,
     longest_of,
+    offsets_of,
     order_keys,
     runs,
     take_stretches,
@@ -137,7 +138,30 @@ class QueueLists:
         keys = (rank << 32)[self.queue_route] | (self.queue_ids.astype(np.int64) + 2**31)
         order = order_keys(keys.view(np.uint64), self.offsets)
         places = places_of(order, self.offsets)
-        return self if (places[1:] > places[:-1]).all() else self.rearranged(places, self.offsets)
+        empty = np.flatnonzero(np.equal(lengths_of(self.route_offsets[: int(self.list_routes[-1]) + 1]), 0))
+        if not empty.size and (places[1:] > places[:-1]).all():
+            return self
+        lists = self.rearranged(places, self.offsets)
+        return lists._with_empty(self, empty, topics, brokers) if empty.size else lists
+
+    def _with_empty(self, given: QueueLists, empty: NDArray[Any], topics: Strings, brokers: Strings) -> QueueLists:
+        """These lists with routes of the given ones that hold no queues, in their places.
+
+        Nobody is assigned anything of them, but a client reads such a broker as soon as it is given queues.
+        """
+        of_list, of_given = (
+            np.repeat(np.arange(one.offsets.size - 1), lengths_of(one.list_routes)) for one in (self, given)
+        )
+        of_list = np.append(of_list, of_given[empty])
+        topic = np.append(self.route_topic, given.route_topic[empty])
+        broker = np.append(self.route_broker, given.route_broker[empty])
+        order = np.lexsort((brokers.ranks()[broker], topics.ranks()[topic], of_list))
+        room = None
+        if self.route_room is not None and given.route_room is not None:
+            room = np.append(self.route_room, given.route_room[empty])[order]
+        list_routes = offsets_of(np.bincount(of_list, minlength=self.offsets.size - 1))
+        route_offsets = offsets_of(np.append(lengths_of(self.route_offsets), np.zeros(empty.size, np.int64))[order])
+        return QueueLists.of_routes(list_routes, route_offsets, topic[order], broker[order], room, self.given_ids)
 
 
 def places_of(order: Index, list_offsets: Offsets) -> Offsets:

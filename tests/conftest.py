@@ -5,6 +5,7 @@ import sys
 
 import hypothesis
 import pytest
+from programs import QUICK_START
 
 # "ci" finds the same examples in every run; "dev" looks for new ones.
 hypothesis.settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)
@@ -12,9 +13,17 @@ hypothesis.settings.register_profile("dev", max_examples=40, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
 
+# Every program that a test starts takes it over: the driver of a Spark session is one of them.
+os.environ["SPARK_SUBMIT_OPTS"] = QUICK_START
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
-    """Tests at a real RocketMQ come last: while its servers live, they take from every other test."""
-    items.sort(key=lambda item: "cluster" in getattr(item, "fixturenames", ()))
+    """Tests that start servers are marked; those at a real RocketMQ come last, as it takes from every other test."""
+    for item in items:
+        if {"spark", "cluster", "java"} & {one.name for one in item.iter_markers()} or "spark" in item.fixturenames:
+            item.add_marker("servers")
+    items.sort(key=lambda item: "cluster" in item.fixturenames)
 
 
 @pytest.fixture(scope="session")

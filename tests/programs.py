@@ -6,6 +6,9 @@ import sys
 
 from interpreter import PLACES
 
+QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+"""Options of every Java process of Spark here: each lives for seconds, and its best code would be ready when it ends."""
+
 
 def environment(**more):
     """The variables of a process that finds the very package tested here."""

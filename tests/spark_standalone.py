@@ -6,9 +6,11 @@ import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
+from programs import QUICK_START
 
 SPARK_HOME = Path(pyspark.__file__).parent
 START_SECONDS = 90
@@ -27,13 +29,12 @@ def standalone(where: Path, n_workers: int = 2) -> Iterator[str]:
     with ExitStack() as stack:
         ports = ["--host", "127.0.0.1", "--port", "0", "--webui-port", "0"]
         command = ["spark-class", "org.apache.spark.deploy.master.Master", *ports]
-        said = _server(where / "master", command, r"Starting Spark master at (spark://\S+)")
-        master = stack.enter_context(said)[1]
-        for number in range(n_workers):
-            place = where / f"worker-{number}"
-            command = ["spark-class", "org.apache.spark.deploy.worker.Worker", *ports]
-            command += ["--cores", "1", "--memory", "1g", "--work-dir", str(place), master]
-            stack.enter_context(_server(place, command, "Successfully registered with master"))
+        server = stack.enter_context(_server(where / "master", command))
+        master = server.said(r"Starting Spark master at (spark://\S+)")[1]
+        places = [where / f"worker-{number}" for number in range(n_workers)]
+        command = ["spark-class", "org.apache.spark.deploy.worker.Worker", *ports, "--cores", "1", "--memory", "1g"]
+        for worker in [stack.enter_context(_server(one, [*command, "--work-dir", str(one), master])) for one in places]:
+            worker.said("Successfully registered with master")
         yield master
 
 
@@ -50,14 +51,40 @@ def connect_server(where: Path, master: str, settings: dict[str, str], **variabl
     binding["spark.ui.enabled"] = "false"
     command = ["spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "--master", master]
     command += [f"--conf={key}={value}" for key, value in (binding | settings).items()]
-    ready = r"Spark Connect server started at: (127\.0\.0\.1:\d+)"
-    with _server(where, [*command, "spark-internal"], ready, SPARK_DAEMON_MEMORY="1g", **variables) as said:
-        yield f"sc://{said[1]}"
+    with _server(where, [*command, "spark-internal"], SPARK_DAEMON_MEMORY="1g", **variables) as server:
+        yield f"sc://{server.said(r'Spark Connect server started at: (127[.]0[.]0[.]1:[0-9]+)')[1]}"
+
+
+@dataclass
+class _Server:
+    """One of Spark's programs that runs.
+
+    Attributes
+    ----------
+    process : subprocess.Popen
+    log : Path
+        What it prints.
+    """
+
+    process: subprocess.Popen[bytes]
+    log: Path
+
+    def said(self, ready: str) -> re.Match[str]:
+        """The words in the log that say it is ready; RuntimeError with the log's end if they do not come."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline and self.process.poll() is None:
+            if said := re.search(ready, self._text()):
+                return said
+            time.sleep(0.1)
+        raise RuntimeError(f"Spark did not say {ready!r} in {START_SECONDS} s:\n{self._text()[-3000:]}")
+
+    def _text(self) -> str:
+        return self.log.read_text(errors="replace")
 
 
 @contextmanager
-def _server(where: Path, command: list[str], ready: str, **variables: str) -> Iterator[re.Match[str]]:
-    """Run one of Spark's programs from when its log says that it is ready to the end of the block."""
+def _server(where: Path, command: list[str], **variables: str) -> Iterator[_Server]:
+    """Run one of Spark's programs to the end of the block."""
     where.mkdir(parents=True)
     log = where / "log"
     command = [str(SPARK_HOME / "bin" / command[0]), *command[1:]]
@@ -65,7 +92,7 @@ def _server(where: Path, command: list[str], ready: str, **variables: str) -> It
         # The shell script turns into Java itself, so the process that is ended is the server.
         process = subprocess.Popen(command, stdout=out, stderr=out, cwd=where, env=_environment(where) | variables)
     try:
-        yield _wait_for(ready, log, process)
+        yield _Server(process, log)
     finally:
         process.terminate()
         try:
@@ -86,15 +113,6 @@ def _environment(where: Path) -> dict[str, str]:
         "SPARK_LOCAL_IP": "127.0.0.1",
         "SPARK_LOCAL_DIRS": str(where),
         "SPARK_DAEMON_MEMORY": "256m",
-        "SPARK_DAEMON_JAVA_OPTS": "-Dspark.master.rest.enabled=false",
+        "SPARK_DAEMON_JAVA_OPTS": f"-Dspark.master.rest.enabled=false {QUICK_START}",
+        "SPARK_SUBMIT_OPTS": QUICK_START,
     }
-
-
-def _wait_for(ready: str, log: Path, process: subprocess.Popen[bytes]) -> re.Match[str]:
-    """The words in the log that say a server is ready; RuntimeError with the log's end if they do not come."""
-    deadline = time.monotonic() + START_SECONDS
-    while time.monotonic() < deadline and process.poll() is None:
-        if said := re.search(ready, log.read_text(errors="replace")):
-            return said
-        time.sleep(0.1)
-    raise RuntimeError(f"Spark did not say {ready!r} in {START_SECONDS} s:\n{log.read_text(errors='replace')[-3000:]}")

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pyarrow.dataset as ds
 import pytest
+from programs import QUICK_START, python
 from programs import environment as variables
-from programs import python
 from spark_answers import assigned_in, in_order, owners_in, transformed, without_spark, write_units
 from spark_environment import packed_environment
 from spark_standalone import SPARK_HOME, connect_server, standalone
@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 ANSWERS = Path(__file__).with_name("spark_answers.py")
 SHIPPED = {"PYSPARK_PYTHON": "./environment/bin/python", "PYSPARK_DRIVER_PYTHON": sys.executable}
 SETTINGS = {
+    "spark.executor.extraJavaOptions": QUICK_START,
     "spark.executor.memory": "512m",
     "spark.scheduler.minRegisteredResourcesRatio": "1",
     "spark.sql.session.timeZone": "UTC",

@@ -51,9 +51,10 @@ plan: install
 	$(BIN)/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
 
 PYTEST := $(BIN)/pytest
+BESIDE := -n 2 --dist worksteal
 # Tests with servers of their own keep every core busy, and some stop a clock: they run one by one, the others side by side.
 test: install
-	$(PYTEST) -q -m "not servers" -n 2 --dist worksteal
+	$(PYTEST) -q -m "not servers" $(BESIDE)
 	$(PYTEST) -q -m servers
 	$(PYTEST) -q --pyargs rmqalloc spark_udfs --doctest-modules
 
@@ -64,11 +65,11 @@ test-debug: install
 	rm -rf build/debug && mkdir -p build/debug
 	cp -r setup.py pyproject.toml README.md LICENSE pyx rmqalloc spark_udfs tests build/debug/ && rm -f build/debug/rmqalloc/_engine/*.so
 	cd build/debug && RMQALLOC_DEBUG=1 $(abspath $(BIN))/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
-	cd build/debug && PYTHONPATH=. $(abspath $(PYTEST)) -q $(ENGINE_TESTS)
+	cd build/debug && PYTHONPATH=. $(abspath $(PYTEST)) -q $(BESIDE) $(ENGINE_TESTS)
 
 test-isa: install
 	for isa in $$($(BIN)/python -c 'from rmqalloc._engine import md5; print(*md5.available_isas())'); do \
-	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q -k "not the_reference" tests/test_golden.py tests/test_md5.py tests/test_ring.py tests/test_split.py tests/test_strings.py || exit 1; done
+	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q $(BESIDE) -k "not the_reference" tests/test_golden.py tests/test_md5.py tests/test_ring.py tests/test_split.py tests/test_strings.py || exit 1; done
 
 # The sdist compiles with both compilers, the wheels need no newer C library than manylinux allows, and each answers right
 # in a virtual environment that holds nothing but the wheel and numpy.

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -169,6 +170,9 @@ class LiveCluster:
             if self._processes[name].poll() is not None:
                 break
             time.sleep(0.1)
+        _end(self._pid_file(name))
+        self._processes.pop(name).wait()
+        self.brokers.pop(name, None)  # or everybody after this would wait for it
         last = without_logging(out.read_text(errors="replace"))[-2000:]
         raise JavaFailed(f"{name} did not boot within {READY_WITHIN} s; it said last:\n{last}")
 
@@ -193,19 +197,24 @@ def without_logging(text: str) -> str:
 
 
 def free_ports(n: int) -> int:
-    """The first of ``n`` neighbouring ports of loopback that nobody uses."""
+    """The first of ``n`` neighbouring ports that nobody uses, and that no connection is given before a server takes them."""
+    kernels = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    below = int(kernels.read_text().split()[0]) if kernels.exists() else 32_768
     for _ in range(100):
-        with socket.socket() as first:
-            first.bind(("127.0.0.1", 0))
-            port = int(first.getsockname()[1])
-        if port + n < 65_000 and all(_is_free(port + i) for i in range(n)):
+        port = random.SystemRandom().randrange(10_240, below - n)
+        if all(map(_is_free, range(port, port + n))):
             return port
-    raise RuntimeError(f"no {n} neighbouring free ports found")
+    raise RuntimeError(f"no {n} neighbouring free ports found below {below}")
 
 
 def _is_free(port: int) -> bool:
+    """Whether a server could listen at a port on all addresses, as the servers here do."""
     with socket.socket() as one:
-        return one.connect_ex(("127.0.0.1", port)) != 0
+        try:
+            one.bind(("", port))
+        except OSError:
+            return False
+    return True
 
 
 def _runs(pid: int, home: Path) -> bool:

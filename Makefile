@@ -76,11 +76,12 @@ test-isa: install
 COMPILERS ?= gcc clang
 wheel: install
 	$(BIN)/pip install -q "auditwheel>=6"
-	for cc in $(COMPILERS); do \
-	  rm -rf build/$$cc && CC=$$cc LDSHARED="$$cc -shared" $(BIN)/pip wheel -q --no-deps --no-cache-dir -w build/$$cc/dist $(WHEEL)/*.tar.gz && \
-	  $(BIN)/auditwheel show build/$$cc/dist/*.whl | tr '\n' ' ' | grep -o 'is consistent with[^.]*"manylinux[^"]*"' && \
-	  $(PYTHON) -m venv build/$$cc/venv && build/$$cc/venv/bin/pip install -q build/$$cc/dist/*.whl && \
-	  (cd build/$$cc && venv/bin/python -W error ../../tests/replay_golden.py) || exit 1; done
+	$(MAKE) --no-print-directory -j $(COMPILERS:%=wheel-by-%)
+wheel-by-%:
+	rm -rf build/$* && CC=$* LDSHARED="$* -shared" $(BIN)/pip wheel -q --no-deps --no-cache-dir -w build/$*/dist $(WHEEL)/*.tar.gz
+	$(BIN)/auditwheel show build/$*/dist/*.whl | tr '\n' ' ' | grep -o 'is consistent with[^.]*"manylinux[^"]*"'
+	$(PYTHON) -m venv build/$*/venv && build/$*/venv/bin/pip install -q build/$*/dist/*.whl
+	cd build/$* && venv/bin/python -W error ../../tests/replay_golden.py
 
 # Proofs in their long form: a brute force of every verb, mutants of the product, what 0.1.0 answered wrongly, a real cluster.
 # They look at the checkout's tests and at the package that is installed.

@@ -155,6 +155,13 @@ def test_a_strategy_of_nobody_is_assumed_with_what_it_explains():
     assert summary(group) == ("AVG", None, "assumed", 0.0, True)
 
 
+def test_queues_that_two_clients_claim_are_no_evidence_however_many():
+    first, *rest = owning("AVG_BY_CIRCLE", *IDS)
+    greedy = replace(first, owned=(*first.owned, *(queue for one in rest[:3] for queue in one.owned)))
+    group = known(cluster(greedy, *rest))
+    assert summary(group) == ("AVG_BY_CIRCLE", None, "fitted", 1.0, False)
+
+
 def test_queues_of_nobody_and_of_several_are_no_evidence():
     first, second, *rest = owning("AVG_BY_CIRCLE", *IDS)
     first, second = replace(first, owned=None), replace(second, owned=(*second.owned, rest[0].owned[0]))

@@ -14,6 +14,7 @@ import rmqalloc
 ROOT = Path(__file__).parents[1]
 FLOORS = {
     "rmqalloc.model": 1,
+    "rmqalloc.store": 1,
     "rmqalloc.text": 1,
     "rmqalloc._engine": 2,
     "rmqalloc.documents": 2,

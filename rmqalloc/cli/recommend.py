@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -12,6 +11,7 @@ from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_option
 from rmqalloc.cli.options import file_to_write
 from rmqalloc.cli.table_options import Tables, table_options
 from rmqalloc.cli.text import printable
+from rmqalloc.store import write_file
 from rmqalloc.text import counted
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     else:
         tables.write(getattr(advice, show or "groups"))
     if out is not None:
-        Path(out).write_text(json.dumps(config_document(advice), indent=1) + "\n", encoding="utf-8")
+        write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
         tell([f"lists for CONFIG saved: {out}"])
     return doubt_code(snapshot, inputs)
 

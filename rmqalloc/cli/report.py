@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from rmqalloc.store import write_file
 
 if TYPE_CHECKING:
     from rmqalloc.whatif.audit import Finding
@@ -33,7 +34,7 @@ def report(plan: str, out: str, snapshot: str | None) -> None:
     if out == "-":
         click.echo(page, nl=False)
     else:
-        Path(out).write_text(page, encoding="utf-8", newline="\n")
+        write_file(out, page)
 
 
 def _findings(made: Plan, path: str) -> list[Finding]:

@@ -1,11 +1,11 @@
 """``rmqalloc simulate``: a cluster in virtual time, disturbed as a script says."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from rmqalloc.cli.text import table
+from rmqalloc.store import write_file
 
 if TYPE_CHECKING:
     from rmqalloc.simulation import Result
@@ -67,7 +67,7 @@ def simulate(script: str, seed: int | None, profile: str | None, out: str | None
     if out is not None:
         result.write(out)
     if svg is not None:
-        Path(svg).write_text(simulation.svg_timeline(result), encoding="utf-8")
+        write_file(svg, simulation.svg_timeline(result))
     click.echo(result.to_json() if output == "json" else _as_text(result, simulation.text_timeline(result)))
 
 

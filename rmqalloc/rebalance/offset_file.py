@@ -1,16 +1,22 @@
-"""The file a broadcasting consumer keeps its offsets in, as Java writes it: JSON whose keys are objects."""
+"""The file a broadcasting consumer keeps its offsets in, as Java writes it: JSON whose keys are objects.
+
+A consumer writes it every 5 s, so what is brought to the disk is chosen with care. The content is, before it gets its name:
+a loss of power leaves a whole file, at worst that of 5 s before, whose messages are consumed twice, as after any crash. Its
+name is not, nor is the backup, which is read only where something else has damaged the file. Java brings nothing to the disk.
+"""
 
 import json
-import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from rmqalloc.model import MessageQueue, queue_fields
+from rmqalloc.store import locked, make_folder, write_file
 
 _SPACE = re.compile(r"\s*")
 _INT64 = 2**63
+_LOCK_SECONDS = 5.0
 
 
 class OffsetFileError(ValueError):
@@ -59,7 +65,12 @@ def read_offsets(path: Path) -> dict[MessageQueue, int]:
 
 
 def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
-    """Replace a file of offsets in one step; what it held becomes its backup.
+    """Replace a file of offsets in one step; what it held becomes its backup, unless that is damaged.
+
+    Raises
+    ------
+    OSError
+        It cannot be written, or another process has been writing it for 5 s.
 
     Examples
     --------
@@ -71,12 +82,49 @@ def write_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
     {"brokerName":"b","queueId":0,"topic":"t"}:7
     }}
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
+    with locked(path.parent, _LOCK_SECONDS):
+        _write(path, offsets)
+
+
+def merge_offsets(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
+    """As `write_offsets`; offsets of other queues that are there stay, also those that another process writes meanwhile.
+
+    Raises
+    ------
+    OSError
+        As `write_offsets`.
+    OffsetFileError
+        As `read_offsets`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "offsets.json"
+    >>> merge_offsets(path, {MessageQueue("t", "b", 0): 7})
+    >>> merge_offsets(path, {MessageQueue("t", "b", 1): 8})
+    >>> sorted(read_offsets(path).values())
+    [7, 8]
+    """
+    make_folder(path.parent)
+    with locked(path.parent, _LOCK_SECONDS):
+        _write(path, read_offsets(path) | dict(offsets))
+
+
+def _write(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
     previous = _text(path)
-    if previous is not None:
-        _replace(_backup(path), previous)
+    if previous is not None and _is_good(previous):  # else the backup is all there is
+        write_file(_backup(path), previous, sync="nothing")
     lines = ",\n".join(f"{_key(queue)}:{offset}" for queue, offset in sorted(offsets.items()))
-    _replace(path, f'{{"offsetTable":{{\n{lines}\n}}}}')
+    write_file(path, f'{{"offsetTable":{{\n{lines}\n}}}}', sync="content")
+
+
+def _is_good(text: str) -> bool:
+    try:
+        dict(_offsets(text))
+    except ValueError:
+        return False
+    return True
 
 
 def _backup(path: Path) -> Path:
@@ -88,13 +136,6 @@ def _text(path: Path) -> str | None:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError:
         return None
-
-
-def _replace(path: Path, text: str) -> None:
-    """Write beside it and rename, so that the file is whole whenever it is looked at."""
-    new = path.with_name(f"{path.name}.{os.getpid()}.new")
-    new.write_text(text, encoding="utf-8")
-    new.replace(path)
 
 
 def _key(queue: MessageQueue) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.protocol import ClientError, ResponseCode, ResponseError
-from rmqalloc.rebalance.offset_file import OffsetFileError, offset_path, read_offsets, write_offsets
+from rmqalloc.rebalance.offset_file import OffsetFileError, merge_offsets, offset_path, read_offsets, write_offsets
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.client_factory import MQClientFactory
@@ -210,8 +210,7 @@ class LocalOffsetStore(OffsetStore):
 
     def _write(self, queues: Collection[MessageQueue]) -> None:
         try:
-            stored = read_offsets(self.path) if self._factory.profile.merges_local_offsets else {}
-            stored.update((queue, offset) for queue, offset in self._offsets.items() if queue in queues)
-            write_offsets(self.path, stored)
+            write = merge_offsets if self._factory.profile.merges_local_offsets else write_offsets
+            write(self.path, {queue: offset for queue, offset in self._offsets.items() if queue in queues})
         except (OffsetFileError, OSError) as error:
             log.warning("offsets of %s were not stored: %s", self._consumer_group, error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, get_type_hints
 
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.simulation.timeline import Spans
+from rmqalloc.store import replaced_directory, write_file
+
+_FILES = ("summary.json", "events.parquet", "groups.parquet", "intervals.parquet")
 
 
 class EventResult(NamedTuple):
@@ -157,19 +161,27 @@ class Result(NamedTuple):
         return json.dumps(self.to_data(), indent=2)
 
     def write(self, directory: str | os.PathLike[str]) -> None:
-        """Write ``summary.json``, ``events.parquet``, ``groups.parquet`` and ``intervals.parquet``.
+        """Write ``summary.json``, ``events.parquet``, ``groups.parquet`` and ``intervals.parquet`` as a directory.
+
+        An earlier result there is replaced when the new one is complete.
 
         Raises
         ------
+        FileExistsError
+            There are files that no simulation wrote.
         OSError
-            The directory cannot be written to.
+            The directory cannot be written.
         """
+        check = partial(_check_replaceable, directory)
+        check(Path(directory))
+        with replaced_directory(directory, check) as new:
+            self._fill(new)
+
+    def _fill(self, place: Path) -> None:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        place = Path(directory)
-        place.mkdir(parents=True, exist_ok=True)
-        (place / "summary.json").write_text(self.to_json() + "\n", encoding="utf-8")
+        write_file(place / "summary.json", self.to_json() + "\n")
         for name, rows, kind in (("events", self.events, EventResult), ("groups", self.groups, GroupResult)):
             pq.write_table(
                 pa.Table.from_pylist([row._asdict() for row in rows], _schema(kind)), place / f"{name}.parquet"
@@ -180,6 +192,19 @@ class Result(NamedTuple):
         with pq.ParquetWriter(place / "intervals.parquet", schema) as writer:
             for ownership in self.ownerships:
                 writer.write_table(_intervals(ownership, schema))
+
+
+def _check_replaceable(path: str | os.PathLike[str], standing: Path) -> None:
+    """Refuse to replace what holds more than a simulation wrote; ``path`` is what to call it."""
+    if not os.path.lexists(standing):
+        return
+    if not standing.is_dir():
+        raise FileExistsError(
+            f"{path} is a file; give a directory that is empty, absent, or was written by a simulation"
+        )
+    foreign = sorted(name for name in os.listdir(standing) if name not in _FILES)
+    if foreign:
+        raise FileExistsError(f"{path} holds {foreign[0]}, which no simulation wrote; give a new or empty directory")
 
 
 def _schema(kind: Any) -> Any:

@@ -2,16 +2,19 @@
 
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
+
+from rmqalloc import store
 
 MARKER = "_rmqalloc.json"
 """File that says a directory is ours; Spark and pyarrow do not read names that begin with an underscore."""
 
 _OUR_NAMES = (MARKER, "_SUCCESS", "part-*.parquet", ".*.crc")
+_UNFINISHED = f".{MARKER}.*.new"
 
 
 @contextmanager
@@ -44,35 +47,30 @@ def replaced_directory(path: str | os.PathLike[str], kind: str) -> Iterator[Path
     >>> sorted(p.name for p in (home / "out").iterdir())
     ['_rmqalloc.json', 'part-0.parquet']
     """
-    target = Path(path).resolve()
     check_replaceable(path, kind)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    new = target.with_name(f".{target.name}.{os.getpid()}.new")
-    old = target.with_name(f".{target.name}.{os.getpid()}.old")
-    new.mkdir()
-    try:
+    with store.replaced_directory(path, partial(_check_standing, path, kind)) as new:
         yield new
-        _mark(new, kind)
-        check_replaceable(path, kind)
-        if target.exists():
-            target.rename(old)
-        new.rename(target)
-    finally:
-        shutil.rmtree(new, ignore_errors=True)
-    shutil.rmtree(old, ignore_errors=True)
+        store.create_file(new / MARKER, _marked(kind))
 
 
 def check_replaceable(path: str | os.PathLike[str], kind: str) -> None:
     """Raise FileExistsError unless ``path`` is absent, empty, or wholly an earlier result of this kind."""
-    target = Path(path)
-    if not target.exists():
+    _check_standing(path, kind, Path(path))
+
+
+def _check_standing(path: str | os.PathLike[str], kind: str, standing: Path) -> None:
+    """As `check_replaceable`, for a directory that may have been moved; ``path`` is what to call it."""
+    if not standing.exists():
         return
-    if not target.is_dir():
+    if not standing.is_dir():
         raise FileExistsError(f"{path} is a file; give a directory that is empty, absent, or was written by rmqalloc")
-    entries = sorted(target.iterdir())
+    try:
+        entries = [entry for entry in sorted(standing.iterdir()) if not fnmatch(entry.name, _UNFINISHED)]
+    except FileNotFoundError:  # being replaced, where that takes more than one step
+        return
     if not entries:
         return
-    found = _kind(target / MARKER)
+    found = _kind(standing / MARKER)
     if found is None:
         raise FileExistsError(
             f"{path} holds files that rmqalloc did not write (such as {entries[0].name}); give a new or empty directory"
@@ -115,15 +113,14 @@ def own_directory(path: str | os.PathLike[str], kind: str) -> None:
     if target.is_dir() and _kind(target / MARKER) == kind:
         return
     check_replaceable(path, kind)
-    target.mkdir(parents=True, exist_ok=True)
-    _mark(target, kind)
+    store.make_folder(target)
+    if not store.create_file(target / MARKER, _marked(kind)) and _kind(target / MARKER) != kind:
+        check_replaceable(path, kind)  # somebody else was first, who says another kind
 
 
-def _mark(directory: Path, kind: str) -> None:
-    """Write the marker file; it appears complete or not at all."""
-    new = directory / f".{MARKER}.{os.getpid()}"
-    new.write_text(json.dumps({"tool": "rmqalloc", "kind": kind}) + "\n", encoding="utf-8")
-    new.replace(directory / MARKER)
+def _marked(kind: str) -> bytes:
+    """What the marker file holds."""
+    return (json.dumps({"tool": "rmqalloc", "kind": kind}) + "\n").encode()
 
 
 def _kind(marker: Path) -> str | None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Iterator
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import Any
 
 from rmqalloc.documents import STDIN, path_text
@@ -15,6 +14,7 @@ from rmqalloc.snapshot.files.from_rows import from_rows
 from rmqalloc.snapshot.files.reading import AUTO, FORMS, SUFFIXES
 from rmqalloc.snapshot.files.to_rows import to_rows
 from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.store import write_file
 
 WRITTEN = tuple(form for form in FORMS if form != "mqadmin")
 """Forms that can be written."""
@@ -45,19 +45,8 @@ def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO) -> N
     content = _bytes(snapshot, form_to_write(path_or_dash, form))
     if path_or_dash == STDIN:
         sys.stdout.buffer.write(content)
-        return
-    path = Path(path_or_dash)
-    if path.is_symlink() or (path.exists() and not path.is_file()):  # such as /dev/stdout: not ours to replace
-        path.write_bytes(content)
-        return
-    new = path.with_name(f".{path.name}.{os.getpid()}.new")
-    try:
-        new.write_bytes(content)
-        new.replace(path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, path_or_dash) from None  # the other name would tell nobody anything
-    finally:
-        new.unlink(missing_ok=True)
+    else:
+        write_file(path_or_dash, content)
 
 
 def form_to_write(path_or_dash: str, form: str = AUTO) -> str:

@@ -13,6 +13,7 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from rmqalloc.documents import json_text
+from rmqalloc.store import replaced_file
 from rmqalloc.whatif.plan import PLAN_SCHEMA
 from rmqalloc.whatif.plans.model import (
     API_VERSION,
@@ -36,7 +37,7 @@ class PlanError(ValueError):
 
 
 def save_plan(plan: Plan, path: str | os.PathLike[str]) -> str:
-    """Write a plan as JSON, packed if the name ends in ``.gz``; plans of the same have the same bytes.
+    """Write a plan as JSON, packed if the name ends in ``.gz``, whole or not at all; plans of the same have the same bytes.
 
     Returns
     -------
@@ -46,10 +47,10 @@ def save_plan(plan: Plan, path: str | os.PathLike[str]) -> str:
     Raises
     ------
     OSError
-        The file cannot be written.
+        The file cannot be written; an earlier one stays as it was.
     """
     hashed = hashlib.sha256()
-    with open(path, "wb") as plain, _packed(plain, path) as file:
+    with replaced_file(path) as plain, _packed(plain, path) as file:
         for piece in map(str.encode, plan.text()):
             hashed.update(piece)
             file.write(piece)

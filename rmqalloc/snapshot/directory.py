@@ -110,6 +110,7 @@ def own_directory(path: str | os.PathLike[str], kind: str) -> None:
     ['_rmqalloc.json']
     """
     target = Path(path)
+    store.sweep(target / MARKER)
     if target.is_dir() and _kind(target / MARKER) == kind:
         return
     check_replaceable(path, kind)

@@ -38,7 +38,10 @@ def make_folder(path: str | os.PathLike[str]) -> None:
         folder = folder.parent
     for one in reversed(missing):
         one.mkdir(exist_ok=True)
-        sync_folder(one.parent)
+        try:
+            sync_folder(one.parent)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, os.fspath(one)) from None
 
 
 def exchange(one: Path, other: Path) -> bool:

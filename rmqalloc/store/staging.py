@@ -97,10 +97,16 @@ def staged_directory(target: Path) -> Iterator[tuple[Path, int]]:
             yield new, descriptor
             return
         finally:
-            shutil.rmtree(new, ignore_errors=True)
+            remove_tree(new)
             if descriptor >= 0:
                 os.close(descriptor)
     raise LockedError(errno.EAGAIN, "another program locks every new directory here", os.fspath(target))
+
+
+def remove_tree(path: Path) -> None:
+    """Remove a directory as far as that is possible: the next writer tries again."""
+    with suppress(OSError):  # Python's own raises one when it is interrupted
+        shutil.rmtree(path, ignore_errors=True)
 
 
 def _mode_of(target: Path, default: int) -> int:
@@ -137,7 +143,7 @@ def _settle(leftover: Path, target: Path) -> None:
             if leftover.suffix == ".old" and not os.path.lexists(target):
                 leftover.rename(target)
             elif kind == stat.S_IFDIR:
-                shutil.rmtree(leftover, ignore_errors=True)
+                remove_tree(leftover)
             else:
                 leftover.unlink()
         finally:

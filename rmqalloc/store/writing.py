@@ -13,7 +13,7 @@ from typing import BinaryIO, Literal
 
 from rmqalloc.store.disk import CLOEXEC, NOT_OFFERED, exchange, keep_rights, make_folder, move, sync_names, sync_tree
 from rmqalloc.store.locks import LockedError, has_locks, locked, unlock
-from rmqalloc.store.staging import new_name, staged_directory, staged_file, stem_of, sweep
+from rmqalloc.store.staging import new_name, remove_tree, staged_directory, staged_file, stem_of, sweep
 
 StrPath = str | os.PathLike[str]
 Synced = Literal["all", "content", "nothing"]
@@ -297,7 +297,10 @@ def _swap(new: Path, target: Path, check: Callable[[Path], object]) -> None:
         if not os.path.lexists(target):
             old.rename(target)
         raise
-    old.rename(new)
+    try:
+        old.rename(new)
+    except OSError:
+        remove_tree(old)
 
 
 # --- Errors ---

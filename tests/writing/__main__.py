@@ -1,0 +1,84 @@
+"""Kill, interrupt and refuse every writer at every call: ``python -m writing [--quick] [--report FILE] [--only TEXT]``.
+
+Ends with 1 if anything was lost, half seen or left behind. Needs Linux and a C compiler; strace, where it may trace, confirms the kills.
+"""
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from writing import page, races, straced
+from writing.runs import restarted_with_shim
+from writing.trials import Trials
+from writing.writers import WRITERS, make_inputs
+
+QUICK_ROUNDS, ROUNDS = 40, 1000
+MEMORY = "/dev/shm"
+
+
+def options_of(arguments=None):
+    parser = argparse.ArgumentParser(prog="writing", description=__doc__)
+    parser.add_argument(
+        "--quick", action="store_true", help="one kill and one refused call of each verb, no strace, short races"
+    )
+    parser.add_argument("--report", help="write the page into this file, too")
+    parser.add_argument("--only", default="", help="writers whose name holds this text")
+    parser.add_argument(
+        "--strace-every", type=int, default=9, metavar="N", help="kill verbs at every N-th call by strace"
+    )
+    return parser.parse_args(arguments)
+
+
+def silently(work, *arguments):
+    """Run something in this process, which then has all its modules, without a word of it."""
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), contextlib.redirect_stderr(nowhere):
+        return work(*arguments)
+
+
+def tried(writer, inputs, home, options):
+    """The trials of one writer, and what strace adds to them."""
+    warm = home / "warm" / writer.target
+    warm.parent.mkdir(parents=True)
+    silently(writer.write, warm, inputs, True)
+    trials = Trials(writer, inputs, home)
+    trials = trials.quick() if options.quick and writer.is_verb else trials.run(options.quick)
+    if not options.quick and straced.is_possible():
+        missed = straced.missed_by_the_shim(trials)
+        trials.counts["calls the shim did not see"] = sum(missed.values())
+        trials.failures += [f"{writer.name}: not seen by the shim: {missed}"] if missed else []
+        every = options.strace_every if writer.is_verb else 1
+        trials.counts["kills by strace"] = straced.killed_at_every_call(trials, every)["kills"]
+    return trials
+
+
+def main():
+    options = options_of()
+    code = restarted_with_shim()
+    if code is not None:
+        return code
+    started, done, failures = time.monotonic(), [], []
+    with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
+        home = Path(folder)
+        silently(make_inputs, home / "inputs")
+        for number, writer in enumerate(writer for writer in WRITERS if options.only in writer.name):
+            trials = tried(writer, home / "inputs", home / str(number), options)
+            print(page.line(trials), flush=True)
+            done.append(trials)
+            failures += trials.failures
+        raced = list(races.races(home, QUICK_ROUNDS if options.quick else ROUNDS))
+        print("\n".join(page.race_line(name, counts) for name, counts, _ in raced))
+        failures += [f"race for {name}: {dict(counts)}" for name, counts, bad in raced if bad]
+    print("\n".join(failures), file=sys.stderr)
+    seconds = time.monotonic() - started
+    print(f"{sum(one.counts['kills'] for one in done)} kills, {len(failures)} failures, {seconds:.0f} s")
+    if options.report:
+        Path(options.report).write_text(page.text(done, raced, len(failures), seconds), encoding="utf-8")
+    return int(bool(failures))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,62 @@
+"""The page of evidence, and the same as lines for a terminal."""
+
+COLUMNS = {
+    "calls": "calls that change files",
+    "kills": "killed at",
+    "kills by strace": "killed by strace at",
+    "interrupts": "interrupted at",
+    "errors": "refused (ENOSPC, EIO, EDQUOT)",
+    "errors after it took its place": "of these after it took its place",
+    "lost": "lost",
+    "half seen": "half seen",
+    "moments without any": "moments without any",
+    "left after the next run": "left after the next run",
+}
+
+
+def figures(trials):
+    return {**trials.counts, "calls": len(trials.calls)}
+
+
+def line(trials):
+    counts = figures(trials)
+    verdict = f"{len(trials.failures)} FAILURES" if trials.failures else "ok"
+    return (
+        f"{trials.writer.name}: "
+        + ", ".join(f"{counts.get(key, 0)} {name}" for key, name in COLUMNS.items())
+        + f": {verdict}"
+    )
+
+
+def race_line(name, counts):
+    return f"race for {name}: " + ", ".join(f"{n:,} {what}" for what, n in sorted(counts.items()))
+
+
+def text(done, raced, n_failures, seconds):
+    """The whole page."""
+    sums = {key: sum(figures(one).get(key, 0) for one in done) for key in COLUMNS}
+    lines = [
+        "# Every writer, killed at every call", "",
+        f"`PYTHONPATH=tests python -m writing --report docs/evidence/writing.md` ({seconds:.0f} s): {sums['kills']:,} kills by a preloaded"
+        f" library and {sums['kills by strace']:,} by strace, {sums['interrupts']:,} interrupts, {sums['errors']:,} refused calls;"
+        f" {sums['lost']} results lost, {sums['half seen']} half seen, {sums['left after the next run']} leftovers after the next run,"
+        f" {n_failures} failures.", "",
+        "Each row is a writer with an earlier result in its place unless it says otherwise. It is run again and again, and killed at"
+        " its first call that changes files, at its second, and so on until it survives; a write that is killed has written half. strace"
+        " kills at system calls that name a file or have a descriptor, reading ones too: at every one of what is no verb, at every ninth of"
+        " verbs. After each, a reader must find the whole"
+        " old or the whole new result, and another run must end well and leave nothing behind. A refused call must end in exit code 1 and"
+        " a message that names the file, with the old result in place, or say that the new one is and may not survive a loss of power."
+        " *no exchange* is a file system without `RENAME_EXCHANGE`: there a kill may leave nothing in the place until the next writer puts"
+        " the old result back.", "",
+        "| writer | " + " | ".join(COLUMNS.values()) + " |", "| --- |" + " ---: |" * len(COLUMNS),
+        *(f"| `{one.writer.name}` | " + " | ".join(f"{figures(one).get(key, 0):,}" for key in COLUMNS) + " |" for one in done),
+        "", "## Two writers at once, and a reader", "",
+        "| for | " + " | ".join(RACED) + " |", "| --- |" + " ---: |" * len(RACED),
+        *(f"| {name} | " + " | ".join(f"{counts[key]:,}" for key in RACED) + " |" for name, counts, _ in raced), "",
+        "*Overtaken*: the directory that a reader had open was replaced while it was read, so that files in it were gone.", "",
+    ]  # fmt: skip
+    return "\n".join(lines)
+
+
+RACED = ("whole", "half", "none", "overtaken", "failed", "lost", "left")

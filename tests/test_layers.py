@@ -144,6 +144,94 @@ def test_the_arrow_side_of_spark_knows_no_spark():
     assert not any(name.split(".")[0] == "pyspark" for name in imports("spark_udfs.arrow"))
 
 
+# --- One way to write ---
+
+STORE = "rmqalloc.store"
+CHANGING = {
+    "os": {
+        *(
+            "open",
+            "fdopen",
+            "replace",
+            "rename",
+            "renames",
+            "remove",
+            "unlink",
+            "removedirs",
+            "rmdir",
+            "mkdir",
+            "makedirs",
+        ),
+        *("link", "symlink", "mkfifo", "truncate", "chmod", "chown"),
+    },
+    "shutil": {"copy", "copy2", "copyfile", "copytree", "move", "rmtree"},
+    "tempfile": {"mkstemp", "mkdtemp", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory"},
+}
+OF_PATHS = {"write_text", "write_bytes", "unlink", "rmdir", "mkdir", "touch", "symlink_to", "hardlink_to"}
+OF_PATHS_BY_ONE = {
+    "rename",
+    "replace",
+    "chmod",
+}  # text, kernels and dates have methods of these names with other arguments
+NO_FILES = {
+    "rmqalloc.cli.app": {"os.open"},  # /dev/null in place of a pipe that nobody reads
+    "rmqalloc.rebalance.lite_pull_consumer": {".replace"},  # of queues
+}
+
+
+def changes_of(source):
+    """Calls in a module that open a file for writing, or make, rename or remove one."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+        modes = [
+            each.value
+            for each in (*node.args, *(word.value for word in node.keywords))
+            if isinstance(each, ast.Constant)
+        ]
+        if name in ("open", "fdopen") and any(
+            isinstance(mode, str) and re.fullmatch("[rbt]*[wax+][rbt+]*", mode) for mode in modes
+        ):
+            yield f"{name}()"
+        if not isinstance(called, ast.Attribute):
+            continue
+        owner = called.value.id if isinstance(called.value, ast.Name) else ""
+        if name in CHANGING.get(owner, ()):
+            yield f"{owner}.{name}"
+        elif name in OF_PATHS or (name in OF_PATHS_BY_ONE and len(node.args) == 1 and not node.keywords):
+            yield f".{name}"
+
+
+def test_the_rule_sees_who_writes():
+    for source in (
+        "open(p, 'w')",
+        "p.open(mode='ab')",
+        "p.write_text('')",
+        "os.replace(a, b)",
+        "new.rename(path)",
+        "shutil.rmtree(p)",
+    ):
+        assert list(changes_of(source)), source
+    for source in (
+        "open(p)",
+        "p.open('rb')",
+        "'a'.replace('a', 'b')",
+        "split.rename(a, b, c)",
+        "replace(settings, n=1)",
+    ):
+        assert not list(changes_of(source)), source
+    assert {name for path in MODULES if path.startswith(STORE) for name in changes_of(MODULES[path].read_text())}
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if name.startswith("rmqalloc") and not name.startswith(STORE)]
+)
+def test_nothing_but_the_store_opens_a_file_for_writing_renames_or_removes(module):
+    assert set(changes_of(MODULES[module].read_text())) - NO_FILES.get(module, set()) == set()
+
+
 # --- What a bare install needs ---
 
 

@@ -1,6 +1,7 @@
 """Kill, interrupt and refuse every writer at every call: ``python -m writing [--quick] [--report FILE] [--only TEXT]``.
 
-Ends with 1 if anything was lost, half seen or left behind. Needs Linux and a C compiler; strace, where it may trace, confirms the kills.
+Ends with 1 if anything was lost, half seen or left behind. Needs Linux and a C compiler; strace, where it may trace,
+confirms the kills.
 """
 
 import argparse
@@ -13,7 +14,7 @@ from pathlib import Path
 
 from writing import page, races, straced
 from writing.runs import restarted_with_shim
-from writing.trials import Trials
+from writing.trials import MANY, Trials
 from writing.writers import WRITERS, make_inputs
 
 QUICK_ROUNDS, ROUNDS = 40, 1000
@@ -27,9 +28,7 @@ def options_of(arguments=None):
     )
     parser.add_argument("--report", help="write the page into this file, too")
     parser.add_argument("--only", default="", help="writers whose name holds this text")
-    parser.add_argument(
-        "--strace-every", type=int, default=9, metavar="N", help="kill verbs at every N-th call by strace"
-    )
+    parser.add_argument("--strace-every", type=int, default=7, metavar="N", help="every N-th call by strace, of many")
     return parser.parse_args(arguments)
 
 
@@ -50,7 +49,7 @@ def tried(writer, inputs, home, options):
         missed = straced.missed_by_the_shim(trials)
         trials.counts["calls the shim did not see"] = sum(missed.values())
         trials.failures += [f"{writer.name}: not seen by the shim: {missed}"] if missed else []
-        every = options.strace_every if writer.is_verb else 1
+        every = options.strace_every if len(trials.calls) > MANY else 1
         trials.counts["kills by strace"] = straced.killed_at_every_call(trials, every)["kills"]
     return trials
 
@@ -66,13 +65,12 @@ def main():
         silently(make_inputs, home / "inputs")
         for number, writer in enumerate(writer for writer in WRITERS if options.only in writer.name):
             trials = tried(writer, home / "inputs", home / str(number), options)
-            print(page.line(trials), flush=True)
+            print("\n".join([page.line(trials), *trials.failures]), flush=True)
             done.append(trials)
             failures += trials.failures
         raced = list(races.races(home, QUICK_ROUNDS if options.quick else ROUNDS))
         print("\n".join(page.race_line(name, counts) for name, counts, _ in raced))
-        failures += [f"race for {name}: {dict(counts)}" for name, counts, bad in raced if bad]
-    print("\n".join(failures), file=sys.stderr)
+        failures += [f"race for {name}" for name, _, bad in raced if bad]
     seconds = time.monotonic() - started
     print(f"{sum(one.counts['kills'] for one in done)} kills, {len(failures)} failures, {seconds:.0f} s")
     if options.report:

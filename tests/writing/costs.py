@@ -1,4 +1,4 @@
-"""What bringing to the disk costs: ``python -m writing.costs [FOLDER]``, each way of writing with fsync and without, in turns."""
+"""What bringing to the disk costs, with fsync and without, in turns: ``python -m writing.costs [FOLDER]``."""
 
 import os
 import statistics

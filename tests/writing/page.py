@@ -32,31 +32,39 @@ def race_line(name, counts):
     return f"race for {name}: " + ", ".join(f"{n:,} {what}" for what, n in sorted(counts.items()))
 
 
+ABOUT = """\
+Each row is a writer, with an earlier result in its place unless it says otherwise. It is run again and again, and killed at its
+first call that changes files, at its second, and so on until it survives; a write that is killed has written half. Calls are
+counted by a preloaded library. strace confirms it: it kills at system calls that name a file or have a descriptor, reading ones
+too, at every one or, of writers with more than 60 calls, at every seventh. After each kill a reader must find the whole old or
+the whole new result, and another run must end well and leave nothing behind.
+
+A refused call (ENOSPC, EIO, EDQUOT at opening, writing, fsync, rename, link, mkdir; of writers with more than 60 calls, EIO and
+EDQUOT at every third) must end in exit code 1 and a message that names the file, with the old result in place, or say that the
+new one is and may not survive a loss of power. What takes its place must be on the disk by then: fsync of every file comes after
+its last write and before the rename, fsync of the folder after it.
+
+*No exchange* is a file system without `RENAME_EXCHANGE`: there a kill may leave nothing in the place until the next writer puts
+the old result back."""
+
+
 def text(done, raced, n_failures, seconds):
     """The whole page."""
     sums = {key: sum(figures(one).get(key, 0) for one in done) for key in COLUMNS}
     lines = [
         "# Every writer, killed at every call", "",
-        f"`PYTHONPATH=tests python -m writing --report docs/evidence/writing.md` ({seconds:.0f} s): {sums['kills']:,} kills by a preloaded"
-        f" library and {sums['kills by strace']:,} by strace, {sums['interrupts']:,} interrupts, {sums['errors']:,} refused calls;"
-        f" {sums['lost']} results lost, {sums['half seen']} half seen, {sums['left after the next run']} leftovers after the next run,"
-        f" {n_failures} failures.", "",
-        "Each row is a writer with an earlier result in its place unless it says otherwise. It is run again and again, and killed at"
-        " its first call that changes files, at its second, and so on until it survives; a write that is killed has written half. strace"
-        " kills at system calls that name a file or have a descriptor, reading ones too: at every one of what is no verb, at every ninth of"
-        " verbs. After each, a reader must find the whole"
-        " old or the whole new result, and another run must end well and leave nothing behind. A refused call must end in exit code 1 and"
-        " a message that names the file, with the old result in place, or say that the new one is and may not survive a loss of power."
-        " *no exchange* is a file system without `RENAME_EXCHANGE`: there a kill may leave nothing in the place until the next writer puts"
-        " the old result back.", "",
+        f"`PYTHONPATH=tests python -m writing --report docs/evidence/writing.md` ({seconds:.0f} s): {sums['kills']:,} kills,",
+        f"{sums['kills by strace']:,} more by strace, {sums['interrupts']:,} interrupts, {sums['errors']:,} refused calls;",
+        f"{sums['lost']} results lost, {sums['half seen']} half seen,",
+        f"{sums['left after the next run']} leftovers after the next run, {n_failures} failures.", "", ABOUT, "",
         "| writer | " + " | ".join(COLUMNS.values()) + " |", "| --- |" + " ---: |" * len(COLUMNS),
         *(f"| `{one.writer.name}` | " + " | ".join(f"{figures(one).get(key, 0):,}" for key in COLUMNS) + " |" for one in done),
         "", "## Two writers at once, and a reader", "",
         "| for | " + " | ".join(RACED) + " |", "| --- |" + " ---: |" * len(RACED),
         *(f"| {name} | " + " | ".join(f"{counts[key]:,}" for key in RACED) + " |" for name, counts, _ in raced), "",
-        "*Overtaken*: the directory that a reader had open was replaced while it was read, so that files in it were gone.", "",
+        "*Overtaken*: the directory that a reader had open was replaced while it was read, so that files in it were gone.",
     ]  # fmt: skip
-    return "\n".join(lines)
+    return "\n".join(lines) + "\n"
 
 
 RACED = ("whole", "half", "none", "overtaken", "failed", "lost", "left")

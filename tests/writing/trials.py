@@ -9,7 +9,6 @@ from writing.order import unsynced
 from writing.runs import ALL, ERRORS, FAIL, INTERRUPT, KILL, Place
 from writing.writers import NONE, leftovers, seen
 
-
 NEXT_RUN_EVERY, MANY = 5, 60
 """Where nothing is left, every so many trials are followed by another run; where something is, all are."""
 
@@ -96,7 +95,7 @@ class Trials:
         return True
 
     def checked_after(self, when):
-        """A reader finds the old or the new, or nothing where nothing was or a moment without is allowed; another run is good."""
+        """A reader finds the old or the new, or nothing where that is allowed; another run is good."""
         self._seen_whole(when)
         self._next_run(when)
 

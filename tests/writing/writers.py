@@ -107,6 +107,8 @@ _PLAN = ("plan", "-f", "{examples}/snapshots/seed.yaml", "--scale", "{n}", "--ou
 _BULK = _verb("bulk", "--in", "{in}/fleet-{version}", "--out", "{out}", "--threads", "1")
 _CONVERT = _verb("convert", "{in}/s-{version}.json", "--out", "{out}")
 
+_GENERATE = ("generate", "--units", "60", "--files", "1", "--seed", "{n}")
+
 WRITERS = [
     Writer("plan --out p.json", _verb(*_PLAN), "p.json"),
     Writer("plan --out p.json.gz", _verb(*_PLAN), "p.json.gz"),
@@ -119,7 +121,7 @@ WRITERS = [
     Writer("bulk --out owners", _BULK, "owners"),
     Writer("bulk --out owners, nothing there before", _BULK, "owners", begins_with=False),
     Writer("bulk --out owners, no exchange", _without_exchange(_BULK), "owners", may_vanish=True),
-    Writer("generate --out fleet", _verb("generate", "--units", "60", "--files", "1", "--seed", "{n}", "--out", "{out}"), "fleet"),
+    Writer("generate --out fleet", _verb(*_GENERATE, "--out", "{out}"), "fleet"),
     Writer("marker of a directory of plans", _own, "plans", begins_with=False, is_verb=False),
     Writer("offsets of a consumer", _offsets, "client/group/offsets.json", is_verb=False),
     Writer("store.create_file", _created, "manifest.json", begins_with=False, is_verb=False),

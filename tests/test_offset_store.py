@@ -10,8 +10,9 @@ from little_cluster import LittleCluster, manager_of, push, started
 
 from rmqalloc import MessageQueue
 from rmqalloc.protocol import PROFILES, MessageModel, RemotingError, ResponseCode, ResponseError
-from rmqalloc.rebalance import LocalOffsetStore, OffsetFileError, ReadOffsetType, RemoteOffsetStore
-from rmqalloc.rebalance.offset_file import offset_path, read_offsets, write_offsets
+from rmqalloc.rebalance import LocalOffsetStore, OffsetFileError, ReadOffsetType, RemoteOffsetStore, offset_file
+from rmqalloc.rebalance.offset_file import merge_offsets, offset_path, read_offsets, write_offsets
+from rmqalloc.store import LockedError, locked
 
 MEMORY, STORE, BOTH = (
     ReadOffsetType.READ_FROM_MEMORY,
@@ -299,6 +300,28 @@ def test_what_was_there_becomes_the_backup_which_is_read_when_the_file_is_not_go
         path.write_text(damage)
         assert read_offsets(path) == {Q0: 1}
     path.unlink()
+    assert read_offsets(path) == {Q0: 1}
+
+
+def test_a_damaged_file_is_no_backup(tmp_path):
+    path = tmp_path / "offsets.json"
+    for offset in (1, 2):
+        write_offsets(path, {Q0: offset})
+    for damage in ("", "{damaged"):
+        path.write_text(damage)
+        write_offsets(path, {Q0: 3})
+        assert read_offsets(path.with_name("offsets.json.bak")) == {Q0: 1}, "the last good one is kept"
+    assert read_offsets(path) == {Q0: 3}
+
+
+def test_two_processes_that_store_offsets_wait_for_each_other(tmp_path, monkeypatch):
+    path = tmp_path / "offsets.json"
+    merge_offsets(path, {Q0: 1})
+    monkeypatch.setattr(offset_file, "_LOCK_SECONDS", 0)
+    with locked(tmp_path):
+        for store_them in (merge_offsets, write_offsets):
+            with pytest.raises(LockedError):
+                store_them(path, {Q1: 2})
     assert read_offsets(path) == {Q0: 1}
 
 

@@ -47,7 +47,7 @@ def no_locks(monkeypatch):
 @given(content=st.one_of(st.binary(max_size=99), st.text(st.characters(codec="utf-8"), max_size=50)), name=st.text(
     st.characters(blacklist_categories=("Cs",), blacklist_characters="/\0"), min_size=1, max_size=60
 ).filter(lambda name: name not in (".", "..")))  # fmt: skip
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=25)
 def test_what_is_written_is_read_whatever_the_name(tmp_path_factory, content, name):
     path = tmp_path_factory.mktemp("any") / name
     for data in (b"earlier", content):

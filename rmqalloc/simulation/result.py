@@ -181,7 +181,7 @@ class Result(NamedTuple):
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        write_file(place / "summary.json", self.to_json() + "\n")
+        write_file(place / "summary.json", self.to_json() + "\n", sync="nothing")  # the directory is, as a whole
         for name, rows, kind in (("events", self.events, EventResult), ("groups", self.groups, GroupResult)):
             pq.write_table(
                 pa.Table.from_pylist([row._asdict() for row in rows], _schema(kind)), place / f"{name}.parquet"

@@ -50,7 +50,7 @@ def replaced_directory(path: str | os.PathLike[str], kind: str) -> Iterator[Path
     check_replaceable(path, kind)
     with store.replaced_directory(path, partial(_check_standing, path, kind)) as new:
         yield new
-        store.create_file(new / MARKER, _marked(kind))
+        store.write_file(new / MARKER, _marked(kind), sync="nothing")  # the directory is brought to the disk as a whole
 
 
 def check_replaceable(path: str | os.PathLike[str], kind: str) -> None:

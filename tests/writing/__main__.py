@@ -28,7 +28,9 @@ def options_of(arguments=None):
     )
     parser.add_argument("--report", help="write the page into this file, too")
     parser.add_argument("--only", default="", help="writers whose name holds this text")
-    parser.add_argument("--strace-every", type=int, default=7, metavar="N", help="every N-th call by strace, of many")
+    parser.add_argument(
+        "--strace-every", type=int, default=9, metavar="N", help="every N-th call by strace, of writers with many"
+    )
     return parser.parse_args(arguments)
 
 
@@ -49,7 +51,7 @@ def tried(writer, inputs, home, options):
         missed = straced.missed_by_the_shim(trials)
         trials.counts["calls the shim did not see"] = sum(missed.values())
         trials.failures += [f"{writer.name}: not seen by the shim: {missed}"] if missed else []
-        every = options.strace_every if len(trials.calls) > MANY else 1
+        every = 1 if not writer.is_verb else 3 if len(trials.calls) <= MANY else options.strace_every
         trials.counts["kills by strace"] = straced.killed_at_every_call(trials, every)["kills"]
     return trials
 

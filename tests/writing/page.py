@@ -36,12 +36,12 @@ ABOUT = """\
 Each row is a writer, with an earlier result in its place unless it says otherwise. It is run again and again, and killed at its
 first call that changes files, at its second, and so on until it survives; a write that is killed has written half. Calls are
 counted by a preloaded library. strace confirms it: it kills at system calls that name a file or have a descriptor, reading ones
-too, at every one or, of writers with more than 60 calls, at every seventh. After each kill a reader must find the whole old or
-the whole new result, and another run must end well and leave nothing behind.
+too, at every one, of verbs at every third and of those with more than 60 calls at every ninth. After each kill a reader must
+find the whole old or the whole new result, and another run must end well and leave nothing behind.
 
 A refused call (ENOSPC, EIO, EDQUOT at opening, writing, fsync, rename, link, mkdir; of writers with more than 60 calls, EIO and
-EDQUOT at every third) must end in exit code 1 and a message that names the file, with the old result in place, or say that the
-new one is and may not survive a loss of power. What takes its place must be on the disk by then: fsync of every file comes after
+EDQUOT at every ninth, and interrupts too) must end in exit code 1 and a message that names the file, with the old result in place, or say that the
+new one is and may not survive a loss of power. What takes its place must be on the disk by then: fsync of each file comes after
 its last write and before the rename, fsync of the folder after it.
 
 *No exchange* is a file system without `RENAME_EXCHANGE`: there a kill may leave nothing in the place until the next writer puts

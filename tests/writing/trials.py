@@ -9,7 +9,7 @@ from writing.order import unsynced
 from writing.runs import ALL, ERRORS, FAIL, INTERRUPT, KILL, Place
 from writing.writers import NONE, leftovers, seen
 
-NEXT_RUN_EVERY, MANY = 5, 60
+NEXT_RUN_EVERY, MANY, SOME = 5, 60, 9
 """Where nothing is left, every so many trials are followed by another run; where something is, all are."""
 
 
@@ -54,8 +54,8 @@ class Trials:
             self.failures.append(f"{self.writer.name}: {what}")
 
     def run(self, is_quick=False):
-        """All trials; a killed run at every call, the rest at every third of many, or where it shall be quick."""
-        step = 3 if is_quick or len(self.calls) > MANY else 1
+        """All trials: a kill and a full disk at every call, the rest at every ninth of many, or third where it shall be quick."""
+        step = SOME if len(self.calls) > MANY else 3 if is_quick else 1
         for action, name, every in ((KILL, "kills", 1), (INTERRUPT, "interrupts", step)):
             for at in count(1, every):
                 if not self._disturbed(at, action, name):

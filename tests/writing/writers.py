@@ -13,7 +13,14 @@ from rmqalloc.snapshot.directory import own_directory
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 NONE = "none"
-SCRIPT = (EXAMPLES / "simulations" / "three-deaths.yaml").read_text()
+SCRIPT = """\
+duration: 20s
+brokers: [broker-a]
+topics:
+  - {name: orders, read_queue_nums: 4}
+groups:
+  - {name: payments, topics: orders, clients: 2}
+"""
 
 
 class Writer(NamedTuple):
@@ -119,14 +126,13 @@ WRITERS = [
     Writer("simulate --svg t.svg", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--svg", "{out}"), "t.svg"),
     Writer("simulate --out sim", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--out", "{out}"), "sim"),
     Writer("bulk --out owners", _BULK, "owners"),
-    Writer("bulk --out owners, nothing there before", _BULK, "owners", begins_with=False),
-    Writer("bulk --out owners, no exchange", _without_exchange(_BULK), "owners", may_vanish=True),
     Writer("generate --out fleet", _verb(*_GENERATE, "--out", "{out}"), "fleet"),
     Writer("marker of a directory of plans", _own, "plans", begins_with=False, is_verb=False),
     Writer("offsets of a consumer", _offsets, "client/group/offsets.json", is_verb=False),
     Writer("store.create_file", _created, "manifest.json", begins_with=False, is_verb=False),
     Writer("store.write_file", _file, "file", is_verb=False),
     Writer("store.replaced_directory", _directory, "directory", is_verb=False),
+    Writer("store.replaced_directory, nothing there before", _directory, "directory", begins_with=False, is_verb=False),
     Writer("store.replaced_directory, no exchange", _without_exchange(_directory), "directory", may_vanish=True, is_verb=False),
 ]  # fmt: skip
 

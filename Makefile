@@ -83,7 +83,8 @@ wheel-by-%:
 	$(PYTHON) -m venv build/$*/venv && build/$*/venv/bin/pip install -q build/$*/dist/*.whl
 	cd build/$* && venv/bin/python -W error ../../tests/replay_golden.py
 
-# Proofs in their long form: a brute force of every verb, mutants of the product, what 0.1.0 answered wrongly, a real cluster.
+# Proofs in their long form: a brute force of every verb, mutants of the product, what 0.1.0 answered wrongly, a real cluster,
+# every writer killed at every call.
 # They look at the checkout's tests and at the package that is installed.
 EVIDENCE  := docs/evidence
 SNAPSHOTS ?= 1000
@@ -94,8 +95,10 @@ evidence: install
 	$(PROOF) mutants --report $(EVIDENCE)/mutants.md
 	$(PROOF) held --report $(EVIDENCE)/answers.md
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
+	$(PROOF) writing --report $(EVIDENCE)/writing.md
 evidence-quick: install
 	$(PROOF) mutants --every 10
+	$(PROOF) writing --quick
 
 lint: install
 	$(BIN)/ruff check .

@@ -6,6 +6,7 @@ confirms the kills.
 
 import argparse
 import contextlib
+import multiprocessing
 import os
 import sys
 import tempfile
@@ -31,6 +32,7 @@ def options_of(arguments=None):
     parser.add_argument(
         "--strace-every", type=int, default=9, metavar="N", help="every N-th call by strace, of writers with many"
     )
+    parser.add_argument("--jobs", type=int, default=2, metavar="N", help="writers to try side by side")
     return parser.parse_args(arguments)
 
 
@@ -40,8 +42,9 @@ def silently(work, *arguments):
         return work(*arguments)
 
 
-def tried(writer, inputs, home, options):
-    """The trials of one writer, and what strace adds to them."""
+def tried(job):
+    """The figures of one writer, what strace adds to them, and its failures."""
+    writer, inputs, home, options = WRITERS[job[0]], *job[1:]
     warm = home / "warm" / writer.target
     warm.parent.mkdir(parents=True)
     silently(writer.write, warm, inputs, True)
@@ -53,7 +56,7 @@ def tried(writer, inputs, home, options):
         trials.failures += [f"{writer.name}: not seen by the shim: {missed}"] if missed else []
         every = 1 if not writer.is_verb else 3 if len(trials.calls) <= MANY else options.strace_every
         trials.counts["kills by strace"] = straced.killed_at_every_call(trials, every)["kills"]
-    return trials
+    return page.Row(writer.name, {**trials.counts, "calls": len(trials.calls)}, trials.failures)
 
 
 def main():
@@ -65,16 +68,19 @@ def main():
     with tempfile.TemporaryDirectory(dir=MEMORY if os.access(MEMORY, os.W_OK) else None) as folder:
         home = Path(folder)
         silently(make_inputs, home / "inputs")
-        for number, writer in enumerate(writer for writer in WRITERS if options.only in writer.name):
-            trials = tried(writer, home / "inputs", home / str(number), options)
-            print("\n".join([page.line(trials), *trials.failures]), flush=True)
-            done.append(trials)
-            failures += trials.failures
+        numbers = [number for number, writer in enumerate(WRITERS) if options.only in writer.name]
+        jobs = [(number, home / "inputs", home / str(number), options) for number in numbers]
+        with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
+            for row in pool.imap(tried, jobs, chunksize=1):
+                print("\n".join([page.line(row), *row.failures]), flush=True)
+                done.append(row)
+                failures += row.failures
         raced = list(races.races(home, QUICK_ROUNDS if options.quick else ROUNDS))
         print("\n".join(page.race_line(name, counts) for name, counts, _ in raced))
         failures += [f"race for {name}" for name, _, bad in raced if bad]
     seconds = time.monotonic() - started
-    print(f"{sum(one.counts['kills'] for one in done)} kills, {len(failures)} failures, {seconds:.0f} s")
+    n_kills = sum(row.counts["kills"] for row in done)
+    print(f"{n_kills} kills, {len(failures)} failures, {seconds:.0f} s")
     if options.report:
         Path(options.report).write_text(page.text(done, raced, len(failures), seconds), encoding="utf-8")
     return int(bool(failures))

@@ -1,5 +1,7 @@
 """The page of evidence, and the same as lines for a terminal."""
 
+from typing import NamedTuple
+
 COLUMNS = {
     "calls": "calls that change files",
     "kills": "killed at",
@@ -14,16 +16,19 @@ COLUMNS = {
 }
 
 
-def figures(trials):
-    return {**trials.counts, "calls": len(trials.calls)}
+class Row(NamedTuple):
+    """A writer, how often each thing happened to it, and what should not be."""
+
+    name: str
+    counts: dict
+    failures: list
 
 
-def line(trials):
-    counts = figures(trials)
-    verdict = f"{len(trials.failures)} FAILURES" if trials.failures else "ok"
+def line(row):
+    verdict = f"{len(row.failures)} FAILURES" if row.failures else "ok"
     return (
-        f"{trials.writer.name}: "
-        + ", ".join(f"{counts.get(key, 0)} {name}" for key, name in COLUMNS.items())
+        f"{row.name}: "
+        + ", ".join(f"{row.counts.get(key, 0)} {name}" for key, name in COLUMNS.items())
         + f": {verdict}"
     )
 
@@ -39,10 +44,10 @@ counted by a preloaded library. strace confirms it: it kills at system calls tha
 too, at every one, of verbs at every third and of those with more than 60 calls at every ninth. After each kill a reader must
 find the whole old or the whole new result, and another run must end well and leave nothing behind.
 
-A refused call (ENOSPC, EIO, EDQUOT at opening, writing, fsync, rename, link, mkdir; of writers with more than 60 calls, EIO and
-EDQUOT at every ninth, and interrupts too) must end in exit code 1 and a message that names the file, with the old result in place, or say that the
-new one is and may not survive a loss of power. What takes its place must be on the disk by then: fsync of each file comes after
-its last write and before the rename, fsync of the folder after it.
+A refused call (ENOSPC, EIO, EDQUOT at opening, writing, fsync, rename, link, mkdir; EIO, EDQUOT and interrupts of verbs at every
+third, with more than 60 calls at every ninth) must end in exit code 1 and a message that names the file, with the old result in
+place, or say that the new one is and may not survive a loss of power. What takes its place must be on the disk by then: fsync
+of each file comes after its last write and before the rename, fsync of the folder after it.
 
 *No exchange* is a file system without `RENAME_EXCHANGE`: there a kill may leave nothing in the place until the next writer puts
 the old result back."""
@@ -50,7 +55,7 @@ the old result back."""
 
 def text(done, raced, n_failures, seconds):
     """The whole page."""
-    sums = {key: sum(figures(one).get(key, 0) for one in done) for key in COLUMNS}
+    sums = {key: sum(one.counts.get(key, 0) for one in done) for key in COLUMNS}
     lines = [
         "# Every writer, killed at every call", "",
         f"`PYTHONPATH=tests python -m writing --report docs/evidence/writing.md` ({seconds:.0f} s): {sums['kills']:,} kills,",
@@ -58,7 +63,7 @@ def text(done, raced, n_failures, seconds):
         f"{sums['lost']} results lost, {sums['half seen']} half seen,",
         f"{sums['left after the next run']} leftovers after the next run, {n_failures} failures.", "", ABOUT, "",
         "| writer | " + " | ".join(COLUMNS.values()) + " |", "| --- |" + " ---: |" * len(COLUMNS),
-        *(f"| `{one.writer.name}` | " + " | ".join(f"{figures(one).get(key, 0):,}" for key in COLUMNS) + " |" for one in done),
+        *(f"| `{one.name}` | " + " | ".join(f"{one.counts.get(key, 0):,}" for key in COLUMNS) + " |" for one in done),
         "", "## Two writers at once, and a reader", "",
         "| for | " + " | ".join(RACED) + " |", "| --- |" + " ---: |" * len(RACED),
         *(f"| {name} | " + " | ".join(f"{counts[key]:,}" for key in RACED) + " |" for name, counts, _ in raced), "",

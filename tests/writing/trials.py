@@ -54,8 +54,8 @@ class Trials:
             self.failures.append(f"{self.writer.name}: {what}")
 
     def run(self, is_quick=False):
-        """All trials: a kill and a full disk at every call, the rest at every ninth of many, or third where it shall be quick."""
-        step = SOME if len(self.calls) > MANY else 3 if is_quick else 1
+        """All trials: kills and full disks at every call, the rest of many at every ninth, of other verbs at every third."""
+        step = SOME if len(self.calls) > MANY else 3 if is_quick or self.writer.is_verb else 1
         for action, name, every in ((KILL, "kills", 1), (INTERRUPT, "interrupts", step)):
             for at in count(1, every):
                 if not self._disturbed(at, action, name):

@@ -44,10 +44,10 @@ counted by a preloaded library. strace confirms it: it kills at system calls tha
 too, at every one, of verbs at every third and of those with more than 60 calls at every ninth. After each kill a reader must
 find the whole old or the whole new result, and another run must end well and leave nothing behind.
 
-A refused call (ENOSPC, EIO, EDQUOT at opening, writing, fsync, rename, link, mkdir; EIO, EDQUOT and interrupts of verbs at every
-third, with more than 60 calls at every ninth) must end in exit code 1 and a message that names the file, with the old result in
-place, or say that the new one is and may not survive a loss of power. What takes its place must be on the disk by then: fsync
-of each file comes after its last write and before the rename, fsync of the folder after it.
+A refused call (ENOSPC, EIO, EDQUOT at opening, writing, fsync, rename, link, mkdir; EIO, EDQUOT and interrupts of verbs at
+every third, with more than 60 calls at every ninth) must end in exit code 1 and a message that names the file, with the old
+result in place, or say that the new one is and may not survive a loss of power. What takes its place must be on the disk by
+then: fsync of each file comes after its last write and before the rename, fsync of the folder after it.
 
 *No exchange* is a file system without `RENAME_EXCHANGE`: there a kill may leave nothing in the place until the next writer puts
 the old result back."""

@@ -13,6 +13,7 @@ import rmqalloc
 
 ROOT = Path(__file__).parents[1]
 FLOORS = {
+    "rmqalloc.lazy": 1,
     "rmqalloc.model": 1,
     "rmqalloc.store": 1,
     "rmqalloc.text": 1,
@@ -254,6 +255,51 @@ print(strategy("CONSISTENT_HASH").assign(queues, ["x", "y"]).owners.size)
 print(*strategy("AVG").assign_fleet(Fleet.from_groups([("g", "t", queues, ["x", "y"])])))
 """
     assert run_python(script) == ["5", "0", "0", "0", "1", "1"]
+
+
+# --- Locks ---
+
+# Rooms whose objects threads share, above them all that is reached from a fleet. A child that is forked while another
+# thread holds a lock waits for it forever, and Spark's Python daemon forks.
+WITHOUT_LOCKS = ("model", "lazy", "text", "_engine", "fleet", "strategies", "evidence", "report", "whatif")
+LOCKS = {"threading", "multiprocessing", "functools.cached_property", "functools.singledispatch", "queue"}
+
+
+def locks_named(imported):
+    return sorted({name for name in imported if name in LOCKS or name.split(".")[0] in LOCKS})
+
+
+@pytest.mark.parametrize("room", WITHOUT_LOCKS)
+def test_what_threads_share_has_no_locks(room):
+    mine = [one for one in MODULES if one == f"rmqalloc.{room}" or one.startswith(f"rmqalloc.{room}.")]
+    assert mine
+    assert {one: locks for one in mine if (locks := locks_named(imports(one)))} == {}
+
+
+def pools_kept(source):
+    """Pools that are made outside functions, when the module is imported: such a one is dead in a forked child."""
+    tree = ast.parse(source)
+    for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]:
+        function.body = []
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [
+        name for name in (getattr(func, "attr", getattr(func, "id", "")) for func in calls) if "PoolExecutor" in name
+    ]
+
+
+def test_no_module_keeps_a_pool_of_threads():
+    assert {module: pools for module, path in MODULES.items() if (pools := pools_kept(path.read_text()))} == {}
+
+
+def test_the_rules_see_a_lock_and_a_pool():
+    assert locks_named(imports_of("m", "import threading\nfrom functools import cached_property, partial", False)) == [
+        "functools.cached_property",
+        "threading",
+    ]
+    assert locks_named(imports_of("m", "from threading import Lock", False)) == ["threading.Lock"]
+    assert pools_kept("pool = futures.ThreadPoolExecutor(2)\ndef f():\n    ThreadPoolExecutor(2)") == [
+        "ThreadPoolExecutor"
+    ]
 
 
 # --- Kernels ---

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged, strings
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import joined
 
 Bytes = NDArray[np.uint8]
@@ -128,7 +128,7 @@ class Strings:
         ranks[self.order(np.array([0, len(self)], np.int64))] = np.arange(len(self), dtype=np.int32)
         return ranks
 
-    @cached_property
+    @lazy_property
     def as_java_bytes(self) -> Strings:
         """The column as Java's UTF-8 encoder writes it: every lone surrogate is one ``?``."""
         found, text = np.zeros(1, np.uint8), self.values[self.offsets[0] : self.offsets[-1]]

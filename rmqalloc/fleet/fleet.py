@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from rmqalloc.fleet.bounds import unit_sizes
 from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.fleet.errors import UnitError
 from rmqalloc.fleet.lists import ClientLists, QueueLists
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 
 if TYPE_CHECKING:
@@ -122,42 +122,42 @@ class Fleet:
         """Number of units."""
         return self.unit_queue_list.size
 
-    @cached_property
+    @lazy_property
     def n_queues(self) -> Index:
         """Queues of each unit, int32, shape (n_units,)."""
         return unit_sizes(self.queue_lists.offsets, self.unit_queue_list, "queues", self.names_of)
 
-    @cached_property
+    @lazy_property
     def n_clients(self) -> Index:
         """Clients of each unit, repeats counted, int32, shape (n_units,)."""
         return unit_sizes(self.client_lists.offsets, self.unit_client_list, "clients", self.names_of)
 
-    @cached_property
+    @lazy_property
     def queue_offsets(self) -> Offsets:
         """Where each unit's queues begin in an owners vector, int64, shape (n_units + 1,)."""
         return offsets_of(self.n_queues)
 
-    @cached_property
+    @lazy_property
     def client_offsets(self) -> Offsets:
         """Where each unit's clients begin when all are laid end to end, int64, shape (n_units + 1,)."""
         return offsets_of(self.n_clients)
 
-    @cached_property
+    @lazy_property
     def queue_starts(self) -> Offsets:
         """First queue of each unit's list in `queue_lists`, int64, shape (n_units,)."""
         return self.queue_lists.offsets[self.unit_queue_list]
 
-    @cached_property
+    @lazy_property
     def slot_starts(self) -> Offsets:
         """First slot of each unit's list in `client_lists`, int64, shape (n_units,)."""
         return self.client_lists.offsets[self.unit_client_list]
 
-    @cached_property
+    @lazy_property
     def empty_units(self) -> NDArray[np.int64]:
         """Units without queues or without clients."""
         return np.flatnonzero((self.n_queues == 0) | (self.n_clients == 0))
 
-    @cached_property
+    @lazy_property
     def is_regular(self) -> bool:
         """No client id of any list repeats or is empty."""
         return not self.client_lists.irregular.any()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -23,6 +22,7 @@ from rmqalloc.fleet.columns import (
     runs,
     take_stretches,
 )
+from rmqalloc.lazy import lazy_property
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,17 +69,17 @@ class QueueLists:
         lists.__dict__["list_routes"] = list_routes
         return lists
 
-    @cached_property
+    @lazy_property
     def list_routes(self) -> Offsets:
         """List ``q`` has routes ``list_routes[q]`` to ``list_routes[q + 1]``, shape (n_lists + 1,)."""
         return np.searchsorted(self.route_offsets, self.offsets)
 
-    @cached_property
+    @lazy_property
     def queue_ids(self) -> Index:
         """Id of every queue, shape (n_list_queues,)."""
         return list_positions(self.route_offsets) if self.given_ids is None else self.given_ids
 
-    @cached_property
+    @lazy_property
     def queue_route(self) -> Index:
         """Route of every queue, shape (n_list_queues,)."""
         return np.repeat(np.arange(self.route_topic.size, dtype=np.int32), lengths_of(self.route_offsets))
@@ -119,7 +119,7 @@ class QueueLists:
             ids = take_stretches(ids, self.route_offsets[places], route_offsets)
         return QueueLists.of_routes(self.list_routes, route_offsets, self.route_topic[:n], broker, room, ids)
 
-    @cached_property
+    @lazy_property
     def _ids_ascend(self) -> bool:
         """Does no id come before a smaller one of its route?"""
         if self.given_ids is None:
@@ -187,16 +187,16 @@ class ClientLists:
     client_ids: Strings
     slot_room: Index | None = None
 
-    @cached_property
+    @lazy_property
     def _ordered(self) -> tuple[Index, Bytes]:
         return self.client_ids.ordered(self.offsets)
 
-    @cached_property
+    @lazy_property
     def order(self) -> Index:
         """Java's order of every list, as places in it."""
         return self._ordered[0]
 
-    @cached_property
+    @lazy_property
     def _irregular(self) -> Bytes:
         return self._ordered[1]
 
@@ -205,7 +205,7 @@ class ClientLists:
         """Per list: 1 where a client id repeats or is empty."""
         return self._irregular
 
-    @cached_property
+    @lazy_property
     def _first(self) -> Index:
         first = list_positions(self.offsets)
         if self.irregular.any():
@@ -218,7 +218,7 @@ class ClientLists:
         """First place, in its list, of each slot's client id (differs from its own place in a repeat)."""
         return self._first
 
-    @cached_property
+    @lazy_property
     def empty_id(self) -> NDArray[np.bool_]:
         """Slots whose client id is the empty string."""
         return np.equal(lengths_of(self.client_ids.offsets), 0)
@@ -238,5 +238,5 @@ class ClientLists:
             lists = self
             if not np.array_equal(self.order, list_positions(self.offsets)):
                 lists = self.rearranged(places_of(self.order, self.offsets), self.offsets)
-        lists.__dict__["_irregular"] = irregular  # as the cached property would find
+        lists.__dict__["_irregular"] = irregular  # as the lazy property would find
         return lists

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 from rmqalloc._engine import md5, ring
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, offsets_of
+from rmqalloc.lazy import lazy_property
 from rmqalloc.strategies.parallel import even_cuts, in_threads
 
 Hashes = NDArray[np.uint32]
@@ -65,7 +65,7 @@ class Pieces:
         size = np.minimum(np.repeat(self.n_queues, counts) - begin, PIECE).astype(np.int32)
         return Pieces(whole[0] + begin, whole[1] + begin, whole[2], size, np.repeat(self.n_clients, counts))
 
-    @cached_property
+    @lazy_property
     def queues_in_line(self) -> bool:
         """Whether the pieces read the queue lists from one end to the other, each queue once."""
         return bool((self.queue_starts[1:] == self.queue_starts[:-1] + self.n_queues[:-1]).all())

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import partial
 
 from rmqalloc.evidence.fit import Fit
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, GO_OWN, SERVER_SIDE, Method, Rooms, full_name
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic
 from rmqalloc.snapshot.units import RETRY_PREFIX
@@ -57,7 +58,7 @@ class Case:
     fit: Fit | None = None
     planned: Mapping[MessageQueue, str | None] | None = None
 
-    @cached_property
+    @lazy_property
     def told(self) -> Told:
         """What the clients say they own."""
         return Told(self.clients, self.units)
@@ -77,7 +78,7 @@ class Case:
         """Whether brokers assign the queues."""
         return is_served(self.group)
 
-    @cached_property
+    @lazy_property
     def _messages(self) -> dict[MessageQueue, int]:
         return {lag.queue: lag.messages for lag in self.group.lags}
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Client
 from rmqalloc.strategies import sort_client_ids
@@ -37,7 +37,7 @@ class Told:
         """Whether any client said what it owns."""
         return bool(self._owned)
 
-    @cached_property
+    @lazy_property
     def _by_topic(self) -> dict[str, list[tuple[MessageQueue, int]]]:
         found: dict[str, list[tuple[MessageQueue, int]]] = {}
         for slot, owned in self._owned.items():
@@ -77,7 +77,7 @@ class Told:
         ids = ((queue, {unit.client_ids[slot] for slot in slots}) for queue, slots in self.owners(unit).items())
         return {queue: one.pop() for queue, one in ids if len(one) == 1}
 
-    @cached_property
+    @lazy_property
     def elsewhere(self) -> dict[MessageQueue, tuple[str, Ids]]:
         """Queues that another client owns than it should, with that client and those it should be."""
         found = {}

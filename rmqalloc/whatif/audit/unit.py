@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids
@@ -40,12 +40,12 @@ class Unit:
     options: list[tuple[View, ...]]
     is_pop: bool
 
-    @cached_property
+    @lazy_property
     def problem(self) -> str | None:
         """Why it is not known who takes what."""
         return next((view.problem for view in self.views if view.problem is not None), None)
 
-    @cached_property
+    @lazy_property
     def views(self) -> list[View]:
         """All views, once each."""
         return list({id(view): view for views in self.options for view in views}.values())
@@ -60,7 +60,7 @@ class Unit:
         """Whether a client takes what somebody wrote down."""
         return any(view.method.is_config for view in self.views)
 
-    @cached_property
+    @lazy_property
     def _takers(self) -> tuple[Takers, Takers]:
         always: Takers = {queue: [] for queue in self.queues}
         perhaps: Takers = {queue: [] for queue in self.queues}
@@ -87,12 +87,12 @@ class Unit:
         """Queues whose number of takers is such, in Java's order."""
         return () if self.problem is not None else tuple(q for q in self.queues if holds(len(takers[q])))
 
-    @cached_property
+    @lazy_property
     def unowned(self) -> Queues:
         """Queues that no client takes."""
         return self.where(self.perhaps, lambda n: n == 0)
 
-    @cached_property
+    @lazy_property
     def double_owned(self) -> Queues:
         """Queues that two clients or more take."""
         return () if self.is_pop else self.where(self.always, lambda n: n > 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Strings, distinct_strings
+from rmqalloc.lazy import lazy_property
 from rmqalloc.strategies import Averagely, AveragelyByCircle, Strategy, sort_client_ids
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.whatif.scenarios import (
@@ -37,7 +37,7 @@ class Kinds:
     def __init__(self, fleet: Fleet, rules: Rules) -> None:
         self._fleet, self._rules = fleet, rules
 
-    @cached_property
+    @lazy_property
     def _numbered(self) -> tuple[Places, Places]:
         """First unit of each kind, ascending, and the kind of each unit."""
         fleet, rules = self._fleet, self._rules

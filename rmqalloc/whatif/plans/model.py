@@ -6,12 +6,12 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from rmqalloc.lazy import lazy_property
 from rmqalloc.whatif.scenarios import Scenario
 
 __all__ = [
@@ -186,7 +186,7 @@ class Plan:
             yield "}"
         yield "}"
 
-    @cached_property
+    @lazy_property
     def digest(self) -> str:
         """SHA-256 over the input, the version, the scenarios and all results: what is the same has the same."""
         hashed = hashlib.sha256()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.arrow import text_array
+from rmqalloc.lazy import lazy_property
 from rmqalloc.whatif.metrics import mean_load
 from rmqalloc.whatif.planning.table import words_column
 from rmqalloc.whatif.plans.changes import Clients, Queues, clients_between, queues_between, rows_of
@@ -57,7 +57,7 @@ class Tables:
     sides: Sides
     lags: Lags
 
-    @cached_property
+    @lazy_property
     def between(self) -> list[tuple[Queues, Clients]]:
         """Queues and clients before and after every scenario."""
         before, numbers = self.sides.sides[0], self.sides.numbers
@@ -136,7 +136,7 @@ class Tables:
             "backlog_moved": pa.array(backlog, mask=~told),
         }
 
-    @cached_property
+    @lazy_property
     def clients(self) -> pa.Table:
         """`rmqalloc.whatif.plans.model.Plan.clients`."""
         numbers = self.sides.numbers
@@ -155,7 +155,7 @@ class Tables:
             parts.append(pa.table([columns[name] for name in CLIENTS_SCHEMA.names], schema=CLIENTS_SCHEMA))
         return pa.concat_tables(parts).combine_chunks()
 
-    @cached_property
+    @lazy_property
     def queues(self) -> pa.Table:
         """`rmqalloc.whatif.plans.model.Plan.queues`."""
         numbers = self.sides.numbers

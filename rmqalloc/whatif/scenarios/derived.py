@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 from rmqalloc._engine import md5
 from rmqalloc.fleet.columns import Bytes, Index, Offsets, Strings, list_positions
 from rmqalloc.fleet.lists import ClientLists
+from rmqalloc.lazy import lazy_property
 
 
 class Derived(Strings):
@@ -48,7 +48,7 @@ class Derived(Strings):
         own = column.rows if isinstance(column, Derived) else np.arange(len(column))
         return Derived(self.sources, np.append(own, self.rows))
 
-    @cached_property
+    @lazy_property
     def text(self) -> Strings:
         """The strings copied out."""
         column = self.sources[0] if len(self.sources) == 1 else Strings.joined(self.sources)
@@ -71,7 +71,7 @@ class Derived(Strings):
 class DistinctLists(ClientLists):
     """Lists known to be in Java's order, without repeated or empty ids: nothing has to be learnt from the text."""
 
-    @cached_property
+    @lazy_property
     def order(self) -> Index:
         """Java's order of every list, as places in it."""
         return list_positions(self.offsets)
@@ -86,12 +86,12 @@ class DistinctLists(ClientLists):
         """Per list, 1 where a client id repeats or is empty: nowhere."""
         return np.zeros(self.offsets.size - 1, np.uint8)
 
-    @cached_property
+    @lazy_property
     def digests(self) -> NDArray[np.uint32]:
         """A hash of every client id."""
         return digests(self.client_ids)
 
-    @cached_property
+    @lazy_property
     def greatest(self) -> str:
         """The last client id of all, in Java's order; empty if there is none."""
         last = self.client_ids.take(self.offsets[1:][np.diff(self.offsets) > 0] - 1)

@@ -1,0 +1,56 @@
+"""Properties that are computed when first read and then kept, without a lock.
+
+`functools.cached_property` of Python 3.11 holds one lock for all instances of a class while it computes. A process that
+forks at such a moment leaves its child a lock that nobody will ever release, and the child hangs at the first property it
+reads. What is kept here follows from fields that never change, so two threads that compute it at once come to the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar, overload
+
+T = TypeVar("T")
+
+
+class lazy_property(Generic[T]):
+    """A property whose value is kept in the instance, under its own name.
+
+    Threads that read it for the first time at once may all compute it; they all get the one that was kept first.
+
+    Parameters
+    ----------
+    make : callable
+        From the instance to the value; the same value whenever it is called.
+
+    Examples
+    --------
+    >>> class Square:
+    ...     side = 3
+    ...     @lazy_property
+    ...     def area(self) -> int:
+    ...         print("once")
+    ...         return self.side ** 2
+    >>> square = Square()
+    >>> square.area, square.area
+    once
+    (9, 9)
+    """
+
+    def __init__(self, make: Callable[[Any], T]) -> None:
+        self._make = make
+        self.__doc__ = make.__doc__
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    @overload
+    def __get__(self, instance: None, owner: type) -> lazy_property[T]: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None) -> T: ...
+    def __get__(self, instance: object | None, owner: type | None = None) -> lazy_property[T] | T:
+        if instance is None:
+            return self
+        # No method of Python code runs inside setdefault with a text as key, so nothing can come between.
+        kept: T = instance.__dict__.setdefault(self._name, self._make(instance))
+        return kept

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import weakref
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -162,6 +163,20 @@ class Fleet:
         """No client id of any list repeats or is empty."""
         return not self.client_lists.irregular.any()
 
+    def shares_memory(self, array: NDArray[Any]) -> bool:
+        """Does an array overlap any that this fleet holds, or that it has computed and keeps?"""
+        # An array that was found apart stays so while it lives: whatever the fleet computes later gets memory of its own.
+        apart = self.__dict__.get("_apart")
+        if apart is not None and apart() is array:
+            return False
+        if any(np.may_share_memory(own, array) and np.shares_memory(own, array) for own in _arrays(self)):
+            return True
+        self.__dict__["_apart"] = weakref.ref(array)
+        return False
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_apart"}
+
     def consumer_group(self, unit: int) -> str:
         """Name of a unit's consumer group."""
         return self.consumer_groups[unit]
@@ -214,3 +229,13 @@ class Fleet:
         """
         queue_lists = self.queue_lists.sorted(self.topics, self.brokers)
         return replace(self, queue_lists=queue_lists, client_lists=self.client_lists.sorted())
+
+
+def _arrays(holder: Any) -> Iterator[NDArray[Any]]:
+    """Every array in a fleet, its columns and its lists, those included that were computed and kept."""
+    for value in list(vars(holder).values()):  # a list, for other threads may keep more meanwhile
+        for each in value if isinstance(value, tuple) else (value,):
+            if isinstance(each, np.ndarray):
+                yield each
+            elif isinstance(each, Strings | QueueLists | ClientLists) and each is not holder:
+                yield from _arrays(each)

@@ -129,7 +129,7 @@ class Strategy(ABC):
         fleet : Fleet
             Sorted by the caller (`Fleet.sorted`).
         out : ndarray of int32, shape (fleet.queue_offsets[-1],), optional
-            Written and returned; reuse it, for fresh memory costs more than the work.
+            Written and returned; reuse it, for fresh memory costs more than the work. It must overlap no array of the fleet.
         on_error : {"raise", "report"}
             With "report", the units of `fleet_errors` are left unowned (-1) and all others are assigned.
         threads : int, optional
@@ -227,8 +227,12 @@ def check_out(out: Any, fleet: Fleet) -> Owners:
         raise TypeError(f"out must be a numpy array of int32, got {getattr(out, 'dtype', type(out).__name__)}")
     if out.shape != (size,):
         raise ValueError(f"out must have shape ({size},), one entry per queue of the fleet, got {out.shape}")
-    if not out.flags.c_contiguous or not out.flags.writeable:
-        raise ValueError("out must be contiguous and writeable; pass a fresh array or a copy of this one")
+    if not out.flags.c_contiguous or not out.flags.behaved:
+        raise ValueError("out must be contiguous, aligned and writeable; pass a fresh array or a copy of this one")
+    if fleet.shares_memory(out):
+        raise ValueError(
+            "out overlaps an array of the fleet, which writing owners there would destroy; pass a fresh array or a copy of it"
+        )
     return out
 
 

@@ -7,7 +7,7 @@ from typedefs cimport byte_t, index_t, offset_t
 ctypedef unsigned long long digest_t
 
 cdef extern from "rows.h" nogil:
-    digest_t rmq_digest(const byte_t *s, offset_t n, digest_t number)
+    digest_t rmq_digest(const byte_t *s, offset_t n, unsigned int number, const digest_t *secret)
     void rmq_prefetch(const void *at)
     bint rmq_same(const byte_t *a, const byte_t *b, offset_t n)
 
@@ -27,13 +27,14 @@ cdef inline bint same(const byte_t[::1] values, const offset_t[::1] offsets, con
 
 
 def distinct(const byte_t[::1] values not None, const offset_t[::1] offsets not None, const index_t[::1] keys not None,
-             digest_t[::1] table not None, index_t[::1] first_rows not None, offset_t[::1] progress not None,
+             const digest_t[::1] secret not None, digest_t[::1] table not None, index_t[::1] first_rows not None, offset_t[::1] progress not None,
              index_t[::1] out not None):
     """Number the distinct rows (a row is its key, if there are any, and its bytes) in order of appearance.
 
     ``out[row]`` is the number of row's kind, ``first_rows[kind]`` its first row. ``table`` is a power of two long and at
     first all 0; a slot of it holds half a digest and, behind it, a kind plus one. ``progress`` is how many rows are done
-    and how many kinds were found: the loop stops when the table is half full, to go on with a wider one.
+    and how many kinds were found: the loop stops when the table is half full, to go on with a wider one. ``secret`` is
+    what digests are made by (see rows.h).
     """
     cdef offset_t i, row, first = progress[0], kinds = progress[1], n = out.shape[0]
     cdef digest_t place, slot, mask = <digest_t> table.shape[0] - 1, low = 0xFFFFFFFF
@@ -43,7 +44,8 @@ def distinct(const byte_t[::1] values not None, const offset_t[::1] offsets not 
             # All digests first, so that the slots are on their way from memory when they are asked for.
             for i in range(min(<offset_t> BATCH, n - first)):
                 row = first + i
-                h[i] = rmq_digest(&values[0] + offsets[row], offsets[row + 1] - offsets[row], keys[row] if keys.shape[0] else 0)
+                h[i] = rmq_digest(&values[0] + offsets[row], offsets[row + 1] - offsets[row],
+                                  <unsigned int> keys[row] if keys.shape[0] else 0, &secret[0])
                 rmq_prefetch(&table[(h[i] >> 32) & mask])
             for i in range(min(<offset_t> BATCH, n - first)):
                 row = first + i

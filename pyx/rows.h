@@ -40,35 +40,103 @@ static inline int rmq_same(const uint8_t *a, const uint8_t *b, int64_t n)
     return first_a == first_b && last_a == last_b;
 }
 
-/* Both halves of the product, folded. */
-static inline uint64_t rmq_folded(uint64_t a, uint64_t b)
+/* ---- digests ----
+
+   Rows come from outside, and who knows the digest of a row can write thousands of rows that share one: each would be compared
+   with all before it. So the digest has a secret, drawn anew by every process, and its quality rests on the secret alone: for ANY
+   two rows that differ, chosen by whoever knows this file, at most about one secret in 2^32 gives them one digest. Rows that
+   collide under every secret, or under many, do not exist:
+
+   - Up to 16 bytes a row is four 32-bit numbers, with its length and its number six. Their sum, each times a
+     64-bit secret of its own (multilinear hashing), has upper 32 bits that are pairwise independent.
+   - Longer rows are first brought to 128 bits by NH, as in UMAC: the sum mod 2^128 of (a + k)(b + l) over their words by pairs,
+     k and l being secrets of that place; one secret in 2^64 brings two rows of one length to the same sum. A row of more than a
+     stripe is the values of a polynomial in one secret over what NH makes of its stripes, mod 2^61 - 1.
+   - What comes out is mixed by steps that can be undone, which bring no two digests together, but tear neighbours apart: in
+     a table that is probed from place to place, runs of neighbours would make long ways.
+
+   Only the upper half of a digest is filled. */
+#define RMQ_STRIPE 1024 /* bytes */
+#define RMQ_PLACES 8    /* where in the secret NH's words begin: after one number that is added, six factors and the polynomial's */
+#define RMQ_SECRET (RMQ_PLACES + RMQ_STRIPE / 8)
+
+typedef struct {
+    uint64_t low, high;
+} rmq_pair_t;
+
+/* sum + a * b, mod 2^128. */
+static inline rmq_pair_t rmq_add_product(rmq_pair_t sum, uint64_t a, uint64_t b)
 {
-#ifdef __SIZEOF_INT128__
-    const unsigned __int128 product = (unsigned __int128)a * b;
-    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#if defined(__SIZEOF_INT128__) && !defined(RMQ_NO_INT128)
+    const unsigned __int128 all = ((unsigned __int128)sum.high << 64 | sum.low) + (unsigned __int128)a * b;
+    return (rmq_pair_t){(uint64_t)all, (uint64_t)(all >> 64)};
 #else
-    const uint64_t product = (a ^ (b >> 32 | b << 32)) * UINT64_C(0x9E3779B97F4A7C15);
-    return product ^ product >> 32;
+    const uint64_t half = 0xffffffff, a0 = a & half, a1 = a >> 32, b0 = b & half, b1 = b >> 32;
+    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (middle & half);
+    const uint64_t low = sum.low + a * b;
+    return (rmq_pair_t){low, sum.high + a1 * b1 + (middle >> 32) + (other >> 32) + (low < sum.low)};
 #endif
 }
 
-#define RMQ_ODD_1 UINT64_C(0x9E3779B97F4A7C15) /* odd numbers with bits in no order */
-#define RMQ_ODD_2 UINT64_C(0xD6E8FEB86659FD93)
-
-/* Digest of a number and a stretch. Rows that collide are compared in full, so it need only be quick and even. The products
-   are summed: none waits for another, and each has a key of its own, so that their order counts. */
-static inline uint64_t rmq_digest(const uint8_t *s, int64_t n, uint64_t number)
+/* NH of 16 < n <= RMQ_STRIPE bytes; of the last 16 some may have been there before. */
+static inline rmq_pair_t rmq_nh(const uint8_t *s, int64_t n, const uint64_t *secret)
 {
-    const uint64_t h = (number + 1) * RMQ_ODD_1 ^ (uint64_t)n * RMQ_ODD_2;
-    uint64_t first, last, sum = 0, key = h;
-    if (n <= 16) {
-        rmq_ends(s, n, &first, &last);
-        return rmq_folded(first ^ h, last ^ RMQ_ODD_2);
-    }
     const uint8_t *tail = s + n - 16;
-    for (; s < tail; s += 16, key += RMQ_ODD_1)
-        sum += rmq_folded(rmq_eight(s) ^ key, rmq_eight(s + 8) ^ RMQ_ODD_2);
-    return rmq_folded(rmq_eight(tail) ^ sum, rmq_eight(tail + 8) ^ key);
+    rmq_pair_t even = {0, 0}, odd = {0, 0}; /* neither sum waits for the other */
+    for (; s + 16 < tail; s += 32, secret += 4) {
+        even = rmq_add_product(even, rmq_eight(s) + secret[0], rmq_eight(s + 8) + secret[1]);
+        odd = rmq_add_product(odd, rmq_eight(s + 16) + secret[2], rmq_eight(s + 24) + secret[3]);
+    }
+    if (s < tail) {
+        odd = rmq_add_product(odd, rmq_eight(s) + secret[0], rmq_eight(s + 8) + secret[1]);
+        secret += 2;
+    }
+    even = rmq_add_product(even, rmq_eight(tail) + secret[0], rmq_eight(tail + 8) + secret[1]);
+    even.low += odd.low;
+    even.high += odd.high + (even.low < odd.low);
+    return even;
+}
+
+/* value * point + next mod 2^61 - 1, not always below it; value and point are below 2^62. */
+static inline uint64_t rmq_horner(uint64_t value, uint64_t point, uint64_t next)
+{
+    const uint64_t prime = (UINT64_C(1) << 61) - 1;
+    const rmq_pair_t product = rmq_add_product((rmq_pair_t){next, 0}, value, point);
+    const uint64_t sum = (product.low & prime) + (product.low >> 61 | product.high << 3);
+    return (sum & prime) + (sum >> 61);
+}
+
+/* A row of more than a stripe: each but the last is whole, and the last has more than 16 bytes and begins 16 early, if need be. */
+static inline rmq_pair_t rmq_long(const uint8_t *s, int64_t n, const uint64_t *secret)
+{
+    const uint64_t third = (UINT64_C(1) << 43) - 1, point = secret[7] >> 3;
+    uint64_t value = 0;
+    for (int64_t size; n > 0; s += size, n -= size) {
+        size = n < RMQ_STRIPE ? n : RMQ_STRIPE;
+        const int64_t back = size > 16 ? 0 : 17 - size;
+        const rmq_pair_t sum = rmq_nh(s - back, size + back, secret + RMQ_PLACES);
+        value = rmq_horner(value, point, sum.low & third);
+        value = rmq_horner(value, point, (sum.low >> 43 | sum.high << 21) & third);
+        value = rmq_horner(value, point, sum.high >> 22);
+    }
+    return (rmq_pair_t){value % ((UINT64_C(1) << 61) - 1), 0};
+}
+
+/* Digest of a number and a stretch, by RMQ_SECRET words of secret. */
+static inline uint64_t rmq_digest(const uint8_t *s, int64_t n, uint32_t number, const uint64_t *secret)
+{
+    rmq_pair_t row;
+    if (n <= 16)
+        rmq_ends(s, n, &row.low, &row.high);
+    else
+        row = n <= RMQ_STRIPE ? rmq_nh(s, n, secret + RMQ_PLACES) : rmq_long(s, n, secret);
+    const uint64_t sum = secret[0] + secret[1] * (uint32_t)row.low + secret[2] * (row.low >> 32) +
+                         secret[3] * (uint32_t)row.high + secret[4] * (row.high >> 32) + secret[5] * number +
+                         secret[6] * (uint64_t)n;
+    uint32_t mixed = (uint32_t)(sum >> 32);
+    mixed = (mixed ^ mixed >> 15) * 0x2c1b3c6du;
+    mixed = (mixed ^ mixed >> 13) * 0x297a2d39u;
+    return (uint64_t)(mixed ^ mixed >> 15) << 32;
 }
 
 /* Bring a place that will be written closer. */

@@ -7,6 +7,7 @@ def distinct(
     values: NDArray[np.uint8],
     offsets: NDArray[np.int64],
     keys: NDArray[np.int32],
+    secret: NDArray[np.uint64],
     table: NDArray[np.uint64],
     first_rows: NDArray[np.int32],
     progress: NDArray[np.int64],
@@ -16,7 +17,8 @@ def distinct(
 
     ``table`` is a power of two long, 64 at least, and at first all 0; ``first_rows`` receives the first row of each kind.
     ``progress`` holds how many rows are done and how many kinds were found; the loop stops early when ``table`` is half
-    full, to be called again with what `spread` makes of it.
+    full, to be called again with what `spread` makes of it. ``secret``, 136 random numbers, keeps whoever writes the rows
+    from choosing their places in the table; a table serves one secret.
     """
 
 def spread(table: NDArray[np.uint64], out: NDArray[np.uint64]) -> None:

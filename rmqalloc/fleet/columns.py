@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +22,10 @@ Digits = NDArray[np.uint64]
 # Kernels take the address of the first element, so a column of text is never zero bytes long.
 _NO_TEXT = np.zeros(1, np.uint8)
 _NO_KEYS = np.zeros(0, np.int32)
+
+# What the digests of rows are made by. Names come from outside: with a digest that others can compute, rows could be written
+# that all fall into one place of the table. It never leaves the process, and no answer depends on it.
+_SECRET = np.frombuffer(os.urandom(8 * 136), np.uint64)
 
 # A table of rows begins small and grows with what is found: often a million rows are of a few kinds.
 _FEW_SLOTS = 1024
@@ -215,7 +220,7 @@ def distinct_rows(values: Bytes, offsets: Offsets, keys: Index = _NO_KEYS) -> tu
     enough = 1 << max(2 * n - 1, 63).bit_length()
     table = np.zeros(min(enough, _FEW_SLOTS), np.uint64)
     while n:
-        ragged.distinct(values, offsets, keys, table, first_rows, progress, kinds)
+        ragged.distinct(values, offsets, keys, _SECRET, table, first_rows, progress, kinds)
         if progress[0] == n:
             break
         narrow, table = table, np.zeros(min(enough, 8 * table.size), np.uint64)

@@ -1,5 +1,8 @@
 """Compile ``pyx/<name>.pyx`` into ``rmqalloc._engine.<name>``; every compiler flag lives here.
 
+The C files are most of the work, and some serve several modules: each is compiled once, and linked into every module that names
+it. All files, and then all modules, are worked on side by side.
+
 Environment
 -----------
 RMQALLOC_DEBUG=1
@@ -7,14 +10,16 @@ RMQALLOC_DEBUG=1
 """
 
 import os
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
+from setuptools.command.build_ext import build_ext
 
 DEBUG = os.environ.get("RMQALLOC_DEBUG") == "1"
 
-# C files that a kernel module needs besides its own generated one.
+# C files that a kernel module needs besides its own generated one, those that take longest first.
 C_SOURCES: dict[str, list[str]] = {
     "group": ["pyx/md5_core.c", "pyx/ring_core.c", "pyx/isa.c"],
     "md5": ["pyx/md5_core.c", "pyx/isa.c"],
@@ -23,6 +28,9 @@ C_SOURCES: dict[str, list[str]] = {
     "strings": ["pyx/strings_core.c", "pyx/isa.c"],
     "tally": ["pyx/tally_core.c", "pyx/isa.c"],
 }
+
+# Headers of modules without a C file; those of a C file <name>_core.c are <name>.h and <name>_*.h.
+HEADERS = {"ragged": ["pyx/rows.h"]}
 
 # Portable flags only: a wheel must run on any CPU of its architecture; wider instruction sets are chosen at run time.
 COMPILE_ARGS = ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-fno-math-errno"]
@@ -37,26 +45,69 @@ DIRECTIVES = {
     "freethreading_compatible": True,
 }
 
+JOBS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
 
 def extension(path: Path) -> Extension:
-    """Describe the compiled module made from one kernel file."""
-    sources = [path.as_posix(), *C_SOURCES.get(path.stem, [])]
-    depends = [
-        p.as_posix()
-        for p in sorted(Path("pyx").glob("*.[hc]"))
-        if p.stem in {Path(s).stem for s in sources} or p.suffix == ".h"
-    ]
+    """Describe the compiled module made from one kernel file; its C files are things it depends on, compiled by `BuildOnce`."""
+    c_sources = C_SOURCES.get(path.stem, [])
+    headers = HEADERS.get(path.stem, [])
+    for name in (Path(source).stem.removesuffix("_core") for source in c_sources):
+        headers = [*headers, f"pyx/{name}.h", *(p.as_posix() for p in sorted(Path("pyx").glob(f"{name}_*.h")))]
     return Extension(
-        f"rmqalloc._engine.{path.stem}", sources, depends=depends, include_dirs=["pyx"], extra_compile_args=COMPILE_ARGS
+        f"rmqalloc._engine.{path.stem}",
+        [path.as_posix()],
+        depends=[*c_sources, *headers],
+        include_dirs=["pyx"],
+        extra_compile_args=COMPILE_ARGS,
     )
 
 
-setup(
-    ext_modules=cythonize(
-        [extension(path) for path in sorted(Path("pyx").glob("*.pyx"))],
-        compiler_directives=DIRECTIVES,
-        include_path=["pyx"],
-        build_dir="build/cython-debug" if DEBUG else "build/cython",
-        force=DEBUG,
-    ),
-)
+class BuildOnce(build_ext):
+    """Compiles each shared C file once, for all the modules that are to be built anew."""
+
+    def finalize_options(self) -> None:
+        """Work on as many modules at once as there are processors, unless told otherwise."""
+        super().finalize_options()
+        self.parallel = self.parallel or JOBS
+
+    def build_extensions(self) -> None:
+        """Compile the C files, hand their objects to the modules, and build these."""
+        stale = {
+            ext.name: C_SOURCES.get(ext.name.rpartition(".")[2], []) for ext in self.extensions if self._is_stale(ext)
+        }
+        sources = list(dict.fromkeys(source for needed in stale.values() for source in needed))
+        # A folder of their own for either set of flags; objects are always made anew, so that none is ever of other flags.
+        folder = os.path.join(self.build_temp, "debug" if DEBUG else "shared")
+        jobs = self.parallel if isinstance(self.parallel, int) else JOBS
+
+        def compiled(source: str) -> list[str]:
+            made = self.compiler.compile([source], output_dir=folder, include_dirs=["pyx"], extra_postargs=COMPILE_ARGS)
+            return list(made)
+
+        with ThreadPoolExecutor(jobs) as pool:
+            objects = dict(zip(sources, pool.map(compiled, sources), strict=True))
+        for ext in self.extensions:
+            ext.extra_objects = [one for source in stale.get(ext.name, []) for one in objects[source]]
+        super().build_extensions()
+
+    def _is_stale(self, ext: Extension) -> bool:
+        """Is the module missing, or older than a file it is made of? What building one module asks itself, too."""
+        made = Path(self.get_ext_fullpath(ext.name))
+        if self.force or not made.exists():
+            return True
+        return any(Path(name).stat().st_mtime > made.stat().st_mtime for name in [*ext.sources, *ext.depends])
+
+
+if __name__ == "__main__":
+    setup(
+        ext_modules=cythonize(
+            [extension(path) for path in sorted(Path("pyx").glob("*.pyx"))],
+            compiler_directives=DIRECTIVES,
+            include_path=["pyx"],
+            build_dir="build/cython-debug" if DEBUG else "build/cython",
+            force=DEBUG,
+            nthreads=JOBS if JOBS > 1 else 0,
+        ),
+        cmdclass={"build_ext": BuildOnce},
+    )

@@ -18,6 +18,7 @@ from rmqalloc import Fleet, Strategy
 from rmqalloc import strategy as make
 from rmqalloc._engine import split
 from rmqalloc.fleet.arrow import MAX_READ_QUEUE_NUMS
+from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
@@ -119,7 +120,7 @@ def allocate(
     arrays |= {"broker_rooms": broker_rooms, "client_rooms": client_rooms}
     batch = pa.RecordBatch.from_pydict({name: array for name, array in arrays.items() if array is not None})
     given = {"strategy": strategy, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms} | params
-    by_row = {name: value for name, value in given.items() if isinstance(value, pa.Array)}
+    by_row = {name: utf8(value) for name, value in given.items() if isinstance(value, pa.Array)}
     same = {name: value for name, value in given.items() if name not in by_row and value is not None}
     if not batch.num_rows:
         return _refused(0, "")

@@ -127,7 +127,9 @@ class _QueueRows:
             raise TypeError(f"the table has neither a queues nor a brokers column; it has {table.column_names}")
         offsets, entries = _lists(table, name, bad)
         names, numbers = entries.fields("broker_name", number_name)
-        codes, brokers = distinct_strings(names.text())
+        text, broken = names.text()
+        codes, brokers = distinct_strings(text)
+        bad.note_elements(offsets, broken, _not_utf8(names, "broker_name"))
         bad.note_elements(
             offsets, names.nulls(), lambda _, at: f"broker_name at position {at} of {name} is null; it must be a string"
         )
@@ -186,7 +188,8 @@ class _ClientRows:
     @classmethod
     def read(cls, table: pa.Table, bad: _BadUnits) -> _ClientRows:
         offsets, column = _lists(table, "client_ids", bad)
-        ids = column.text()
+        ids, broken = column.text()
+        bad.note_elements(offsets, broken, _not_utf8(column, "client id"))
         bad.note_elements(
             offsets,
             column.nulls(),
@@ -259,7 +262,8 @@ def _rooms(table: pa.Table, name: str, beside: Offsets, beside_name: str, bad: _
     bad.note(
         rows, lambda i: f"{name} has {have[rows[i]]} entries beside {want[rows[i]]} in {beside_name}; give one for each"
     )
-    text = column.text()
+    text, broken = column.text()
+    bad.note_elements(offsets, broken, _not_utf8(column, "machine room"))
     null = np.equal(lengths_of(text.offsets), 0)
     null[column.nulls()] = True
     # Rows that do not fit are bad; the others keep their places beside the other column.
@@ -300,7 +304,14 @@ def _has(table: pa.Table, name: str) -> bool:
 def _names(table: pa.Table, name: str, bad: _BadUnits) -> Strings:
     column = Column.of(table, name)
     bad.note(column.nulls(), lambda _: f"{name} is null; it must be a string")
-    return column.text()
+    text, broken = column.text()
+    bad.note(broken, lambda i: f"{name} is not UTF-8: {column.shown(int(broken[i]))}")
+    return text
+
+
+def _not_utf8(column: Column, what: str) -> Callable[[int, int], str]:
+    """The reason why an element of a column of lists, at some place of its list, is no text."""
+    return lambda element, at: f"{what} at position {at} of {column.name} is not UTF-8: {column.shown(element)}"
 
 
 def _lists(table: pa.Table, name: str, bad: _BadUnits) -> tuple[Offsets, Column]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged
 from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of
+from rmqalloc.text import shortened
 
 Places = NDArray[np.int64]
 
@@ -57,10 +58,24 @@ class Column:
             first += len(array)
         return np.concatenate(found) if found else _NOWHERE
 
-    def text(self) -> Strings:
-        """The column as text; what a null holds is any text."""
-        parts = [self._text_of(array) for array in self.arrays]
-        return parts[0] if len(parts) == 1 else Strings.joined(parts)
+    def text(self) -> tuple[Strings, Places]:
+        """The column as text, and where it is not UTF-8; there it reads as `utf8` writes it. What a null holds is any text."""
+        parts, wrong, first = [], [], 0
+        for array in self.arrays:
+            part = self._text_of(array)
+            bad = not_utf8(array)
+            if bad.size:
+                part = self._text_of(utf8(array))
+            parts.append(part)
+            wrong.append(bad + first)
+            first += len(array)
+        if len(parts) == 1:
+            return parts[0], wrong[0]
+        return Strings.joined(parts), np.concatenate([_NOWHERE, *wrong])
+
+    def shown(self, place: int) -> str:
+        """The bytes of one text of the column, for a message."""
+        return shown_bytes(pa.chunked_array(self.arrays, self.arrays[0].type)[place])
 
     def _text_of(self, array: pa.Array) -> Strings:
         if pa.types.is_string_view(array.type) or pa.types.is_null(array.type):
@@ -129,6 +144,59 @@ class Column:
     def at(self, place: int) -> Any:
         """One value of the column, as Python has it."""
         return pa.chunked_array(self.arrays, self.arrays[0].type)[place].as_py()
+
+
+def shown_bytes(scalar: pa.Scalar) -> str:
+    """The bytes of a text that is not UTF-8, as Python spells bytes."""
+    return shortened(repr(bytes(scalar.as_buffer())), 120)
+
+
+def not_utf8(array: pa.Array) -> Places:
+    """Where an array of text is not UTF-8, which Arrow looks for in no file that it reads."""
+    if not (
+        pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
+    ):
+        return _NOWHERE
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return np.array([i for i, text in enumerate(array) if text.is_valid and not _is_utf8(text)], np.int64)
+    return _NOWHERE
+
+
+def _is_utf8(scalar: pa.Scalar) -> bool:
+    try:
+        bytes(scalar.as_buffer()).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def utf8(array: pa.Array) -> pa.Array:
+    """An array of text, or of lists of it, with bytes that are not UTF-8 as ``\\xNN``, so that whoever reads it can.
+
+    Examples
+    --------
+    >>> broken = pa.array([b"caf\\xe9", b"caf\\xc3\\xa9"]).view(pa.string())
+    >>> utf8(broken).to_pylist()
+    ['caf\\\\xe9', 'café']
+    """
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        inner = array.flatten()
+        if (whole := utf8(inner)) is inner:
+            return array
+        lengths = np.asarray(pc.list_value_length(array).fill_null(0))
+        offsets = pa.array(offsets_of(lengths), pa.int32() if pa.types.is_list(array.type) else pa.int64())
+        return type(array).from_arrays(offsets, whole, mask=array.is_null())
+    places = not_utf8(array)
+    if not places.size:
+        return array
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    mask = np.zeros(len(array), bool)
+    mask[places] = True
+    texts = [bytes(array[i].as_buffer()).decode("utf-8", "backslashreplace") for i in places.tolist()]
+    return pc.replace_with_mask(array, mask, pa.array(texts, array.type))
 
 
 def _end_to_end(array: pa.Array) -> pa.LargeListArray:

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.snapshot.directory import replaced_directory
 from rmqalloc.whatif.plan import PlanSpec, plan_batches
 from rmqalloc.whatif.totals import ByScenario, Totals, added, totals_of
@@ -98,7 +99,7 @@ def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
             counts[default] += file.count_rows()
             continue
         for batch in file.to_batches(columns=["strategy"]):
-            for one in pc.value_counts(batch.column("strategy")).to_pylist():
+            for one in pc.value_counts(utf8(batch.column("strategy"))).to_pylist():
                 counts[default if one["values"] is None else one["values"]] += one["counts"]
     return [name for name, n in counts.most_common() if n] or [default]
 

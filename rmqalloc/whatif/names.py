@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow import text_array
+from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import distinct_strings, ranges
 from rmqalloc.whatif.metrics import loads
 from rmqalloc.whatif.plan import MAX_QUEUES_PER_BATCH, PlanSpec, pieces, too_large_rows
@@ -193,7 +194,8 @@ def _expanded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) 
     key = np.concatenate(keys)
     order = np.argsort(key, kind="stable")
     row, scenario = np.divmod(key[order], n)
-    named = {name: batch.column(name).cast(pa.string()).take(pa.array(row)) for name in ("consumer_group", "topic")}
+    names = {name: utf8(batch.column(name).cast(pa.string())) for name in ("consumer_group", "topic")}
+    named = {name: column.take(pa.array(row)) for name, column in names.items()}
     named["scenario"] = words_column(spec.names, scenario)
     for name in ("broker_name", "queue_id", "client_id", "err_code", "err_msg"):
         named[name] = pa.concat_arrays([part[name] for part in columns]).take(pa.array(order))

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.whatif.metrics import mean_load
 from rmqalloc.whatif.planning.outcomes import Outcome
@@ -127,7 +128,7 @@ class Table:
         bad = codes[at] != ErrCode.GOOD if self._bad else None
         columns = {name: pa.array(self._figure(name).take(at), mask=bad) for name in (*COUNTS, "mean_load", "skew")}
         for name in ("consumer_group", "topic"):
-            text = units.column(name).cast(pa.string())
+            text = utf8(units.column(name).cast(pa.string()))
             columns[name] = text if unit.size == n_units else text.take(pa.array(unit))
         columns["scenario"] = words_column(self._scenarios, scenario, bad if output == "best" else None)
         columns["strategy"] = self._strategies(at, bad)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.documents import json_text
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.arrow_columns import shown_bytes
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
@@ -243,14 +244,22 @@ def _rules(batch: pa.RecordBatch, fleet: Fleet, default: Strategy, bad: Bad) -> 
     firsts = np.unique(kinds, return_index=True)[1]
     table = []
     for kind, first in enumerate(firsts.tolist()):
-        name, nodes, params = (None if column is None else column[first].as_py() for column in columns)
         try:
+            name, nodes, params = (None if column is None else _given(column[first]) for column in columns)
             table.append(_rule(fleet, default, name, nodes, params))
         except (ValueError, TypeError) as error:
             table.append(Unusable(str(error)))
             for row in np.flatnonzero(kinds == kind).tolist():
                 bad.setdefault(row, Reason(ErrCode.BAD_STRATEGY, str(error)))
     return Rules(tuple(table) or (default,), kinds.astype(np.int32))
+
+
+def _given(scalar: pa.Scalar) -> Any:
+    """What a row says, as Python has it."""
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        raise ValueError(f"the text is not UTF-8: {shown_bytes(scalar)}") from None
 
 
 def _rule(fleet: Fleet, default: Strategy, name: str | None, virtual_nodes: int | None, params: str | None) -> Strategy:

@@ -21,7 +21,7 @@ typedef struct {
     int64_t *scratch;
     const uint32_t *points;
     int64_t n_points;
-    int32_t n_clients, virtual_nodes;
+    int32_t n_clients, virtual_nodes, first_slot; /* the slots of the points begin there */
     int way;
     rmq_table_t table;
 } rmq_ring_t;
@@ -37,5 +37,12 @@ void rmq_ring_take(rmq_ring_t *ring, const uint32_t *points, int32_t n_clients, 
 
 /* Write the owner of each hash: a position in the client list, or -1 if the ring has no point. */
 void rmq_ring_locate(rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners);
+
+/* The same for a client list of so many points that one call would take long: they come in portions, in any order, and the caller
+   may stop in between. Begin is 0, and nothing more is to be called, where the hashes crowd so that points must be sorted. What
+   is known so far lies in the scratch, which serves at least as many points as there are queues. */
+int rmq_ring_sift_begin(rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues);
+void rmq_ring_sift_some(rmq_ring_t *ring, const uint32_t *points, int32_t first_slot, int32_t n_clients, int64_t n_queues);
+void rmq_ring_sift_end(rmq_ring_t *ring, int64_t n_queues, int32_t *owners);
 
 #endif

@@ -3,7 +3,7 @@
 
 from libc.stdint cimport int64_t, uint64_t
 
-from typedefs cimport hash_t, index_t, offset_t, owner_t
+from typedefs cimport byte_t, hash_t, index_t, offset_t, owner_t
 
 include "isa.pxi"
 
@@ -15,6 +15,9 @@ cdef extern from "ring.h" nogil:
     void rmq_ring_start(rmq_ring_t *ring, index_t virtual_nodes, uint64_t *scratch)
     void rmq_ring_take(rmq_ring_t *ring, const hash_t *points, index_t n_clients, int64_t n_queues, int64_t n_spans)
     void rmq_ring_locate(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues, owner_t *owners)
+    int rmq_ring_sift_begin(rmq_ring_t *ring, const hash_t *hashes, int64_t n_queues)
+    void rmq_ring_sift_some(rmq_ring_t *ring, const hash_t *points, index_t first_slot, index_t n_clients, int64_t n_queues)
+    void rmq_ring_sift_end(rmq_ring_t *ring, int64_t n_queues, owner_t *owners)
 
 
 # The first element's place, also for an empty view (which has none to point at).
@@ -74,3 +77,26 @@ def locate(
                     unit += 1
                 rmq_ring_locate(&ring, hashes_of(hashes) + (queue_starts[first] - first_queue), asked,
                                 owners_of(out) + out_starts[first])
+
+
+# One huge client list: its points are taken in portions, so that the caller can be interrupted in between.
+def sift_begin(const hash_t[::1] hashes not None, unsigned long long[::1] scratch not None, byte_t[::1] out not None):
+    cdef rmq_ring_t ring
+    with nogil:
+        rmq_ring_start(&ring, 0, <uint64_t *>&scratch[0])
+        out[0] = rmq_ring_sift_begin(&ring, &hashes[0], hashes.shape[0])
+
+
+def sift_some(const hash_t[::1] points not None, index_t first_slot, index_t n_clients, index_t virtual_nodes,
+              offset_t n_queues, unsigned long long[::1] scratch not None):
+    cdef rmq_ring_t ring
+    with nogil:
+        rmq_ring_start(&ring, virtual_nodes, <uint64_t *>&scratch[0])
+        rmq_ring_sift_some(&ring, &points[0], first_slot, n_clients, n_queues)
+
+
+def sift_end(unsigned long long[::1] scratch not None, owner_t[::1] out not None):
+    cdef rmq_ring_t ring
+    with nogil:
+        rmq_ring_start(&ring, 0, <uint64_t *>&scratch[0])
+        rmq_ring_sift_end(&ring, out.shape[0], &out[0])

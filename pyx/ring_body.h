@@ -82,7 +82,7 @@ TARGET static void ISA(sift)(const rmq_ring_t *ring, const rmq_table_t *queues, 
     for (int32_t slot = 0; slot < ring->n_clients; slot++)
         for (const uint32_t *end = point + ring->virtual_nodes; point < end; point++) {
             const uint32_t gap = ISA(rank)(&table, *point, KEY(*point, UINT32_MAX));
-            const int64_t key = KEY(*point, SLOT_MASK - (uint32_t)slot);
+            const int64_t key = KEY(*point, SLOT_MASK - (uint32_t)(ring->first_slot + slot));
             least[gap] = key < least[gap] ? key : least[gap];
         }
 }

@@ -302,16 +302,32 @@ static void bisect(const rmq_table_t *table, const uint32_t *hashes, int64_t n_q
     }
 }
 
-/* Let each queue take the least point of the first gap, from its own up, that has one; 0 if the queues are crowded. */
-static int sift(const rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners)
+int rmq_ring_sift_begin(rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues)
 {
     const rmq_table_t queues = lay(ring->scratch, n_queues);
-    int64_t *least = ring->scratch, nearest = INT64_MAX; /* once sorted, the keys no longer need this room */
+    int64_t *least = ring->scratch; /* once sorted, the keys no longer need this room */
     if (!sort(ring, &queues, hashes, (int32_t)n_queues, 1))
         return 0;
     for (int64_t gap = 0; gap <= n_queues; gap++)
         least[gap] = INT64_MAX;
-    ring->engine->sift(ring, &queues, least);
+    return 1;
+}
+
+void rmq_ring_sift_some(rmq_ring_t *ring, const uint32_t *points, int32_t first_slot, int32_t n_clients, int64_t n_queues)
+{
+    const rmq_table_t queues = lay(ring->scratch, n_queues);
+    ring->points = points;
+    ring->first_slot = first_slot;
+    ring->n_clients = n_clients;
+    ring->engine->sift(ring, &queues, ring->scratch);
+}
+
+/* Let each queue take the least point of the first gap, from its own up, that has one. */
+void rmq_ring_sift_end(rmq_ring_t *ring, int64_t n_queues, int32_t *owners)
+{
+    const rmq_table_t queues = lay(ring->scratch, n_queues);
+    const int64_t *least = ring->scratch;
+    int64_t nearest = INT64_MAX;
     for (int64_t gap = 0; gap <= n_queues; gap++) /* beyond the last queue comes the least point of all */
         nearest = least[gap] < nearest ? least[gap] : nearest;
     for (int64_t gap = n_queues; gap > 0; gap--) {
@@ -319,6 +335,15 @@ static int sift(const rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues
         nearest = (nearest & empty) | (least[gap] & ~empty);
         owners[SLOT(queues.keys[gap - 1])] = SLOT(nearest);
     }
+}
+
+/* All points at once; 0 if the queues are crowded. */
+static int sift(rmq_ring_t *ring, const uint32_t *hashes, int64_t n_queues, int32_t *owners)
+{
+    if (!rmq_ring_sift_begin(ring, hashes, n_queues))
+        return 0;
+    rmq_ring_sift_some(ring, ring->points, 0, ring->n_clients, n_queues);
+    rmq_ring_sift_end(ring, n_queues, owners);
     return 1;
 }
 

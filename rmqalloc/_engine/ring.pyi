@@ -87,6 +87,26 @@ def locate(
     array([0, 1, 0], dtype=int32)
     """
 
+def sift_begin(hashes: NDArray[np.uint32], scratch: NDArray[np.uint64], out: NDArray[np.uint8]) -> None:
+    """Make ready to locate queues, given by their hashes, on a ring whose points come in portions.
+
+    ``out[0]`` is 0 where the hashes crowd: nothing more is to be called then, and `locate` serves. What is known lies in
+    ``scratch``, made for at least as many points as there are queues, until `sift_end`.
+    """
+
+def sift_some(
+    points: NDArray[np.uint32],
+    first_slot: int,
+    n_clients: int,
+    virtual_nodes: int,
+    n_queues: int,
+    scratch: NDArray[np.uint64],
+) -> None:
+    """Take the points of some clients, ``virtual_nodes`` of each; every point once, in any order."""
+
+def sift_end(scratch: NDArray[np.uint64], out: NDArray[np.int32]) -> None:
+    """Write the owners, positions in the client list, of all queues."""
+
 def isa() -> str:
     """Name of the instruction set in use: ``"avx512"``, ``"avx2"``, ``"neon"`` or ``"scalar"``."""
 

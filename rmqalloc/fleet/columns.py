@@ -27,6 +27,9 @@ _NO_KEYS = np.zeros(0, np.int32)
 # that all fall into one place of the table. It never leaves the process, and no answer depends on it.
 _SECRET = np.frombuffer(os.urandom(8 * 136), np.uint64)
 
+# Rows looked at in one call of the kernel: Ctrl-C is heard of between calls only.
+_AT_ONCE = 1 << 20
+
 # A table of rows begins small and grows with what is found: often a million rows are of a few kinds.
 _FEW_SLOTS = 1024
 
@@ -219,10 +222,10 @@ def distinct_rows(values: Bytes, offsets: Offsets, keys: Index = _NO_KEYS) -> tu
     values = values if values.size else _NO_TEXT
     enough = 1 << max(2 * n - 1, 63).bit_length()
     table = np.zeros(min(enough, _FEW_SLOTS), np.uint64)
-    while n:
-        ragged.distinct(values, offsets, keys, _SECRET, table, first_rows, progress, kinds)
-        if progress[0] == n:
-            break
+    while progress[0] < n:
+        ragged.distinct(values, offsets, keys, _SECRET, table, first_rows, progress, kinds[: progress[0] + _AT_ONCE])
+        if 2 * progress[1] < table.size:
+            continue
         narrow, table = table, np.zeros(min(enough, 8 * table.size), np.uint64)
         ragged.spread(narrow, table)
     return kinds, first_rows[: progress[1]]

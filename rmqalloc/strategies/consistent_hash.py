@@ -13,7 +13,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets
 from rmqalloc.model import queue_text
 from rmqalloc.strategies.base import Owners, Strategy
-from rmqalloc.strategies.hashing import Hashes, Pieces, RingJob, md5_points, md5_queues
+from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, md5_points, md5_queues
 from rmqalloc.strategies.parallel import in_threads
 
 HashFunction = Callable[[str], int]
@@ -69,6 +69,7 @@ class ConsistentHash(Strategy):
         out = np.empty(len(mq_all), np.int32)
         if (
             self.hash_function is None
+            and len(cid_all) * self.virtual_nodes + len(mq_all) <= STEP
             and len(set(cid_all)) == len(cid_all)
             and "" not in cid_all
             and group.consistent_hash(list(mq_all), list(cid_all), self.virtual_nodes, out)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import md5, ring
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets, offsets_of
+from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.lazy import lazy_property
 from rmqalloc.strategies.parallel import even_cuts, in_threads
 
@@ -20,6 +20,12 @@ Hashes = NDArray[np.uint32]
 
 # Hashes of one block. Points, queue hashes and the lookup table together should stay in the second-level cache.
 BLOCK = 1 << 17
+
+# Hashes of one call of a kernel at most, an eighth of a second on a slow machine: Ctrl-C is heard of between calls only.
+STEP = 1 << 20
+
+# A ring of more points than this is made in steps, too.
+HUGE = 1 << 22
 
 # Hashes that are worth a thread: about a quarter of a millisecond.
 LEAST_HASHES = 1 << 15
@@ -73,12 +79,55 @@ class Pieces:
 
 def md5_points(fleet: Fleet, virtual_nodes: int, first: int, last: int, starts: Index | None, out: Hashes) -> None:
     """Points of the client slots ``first`` to ``last``, ``virtual_nodes`` each, numbered from ``starts`` (or 0)."""
-    ids = fleet.client_lists.client_ids.as_java_bytes
-    md5.points(ids.values, ids.offsets, first, last, starts, virtual_nodes, out)
+    hash_ids(fleet.client_lists.client_ids, virtual_nodes, first, last, starts, out)
+
+
+def hash_ids(ids: Strings, virtual_nodes: int, first: int, last: int, starts: Index | None, out: Hashes) -> None:
+    """Points of the client ids ``first`` to ``last``."""
+    for _ in hashed_ids(ids, virtual_nodes, first, last, starts, out):
+        pass
+
+
+def hashed_ids(
+    ids: Strings, virtual_nodes: int, first: int, last: int, starts: Index | None, out: Hashes
+) -> Iterator[None]:
+    """The same step by step."""
+    text, v = ids.as_java_bytes, virtual_nodes
+    for slots, nodes in steps(first, last, v):
+        at = (slots.start - first) * v + nodes.start
+        part = out[at : at + len(slots) * len(nodes)]
+        begin, many = starts, text.offsets
+        if len(nodes) < v:  # some of the points of one client
+            begin = np.array([nodes.start + (0 if starts is None else starts[slots.start])], np.int64).astype(np.int32)
+            many, slots = text.offsets[slots.start : slots.start + 2], range(1)
+        md5.points(text.values, many, slots.start, slots.stop, begin, len(nodes), part)
+        yield
+
+
+def steps(first: int, last: int, virtual_nodes: int) -> Iterator[tuple[range, range]]:
+    """Cut the points of client slots into portions of at most `STEP`: of whole clients if they have no more each.
+
+    Examples
+    --------
+    >>> [(slots, nodes) for slots, nodes in steps(3, 5, STEP + 1)][:3]
+    [(range(3, 4), range(0, 1048576)), (range(3, 4), range(1048576, 1048577)), (range(4, 5), range(0, 1048576))]
+    >>> list(steps(0, 3, STEP // 2))
+    [(range(0, 2), range(0, 524288)), (range(2, 3), range(0, 524288))]
+    """
+    at_once = max(STEP // max(virtual_nodes, 1), 1)
+    for slot in range(first, last, at_once):
+        for node in range(0, virtual_nodes, STEP):
+            yield range(slot, min(slot + at_once, last)), range(node, min(node + STEP, virtual_nodes))
 
 
 def md5_queues(fleet: Fleet, first: int, last: int, out: Hashes) -> None:
-    """Hashes of the queues ``first`` to ``last`` of the queue lists."""
+    """Hashes of the queues ``first`` to ``last`` of the queue lists, step by step."""
+    for begin in range(first, last, STEP):
+        end = min(begin + STEP, last)
+        _md5_queues(fleet, begin, end, out[begin - first : end - first])
+
+
+def _md5_queues(fleet: Fleet, first: int, last: int, out: Hashes) -> None:
     lists, topics, brokers = fleet.queue_lists, fleet.topics.as_java_bytes, fleet.brokers.as_java_bytes
     begin = int(np.searchsorted(lists.route_offsets, first, side="right")) - 1
     end = int(np.searchsorted(lists.route_offsets, last, side="left"))
@@ -116,16 +165,73 @@ class RingJob:
         cost = offsets_of(pieces.n_queues) + slots * v
         in_threads(lambda start, stop: self._some(start, stop, cost), even_cuts(cost, threads, LEAST_HASHES))
 
-    def _some(self, start: int, stop: int, cost: Offsets) -> None:
+    def _some(self, start: int, stop: int, cost: Offsets) -> Iterator[None]:
         """Pieces ``start`` to ``stop``, block by block."""
         n_points = int(self.pieces.n_clients[start:stop].max()) * self.virtual_nodes
         scratch = np.empty(ring.scratch_size(n_points, 0), np.uint64)
         begins = start + np.searchsorted(cost[start:stop], np.arange(cost[start], cost[stop], BLOCK))
         points, hashes = _Buffer(), _Buffer()
         for first, last in pairwise(np.unique(np.r_[start, begins, stop]).tolist()):
+            if n_points <= HUGE:
+                self._block(first, last, points, hashes, scratch)
+                yield
+            else:
+                yield from self._huge(first, last, points, hashes, scratch)
+
+    def _huge(
+        self, first: int, last: int, points: _Buffer, hashes: _Buffer, scratch: NDArray[np.uint64]
+    ) -> Iterator[None]:
+        """A block in which there may be rings of so many points that looking them up in one go would take long."""
+        p, v = self.pieces, self.virtual_nodes
+        changes = 1 + np.flatnonzero(np.diff(p.slot_starts[first:last]) | np.diff(p.n_clients[first:last]))
+        for begin, end in pairwise([first, *(first + changes).tolist(), last]):
+            n_clients = int(p.n_clients[begin])
+            if n_clients * v > HUGE:
+                yield from self._in_steps(begin, end, points, hashes, scratch)
+            else:
+                self._block(begin, end, points, hashes, scratch)
+                yield
+
+    def _in_steps(
+        self, first: int, last: int, points: _Buffer, hashes: _Buffer, scratch: NDArray[np.uint64]
+    ) -> Iterator[None]:
+        """Pieces of one client list, asked together: the points are sifted through the sorted queues, some at a time."""
+        p, v = self.pieces, self.virtual_nodes
+        sizes, slot, n_clients = p.n_queues[first:last], int(p.slot_starts[first]), int(p.n_clients[first])
+        if self.points is None and points.range != (slot, slot + n_clients):
+            room = points.room(n_clients * v)
+            yield from hashed_ids(self.fleet.client_lists.client_ids, v, slot, slot + n_clients, None, room)
+            points.range = slot, slot + n_clients
+        (have_points, first_slot), (have_hashes, first_queue) = self._hashed(first, last, points, hashes)
+        asked = have_hashes[ranges(p.queue_starts[first:last] - first_queue, sizes)]
+        owners, can_sift = np.empty(asked.size, np.int32), np.zeros(1, np.uint8)
+        yield
+        ring.sift_begin(asked, scratch, can_sift)
+        if not can_sift[0]:
             self._block(first, last, points, hashes, scratch)
+            yield
+            return
+        for slots, nodes in steps(0, n_clients, v):
+            at = (slot - first_slot + slots.start) * v + nodes.start
+            some = have_points[at : at + len(slots) * len(nodes)]
+            ring.sift_some(some, slots.start, len(slots), len(nodes), asked.size, scratch)
+            yield
+        ring.sift_end(scratch, owners)
+        self.out[ranges(p.out_starts[first:last], sizes)] = owners
+        yield
 
     def _block(self, first: int, last: int, points: _Buffer, hashes: _Buffer, scratch: NDArray[np.uint64]) -> None:
+        p = self.pieces
+        (have_points, first_slot), (have_hashes, first_queue) = self._hashed(first, last, points, hashes)
+        ring.locate(
+            p.out_starts[first:last], p.n_queues[first:last], p.queue_starts[first:last], p.slot_starts[first:last],
+            p.n_clients[first:last], first_queue, first_slot, self.virtual_nodes, have_points, have_hashes, scratch, self.out,
+        )  # fmt: skip
+
+    def _hashed(
+        self, first: int, last: int, points: _Buffer, hashes: _Buffer
+    ) -> tuple[tuple[Hashes, int], tuple[Hashes, int]]:
+        """Points and hashes for a block, each with the slot or queue that it begins with."""
         p, v = self.pieces, self.virtual_nodes
         slots = int(p.slot_starts[first]), int(p.slot_starts[last - 1] + p.n_clients[last - 1])
         queues = int(p.queue_starts[first]), int(p.queue_starts[last - 1] + p.n_queues[last - 1])
@@ -137,10 +243,7 @@ class RingJob:
         if have_hashes is None:
             first_queue = queues[0]
             have_hashes = hashes.filled(queues, 1, lambda part: md5_queues(self.fleet, *queues, part))
-        ring.locate(
-            p.out_starts[first:last], p.n_queues[first:last], p.queue_starts[first:last], p.slot_starts[first:last],
-            p.n_clients[first:last], first_queue, first_slot, v, have_points, have_hashes, scratch, self.out,
-        )  # fmt: skip
+        return (have_points, first_slot), (have_hashes, first_queue)
 
 
 class _Buffer:
@@ -153,8 +256,13 @@ class _Buffer:
     def filled(self, wanted: tuple[int, int], per_item: int, fill: Callable[[Hashes], None]) -> Hashes:
         size = (wanted[1] - wanted[0]) * per_item
         if wanted != self.range:
-            if size > self.hashes.size:
-                self.hashes = np.empty(size + size // 8, np.uint32)
-            fill(self.hashes[:size])
+            fill(self.room(size))
             self.range = wanted
+        return self.hashes[:size]
+
+    def room(self, size: int) -> Hashes:
+        """Room for so many, which holds nothing yet."""
+        self.range = None
+        if size > self.hashes.size:
+            self.hashes = np.empty(size + size // 8, np.uint32)
         return self.hashes[:size]

@@ -1,12 +1,13 @@
 """Work on several threads. Kernels release the interpreter lock, so threads are all it takes.
 
-A pool lives for one call: nothing is left behind that a forked child could inherit half-alive.
+A pool lives for one call: nothing is left behind that a forked child could inherit half-alive. Work comes in steps of well
+below a second, for Python hears of Ctrl-C between calls only, and a thread can be stopped there only.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
@@ -72,18 +73,30 @@ def even_cuts(cost_before: NDArray[Any], parts: int, least: int = 1) -> list[int
     return sorted({0, *cuts, n_items})
 
 
-def in_threads(work: Callable[[int, int], None], bounds: list[int]) -> None:
-    """Do ``work(start, stop)`` for every part at once; the first error is raised when all are done.
+def in_threads(work: Callable[[int, int], Iterable[None] | None], bounds: list[int]) -> None:
+    """Do ``work(start, stop)`` for every part at once; the first error is raised when all have ended.
 
-    The calling thread takes the first part itself: it has a processor already, a new thread has to find one.
+    Work that yields is done in steps, and is left undone between two of them when the call is interrupted, or another part has
+    failed. The calling thread takes the first part itself: it has a processor already, a new thread has to find one.
     """
+    halted: list[bool] = []
+
+    def do(start: int, stop: int) -> None:
+        for _ in work(start, stop) or ():
+            if halted:
+                return
+
     parts = list(pairwise(bounds))
     if len(parts) < 2:
         for part in parts:
-            work(*part)
+            do(*part)
         return
     with ThreadPoolExecutor(len(parts) - 1) as pool:
-        others = [pool.submit(work, *part) for part in parts[1:]]
-        work(*parts[0])
-        for other in others:
-            other.result()
+        try:
+            others = [pool.submit(do, *part) for part in parts[1:]]
+            do(*parts[0])
+            for other in others:
+                other.result()
+        except BaseException:
+            halted.append(True)
+            raise

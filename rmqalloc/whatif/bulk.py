@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
@@ -71,13 +71,17 @@ def plan_files(
     totals: ByScenario = {}
     with replaced_directory(target, PLAN_KIND) as new, ThreadPoolExecutor(threads) as pool:
         paths = (new / f"part-{number:05d}.parquet" for number in range(len(pieces)))
-        futures = [pool.submit(_plan_piece, piece, path, spec) for piece, path in zip(pieces, paths, strict=True)]
+        halted: list[bool] = []
+        futures = [
+            pool.submit(_plan_piece, piece, path, spec, halted) for piece, path in zip(pieces, paths, strict=True)
+        ]
         try:
             for done, future in enumerate(as_completed(futures), start=1):
                 totals = added(totals, future.result())
                 if on_progress is not None:
                     on_progress(done, len(futures))
         except BaseException:
+            halted.append(True)  # the others end with the batch that they are at, not with their file
             pool.shutdown(wait=True, cancel_futures=True)
             raise
     return totals
@@ -122,12 +126,14 @@ def _pieces(source: str | os.PathLike[str], threads: int) -> list[ds.Fragment]:
     return [group for file in files for group in file.split_by_row_group()]
 
 
-def _plan_piece(piece: ds.Fragment, path: Path, spec: PlanSpec) -> ByScenario:
-    """Plan the units of one file or row group into one file."""
+def _plan_piece(piece: ds.Fragment, path: Path, spec: PlanSpec, halted: Sequence[bool] = ()) -> ByScenario:
+    """Plan the units of one file or row group into one file, unless all is halted before it is done."""
     totals: ByScenario = {name: Totals() for name in spec.names} if spec.output != "best" else {}
     columns = [name for name in INPUT_COLUMNS if name in piece.physical_schema.names]
     with pq.ParquetWriter(path, spec.schema, compression="zstd") as writer:
         for batch in plan_batches(_read(piece, columns), spec):
+            if halted:
+                break
             writer.write_batch(batch)
             totals = added(totals, totals_of(batch))
     return totals

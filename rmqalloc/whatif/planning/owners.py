@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._engine import md5
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Strings, offsets_of, ranges
 from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy
 from rmqalloc.strategies.base import fresh_owners
-from rmqalloc.strategies.hashing import Hashes, Pieces, RingJob, md5_queues
+from rmqalloc.strategies.hashing import Hashes, Pieces, RingJob, hash_ids, md5_queues
 from rmqalloc.whatif.planning.units import Bad, ErrCode, Reason, Unusable
 from rmqalloc.whatif.scenarios.derived import Derived, DistinctLists
 from rmqalloc.whatif.scenarios.parts import Rules, part_of
@@ -119,8 +118,8 @@ class Assigner:
 
 def _hashed(ids: Strings, nodes: int) -> Hashes:
     """Points of client ids, slot by slot."""
-    text, points = ids.as_java_bytes, np.empty(len(ids) * nodes, np.uint32)
-    md5.points(text.values, text.offsets, 0, len(ids), None, nodes, points)
+    points = np.empty(len(ids) * nodes, np.uint32)
+    hash_ids(ids, nodes, 0, len(ids), None, points)
     return points
 
 

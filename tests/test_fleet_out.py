@@ -113,10 +113,11 @@ def test_an_array_between_the_elements_of_another_does_not_overlap_it():
         strategy("AVG").assign_fleet(fleet, out=columns.reshape(-1)[2:4])
 
 
-def test_an_array_that_fitted_one_fleet_is_looked_at_anew_for_another():
+def test_every_array_is_looked_at_anew_by_every_fleet():
     fleet, out = Fleet.from_groups([("g", "t", [("b", 3)], ["x"])]), np.zeros(1, np.int32)
     strategy("AVG").assign_fleet(fleet, out=out)
-    strategy("AVG").assign_fleet(fleet, out=out)
+    with pytest.raises(ValueError, match="overlaps"):
+        strategy("AVG").assign_fleet(fleet, out=fleet.queue_lists.given_ids)
     with pytest.raises(ValueError, match="overlaps"):
         strategy("AVG").assign_fleet(dataclasses.replace(fleet, unit_topic=out), out=out)
     for same in (copy.copy(fleet), pickle.loads(pickle.dumps(fleet))):  # a fleet that knows an array still travels

@@ -21,8 +21,8 @@ Hashes = NDArray[np.uint32]
 # Hashes of one block. Points, queue hashes and the lookup table together should stay in the second-level cache.
 BLOCK = 1 << 17
 
-# Hashes of one call of a kernel at most, an eighth of a second on a slow machine: Ctrl-C is heard of between calls only.
-STEP = 1 << 20
+# Hashes of one call of a kernel at most, some hundredths of a second: Ctrl-C is heard of between calls only.
+STEP = 1 << 18
 
 # A ring of more points than this is made in steps, too.
 HUGE = 1 << 22
@@ -110,9 +110,9 @@ def steps(first: int, last: int, virtual_nodes: int) -> Iterator[tuple[range, ra
     Examples
     --------
     >>> [(slots, nodes) for slots, nodes in steps(3, 5, STEP + 1)][:3]
-    [(range(3, 4), range(0, 1048576)), (range(3, 4), range(1048576, 1048577)), (range(4, 5), range(0, 1048576))]
+    [(range(3, 4), range(0, 262144)), (range(3, 4), range(262144, 262145)), (range(4, 5), range(0, 262144))]
     >>> list(steps(0, 3, STEP // 2))
-    [(range(0, 2), range(0, 524288)), (range(2, 3), range(0, 524288))]
+    [(range(0, 2), range(0, 131072)), (range(2, 3), range(0, 131072))]
     """
     at_once = max(STEP // max(virtual_nodes, 1), 1)
     for slot in range(first, last, at_once):
@@ -185,8 +185,8 @@ class RingJob:
         p, v = self.pieces, self.virtual_nodes
         changes = 1 + np.flatnonzero(np.diff(p.slot_starts[first:last]) | np.diff(p.n_clients[first:last]))
         for begin, end in pairwise([first, *(first + changes).tolist(), last]):
-            n_clients = int(p.n_clients[begin])
-            if n_clients * v > HUGE:
+            # The scratch serves as many queues as there are points; with fewer points a step would not be worth it either.
+            if int(p.n_clients[begin]) * v > max(HUGE, int(p.n_queues[begin:end].sum())):
                 yield from self._in_steps(begin, end, points, hashes, scratch)
             else:
                 self._block(begin, end, points, hashes, scratch)

@@ -164,6 +164,15 @@ def not_utf8(array: pa.Array) -> Places:
     return _NOWHERE
 
 
+def _bytes_of(array: pa.Array) -> NDArray[np.uint8]:
+    """What the texts of an array lie in, end to end."""
+    _, places, text = array.buffers()
+    if not len(array) or text is None or not text.size:
+        return _NO_TEXT
+    offsets = np.frombuffer(places, np.int32 if pa.types.is_string(array.type) else np.int64)
+    return np.frombuffer(text, np.uint8)[offsets[array.offset] : offsets[array.offset + len(array)]]
+
+
 def _is_utf8(scalar: pa.Scalar) -> bool:
     try:
         bytes(scalar.as_buffer()).decode()

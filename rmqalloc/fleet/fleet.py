@@ -97,7 +97,8 @@ class Fleet:
             A pyarrow, polars, pandas or DuckDB table. Columns: ``consumer_group`` and ``topic`` (string), ``client_ids``
             (list of string) and one of ``queues`` (list of struct ``broker_name, queue_id``) and ``brokers`` (list of
             struct ``broker_name, read_queue_nums``: ids 0 to n-1 of each). Optional ``client_rooms`` and
-            ``broker_rooms``: lists of string beside the clients and beside the queues or brokers. Any string type.
+            ``broker_rooms``: lists of string beside the clients and beside the queues or brokers. Any string type; a unit with
+            a text that is not UTF-8 is malformed.
         on_error : {"raise", "report"}
             Whether a malformed unit is an error, or is kept without queues or clients and listed in ``errors``.
 

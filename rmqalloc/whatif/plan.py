@@ -124,7 +124,9 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
         after, -1 for nobody.
 
         ``err_code`` is an `ErrCode`, 0 in a good row. In a bad one ``err_msg`` says what is wrong, and everything but the
-        names is null. That a scenario leaves a unit without clients or queues is an outcome, not an error.
+        names is null. A text that is not UTF-8, which Parquet files and Arrow columns can hold, makes its row bad; names are
+        put out as UTF-8, with ``\\xNN`` for every byte that is none. That a scenario leaves a unit without clients or queues is
+        an outcome, not an error.
 
         A unit that cannot be assigned before any change (no clients, no queues, a strategy that is not known or refuses it)
         is bad in the row "current", and in those of scenarios that leave it so. Before a scenario that cures it nobody owns

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from interpreter import run_python
 
 from rmqalloc import MessageQueue
-from rmqalloc.documents import source as source_module
-from rmqalloc.documents import yaml_text
+from rmqalloc.documents import budget, yaml_text
 from rmqalloc.snapshot.document import SnapshotError, from_document, to_document
 from rmqalloc.snapshot.files import (
     losses,
@@ -320,7 +319,7 @@ def test_yaml_words_stay_text(tmp_path):
 
 
 def test_a_huge_file_is_not_read_to_its_end(tmp_path, monkeypatch):
-    monkeypatch.setattr(source_module, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(budget, "MAX_BYTES", 1 << 20)
     with pytest.raises(SnapshotError, match=r"s.json has more than 1 MiB"):
         read_snapshot(given_text(tmp_path, "s.json", b" " * (2 << 20)))
 

@@ -5,7 +5,6 @@ import io
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
@@ -99,11 +98,14 @@ def _parse_queues(text: str) -> dict[str, int]:
 
 def _parse_clients(text: str) -> list[str]:
     """Client ids from ``id,id,...`` or from ``@file``."""
+    from rmqalloc.documents import read_source
+
     if not text.startswith("@"):
         ids = text.split(",")
     else:
         # Split at line feeds only: a client id may hold any other character, even one that Unicode breaks lines at.
-        ids = Path(text[1:]).read_text(encoding="utf-8", errors="surrogateescape").replace("\r\n", "\n").split("\n")
+        content = read_source(text[1:]).data.decode("utf-8", "surrogateescape")
+        ids = content.replace("\r\n", "\n").split("\n")
     ids = [client_id for client_id in ids if client_id]
     if not ids:
         raise click.UsageError(f"-c {text!r} holds no client id")

@@ -1,5 +1,7 @@
 """Every file that people write, read the same way: one strict dialect of YAML and JSON, errors with file, line and column.
 
+``budget``
+    How much is read of anything.
 ``source``
     Bytes with a name.
 ``yaml_text``, ``json_text``

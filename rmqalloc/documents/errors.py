@@ -7,10 +7,11 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Self
 
+from rmqalloc.documents.budget import MAX_DEPTH
 from rmqalloc.text import printable, shortened
 
-MAX_DEPTH = 64
-"""Nesting that is followed, in YAML and in JSON; a snapshot has about eight levels."""
+_NEAR_MOST = 100
+"""Longest name that is compared with known ones; the comparison takes the square of it."""
 
 Part = str | int
 """A key of a mapping or a position in a list."""
@@ -62,15 +63,16 @@ class TextError(DocumentError):
         self.line, self.column = line, column
 
 
-def key_given_twice(key: str, first_line: int) -> str:
-    """What to say of the second of two equal keys of a mapping.
+def key_given_twice(key: str, first_line: int | None = None) -> str:
+    """What to say of the second of two equal keys of a mapping; ``first_line`` is that of the first, where it is known.
 
     Examples
     --------
     >>> key_given_twice("changes", 3)
     "key 'changes' is given twice, first in line 3; give it once"
     """
-    return f"key '{shortened(printable(key), 80)}' is given twice, first in line {first_line}; give it once"
+    first = "" if first_line is None else f", first in line {first_line}"
+    return f"key '{shortened(printable(key), 80)}' is given twice{first}; give it once"
 
 
 def nested_too_deeply() -> str:
@@ -104,5 +106,5 @@ def known_names(given: str, names: Iterable[str]) -> str:
     'known are topic, broker_name; did you mean broker_name?'
     """
     known = list(names)
-    near = get_close_matches(given, known, 1)
+    near = get_close_matches(given, known, 1) if len(given) <= _NEAR_MOST else []
     return f"known are {', '.join(known)}" + (f"; did you mean {near[0]}?" if near else "")

@@ -1,7 +1,8 @@
 """JSON text: data, and where in the text a piece of it stands.
 
 The reader of the standard library is fast and lets much pass: of two equal keys it keeps the last, and it takes NaN and 1e999.
-Its hooks stop it there without knowing where that is; only then the text is gone through again, token by token, to say.
+Its hooks stop it there without knowing where that is; only then the text is gone through again, token by token, to say, as far
+as that can be done in a few seconds.
 """
 
 from __future__ import annotations
@@ -10,21 +11,26 @@ import json
 import math
 import re
 import sys
+from collections import Counter
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
-from rmqalloc.documents.errors import MAX_DEPTH, TextError, key_given_twice, nested_too_deeply, too_many_digits
+from rmqalloc.documents.budget import MAX_DEPTH, made_of_json, most_made, no_collection
+from rmqalloc.documents.errors import TextError, key_given_twice, nested_too_deeply, too_many_digits
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'["{}\[\],]|-?Infinity|NaN|-?[0-9][0-9.eE+-]*')
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _HALF_PAIR = re.compile(rf"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_HALF = "text must be Unicode, got half a surrogate pair"
 _DECODER = json.JSONDecoder()
+_MOST_TOKENS = 4_000_000
+"""Tokens that are gone through for the place of a fault; a few seconds' worth."""
 
 
 class _Refused(ValueError):
-    """Something is wrong that `_fault` finds."""
+    """Something is wrong that `_fault` finds, unless it is too far down."""
 
 
 def loads(text: str) -> Any:
@@ -41,16 +47,27 @@ def loads(text: str) -> Any:
     Traceback (most recent call last):
     rmqalloc.documents.errors.TextError: 1:24: key 'b' is given twice, first in line 1; give it once
     """
+    if made_of_json(text) > most_made():
+        raise TextError(f"holds more values than {most_made() >> 20} MiB of memory have room for; give less at once")
     try:
-        data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
-        if _is_deep(data) or ("\\u" in text and _HALF_PAIR.search(text) and _fault(text)):
-            raise _Refused
-        return data
+        with no_collection():
+            return _checked(text)
     except json.JSONDecodeError as error:
         raise TextError(f"not JSON: {error.msg}", error.lineno, error.colno) from None
     except (RecursionError, ValueError) as error:
-        what, at = _fault(text) or (f"not JSON: {error}", 0)
+        if (found := _fault(text)) is None:
+            raise TextError(str(error) if isinstance(error, _Refused) else f"not JSON: {error}") from None
+        what, at = found
         raise TextError(what, _line(text, at), _column(text, at)) from None
+
+
+def _checked(text: str) -> Any:
+    data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+    if _is_deep(data):
+        raise _Refused(nested_too_deeply())
+    if "\\u" in text and _HALF_PAIR.search(text.replace("\\\\", "##")):
+        raise _Refused(_HALF)
+    return data
 
 
 def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
@@ -117,18 +134,19 @@ def _skip(text: str, at: int) -> int:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise _Refused
+        [(again, _)] = Counter(key for key, _ in pairs).most_common(1)
+        raise _Refused(key_given_twice(again))
     return found
 
 
 def _no_number(text: str) -> NoReturn:
-    raise _Refused
+    raise _Refused(_no_number_of_json(text))
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise _Refused
+        raise _Refused(_no_number_of_json(text))
     return number
 
 
@@ -148,10 +166,12 @@ def _is_deep(data: Any) -> bool:
 
 
 def _fault(text: str) -> tuple[str, int] | None:
-    """The first thing that is refused in text that is JSON up to there, and where it begins."""
+    """The first thing that is refused in text that is JSON up to there, and where it begins; None if it is too far down."""
     open_keys: list[dict[str, int] | None] = []  # of every object that is not closed; None for a list
     is_key, at = False, 0
-    while found := _TOKEN.search(text, at):
+    for _ in range(_MOST_TOKENS):
+        if not (found := _TOKEN.search(text, at)):
+            break
         token, start, at = found[0], found.start(), found.end()
         if token == '"':
             string, at = scanstring(text, at)
@@ -159,7 +179,7 @@ def _fault(text: str) -> tuple[str, int] | None:
             if keys is not None and keys.setdefault(string, start) != start:
                 return key_given_twice(string, _line(text, keys[string])), start
             if _SURROGATE.search(string):
-                return "text must be Unicode, got half a surrogate pair", start
+                return _HALF, start
             is_key = False
         elif token in "{[":
             open_keys.append({} if token == "{" else None)
@@ -181,5 +201,9 @@ def _number_fault(token: str) -> str | None:
         n_digits = len(token.lstrip("-"))
         return too_many_digits(n_digits) if 0 < sys.get_int_max_str_digits() < n_digits else None
     if token.endswith(("Infinity", "NaN")) or math.isinf(float(token)):
-        return f"{token[:40]} is not a number that JSON has"
+        return _no_number_of_json(token)
     return None
+
+
+def _no_number_of_json(token: str) -> str:
+    return f"{token[:40]} is not a number that JSON has"

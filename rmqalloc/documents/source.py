@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from rmqalloc.documents import budget
 from rmqalloc.documents.errors import DocumentError
 
 STDIN = "-"
-MAX_BYTES = 256 << 20
-"""Bytes of one file at most; 100,000 clients with the queues they own and their lags take about 50 MB as JSON."""
+_GZIP = zlib.MAX_WBITS | 16
+"""For zlib: the header and the sum of gzip."""
 
 _BOMS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 
@@ -62,7 +64,9 @@ class Source:
         return self.error_class(what, (), place)
 
 
-def read_source(path: str | os.PathLike[str], error: type[DocumentError] = DocumentError) -> Source:
+def read_source(
+    path: str | os.PathLike[str], error: type[DocumentError] = DocumentError, packed: bool = False
+) -> Source:
     """Read a file, or standard input for the text ``-``.
 
     Parameters
@@ -70,20 +74,40 @@ def read_source(path: str | os.PathLike[str], error: type[DocumentError] = Docum
     path : path
     error : type of DocumentError
         What an error in it is.
+    packed : bool
+        It is packed by gzip; no more of it is unpacked at any time than is read of a plain file.
 
     Raises
     ------
     OSError
         If it cannot be read.
     DocumentError
-        As ``error``, if it has more than `MAX_BYTES`.
+        As ``error``, if it has more than `rmqalloc.documents.budget.MAX_BYTES`, packed or unpacked, or is not packed.
     """
+    most = budget.MAX_BYTES
     if path == STDIN:
-        data = sys.stdin.buffer.read(MAX_BYTES + 1)
+        data = sys.stdin.buffer.read(most + 1)
     else:
         with Path(path).open("rb") as file:
-            data = file.read(MAX_BYTES + 1)
+            data = file.read(most + 1)
     source = Source(os.fspath(path), data, error)
-    if len(data) > MAX_BYTES:
-        raise error(f"{source.name} has more than {MAX_BYTES >> 20} MiB; give fewer groups at once")
+    if packed and len(data) <= most:
+        source = Source(source.path, _unpacked(source, most), error)
+    if len(source.data) > most:
+        raise error(f"{source.name} has more than {most >> 20} MiB; give fewer groups at once")
     return source
+
+
+def _unpacked(source: Source, most: int) -> bytes:
+    """What gzip packed, one part after the other, or one byte more than ``most``."""
+    rest, found = source.data, bytearray()
+    try:
+        while rest and len(found) <= most:
+            part = zlib.decompressobj(wbits=_GZIP)
+            found += part.decompress(rest, most + 1 - len(found))
+            if not part.eof and len(found) <= most:
+                raise source.error_class(f"{source.name} is cut: it ends in the middle of what gzip packed")
+            rest = part.unused_data.lstrip(b"\0")  # zeros may fill the last block of a tape
+    except zlib.error as error:
+        raise source.error_class(f"{source.name} is not packed by gzip, or damaged: {error}") from None
+    return bytes(found)

@@ -13,7 +13,8 @@ import re
 from functools import cache
 from typing import Any
 
-from rmqalloc.documents.errors import MAX_DEPTH, TextError, key_given_twice, nested_too_deeply, too_many_digits
+from rmqalloc.documents.budget import MAX_DEPTH, no_collection
+from rmqalloc.documents.errors import TextError, key_given_twice, nested_too_deeply, too_many_digits
 from rmqalloc.text import shortened
 
 MAX_NODES = 1_000_000
@@ -63,7 +64,8 @@ def loads(text: str, words: bool = False) -> Any:
     loader = _loader(words)
     try:
         _check_events(yaml.parse(text, Loader=loader))
-        data = yaml.load(text, Loader=loader)
+        with no_collection():
+            data = yaml.load(text, Loader=loader)
         _measure(data, {})
         return data
     except yaml.MarkedYAMLError as error:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from rmqalloc.documents import DocumentError, read_source
 from rmqalloc.model import MessageQueue, queue_fields
 from rmqalloc.store import locked, make_folder, write_file
 
@@ -132,9 +133,10 @@ def _backup(path: Path) -> Path:
 
 
 def _text(path: Path) -> str | None:
+    """Text of a file; None if it cannot be read or is larger than any that is read."""
     try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
+        return read_source(path).data.decode("utf-8", "replace")
+    except (OSError, DocumentError):
         return None
 
 

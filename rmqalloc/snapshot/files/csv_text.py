@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rmqalloc.documents import Source
+from rmqalloc.documents.budget import most_rows
 from rmqalloc.snapshot.document import SnapshotError, least
 from rmqalloc.snapshot.files.columns import COLUMNS, column_names
 from rmqalloc.snapshot.files.from_rows import Rows
@@ -38,7 +39,9 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
             raise SnapshotError(
                 f"has no header; the first row must name columns such as {', '.join(list(COLUMNS)[:5])}"
             )
-        for cells in reader:
+        for number, cells in enumerate(reader):
+            if number >= most_rows():
+                raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups at once")
             if row := dict(_cells(names, cells)):
                 table.add(row)
     except (SnapshotError, csv.Error) as error:

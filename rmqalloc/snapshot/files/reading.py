@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from rmqalloc.documents import STDIN, Source, read_source
+from rmqalloc.documents.budget import no_collection
 from rmqalloc.snapshot.document import SnapshotError
 from rmqalloc.snapshot.files import csv_text, documents, mqadmin
 from rmqalloc.snapshot.files.columns import column_names
@@ -80,20 +79,8 @@ def read_snapshots(paths: Sequence[str], form: str = AUTO) -> tuple[Snapshot, tu
     if len(sources) != 1 and set(forms) != {"mqadmin"}:
         shown = ", ".join(f"{source.name} ({one})" for source, one in zip(sources, forms, strict=True))
         raise SnapshotError(f"only outputs of mqadmin can be put together; else give one file, got {shown or 'none'}")
-    with _no_collection():
+    with no_collection():
         return mqadmin.read(sources) if forms[0] == "mqadmin" else _read(sources[0], forms[0])
-
-
-@contextmanager
-def _no_collection() -> Iterator[None]:
-    """No search for cycles among the millions of objects that a large file makes; it takes half of the time and finds none."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _read(source: Source, form: str) -> tuple[Snapshot, tuple[str, ...]]:

@@ -7,12 +7,11 @@ import hashlib
 import os
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import Path
 from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from rmqalloc.documents import json_text
+from rmqalloc.documents import DocumentError, json_text, read_source
 from rmqalloc.store import replaced_file
 from rmqalloc.whatif.plan import PLAN_SCHEMA
 from rmqalloc.whatif.plans.model import (
@@ -32,7 +31,7 @@ _GZIP = ".gz"
 _EFFORT = 4  # of 9: an eighth larger than with all, in a quarter of the time
 
 
-class PlanError(ValueError):
+class PlanError(DocumentError):
     """A file is not a plan, or was changed after it was written."""
 
 
@@ -74,15 +73,11 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
         It is no plan of this version, or its hash is not that of its content.
     """
     try:
-        data = Path(path).read_bytes()
-        data = gzip.decompress(data) if str(path).endswith(_GZIP) else data
-        document = json_text.loads(data.decode())
-    except (ValueError, EOFError, gzip.BadGzipFile) as error:
-        raise PlanError(f"{path} is not a plan: {error}") from None
-    try:
-        return _plan_of(document)
-    except (ValueError, TypeError, KeyError, pa.ArrowException) as error:
-        raise PlanError(f"{path} is not a plan: {error}") from None
+        source = read_source(path, PlanError, packed=str(path).endswith(_GZIP))
+        return _plan_of(json_text.loads(source.text()))
+    except DocumentError as error:
+        said = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
+        raise PlanError(f"{path} is not a plan: {said}") from None
 
 
 def _plan_of(document: Any) -> Plan:
@@ -90,27 +85,40 @@ def _plan_of(document: Any) -> Plan:
         raise PlanError(f"it must be an object of {', '.join(_FIELDS)}")
     if (document["apiVersion"], document["kind"]) != (API_VERSION, KIND):
         raise PlanError(f"it must be of kind {KIND} and apiVersion {API_VERSION}")
-    words = [document["toolVersion"], document["inputDigest"], *document["warnings"]]
-    if not all(isinstance(word, str) for word in words):
+    warnings, tables = document["warnings"], document["tables"]
+    if not isinstance(warnings, list) or not isinstance(tables, Mapping):
+        raise PlanError("warnings must be a list, and tables an object")
+    if not all(isinstance(word, str) for word in (document["toolVersion"], document["inputDigest"], *warnings)):
         raise PlanError("toolVersion, inputDigest and warnings must be text")
-    tables = {name: _table(document["tables"][name], schema) for name, schema in _SCHEMAS.items()}
-    scenarios = scenarios_of(document["scenarios"]) if document["scenarios"] else ()
-    plan = Plan(
-        tables["units"], tables["groups"], scenarios, tuple(document["warnings"]), document["inputDigest"],
-        document["toolVersion"], Made(tables["clients"], tables["queues"]),
-    )  # fmt: skip
+    units, groups, clients, queues = (_table(tables.get(name), name, schema) for name, schema in _SCHEMAS.items())
+    scenarios = scenarios_of(document["scenarios"]) if document["scenarios"] != [] else ()
+    made = Made(clients, queues)
+    plan = Plan(units, groups, scenarios, tuple(warnings), document["inputDigest"], document["toolVersion"], made)
     if plan.digest != document["digest"]:
         raise PlanError("its digest is not that of its content, so it was changed after it was written; make it anew")
     return plan
 
 
-def _table(columns: Mapping[str, Any], schema: pa.Schema) -> pa.Table:
+def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:
     """The table that `rmqalloc.whatif.plans.model.columns_of` wrote."""
-    return pa.table([_column(columns[field.name], field.type) for field in schema], schema=schema)
+    if not isinstance(columns, Mapping):
+        raise PlanError(f"tables.{name} must be an object of columns")
+    made = [_column(columns.get(field.name), f"tables.{name}.{field.name}", field.type) for field in schema]
+    if len({len(column) for column in made}) > 1:
+        raise PlanError(f"the columns of tables.{name} must have as many rows each")
+    return pa.table(made, schema=schema)
 
 
-def _column(data: Any, kind: pa.DataType) -> pa.Array:
-    if not pa.types.is_string(kind):
-        return pa.array(data, kind)
-    words = pa.array(data["words"], pa.string())
-    return pa.DictionaryArray.from_arrays(pa.array(data["rows"], pa.int32()), words).dictionary_decode()
+def _column(data: Any, place: str, kind: pa.DataType) -> pa.Array:
+    is_text = pa.types.is_string(kind)
+    words, rows = (data.get("words"), data.get("rows")) if is_text and isinstance(data, Mapping) else ([], data)
+    if not isinstance(words, list) or not isinstance(rows, list):
+        raise PlanError(f"{place} must be {'an object of words and rows' if is_text else 'a list'}")
+    try:
+        if not is_text:
+            return pa.array(rows, kind)
+        return pa.DictionaryArray.from_arrays(
+            pa.array(rows, pa.int32()), pa.array(words, pa.string())
+        ).dictionary_decode()
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise PlanError(f"{place} cannot be read as {kind}: {error}") from None

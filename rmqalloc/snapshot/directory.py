@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from rmqalloc import store
+from rmqalloc.documents import json_text, read_source
 
 MARKER = "_rmqalloc.json"
 """File that says a directory is ours; Spark and pyarrow do not read names that begin with an underscore."""
@@ -127,7 +128,7 @@ def _marked(kind: str) -> bytes:
 def _kind(marker: Path) -> str | None:
     """Kind that a marker file states, None if there is no such file or it is not ours."""
     try:
-        content = json.loads(marker.read_text(encoding="utf-8"))
+        content = json_text.loads(read_source(marker).text())
         return str(content["kind"]) if content["tool"] == "rmqalloc" else None
     except (OSError, ValueError, KeyError, TypeError):
         return None

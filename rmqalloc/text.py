@@ -2,7 +2,11 @@
 
 from collections.abc import Sequence
 
-__all__ = ["counted", "named", "printable", "shortened"]
+__all__ = ["counted", "harmless", "is_formula", "message", "named", "printable", "shortened"]
+
+_FORMULA = "=+-@＝＋－＠"
+MOST_SAID = 4000
+"""Characters of one message at most; a server's remark may be as long as its frame."""
 
 
 def printable(name: str) -> str:
@@ -18,6 +22,45 @@ def printable(name: str) -> str:
     """
     name = name.replace("\\", "\\\\")
     return name if name.isprintable() else "".join(c if c.isprintable() else repr(c)[1:-1] for c in name)
+
+
+def harmless(text: str) -> str:
+    """Lines of ours as they may go to a terminal: line breaks stay, whatever else is not plainly visible is escaped.
+
+    Names within them are made `printable` where the lines are put together; this is for the one that was forgotten. It doubles
+    no backslash, so what is escaped already stays as it is.
+
+    Examples
+    --------
+    >>> print(harmless("Group g\x1b[2J\n  1 queue"))
+    Group g\x1b[2J
+      1 queue
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c == "\n" or c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def message(text: str, most: int = MOST_SAID) -> str:
+    """What somebody else says, in one line and in ``most`` characters at most, both of its ends kept.
+
+    Examples
+    --------
+    >>> print(message("refused\r\nrmqalloc: all is well"))
+    refused\r\nrmqalloc: all is well
+    """
+    return shortened(harmless(shortened(text, most)).replace("\n", "\\n"), most)
+
+
+def is_formula(text: str) -> bool:
+    """Whether a spreadsheet may take a cell for a formula, and run it where the file is opened.
+
+    Examples
+    --------
+    >>> [is_formula(text) for text in ("=1+1", " @SUM(A1)", "\t=A1", "-", "a=1", "")]
+    [True, True, True, True, False, False]
+    """
+    return text[:1] in ("\t", "\r") or (bool(text.strip()) and text.lstrip()[:1] in _FORMULA)
 
 
 def shortened(text: str, most: int) -> str:

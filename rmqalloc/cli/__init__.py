@@ -4,7 +4,8 @@ Results go to standard output; notes, progress and errors to standard error.
 
 Exit codes
 ----------
-0 done, 1 failure (files, data, Java), 64 wrong usage, 130 interrupted.
+0 done, 1 failure (files, servers, data, Java), 64 wrong usage, 70 a defect of rmqalloc, 130 interrupted; more in
+`rmqalloc.cli.exit_codes`.
 """
 
 import sys

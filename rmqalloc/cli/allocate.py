@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import click
 
 from rmqalloc.cli.options import params_of, strategy_options
+from rmqalloc.cli.sink import hand_over, say, tell
 from rmqalloc.cli.text import printable, table
 
 if TYPE_CHECKING:
@@ -65,10 +66,14 @@ def allocate(
     if client is not None and client not in client_ids:
         raise click.UsageError(f"--client {printable(client)} is not one of the {len(client_ids)} clients of -c")
     if len(set(client_ids)) < len(client_ids):
-        click.echo("note: a client id is given more than once and counts each time, as in RocketMQ", err=True)
+        tell("note", "a client id is given more than once and counts each time, as in RocketMQ")
     owned = [one for name in dict.fromkeys(topic) for one in _owned(s, name, brokers, client_ids)]
     shown = owned if client is None else [one for one in owned if one.client_id == client]
-    click.echo(_RENDER[output](group, s.get_name(), client_ids, shown), nl=output != "csv")
+    text = _RENDER[output](group, s.get_name(), client_ids, shown)
+    if output == "table":
+        say(text)
+    else:
+        hand_over(text, end="" if output == "csv" else "\n")
 
 
 def _owned(s: "Strategy", topic: str, brokers: dict[str, int], client_ids: list[str]) -> Iterator[Owned]:

@@ -1,13 +1,13 @@
-"""The command group: which verb is in which file, and which error has which exit code."""
+"""The command group: which verb is in which file."""
 
-import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
 
 import click
 
-from rmqalloc.cli import exit_codes
+from rmqalloc.cli.errors import exit_code_of, verb_of
+from rmqalloc.cli.sink import guarded, say
 
 VERBS = {
     "allocate": "rmqalloc.cli.allocate",
@@ -48,7 +48,7 @@ def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -
     if wanted:
         from rmqalloc import __version__
 
-        click.echo(f"rmqalloc {__version__}")
+        say(f"rmqalloc {__version__}")
         ctx.exit()
 
 
@@ -64,33 +64,12 @@ def app() -> None:
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run one command; errors become one message on standard error and an exit code."""
-    try:
+    """Run one command; errors become messages on standard error and an exit code, see `rmqalloc.cli.errors`."""
+
+    def command() -> int:
         code = app.main(argv, prog_name="rmqalloc", standalone_mode=False, auto_envvar_prefix="RMQALLOC")
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except click.UsageError as error:
-        error.show()
-        return exit_codes.USAGE
-    except (click.Abort, KeyboardInterrupt):
-        click.echo("rmqalloc: interrupted", err=True)
-        return exit_codes.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of a pipe (head, say) has gone: nothing to tell, and Python must not flush again at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return exit_codes.FAILURE
-    except ImportError as error:
-        package = (error.name or "a package").partition(".")[0]
-        click.echo(f'rmqalloc: {package} is not installed: pip install "rmqalloc[all]"', err=True)
-    except click.ClickException as error:
-        click.echo(f"rmqalloc: {error.format_message()}", err=True)
-    except (OSError, ValueError, MemoryError) as error:
-        click.echo(f"rmqalloc: {_said(error)}", err=True)
-    return exit_codes.FAILURE
 
-
-def _said(error: Exception) -> str:
-    """What an error says, without the numbers that Python puts before errors of files."""
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
-    return str(error) or type(error).__name__
+    with guarded():
+        return exit_code_of(command, verb_of(sys.argv[1:] if argv is None else argv, list(VERBS)))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli.options import params_of, strategy_options
+from rmqalloc.cli.sink import say
 from rmqalloc.cli.text import Progress, printable, table
 from rmqalloc.text import named
 
@@ -134,8 +135,8 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
         totals = plan_files(source, target, spec, threads, Progress())
     except TypeError as error:  # a column is missing or of the wrong type
         raise click.ClickException(str(error)) from error
-    click.echo(_summary(totals, time.perf_counter() - started))
-    click.echo(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {target}")
+    say(_summary(totals, time.perf_counter() - started))
+    say(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {printable(target)}")
 
 
 def _summary(totals: ByScenario, seconds: float) -> str:

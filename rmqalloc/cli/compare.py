@@ -10,6 +10,7 @@ import click
 
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import Changes, candidate, change_options, rooms_unknown
+from rmqalloc.cli.sink import say
 from rmqalloc.cli.table_options import Tables, table_options
 from rmqalloc.cli.text import aligned, printable
 from rmqalloc.text import counted
@@ -64,7 +65,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: Tables) -
     tell(warnings)
     if tables.is_text:
         for line in _lines(table.to_pylist(), tables.top or _SHOWN):
-            click.echo(line)
+            say(line)
     else:
         tables.write(table)
     return doubt_code(snapshot, inputs)

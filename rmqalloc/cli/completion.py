@@ -2,6 +2,8 @@
 
 import click
 
+from rmqalloc.cli.sink import hand_over
+
 SHELLS = ("bash", "zsh", "fish")
 
 
@@ -21,4 +23,4 @@ def completion(ctx: click.Context, shell: str) -> None:
     maker = get_completion_class(shell)
     if maker is None:
         raise click.ClickException(f"this click makes no completion for {shell}")
-    click.echo(maker(ctx.find_root().command, {}, "rmqalloc", "_RMQALLOC_COMPLETE").source(), nl=False)
+    hand_over(maker(ctx.find_root().command, {}, "rmqalloc", "_RMQALLOC_COMPLETE").source(), end="")

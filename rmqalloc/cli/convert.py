@@ -1,11 +1,18 @@
 """``rmqalloc convert``: snapshots from one form into another, and from what mqadmin prints."""
 
+from __future__ import annotations
+
 import json
+from typing import TYPE_CHECKING
 
 import click
 
+from rmqalloc.cli.sink import hand_over, say, tell
 from rmqalloc.cli.text import printable
-from rmqalloc.text import counted
+from rmqalloc.text import counted, shortened
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot.model import Snapshot
 
 _READ = ("auto", "json", "yaml", "csv", "parquet", "mqadmin")
 _WRITTEN = ("auto", "json", "yaml", "csv", "parquet")
@@ -15,7 +22,7 @@ def _print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     if wanted:
         from rmqalloc.snapshot.files import snapshot_schema
 
-        click.echo(json.dumps(snapshot_schema(), indent=2))
+        hand_over(json.dumps(snapshot_schema(), indent=2))
         ctx.exit()
 
 
@@ -27,6 +34,11 @@ def _print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     "--to", "to_form", type=click.Choice(_WRITTEN), default="auto", show_default=True, help="Form of the output."
 )
 @click.option(
+    "--safe",
+    is_flag=True,
+    help="In CSV, put an apostrophe before cells that a spreadsheet would run as formulas. They are read back with it.",
+)
+@click.option(
     "--schema",
     is_flag=True,
     is_eager=True,
@@ -34,7 +46,7 @@ def _print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     callback=_print_schema,
     help="Print the JSON Schema of a snapshot, and end.",
 )
-def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str) -> None:
+def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bool) -> None:
     """Make a snapshot file of another form, or of what mqadmin prints.
 
     IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs of mqadmin: topicRoute (also
@@ -51,15 +63,34 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str) -> None:
     written = form_to_write(out, to_form)
     snapshot, warnings = read_snapshots(inputs, form)
     lost = losses(snapshot, written)
-    write_snapshot(snapshot, out, written)
+    if safe and written != "csv":
+        raise click.UsageError(f"--safe is for CSV, which a spreadsheet opens; {written} is written as it is")
+    write_snapshot(snapshot, out, written, safe)
+    if written == "csv":
+        _tell_formulas(snapshot, safe)
     for warning in warnings:
-        click.echo(f"warning: {printable(warning)}", err=True)
+        tell("warning", warning)
     if lost:
-        click.echo(f"warning: {written} cannot hold {', '.join(map(printable, lost))}", err=True)
+        tell("warning", f"{written} cannot hold {', '.join(map(printable, lost))}")
     n_queues = sum(broker.read_queue_nums for topic in snapshot.topics for broker in topic.brokers)
     n_clients = sum(len(group.clients) for group in snapshot.groups)
-    click.echo(
+    say(
         f"{counted(len(snapshot.topics), 'topic')} with {counted(n_queues, 'queue')}, "
         f"{counted(len(snapshot.groups), 'group')} with {counted(n_clients, 'client')}: {printable(out)} ({written})",
         err=True,
     )
+
+
+def _tell_formulas(snapshot: Snapshot, safe: bool) -> None:
+    """How many cells of the CSV file look like formulas, and which is the first."""
+    from rmqalloc.snapshot.files.csv_text import formulas
+
+    found = list(formulas(snapshot))
+    if not found:
+        return
+    line, column, text = found[0]
+    cells = counted(len(found), "cell looks", "cells look")
+    first = f"first {column} in row {line}: {printable(shortened(text, 80))}"
+    done = "an apostrophe stands before each, and is read back with it"
+    asked = "a spreadsheet may run it when it opens the file; --safe quotes it"
+    tell("warning", f"{cells} like a formula, {first}; {done if safe else asked}")

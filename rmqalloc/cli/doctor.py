@@ -6,6 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 
 import click
 
+from rmqalloc.cli.sink import say
 from rmqalloc.cli.text import table
 
 
@@ -41,4 +42,4 @@ def doctor() -> None:
         ("java", f"{java[1]} at {java[0]}" if java else "not found"),
         ("spark jobs", f"need {', '.join(missing)}" if missing else "can run"),
     ]
-    click.echo(table(("part", "found"), rows))
+    say(table(("part", "found"), rows))

@@ -8,4 +8,6 @@ GATE = 3
 PARTIAL = 4
 """The snapshot lacks what some broker or client did not tell."""
 USAGE = 64
+DEFECT = 70
+"""An exception that nothing given should cause: a defect of rmqalloc, whose traceback is printed."""
 INTERRUPTED = 130

@@ -10,6 +10,7 @@ import click
 
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli.options import candidate
+from rmqalloc.cli.sink import hand_over, say
 from rmqalloc.cli.text import printable
 
 if TYPE_CHECKING:
@@ -41,7 +42,10 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
         found = explained(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
     except TypeError as error:
         raise click.ClickException(str(error)) from error
-    click.echo(json.dumps(found.to_data(), indent=2) if output == "json" else _text(found))
+    if output == "json":
+        hand_over(json.dumps(found.to_data(), indent=2))
+    else:
+        say(_text(found))
     return doubt_code(snapshot, inputs)
 
 
@@ -49,7 +53,7 @@ def _text(found: Explanation) -> str:
     queue = found.queue
     owner = "nobody" if found.owner is None else f"client {printable(found.owner)}"
     names = [printable(name) for name in (found.consumer_group, queue.topic, queue.broker_name)]
-    head = "Group {}  topic {}  queue {}:{}  {}".format(*names, queue.queue_id, found.strategy)
+    head = "Group {}  topic {}  queue {}:{}  {}".format(*names, queue.queue_id, printable(found.strategy))
     sizes = (
         f"In Java's order it is at place {found.queue_place} of {found.n_queues:,} queues; {found.n_clients:,} clients."
     )

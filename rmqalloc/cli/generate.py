@@ -5,6 +5,9 @@ from pathlib import Path
 
 import click
 
+from rmqalloc.cli.sink import say
+from rmqalloc.cli.text import printable
+
 
 @click.command()
 @click.option(
@@ -27,4 +30,4 @@ def generate(units: int, seed: int, files: int, out: str) -> None:
     write_fleet(out, units, seed, files)
     size = sum(file.stat().st_size for file in Path(out).glob("part-*.parquet"))
     seconds = time.perf_counter() - started
-    click.echo(f"Parquet of {units:,} units: {out} ({files} files, {size / 1e6:,.1f} MB, {seconds:.1f} s)")
+    say(f"Parquet of {units:,} units: {printable(out)} ({files} files, {size / 1e6:,.1f} MB, {seconds:.1f} s)")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli import exit_codes
+from rmqalloc.cli import exit_codes, sink
 from rmqalloc.cli.live_options import Live, live_options, live_snapshot
-from rmqalloc.cli.text import printable
 from rmqalloc.text import named
 
 if TYPE_CHECKING:
@@ -184,6 +183,6 @@ def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
 
 
 def tell(notes: Iterable[str], what: str = "note") -> None:
-    """Print notes for people to standard error."""
+    """Print notes for people to standard error, a line each."""
     for note in notes:
-        click.echo(f"{what}: {printable(note)}", err=True)
+        sink.tell(what, note)

@@ -9,6 +9,7 @@ import click
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import Bound, Changes, change_options, file_to_write, planned, tell_broken
+from rmqalloc.cli.sink import hand_over, say
 from rmqalloc.cli.table_options import Tables, table_options
 
 if TYPE_CHECKING:
@@ -94,11 +95,11 @@ def _print(made: Plan, gates: Gates, tables: Tables, show: str | None) -> None:
 
     if show is None and tables.is_text:
         for line in plan_lines(made, tables.top or _SHOWN):
-            click.echo(line)
+            say(line)
     elif show is None and tables.is_whole and tables.output == "html":
         from rmqalloc.report.html import report
 
-        click.echo(report(made, gates=gates), nl=False)
+        hand_over(report(made, gates=gates), end="")
     else:
         tables.write(_shown(made, show or "units"))
 

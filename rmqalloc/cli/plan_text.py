@@ -140,7 +140,8 @@ def _delta(row: Row) -> str:
 
 def _arrow(before: Any, after: Any) -> str:
     before, after = (
-        _NOTHING if one is None else f"{one:,}" if isinstance(one, int) else str(one) for one in (before, after)
+        _NOTHING if one is None else f"{one:,}" if isinstance(one, int) else printable(str(one))
+        for one in (before, after)
     )
     return before if before == after else f"{before} → {after}"
 

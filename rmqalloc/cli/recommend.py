@@ -9,6 +9,7 @@ import click
 
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import file_to_write
+from rmqalloc.cli.sink import say
 from rmqalloc.cli.table_options import Tables, table_options
 from rmqalloc.cli.text import printable
 from rmqalloc.store import write_file
@@ -70,7 +71,7 @@ def _print_paragraphs(advice: Advice, top: int) -> None:
 
     rows = advice.groups.sort_by([("idle", "descending"), ("skew", "descending")]).slice(0, top).to_pylist()
     for row in rows:
-        click.echo(printable(row["advice"]) + "\n")
+        say(printable(row["advice"]) + "\n")
     if advice.groups.num_rows > len(rows):
-        click.echo(f"and {counted(advice.groups.num_rows - len(rows), 'more group')} (--top)\n")
-    click.echo(fleet_sentence(advice))
+        say(f"and {counted(advice.groups.num_rows - len(rows), 'more group')} (--top)\n")
+    say(fleet_sentence(advice))

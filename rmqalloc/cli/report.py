@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rmqalloc.cli.sink import hand_over
 from rmqalloc.store import write_file
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def report(plan: str, out: str, snapshot: str | None) -> None:
     made = load_plan(plan)
     page = as_html(made, () if snapshot is None else _findings(made, snapshot))
     if out == "-":
-        click.echo(page, nl=False)
+        hand_over(page, end="")
     else:
         write_file(out, page)
 

@@ -12,6 +12,7 @@ import click
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import Bound, tell_broken
+from rmqalloc.cli.sink import say
 from rmqalloc.cli.table_options import Tables, table_options
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ class Printing:
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
         if self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide"):
             write_figures(replace(self.tables, top=None), rollout.totals)
-            click.echo()
+            say()
         write_figures(self.tables, made[self.show or "steps"])
         broken = list(broken_gates(rollout, self.max_moved_per_queue, self.max_unowned))
         tell(rollout.refusals, "refused")

@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rmqalloc.cli.text import table
+from rmqalloc.cli.sink import hand_over, say
+from rmqalloc.cli.text import printable, table
 from rmqalloc.store import write_file
 
 if TYPE_CHECKING:
@@ -68,11 +69,14 @@ def simulate(script: str, seed: int | None, profile: str | None, out: str | None
         result.write(out)
     if svg is not None:
         write_file(svg, simulation.svg_timeline(result))
-    click.echo(result.to_json() if output == "json" else _as_text(result, simulation.text_timeline(result)))
+    if output == "json":
+        hand_over(result.to_json())
+    else:
+        say(_as_text(result, simulation.text_timeline(result)))
 
 
 def _as_text(result: "Result", timeline: str) -> str:
-    head = f"{result.name}: RocketMQ {result.profile}, seed {result.seed}, {_seconds(result.duration)}"
+    head = f"{printable(result.name)}: RocketMQ {result.profile}, seed {result.seed}, {_seconds(result.duration)}"
     rows = [
         (
             _seconds(event.at),

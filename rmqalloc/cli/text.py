@@ -1,4 +1,4 @@
-"""Text for people: names made harmless for a terminal, tables, and progress."""
+"""Text for people: tables, progress, and marks."""
 
 import shutil
 import sys
@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import click
 
+from rmqalloc.cli.sink import say
 from rmqalloc.report.terminal import LEAST_WIDTH, has_colour, width_of
 from rmqalloc.text import printable as printable
 from rmqalloc.text import shortened
@@ -75,4 +76,8 @@ class Progress:
         self._last = now
         line = f"{100 * done // in_all:3d} %  {done} of {in_all} pieces  {now - self._started:.0f} s"
         last_of_all = done == in_all
-        click.echo(f"\r{line}" if self._on_terminal else line, nl=last_of_all or not self._on_terminal, err=True)
+        say(
+            f"\r{line}" if self._on_terminal else line,
+            err=True,
+            end="\n" if last_of_all or not self._on_terminal else "",
+        )

@@ -12,13 +12,12 @@ from typing import IO, Any
 import pyarrow as pa
 
 from rmqalloc.report.terminal import cell_text, is_number, terminal_table
-from rmqalloc.text import printable
+from rmqalloc.text import is_formula, printable
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
 """What ``output`` can be."""
 
 _ROWS = 10_000
-_FORMULA = "=+-@＝＋－＠"
 _MARKDOWN = str.maketrans({c: f"\\{c}" for c in "\\`*_[]|~"} | {"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
@@ -188,7 +187,7 @@ def _csv_cell(value: Any, shown: Callable[[str], str]) -> str:
 
 def _csv_text(text: str) -> str:
     # What a spreadsheet takes for a formula would be run where the file is opened. A semicolon parts cells in some countries.
-    if text.lstrip()[:1] in _FORMULA and text.strip():
+    if is_formula(text):
         text = f"'{text}"
     return '"' + text.replace('"', '""') + '"' if not text or re.search(r"[,;\s\"']", text) else text
 

@@ -18,8 +18,8 @@ class Outcome(NamedTuple):
     worst_seconds : float
     worst_seconds_input : bytes
     worst_memory : int
-        Bytes: by how much the high-water mark of the process's resident memory (``ru_maxrss``) rose while inputs were read, all rises
-        together; a run has a process of its own.
+        Bytes: by how much the high-water mark of the process's resident memory (``ru_maxrss``) rose while inputs were read,
+        all rises together; a run has a process of its own.
     worst_memory_input : bytes
         The input that raised it last.
     """

@@ -15,8 +15,8 @@ import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 from document_kinds import KEYS, SCENARIOS, SIMULATION
-from fuzz import mutations as change
 
+from fuzz import mutations as change
 from rmqalloc.cli.allocate import _parse_clients
 from rmqalloc.documents import DocumentError
 from rmqalloc.model import MessageQueue
@@ -38,15 +38,26 @@ SNAPSHOT = Snapshot(
     (Topic("orders", (TopicBroker("b-1", 3, 3, 6, machine_room="hz"), TopicBroker("b-2", 2))), Topic("%RETRY%g")),
     (
         Group(
-            "g", ("orders",), (Client("1@a", "hz", "JAVA", "5.3.0", owned=tuple(QUEUES[:2])), Client("2@b", owned=(QUEUES[2],))),
-            strategy="CONSISTENT_HASH", strategy_params={"virtual_nodes": 7}, lags=(Lag(QUEUES[0], 9, 4, 1_700_000_000_000),),
+            "g",
+            ("orders",),
+            (Client("1@a", "hz", "JAVA", "5.3.0", owned=tuple(QUEUES[:2])), Client("2@b", owned=(QUEUES[2],))),
+            strategy="CONSISTENT_HASH",
+            strategy_params={"virtual_nodes": 7},
+            lags=(Lag(QUEUES[0], 9, 4, 1_700_000_000_000),),
         ),
-        Group("h", ("orders",), (Client("3@c", subscriptions=("orders",)),), strategy="CONFIG", strategy_params={
-            "message_queues": [queue._asdict() for queue in QUEUES]}),
+        Group(
+            "h",
+            ("orders",),
+            (Client("3@c", subscriptions=("orders",)),),
+            strategy="CONFIG",
+            strategy_params={"message_queues": [queue._asdict() for queue in QUEUES]},
+        ),
     ),
-    brokers=(Broker("b-1", "10.0.0.1:10911"),), fetched_at="2026-01-01T00:00:00Z", source="by hand",
+    brokers=(Broker("b-1", "10.0.0.1:10911"),),
+    fetched_at="2026-01-01T00:00:00Z",
+    source="by hand",
     errors=(SourceError("10.0.0.1:10911", "GET_ALL", "timed out"),),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True)
@@ -101,10 +112,8 @@ def _csv(random):
     writer = csv.writer(out, delimiter=delimiter, lineterminator=random.choice(("\n", "\r\n")))
     rows = rows if isinstance(rows, list) else [rows]
     cells = [[row.get(name, "") if isinstance(row, dict) else row for name in header] for row in rows]
-    try:
+    with contextlib.suppress(csv.Error):
         writer.writerows([header, *cells])
-    except csv.Error:
-        pass
     text = out.getvalue()
     if random.random() < 0.6:
         text = change.changed_lines(text, random, [*change.TOKENS, delimiter, '""', "\r", delimiter * 9, "x" * 140_000])
@@ -117,19 +126,35 @@ def _packed_rows(rows, random):
         table = _odd_columns(table, random)
     out = io.BytesIO()
     pq.write_table(
-        table, out, compression=random.choice(("zstd", "snappy", "gzip", "none")), use_dictionary=random.random() < 0.6,
-        data_page_version=random.choice(("1.0", "2.0")), row_group_size=random.choice((1, 2, 1000)), write_statistics=random.random() < 0.5,
-    )  # fmt: skip
+        table,
+        out,
+        compression=random.choice(("zstd", "snappy", "gzip", "none")),
+        use_dictionary=random.random() < 0.6,
+        data_page_version=random.choice(("1.0", "2.0")),
+        row_group_size=random.choice((1, 2, 1000)),
+        write_statistics=random.random() < 0.5,
+    )
     return out.getvalue()
 
 
 ODD_COLUMNS = [
-    lambda n: pa.array([[1, 2]] * n), lambda n: pa.array([{"a": 1}] * n), lambda n: pa.nulls(n), lambda n: pa.array([b"\xff"] * n),
-    lambda n: pa.array([1.5] * n), lambda n: pa.array([-1] * n), lambda n: pa.array([2**63] * n, pa.uint64()),
-    lambda n: pa.array(["x"] * n).dictionary_encode(), lambda n: pa.array([float("nan")] * n), lambda n: pa.array([True] * n),
-    lambda n: pa.array([0] * n, pa.timestamp("ms")), lambda n: pa.array(["7"] * n), lambda n: pa.array(["x" * 100_000] * n),
-    lambda n: pa.array([b"ab"] * n, pa.binary(2)), lambda n: pa.array(["g"] * n, pa.large_string()), lambda n: pa.array([0] * n, pa.date32()),
-]  # fmt: skip
+    lambda n: pa.array([[1, 2]] * n),
+    lambda n: pa.array([{"a": 1}] * n),
+    lambda n: pa.nulls(n),
+    lambda n: pa.array([b"\xff"] * n),
+    lambda n: pa.array([1.5] * n),
+    lambda n: pa.array([-1] * n),
+    lambda n: pa.array([2**63] * n, pa.uint64()),
+    lambda n: pa.array(["x"] * n).dictionary_encode(),
+    lambda n: pa.array([float("nan")] * n),
+    lambda n: pa.array([True] * n),
+    lambda n: pa.array([0] * n, pa.timestamp("ms")),
+    lambda n: pa.array(["7"] * n),
+    lambda n: pa.array(["x" * 100_000] * n),
+    lambda n: pa.array([b"ab"] * n, pa.binary(2)),
+    lambda n: pa.array(["g"] * n, pa.large_string()),
+    lambda n: pa.array([0] * n, pa.date32()),
+]
 
 
 def _odd_columns(table, random):
@@ -158,9 +183,24 @@ def _parquet(random):
 
 _MQADMIN = [path.read_text() for path in sorted(MQADMIN.rglob("*")) if path.is_file() and path.name != "owns.json"]
 _MQADMIN_TOKENS = [
-    *change.TOKENS, "#Topic", "#QID", "Consume TPS:", "MessageModel: ", "N/A", "mqadmin topicRoute -t x\n", "mqadmin consumerProgress -g g\n",
-    "#Consumer Properties#\n", "#Consumer MQ Detail#\n", "droped=true", "V5_5_0", "{" * 50, "-1", "9" * 30, "#Index  #ClientId  \n", "queueDatas",
-]  # fmt: skip
+    *change.TOKENS,
+    "#Topic",
+    "#QID",
+    "Consume TPS:",
+    "MessageModel: ",
+    "N/A",
+    "mqadmin topicRoute -t x\n",
+    "mqadmin consumerProgress -g g\n",
+    "#Consumer Properties#\n",
+    "#Consumer MQ Detail#\n",
+    "droped=true",
+    "V5_5_0",
+    "{" * 50,
+    "-1",
+    "9" * 30,
+    "#Index  #ClientId  \n",
+    "queueDatas",
+]
 
 
 def _mqadmin(random):
@@ -176,7 +216,9 @@ def _mqadmin(random):
     return change.encoded(text, random)
 
 
-PLAN = json.loads("".join(plan_snapshot(SNAPSHOT, scenarios_of(SCENARIOS["scenarios"][:1]), ("g",)).text()) + ',"digest":""}')
+PLAN = json.loads(
+    "".join(plan_snapshot(SNAPSHOT, scenarios_of(SCENARIOS["scenarios"][:1]), ("g",)).text()) + ',"digest":""}'
+)
 
 
 def _columns_text(columns):
@@ -186,10 +228,7 @@ def _columns_text(columns):
 def hash_of(plan):
     """The hash that the document of a plan must say, if its texts are coded as they are written."""
     head = {key: value for key, value in plan.items() if key not in ("tables", "digest")}
-    tables = (
-        f'"{name}":{{{_columns_text(columns)}}}'
-        for name, columns in plan["tables"].items()
-    )
+    tables = (f'"{name}":{{{_columns_text(columns)}}}' for name, columns in plan["tables"].items())
     return hashlib.sha256(f'{canonical(head)[:-1]},"tables":{{{",".join(tables)}}}'.encode()).hexdigest()
 
 
@@ -225,7 +264,9 @@ _OFFSETS = _offsets_seed()
 
 
 def _offsets(random):
-    return change.encoded(change.changed_text(_OFFSETS, random, [*change.TOKENS, '"topic"', '{"topic":"t"}:1,']), random)
+    return change.encoded(
+        change.changed_text(_OFFSETS, random, [*change.TOKENS, '"topic"', '{"topic":"t"}:1,']), random
+    )
 
 
 def _backup_too(path):
@@ -265,6 +306,8 @@ READERS = {
     "simulation, YAML": Reader("s.yaml", _yaml_of(SIMULATION), read_script, (ScenarioError,)),
     "credentials": Reader("tools.yml", _yaml_of(KEYS), read_credentials, (CredentialsError,)),
     "offsets": Reader("offsets.json.bak", _offsets, _backup_too, (OffsetFileError,)),
-    "list of clients": Reader("clients", _clients, lambda path: _parse_clients(f"@{path}"), (DocumentError, click.UsageError)),
+    "list of clients": Reader(
+        "clients", _clients, lambda path: _parse_clients(f"@{path}"), (DocumentError, click.UsageError)
+    ),
     "marker of a directory": Reader("_rmqalloc.json", _marker, _own, (FileExistsError,)),
 }

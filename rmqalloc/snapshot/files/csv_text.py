@@ -14,6 +14,7 @@ from rmqalloc.snapshot.files.columns import COLUMNS, column_names
 from rmqalloc.snapshot.files.from_rows import Rows
 from rmqalloc.snapshot.files.to_rows import to_rows
 from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.text import is_formula
 
 _DELIMITERS = ",;\t"
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -49,15 +50,28 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
     return table.checked(source)
 
 
-def write(snapshot: Snapshot) -> bytes:
-    """The bytes of a CSV file with the columns that are filled anywhere."""
+def write(snapshot: Snapshot, safe: bool = False) -> bytes:
+    """The bytes of a CSV file with the columns that are filled anywhere; ``safe`` puts an apostrophe before formulas."""
     rows = list(to_rows(snapshot))
     names = [name for name in COLUMNS if any(name in row for row in rows)] or list(COLUMNS)[:5]
     out = io.StringIO()
     writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()
-    writer.writerows({name: _shown(value) for name, value in row.items()} for row in rows)
+    writer.writerows({name: _shown(value, safe) for name, value in row.items()} for row in rows)
     return out.getvalue().encode()
+
+
+def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
+    """Line (but for line breaks within cells), column and text of every cell that a spreadsheet takes for a formula.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.model import Group
+    >>> list(formulas(Snapshot(groups=(Group("g"), Group("=1+1")))))
+    [(3, 'consumer_group', '=1+1')]
+    """
+    for line, row in enumerate(to_rows(snapshot), 2):
+        yield from ((line, name, value) for name, value in row.items() if isinstance(value, str) and is_formula(value))
 
 
 def _cells(names: list[str], cells: list[str]) -> Iterator[tuple[str, Any]]:
@@ -105,5 +119,7 @@ _PARSE: dict[type, Callable[[str, str], Any]] = {
 }
 
 
-def _shown(value: Any) -> Any:
+def _shown(value: Any, safe: bool) -> Any:
+    if safe and isinstance(value, str) and is_formula(value):
+        return f"'{value}"
     return str(value).lower() if isinstance(value, bool) else value

@@ -22,7 +22,7 @@ WRITTEN = tuple(form for form in FORMS if form != "mqadmin")
 _UNORDERED = ("lags", "owned")
 
 
-def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO) -> None:
+def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO, safe: bool = False) -> None:
     """Write a snapshot to a file, which appears whole or not at all.
 
     Parameters
@@ -32,6 +32,8 @@ def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO) -> N
         A file, or ``-`` for standard output.
     form : str
         One of `WRITTEN`, or ``auto``: by the suffix, JSON if it says nothing. CSV and Parquet cannot hold all: see `losses`.
+    safe : bool
+        In CSV, put an apostrophe before what a spreadsheet takes for a formula; it is read back as it is written, with it.
 
     Raises
     ------
@@ -42,7 +44,7 @@ def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO) -> N
     ModuleNotFoundError
         If the form needs a package that is not installed (PyYAML, pyarrow).
     """
-    content = _bytes(snapshot, form_to_write(path_or_dash, form))
+    content = _bytes(snapshot, form_to_write(path_or_dash, form), safe)
     if path_or_dash == STDIN:
         sys.stdout.buffer.write(content)
     else:
@@ -81,9 +83,9 @@ def losses(snapshot: Snapshot, form: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(path_text(parts).replace("[0]", "[]") for parts in _differences(before, after, ())))
 
 
-def _bytes(snapshot: Snapshot, form: str) -> bytes:
+def _bytes(snapshot: Snapshot, form: str, safe: bool) -> bytes:
     if form == "csv":
-        return csv_text.write(snapshot)
+        return csv_text.write(snapshot, safe)
     if form == "parquet":
         from rmqalloc.snapshot.files import parquet  # pyarrow is needed for this form only
 

@@ -88,8 +88,8 @@ def _defect(error: Exception, verb: str) -> int:
     tell(
         "rmqalloc",
         f"this is a defect of rmqalloc, not of what it was given: {type(error).__name__} in {verb}, rmqalloc {__version__}, "
-        f"Python {platform.python_version()}. Please report it with the traceback above, the command, and the file if it may be "
-        "shown",
+        f"Python {platform.python_version()}. Please report it with the traceback above, the command, and the file if it "
+        "may be shown",
     )
     return exit_codes.DEFECT
 

@@ -19,7 +19,7 @@ from rmqalloc.documents.budget import MAX_DEPTH, made_of_json, most_made, no_col
 from rmqalloc.documents.errors import TextError, key_given_twice, nested_too_deeply, too_many_digits
 
 _SPACE = re.compile(r"[ \t\r\n]*")
-_TOKEN = re.compile(r'["{}\[\],]|-?Infinity|NaN|-?[0-9][0-9.eE+-]*')
+_TOKEN = re.compile(r'["{}\[\],]|-?Infinity|NaN|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?')
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _HALF_PAIR = re.compile(rf"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
 _SURROGATE = re.compile("[\ud800-\udfff]")

@@ -64,7 +64,7 @@ def _rows(source: Source) -> Iterator[Row]:
     # Texts stay dictionaries: then a text that is repeated is one text in memory, too.
     texts = [field.name for field in schema if _is_text(field.type)]
     file = pq.ParquetFile(content, read_dictionary=texts)
-    _check_size(source.data, file.metadata)
+    _check_size(source.data, file.metadata.num_rows)
     given = [field.name for field, name in zip(schema, names, strict=True) if name]
     named = [name for name in names if name]
     readers = [_Column(name) for name in named]
@@ -92,12 +92,12 @@ def _check_kind(field: pa.Field) -> None:
         )
 
 
-def _check_size(data: bytes, metadata: Any) -> None:
+def _check_size(data: bytes, n_rows: int) -> None:
     """Refuse what is more than a plain file could hold."""
-    if metadata.num_rows > most_rows():
-        raise SnapshotError(f"has {metadata.num_rows} rows; up to {most_rows()} are read")
+    if n_rows > most_rows():
+        raise SnapshotError(f"has {n_rows} rows; up to {most_rows()} are read")
     n_bytes = 0
-    for page in pages(data, metadata):
+    for page in pages(data):
         n_bytes += page.n_bytes
         if n_bytes > budget.MAX_BYTES:
             raise SnapshotError(f"has more than {budget.MAX_BYTES >> 20} MiB unpacked; give fewer groups at once")

@@ -12,6 +12,9 @@ from typing import Any, NamedTuple
 _DELTA_BYTE_ARRAY = 7
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
 _MOST_DEPTH = 8
+_TAIL = 8  # the length of the footer, and PAR1
+_ROW_GROUPS, _COLUMNS, _METADATA = 4, 1, 3
+_ALL_PACKED, _DATA_AT, _DICTIONARY_AT = 7, 9, 11
 _UNPACKED, _PACKED, _DATA, _DATA_2 = 2, 3, 5, 8
 _ENCODING = {_DATA: 2, _DATA_2: 4}
 
@@ -21,7 +24,7 @@ class PageError(ValueError):
 
 
 class Page(NamedTuple):
-    """What the header of a page says.
+    """What a header says.
 
     Attributes
     ----------
@@ -35,27 +38,38 @@ class Page(NamedTuple):
     is_delta: bool
 
 
-def pages(data: bytes, metadata: Any) -> Iterator[Page]:
-    """Every page of a file.
+def pages(data: bytes) -> Iterator[Page]:
+    """Every page of a file whose footer Arrow has read.
 
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    metadata : pyarrow.parquet.FileMetaData
+    The footer is read here once more: asked for a column that is damaged, Arrow ends the process.
 
     Raises
     ------
     PageError
         A header is damaged or says what cannot be.
     """
-    for group in map(metadata.row_group, range(metadata.num_row_groups)):
-        for column in map(group.column, range(group.num_columns)):
-            if not column.total_compressed_size:  # no page, no row
-                continue
-            offsets = (column.data_page_offset, column.dictionary_page_offset or 0)
-            at = min((offset for offset in offsets if offset), default=0)  # 0: there is no such page
-            yield from _of_column(data, at, at + column.total_compressed_size)
+    end = len(data) - _TAIL
+    footer = _Header(data, end - int.from_bytes(data[end : end + 4], "little"), end).struct()
+    for group in _structs(footer.get(_ROW_GROUPS)):
+        for column in _structs(group.get(_COLUMNS)):
+            [said] = _structs([column.get(_METADATA)])
+            packed, *offsets = (_number(said, number) for number in (_ALL_PACKED, _DATA_AT, _DICTIONARY_AT))
+            if packed:
+                at = min((offset for offset in offsets if offset), default=0)  # 0: there is no such page
+                yield from _of_column(data, at, at + packed)
+
+
+def _structs(items: Any) -> list[dict[int, Any]]:
+    if not isinstance(items, list) or not all(isinstance(one, dict) for one in items):
+        raise PageError("the footer is damaged")
+    return items
+
+
+def _number(fields: dict[int, Any], number: int) -> int:
+    value = fields.get(number, 0)
+    if not isinstance(value, int):
+        raise PageError("the footer is damaged")
+    return value
 
 
 def _of_column(data: bytes, at: int, end: int) -> Iterator[Page]:
@@ -77,6 +91,8 @@ class _Header:
 
     def __init__(self, data: bytes, at: int, end: int) -> None:
         self._data, self.at, self._end = data, at, end
+        if at < 0:
+            raise PageError("a header lies outside of the file")
 
     def struct(self, depth: int = 0) -> dict[int, Any]:
         """Fields by their numbers."""
@@ -89,7 +105,7 @@ class _Header:
 
     def _value(self, kind: int, depth: int) -> Any:
         if depth > _MOST_DEPTH:
-            raise PageError("the header of a page is nested too deeply")
+            raise PageError("a header is nested too deeply")
         if kind in (_TRUE, _FALSE):
             return kind == _TRUE
         if _BYTE < kind < _DOUBLE:
@@ -99,19 +115,21 @@ class _Header:
         if kind in (_LIST, _SET):
             return self._list(depth)
         if kind not in (_BYTE, _DOUBLE, _BINARY):
-            raise PageError(f"the header of a page has a field of the unknown kind {kind}")
+            raise PageError(f"a header has a field of the unknown kind {kind}")
         length = {_BYTE: 1, _DOUBLE: 8}.get(kind) or self._varint()  # moves on by itself
         self.at += length
         return None
 
-    def _list(self, depth: int) -> None:
+    def _list(self, depth: int) -> list[Any]:
         head = self._byte()
-        for _ in range(head >> 4 if head >> 4 < 15 else self._varint()):
-            self._value(_BYTE if head & 15 in (_TRUE, _FALSE) else head & 15, depth + 1)
+        count = head >> 4 if head >> 4 < 15 else self._varint()
+        if count > self._end - self.at:  # each takes a byte at least
+            raise PageError("a list is longer than the file")
+        return [self._value(_BYTE if head & 15 in (_TRUE, _FALSE) else head & 15, depth + 1) for _ in range(count)]
 
     def _byte(self) -> int:
         if self.at >= self._end:
-            raise PageError("the header of a page is cut")
+            raise PageError("a header is cut")
         self.at += 1
         return self._data[self.at - 1]
 
@@ -123,7 +141,7 @@ class _Header:
             if byte < 128:
                 return number
             shift += 7
-        raise PageError("the header of a page has a number that is too long")
+        raise PageError("a header has a number that is too long")
 
     def _zigzag(self) -> int:
         number = self._varint()

@@ -1,5 +1,6 @@
 """``rmqalloc convert``: every form into every other, with what is lost told on standard error."""
 
+import csv
 import io
 import json
 import sys
@@ -115,3 +116,37 @@ def test_names_do_no_harm_to_a_terminal(run, tmp_path):
     assert code == exit_codes.FAILURE
     assert "a table cannot hold the consumer_group '\\x1b[2J '" in err
     assert "\x1b" not in err
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "  =1", "＝1", "\t=1", "\rx"]
+
+
+@pytest.mark.parametrize("text", FORMULAS, ids=ascii)
+def test_cells_that_look_like_a_formula_are_told_and_quoted_if_wished(run, tmp_path, text):
+    """An apostrophe is how spreadsheets mark text; it stays when the file is read back, so nothing is quoted unasked."""
+    source, out = tmp_path / "s.json", tmp_path / "o.csv"
+    document = {
+        "apiVersion": "rmqalloc/v2",
+        "kind": "Snapshot",
+        "groups": [{"name": "g", "clients": [{"client_id": f"{text}{i}"} for i in "ab"]}],
+    }
+    source.write_text(json.dumps(document))
+    code, _, err = run(source, "--out", out)
+    assert code == 0
+    assert err.startswith("warning: 2 cells look like a formula, first client_id in row 3: ")
+    assert "a spreadsheet may run it when it opens the file; --safe quotes it\n" in err
+    assert f"{text}a" in out.read_bytes().decode() and f"'{text}a" not in out.read_bytes().decode()
+    code, _, err = run(source, "--out", out, "--safe")
+    assert code == 0
+    assert "an apostrophe stands before each, and is read back with it" in err
+    with out.open(newline="") as file:
+        assert [row["client_id"] for row in csv.DictReader(file)][1:] == [f"'{text}a", f"'{text}b"]
+
+
+def test_formula_quoting_is_for_csv_and_plain_names_are_not_told(run, tmp_path):
+    source = tmp_path / "s.csv"
+    source.write_text("group,client\ng=1,a-b\n")
+    assert "formula" not in run(source, "--out", tmp_path / "o.csv")[2]
+    code, _, err = run(source, "--out", tmp_path / "o.json", "--safe")
+    assert code == 64
+    assert "--safe is for CSV" in err

@@ -184,6 +184,23 @@ def test_the_guard_lets_colours_and_progress_through_and_nothing_else(monkeypatc
     )
 
 
+def test_it_guards_every_stream_for_as_long_as_a_command_runs(monkeypatch):
+    out, err = Terminal(), Terminal()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    with sink.guarded():
+        sys.stdout.write("a\x9b\n")
+        sys.stderr.write("b\x9b\n")
+        sys.stdout.buffer.write(b"c\x07\n")
+    assert (sys.stdout, sys.stderr) == (out, err)
+    assert (out.text(), err.text()) == ("a\\x9b\nc\\x07\n", "b\\x9b\n")
+
+
+def test_a_name_that_was_forgotten_is_harmless_where_no_terminal_is_too(capsys):
+    sink.say("Group g\x1b[2J\n  \u202e1 queue")
+    assert capsys.readouterr().out == "Group g\\x1b[2J\n  \\u202e1 queue\n"
+
+
 def test_a_message_of_somebody_else_is_one_line_of_bounded_length():
     assert message("a\r\nb\x1b") == "a\\r\\nb\\x1b"
     long = message("x" * 200_000 + "\n" * 5000)

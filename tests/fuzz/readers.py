@@ -7,7 +7,7 @@ import hashlib
 import io
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -216,8 +216,9 @@ def _mqadmin(random):
     return change.encoded(text, random)
 
 
+PLANNED = Snapshot(SNAPSHOT.topics, (replace(SNAPSHOT.groups[0], clients=(Client("1@a", "hz"), Client("2@b"))),))
 PLAN = json.loads(
-    "".join(plan_snapshot(SNAPSHOT, scenarios_of(SCENARIOS["scenarios"][:1]), ("g",)).text()) + ',"digest":""}'
+    "".join(plan_snapshot(PLANNED, scenarios_of(SCENARIOS["scenarios"][:1]), ("g",)).text()) + ',"digest":""}'
 )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import Any
 
 from rmqalloc.documents import Source
@@ -15,6 +16,9 @@ from rmqalloc.snapshot.files.from_rows import Rows
 from rmqalloc.snapshot.files.to_rows import to_rows
 from rmqalloc.snapshot.model import Snapshot
 from rmqalloc.text import is_formula
+
+_MOST_CELLS = 1000
+"""Columns of the header at most, most of which must be blank then."""
 
 _DELIMITERS = ",;\t"
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -30,9 +34,10 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
     """
     text = source.text()
     first = text.partition("\n")[0]
-    reader = csv.reader(
-        io.StringIO(text, newline=""), delimiter=max(_DELIMITERS, key=first.count), strict=True, skipinitialspace=True
-    )
+    delimiter = max(_DELIMITERS, key=first.count)
+    if first.count(delimiter) >= _MOST_CELLS:
+        raise source.error(f"has {first.count(delimiter) + 1} columns; up to {_MOST_CELLS} are read", 1)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
     table = Rows()
     try:
         names = column_names(next(reader, []))
@@ -76,7 +81,7 @@ def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
 
 def _cells(names: list[str], cells: list[str]) -> Iterator[tuple[str, Any]]:
     """Filled cells of a row."""
-    if any(cell.strip() for cell in cells[len(names) :]):
+    if any(cell.strip() for cell in islice(cells, len(names), None)):
         raise SnapshotError(f"has {len(cells)} cells, the header {len(names)}")
     for name, cell in zip(names, cells, strict=False):
         if name and (text := cell.strip()):

@@ -126,7 +126,7 @@ def form_of(source: Source) -> str:
 
 
 def _has_columns(text: str) -> bool:
-    first = text.partition("\n")[0].strip()
+    first = text[:_HEAD].partition("\n")[0].strip()
     names = re.split(r"[,;\t]", first)
     try:
         return len(names) > 1 and any(column_names(name.strip('" ') for name in names))

@@ -111,7 +111,8 @@ def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:
 
 def _column(data: Any, place: str, kind: pa.DataType) -> pa.Array:
     is_text = pa.types.is_string(kind)
-    words, rows = (data.get("words"), data.get("rows")) if is_text and isinstance(data, Mapping) else ([], data)
+    coded = data if isinstance(data, Mapping) else {}
+    words, rows = (coded.get("words"), coded.get("rows")) if is_text else ([], data)
     if not isinstance(words, list) or not isinstance(rows, list):
         raise PlanError(f"{place} must be {'an object of words and rows' if is_text else 'a list'}")
     try:

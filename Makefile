@@ -94,11 +94,19 @@ evidence: install
 	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
 	$(PROOF) mutants --report $(EVIDENCE)/mutants.md
 	$(PROOF) held --report $(EVIDENCE)/answers.md
-	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
 	$(PROOF) writing --report $(EVIDENCE)/writing.md
+	$(PROOF) fuzz all --report $(EVIDENCE)/fuzz.md
+	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
+# Two at a time, as there are two processors.
 evidence-quick: install
-	$(PROOF) mutants --every 10
+	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%)
+QUICK := mutants writing fuzz
+quick-mutants:
+	$(PROOF) mutants --every 20
+quick-writing:
 	$(PROOF) writing --quick
+quick-fuzz:
+	$(PROOF) fuzz all --quick
 
 lint: install
 	$(BIN)/ruff check .

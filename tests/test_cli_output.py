@@ -28,33 +28,36 @@ HOSTILE = [
 ]
 
 
+NAMES = {
+    "orders",
+    "b-1",
+    "b-2",
+    "g",
+    "h",
+    "1@a",
+    "2@b",
+    "3@c",
+    "hz",
+    "JAVA",
+    "5.3.0",
+    "by hand",
+    "timed out",
+    "GET_ALL",
+}
+
+
+def renamed(data, name):
+    """Data with the name behind every other in it."""
+    if isinstance(data, dict):
+        return {key: renamed(value, name) for key, value in data.items()}
+    if isinstance(data, list | tuple):
+        return [renamed(one, name) for one in data]
+    return f"{data}{name}" if data in NAMES else data
+
+
 def hostile_files(folder, name):
     """Files in which everything that has a name bears this one."""
-
-    def renamed(data):
-        if isinstance(data, dict):
-            return {key: renamed(value) for key, value in data.items()}
-        if isinstance(data, list | tuple):
-            return [renamed(one) for one in data]
-        return f"{data}{name}" if data in NAMES else data
-
-    NAMES = {
-        "orders",
-        "b-1",
-        "b-2",
-        "g",
-        "h",
-        "1@a",
-        "2@b",
-        "3@c",
-        "hz",
-        "JAVA",
-        "5.3.0",
-        "by hand",
-        "timed out",
-        "GET_ALL",
-    }
-    snapshot = renamed(to_document(SNAPSHOT))
+    snapshot = renamed(to_document(SNAPSHOT), name)
     snapshot["groups"][1]["strategy"] = f"CONFIG{name}"
     simulation = {
         "duration": "5s", "name": name, "brokers": [name], "topics": [{"name": f"t{name}", "read_queue_nums": 2}],

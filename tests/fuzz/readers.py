@@ -247,7 +247,8 @@ def _plan(random):
 
 
 def _plan_packed(random):
-    data = gzip.compress(_plan(random), 1, mtime=0)
+    plan = _plan(random) if random.random() < 0.8 else json.dumps(PLAN).encode()
+    data = gzip.compress(plan, 1, mtime=0)
     if random.random() < 0.1:
         data += random.choice((data, b"\0" * 100, b"x", data[:20]))
     return change.changed_bytes(data, random) if random.random() < 0.7 else data

@@ -2,6 +2,10 @@
 
 from enum import IntEnum
 
+from rmqalloc.text import shortened
+
+_LONGEST = 1000  # characters of a message: what a server says of itself comes from the network
+
 
 class ResponseCode(IntEnum):
     """Codes a name server or broker answers with (``org.apache.rocketmq.remoting.protocol.ResponseCode``)."""
@@ -20,7 +24,13 @@ class ResponseCode(IntEnum):
 
 
 class RemotingError(Exception):
-    """A request got no answer: the peer could not be reached, closed the connection or took too long."""
+    """A request got no answer: the peer could not be reached, closed the connection or took too long.
+
+    Its message is one printable line, shortened, whatever a peer's address or words hold.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_harmless(message))
 
 
 class ResponseError(Exception):
@@ -31,17 +41,19 @@ class ResponseError(Exception):
     code : int
         The answer's code, see `ResponseCode`; codes not listed there are possible.
     remark : str
-        The answer's text.
+        The answer's text as it came; the message has it printable and shortened.
 
     Examples
     --------
+    >>> str(ResponseError(ResponseCode.SYSTEM_ERROR, "no\\r\\n\\x1b[2Jsuch group"))
+    'code 1 (SYSTEM_ERROR): no\\\\r\\\\n\\\\x1b[2Jsuch group'
     >>> str(ResponseError(ResponseCode.TOPIC_NOT_EXIST, "no such topic"))
     'code 17 (TOPIC_NOT_EXIST): no such topic'
     """
 
     def __init__(self, code: int, remark: str = "") -> None:
         known = code in ResponseCode.__members__.values()
-        super().__init__(f"code {int(code)}{f' ({ResponseCode(code).name})' if known else ''}: {remark}")
+        super().__init__(f"code {int(code)}{f' ({ResponseCode(code).name})' if known else ''}: {_harmless(remark)}")
         self.code = int(code)
         self.remark = remark
 
@@ -63,3 +75,11 @@ class ClientError(Exception):
     def __init__(self, message: str, code: int | None = None) -> None:
         super().__init__(message)
         self.code = code
+
+
+def _harmless(text: str) -> str:
+    """Text of a peer as one line of an error; of one that is harmless already nothing changes."""
+    text = shortened(text, _LONGEST)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return shortened(text, _LONGEST)

@@ -1,15 +1,19 @@
 """What the answers of a cluster mean: parts of a `rmqalloc.snapshot.model.Snapshot` from bodies; nothing is asked here.
 
-Bodies come from the network: whatever is not of the expected kind raises `AnswerError`.
+Bodies come from the network: whatever is not of the expected kind and range raises `AnswerError`, and nothing else does. What
+passes fits into a snapshot's file. In lists of all brokers, topics or groups a bad entry alone is left out, see `Told`.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterable, Mapping, Sized
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sized
+from typing import Any, NamedTuple, TypeVar
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.files.checks import CHOICES, MAX_QUEUES
+from rmqalloc.snapshot.live.address import host_and_port
 from rmqalloc.snapshot.live.loose_json import Pairs
 from rmqalloc.snapshot.model import Broker, Lag, Topic, TopicBroker
 
@@ -33,9 +37,26 @@ _SYSTEM_GROUPS = re.compile(
 _V4_0_0, _HIGHEST = 213, 611
 _MASTER_ID = 0
 
+MAX_NAME = 4096
+"""Characters of a name at most: RocketMQ's topics and groups have 255, ids of clients what a host and a process are called."""
+
+_INT, _LONG = 1 << 31, 1 << 63
+_DIGITS = re.compile("-?[0-9]{1,19}")
+
+T = TypeVar("T")
+
 
 class AnswerError(ValueError):
     """A body that can be read but is not what was asked for."""
+
+
+Told = Callable[[AnswerError], None]
+"""Is told of every entry of a list that is left out."""
+
+
+def refuse(error: AnswerError) -> None:
+    """Do without no entry: the whole answer is an error."""
+    raise error
 
 
 class Connection(NamedTuple):
@@ -84,29 +105,40 @@ def is_system_group(name: str) -> bool:
     return _SYSTEM_GROUPS.fullmatch(name) is not None
 
 
-def brokers(body: Any) -> tuple[Broker, ...]:
+def brokers(body: Any, told: Told = refuse) -> tuple[Broker, ...]:
     """Whom to ask of every broker, by name: the master, or the slave of the lowest id where there is none."""
     table = _object(_object(body, "cluster").get("brokerAddrTable") or {}, "brokerAddrTable")
-    found = []
-    for name, broker in sorted(table.items()):
-        one = _object(broker, "broker")
-        addresses = _object(one.get("brokerAddrs") or {}, "brokerAddrs")
-        if addresses:
-            least = min(addresses, key=_number)
-            stands_in = "ACTING_MASTER" if one.get("enableActingMaster") is True else "SLAVE"
-            role = "MASTER" if _number(least) == _MASTER_ID else stands_in
-            found.append(Broker(str(name), str(addresses[least]), role))
-    return tuple(found)
+    found = _each(sorted(table.items()), lambda item: _broker(*item), told)
+    return tuple(one for one in found if one is not None)
 
 
-def clusters(body: Any) -> list[str]:
+def _broker(name: str, content: Any) -> Broker | None:
+    """One broker, None if it has no address."""
+    one = _object(content, f"broker {_text(name, 'broker')}")
+    addresses = _object(one.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
+    if not addresses:
+        return None
+    ids = {_whole(key, -_LONG, _LONG): key for key in addresses}
+    least = min(ids)
+    address = _text(addresses[ids[least]], f"address of broker {name}")
+    try:
+        host_and_port(address)
+    except ValueError as error:
+        raise AnswerError(f"the address of broker {name}: {error}") from error
+    stands_in = "ACTING_MASTER" if one.get("enableActingMaster") is True else "SLAVE"
+    return Broker(name, address, "MASTER" if least == _MASTER_ID else stands_in)
+
+
+def clusters(body: Any, told: Told = refuse) -> list[str]:
     """Names of the clusters that a name server knows."""
-    return list(map(str, _object(_object(body, "cluster").get("clusterAddrTable") or {}, "clusterAddrTable")))
+    table = _object(_object(body, "cluster").get("clusterAddrTable") or {}, "clusterAddrTable")
+    return _each(table, lambda name: _text(name, "cluster"), told)
 
 
-def topic_names(body: Any) -> list[str]:
+def topic_names(body: Any, told: Told = refuse) -> list[str]:
     """All topics that a name server lists."""
-    return [_text(name, "topic") for name in _list(_object(body, "topics").get("topicList") or [], "topicList")]
+    names = _list(_object(body, "topics").get("topicList") or [], "topicList")
+    return _each(names, lambda name: _text(name, "topic"), told)
 
 
 def route(name: str, body: Any) -> Topic:
@@ -120,30 +152,41 @@ def route(name: str, body: Any) -> Topic:
     content = _object(body, "route")
     if content.get("topicQueueMappingByBroker"):
         raise AnswerError(f"topic {name!r} is a static topic (logical queues); static topics are not read")
-    brokers = []
+    brokers: dict[str, TopicBroker] = {}
     for data in _list(content.get("queueDatas"), "queueDatas"):
         one = _object(data, "queueData")
-        numbers = (_number(one.get(key)) for key in ("readQueueNums", "writeQueueNums", "perm"))
-        brokers.append(TopicBroker(_text(one.get("brokerName"), "brokerName"), *numbers))
-    return Topic(name, tuple(sorted(brokers, key=lambda broker: broker.broker_name)))
+        broker_name = _text(one.get("brokerName"), "brokerName")
+        if broker_name in brokers:
+            raise AnswerError(f"the route of topic {name!r} has broker {broker_name!r} twice")
+        read, write = (_whole(one.get(key), 0, MAX_QUEUES + 1) for key in ("readQueueNums", "writeQueueNums"))
+        brokers[broker_name] = TopicBroker(broker_name, read, write, _whole(one.get("perm"), 0, _INT))
+    return Topic(name, tuple(sorted(brokers.values(), key=lambda broker: broker.broker_name)))
 
 
 def connections(body: Any) -> Connections:
     """The clients of a group, in the order of their ids."""
     content = _object(body, "connections")
-    found = []
-    for data in _list(content.get("connectionSet"), "connectionSet"):
-        one = _object(data, "connection")
-        version = one.get("version")
-        found.append(
-            Connection(
-                _text(one.get("clientId"), "clientId"),
-                None if one.get("language") is None else str(one["language"]),
-                None if version is None else version_name(_number(version)),
-            )
-        )
-    topics = frozenset(map(str, _object(content.get("subscriptionTable") or {}, "subscriptionTable")))
-    return Connections(tuple(sorted(found)), topics, str(content.get("messageModel") or "CLUSTERING"))
+    found = [_connection(data) for data in _list(content.get("connectionSet"), "connectionSet")]
+    topics = (_text(name, "topic") for name in _object(content.get("subscriptionTable") or {}, "subscriptionTable"))
+    model = content.get("messageModel") or "CLUSTERING"
+    if model not in CHOICES["message_model"]:
+        raise AnswerError(f"groups of message model {_shown(model)} are not read")
+    return Connections(tuple(sorted(found, key=_by_id)), frozenset(topics), model)
+
+
+def _connection(data: Any) -> Connection:
+    one = _object(data, "connection")
+    language, version = one.get("language"), one.get("version")
+    return Connection(
+        _text(one.get("clientId"), "clientId"),
+        None if language is None else _text(language, "language"),
+        None if version is None else version_name(_whole(version, -_INT, _INT)),
+    )
+
+
+def _by_id(one: Connection) -> tuple[str, ...]:
+    """Where a connection stands among those of its client id, be its language and version known or not."""
+    return one.client_id, one.language or "", one.version or ""
 
 
 def running_info(body: Any) -> RunningInfo:
@@ -160,13 +203,14 @@ def running_info(body: Any) -> RunningInfo:
     subscriptions = [
         _object(one, "subscription") for one in _list(content.get("subscriptionSet") or [], "subscriptionSet")
     ]
-    java_class = str(properties.get("allocateMessageQueueStrategy", "")).partition("@")[0]
-    table = content.get("mqTable")
+    java_class = properties.get("allocateMessageQueueStrategy")
+    table: Any = content.get("mqTable")
+    queues = None if table is None else _not_dropped(table)
     return RunningInfo(
-        None if table is None or not tells_queues(properties, table) else _not_dropped(table),
+        None if queues is None or not tells_queues(properties, table) else queues,
         _not_dropped(content.get("mqPopTable") or {}),
         tuple(sorted(_text(one.get("topic"), "topic") for one in subscriptions)),
-        _STRATEGIES.get(java_class),
+        _STRATEGIES.get(java_class.partition("@")[0]) if isinstance(java_class, str) else None,
         properties.get("PROP_CONSUMEORDERLY") == "true",
         properties.get("clientRebalance") != "false",
     )
@@ -183,15 +227,19 @@ def lags(body: Any) -> tuple[list[Lag], float]:
     found = []
     for key, value in _pairs(content.get("offsetTable") or {}):
         one = _object(value, "offsets")
-        numbers = (_number(one.get(name)) for name in ("brokerOffset", "consumerOffset", "lastTimestamp"))
+        numbers = (_whole(one.get(name), -_LONG, _LONG) for name in ("brokerOffset", "consumerOffset", "lastTimestamp"))
         found.append(Lag(_queue(key), *numbers))
-    return found, float(_number(content.get("consumeTps") or 0, float))
+    tps = content.get("consumeTps") or 0
+    if isinstance(tps, bool) or not isinstance(tps, (int, float)) or not abs(tps) < _LONG or not math.isfinite(tps):
+        raise AnswerError(f"consumeTps: a number was expected, got {_shown(tps)}")
+    return found, float(tps)
 
 
-def group_names(body: Any) -> list[str]:
+def group_names(body: Any, told: Told = refuse) -> list[str]:
     """Groups that a broker has settings for, RocketMQ's own aside."""
     table = _object(_object(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable")
-    return [str(name) for name in table if not is_system_group(str(name))]
+    names = _each(table, lambda name: _text(name, "group"), told)
+    return [name for name in names if not is_system_group(name)]
 
 
 def request_modes(body: Any) -> dict[tuple[str, str], RequestMode]:
@@ -201,9 +249,8 @@ def request_modes(body: Any) -> dict[tuple[str, str], RequestMode]:
     for topic, groups in table.items():
         for group, value in _object(groups, "request modes of a topic").items():
             one = _object(value, "request mode")
-            found[str(topic), str(group)] = RequestMode(
-                one.get("mode") == "POP", _number(one.get("popShareQueueNum") or 0)
-            )
+            share = _whole(one.get("popShareQueueNum") or 0, -_INT, _INT)
+            found[_text(topic, "topic"), _text(group, "group")] = RequestMode(one.get("mode") == "POP", share)
     return found
 
 
@@ -217,7 +264,7 @@ def default_mode(settings: str) -> RequestMode:
     """
     values = dict(line.partition("=")[::2] for line in settings.splitlines())
     is_pop = values.get("defaultMessageRequestMode") == "POP"
-    return RequestMode(is_pop, _number(values.get("defaultPopShareQueueNum", 0)))
+    return RequestMode(is_pop, _whole(values.get("defaultPopShareQueueNum", 0), -_INT, _INT))
 
 
 def version_name(ordinal: int) -> str:
@@ -246,7 +293,7 @@ def _not_dropped(table: Any) -> tuple[MessageQueue, ...]:
 def _queue(key: Any) -> MessageQueue:
     fields = _object(key, "message queue")
     topic, broker_name = _text(fields.get("topic"), "topic"), _text(fields.get("brokerName"), "brokerName")
-    return MessageQueue(topic, broker_name, _number(fields.get("queueId")))
+    return MessageQueue(topic, broker_name, _whole(fields.get("queueId"), -_INT, _INT))
 
 
 def _pairs(table: Any) -> Iterable[tuple[Any, Any]]:
@@ -272,11 +319,38 @@ def _list(value: Any, what: str) -> list[Any]:
 def _text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise AnswerError(f"{what}: a string was expected, got {type(value).__name__}")
+    if len(value) > MAX_NAME:
+        raise AnswerError(f"{what}: a name of {len(value):,} characters; at most {MAX_NAME:,} are read")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise AnswerError(f"{what}: half a surrogate pair in {_shown(value)}") from None
     return value
 
 
-def _number(value: Any, kind: Any = int) -> Any:
-    try:
-        return kind(value)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise AnswerError(f"a number was expected, got {str(value)[:40]!r}") from error
+def _whole(value: Any, least: int, end: int) -> int:
+    """A whole number of a range, or its digits: keys of objects and settings of brokers are text."""
+    number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+    if type(number) is not int or not least <= number < end:
+        raise AnswerError(f"a number from {least} to {end - 1} was expected, got {_shown(value)}")
+    return number
+
+
+def _shown(value: Any) -> str:
+    """A short picture of a value, however long it is."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
+    text = repr(value[:60] if isinstance(value, str) else value) if isinstance(value, (str, int, float)) else ""
+    return text or ("null" if value is None else type(value).__name__)
+
+
+def _each(items: Iterable[Any], read: Callable[[Any], T], told: Told) -> list[T]:
+    """What the entries of a list come to; an entry that cannot be read is told of and left out."""
+    found = []
+    for item in items:
+        try:
+            found.append(read(item))
+        except AnswerError as error:
+            told(error)
+    return found

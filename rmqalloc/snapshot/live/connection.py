@@ -10,7 +10,16 @@ from itertools import count
 
 from rmqalloc.protocol import RemotingError, ResponseError
 from rmqalloc.snapshot.live import frame, requests
+from rmqalloc.snapshot.live.address import host_and_port
 from rmqalloc.snapshot.live.credentials import Credentials
+
+
+class SilentError(RemotingError):
+    """A server took a request, or a connection, and did not answer in time."""
+
+
+class UnreachableError(RemotingError):
+    """There is nobody to connect to."""
 
 
 class Connection:
@@ -58,7 +67,8 @@ class Connection:
         Raises
         ------
         RemotingError
-            If there is no connection, it breaks, or no answer comes within ``timeout`` seconds.
+            If there is no connection (then `UnreachableError`), it breaks, or no answer comes within ``timeout`` seconds (then
+            `SilentError`).
         ResponseError
             If the answer is not a success.
         ForbiddenRequestError
@@ -78,7 +88,7 @@ class Connection:
                 await writer.drain()
                 command = await answer
         except TimeoutError:
-            raise RemotingError(f"{self.address} did not answer within {timeout:g} s (request {code.name})") from None
+            raise SilentError(f"{self.address} did not answer within {timeout:g} s (request {code.name})") from None
         except OSError as error:
             raise RemotingError(f"{self.address}: {_reason(error)}") from error
         finally:
@@ -91,7 +101,7 @@ class Connection:
         """Close; what still waits gets an error."""
         if self._reading is not None:
             self._reading.cancel()
-            with contextlib.suppress(asyncio.CancelledError):
+            with contextlib.suppress(asyncio.CancelledError, Exception):
                 await self._reading
             self._reading = None
 
@@ -103,18 +113,18 @@ class Connection:
             return self._writer
 
     async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
-        host, _, port = self.address.rpartition(":")
         try:
+            host, port = host_and_port(self.address)
             async with asyncio.timeout(self._connect_timeout):
-                return await asyncio.open_connection(host.strip("[]"), int(port), ssl=self._tls)
+                return await asyncio.open_connection(host, port, ssl=self._tls)
         except TimeoutError:
-            raise RemotingError(f"{self.address} could not be reached within {self._connect_timeout:g} s") from None
+            raise SilentError(f"{self.address} could not be reached within {self._connect_timeout:g} s") from None
         except ssl.SSLCertVerificationError as error:
-            raise RemotingError(
+            raise UnreachableError(
                 f"{self.address} has a certificate that does not verify: {error.verify_message}"
             ) from error
-        except (OSError, ValueError) as error:
-            raise RemotingError(f"{self.address} could not be reached: {_reason(error)}") from error
+        except (OSError, ValueError, OverflowError) as error:
+            raise UnreachableError(f"{self.address} could not be reached: {_reason(error)}") from error
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Hand answers to those who wait, until the connection ends; requests of the other side are dropped."""
@@ -132,7 +142,8 @@ class Connection:
         except asyncio.IncompleteReadError as error:
             if error.partial:
                 reason = "the connection was closed in the midst of an answer"
-        except (frame.FrameError, OSError) as error:
+        except Exception as error:
+            # Whatever it is, those who wait are told, and nobody awaits this task who could be told otherwise.
             reason = _reason(error)
         finally:
             self._writer = None

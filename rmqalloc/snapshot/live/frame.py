@@ -15,6 +15,13 @@ VERSION = 479  # of 5.3.3, so that brokers answer in standard JSON where they ca
 MAX_FRAME = 64 << 20
 """Bytes of a frame at most; a broker sends 16 MiB at most unless it is told otherwise."""
 
+MAX_HEADER = 1 << 20
+"""Bytes of a header at most: real ones have some hundred, and a remark may hold a Java stack trace."""
+
+_MAX_HEADER_MARKS = 100_000
+"""Brackets, braces and commas of a JSON header at most; they bound the time that it takes to read, for it is read at once."""
+
+_INT = 1 << 31
 _BINARY = struct.Struct(">hbhii")
 
 
@@ -90,6 +97,8 @@ def decode(frame: bytes) -> Command:
     kind, length = mark >> 24, mark & 0xFFFFFF
     if length > len(frame) - 4:
         raise FrameError(f"a header of {length} bytes does not fit into a frame of {len(frame)} bytes")
+    if length > MAX_HEADER:
+        raise FrameError(f"a header of {length} bytes was announced; at most {MAX_HEADER} are read")
     header, body = frame[4 : 4 + length], frame[4 + length :]
     if kind == JSON:
         return _from_json(header, body)
@@ -100,19 +109,39 @@ def decode(frame: bytes) -> Command:
 
 def _from_json(header: bytes, body: bytes) -> Command:
     try:
+        if sum(map(header.count, b"[{,")) > _MAX_HEADER_MARKS:
+            raise FrameError(f"a header of {len(header)} bytes has more than {_MAX_HEADER_MARKS} values")
         content = json.loads(header)
         fields: dict[str, Any] = content.get("extFields") or {}
         remark = content.get("remark")
         return Command(
-            int(content["code"]),
-            int(content.get("opaque", 0)),
-            {str(key): "" if value is None else str(value) for key, value in fields.items()},
+            _int(content["code"]),
+            _int(content.get("opaque", 0)),
+            {key: _field(value) for key, value in fields.items()},
             body,
-            None if remark is None else str(remark),
-            int(content.get("flag", 0)),
+            None if remark is None else _field(remark),
+            _int(content.get("flag", 0)),
         )
+    except FrameError:
+        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FrameError(f"a header is not the JSON of a command: {header[:80]!r}") from error
+
+
+def _int(value: Any) -> int:
+    """A whole number of Java's ``int``; true, 1e999 and "1" are none."""
+    if type(value) is not int or not -_INT <= value < _INT:
+        raise TypeError("a header's numbers are ints")
+    return value
+
+
+def _field(value: Any) -> str:
+    """A field's text; some servers write numbers bare."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, (bool, int, float)):
+        return "" if value is None else json.dumps(value)
+    raise TypeError("a header's fields are texts")
 
 
 def _from_binary(header: bytes, body: bytes) -> Command:

@@ -1,30 +1,68 @@
-"""JSON as RocketMQ's servers write it: keys may be bare numbers or whole objects, which no standard reader takes."""
+"""JSON as RocketMQ's servers write it: keys may be bare numbers or whole objects, which no standard reader takes.
+
+A body comes from the network and may be made to cost as much as it can, so its size is weighed before it is read: see
+`MAX_MARKS`. What is standard JSON goes to the standard library. What is not gets its bare keys put in quotes first, which one
+expression does that passes every character a bounded number of times. What still is not standard is read by the tolerant
+parser below, one step per value.
+"""
 
 from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+import numpy as np
 
 MAX_DEPTH = 64
 """Nesting that is followed; what servers send has about six levels."""
 
-_STRINGS = json.JSONDecoder(strict=False)
-_SPACE = re.compile(r"[ \t\r\n]*")
-_NUMBER = re.compile(r"-?\d{1,40}(\.\d{1,400})?([eE][-+]?\d{1,3})?")
+MAX_MARKS = 3_000_000
+"""Brackets, braces and commas of a body at most. They bound the values in it, and so the time and memory that it takes.
+
+A broker of RocketMQ sends 16 MiB at most unless told otherwise: the offsets of 110,000 queues, with 10 marks each. 300,000 queues or
+3,000,000 topics are within the bound.
+"""
+
+_CHECKED_EVERY = 4096  # values of the tolerant parser between two looks at the time
+
+_NO_MARKS = bytes(set(range(256)) - set(b"{}[],"))
+_STEPS = np.zeros(256, np.int8)
+_STEPS[list(b"{[")], _STEPS[list(b"}]")] = 1, -1
+
+_STRING = r'"(?:[^"\\]++|\\.)*+'
+# An object of named scalars. Its strings are passed whole, so that no bracket within them counts; one without an end fails.
+_FLAT = rf'\{{(?=")(?:[^{{}}\[\]"]++|{_STRING}")*+\}}'
+# What may be a key, at the outermost; a string without an end reaches to the end, or every quote in it would start another.
+_KEYS = re.compile(
+    rf'{_STRING}(?:"|\Z)|(?P<flat>{_FLAT})\s*+(?P<object>:)?|(?<=[{{,])\s*+(?P<number>-?(?:0|[1-9][0-9]{{0,17}}+))\s*+:',
+    re.DOTALL,
+)
+_KEY = "\0"  # no string of the standard decoder begins so: `_rewritten` takes no body with an escaped NUL
+
+_SPACE = re.compile(r"[ \t\r\n]*+")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][-+]?[0-9]++)?")
+_FLAT_OBJECT = re.compile(_FLAT, re.DOTALL)
 _WORDS = {"true": True, "false": False, "null": None}
 
 
 class JsonError(ValueError):
-    """Text that is not JSON, not even as RocketMQ writes it."""
+    """Text that is not JSON, not even as RocketMQ writes it, or that would cost too much to read."""
 
 
 class Pairs(list[tuple[Any, Any]]):
     """An object whose keys are not texts: its (key, value) pairs in order."""
 
 
-def loads(body: bytes) -> Any:
+def loads(body: bytes, is_over: Callable[[], bool] = lambda: False) -> Any:
     """Read a body.
+
+    Parameters
+    ----------
+    body : bytes
+    is_over : callable
+        Whether to give up; the tolerant parser asks every few thousand values.
 
     Returns
     -------
@@ -34,7 +72,7 @@ def loads(body: bytes) -> Any:
     Raises
     ------
     JsonError
-        If the body cannot be read.
+        If the body cannot be read, or is above `MAX_MARKS` or `MAX_DEPTH`.
 
     Examples
     --------
@@ -43,18 +81,103 @@ def loads(body: bytes) -> Any:
     >>> loads(b'{{"topic":"T","queueId":0}:{"brokerOffset":7}}')
     [({'topic': 'T', 'queueId': 0}, {'brokerOffset': 7})]
     """
+    is_deep = _weighed(body) > MAX_DEPTH
     try:
         text = body.decode()
     except UnicodeDecodeError as error:
         raise JsonError(f"a body is not UTF-8: {body[:60]!r}") from error
+    if not is_deep:  # else brackets within strings may have been counted: only the tolerant parser knows
+        for read in (_STANDARD.decode, _rewritten):
+            try:
+                return read(text)
+            except (json.JSONDecodeError, RecursionError):
+                pass
+            except ValueError as error:
+                raise _unreadable_number(error) from error
+    return tolerant(text, is_over)
+
+
+def _weighed(body: bytes) -> int:
+    """The nesting of a body at most, brackets within its strings included."""
+    marks = body.translate(None, _NO_MARKS)
+    if len(marks) > MAX_MARKS:
+        raise JsonError(f"a body has {len(marks):,} brackets and commas; at most {MAX_MARKS:,} are read")
+    return int(np.cumsum(_STEPS[np.frombuffer(marks, np.uint8)], dtype=np.int32).max(initial=0))
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise JsonError(f"{name} is not a number of JSON")
+
+
+_STANDARD = json.JSONDecoder(parse_constant=_no_constant)
+_LENIENT = json.JSONDecoder(parse_constant=_no_constant, strict=False)
+_scan: Callable[[str, int], tuple[Any, int]] = vars(_LENIENT)["scan_once"]  # `raw_decode` without its errors
+
+
+def _unreadable_number(error: ValueError) -> JsonError:
+    return error if isinstance(error, JsonError) else JsonError("a number has more digits than are read")
+
+
+# --- Bare keys in quotes, then the standard decoder ---
+
+
+def _rewritten(text: str) -> Any:
+    """A body whose bare keys are numbers, or objects without objects in them.
+
+    Only a key has a colon after it, so what is taken for one is one; keys that are objects become numbers of a list, which is
+    read at once.
+    """
+    if "\\u0000" in text:
+        raise json.JSONDecodeError("a body with an escaped NUL is not rewritten", text[:60], 0)
+    parts: list[str] = []
+    objects: list[str] = []
+    at = 0
+    for found in _KEYS.finditer(text):
+        kind = found.lastgroup
+        if kind == "object":
+            parts += text[at : found.start()], f'"\\u0000{len(objects)}":'
+            objects.append(found["flat"])
+        elif kind == "number":
+            parts += text[at : found.start()], f'"{found["number"]}":'
+        else:
+            continue
+        at = found.end()
+    if not parts:
+        raise json.JSONDecodeError("a body has no bare keys", text[:60], 0)
+    value = _STANDARD.decode("".join([*parts, text[at:]]))
+    return _restored(value, _STANDARD.decode("[" + ",".join(objects) + "]")) if objects else value
+
+
+def _restored(value: Any, keys: list[Any]) -> Any:
+    """A value with the keys put back that were objects."""
+    if isinstance(value, list):
+        return [_restored(item, keys) if isinstance(item, (dict, list)) else item for item in value]
+    for key, item in value.items():
+        if isinstance(item, (dict, list)):
+            value[key] = _restored(item, keys)
+    if _KEY in "".join(value):  # faster than to look at every key
+        return Pairs((keys[int(key[1:])] if key[:1] == _KEY else key, item) for key, item in value.items())
+    return value
+
+
+# --- The tolerant parser ---
+
+
+def tolerant(text: str, is_over: Callable[[], bool] = lambda: False) -> Any:
+    """What `loads` answers, by the parser that takes bare keys of any kind and control characters in strings.
+
+    Raises
+    ------
+    JsonError
+        If the text cannot be read, is nested deeper than `MAX_DEPTH`, or ``is_over`` says so.
+    """
+    parser = _Parser(text, is_over)
     try:
-        return json.loads(text)
-    except (json.JSONDecodeError, RecursionError):
-        pass
-    try:
-        value, at = _value(text, _skip(text, 0), 0)
+        value, at = parser.value(_skip(text, 0), 0)
     except (json.JSONDecodeError, IndexError) as error:
         raise JsonError(f"a body ends in the midst or is damaged: {text[:60]!r}") from error
+    except ValueError as error:
+        raise _unreadable_number(error) from error
     if _skip(text, at) != len(text):
         raise JsonError(f"a body goes on after its end at character {at}: {text[at : at + 60]!r}")
     return value
@@ -65,62 +188,76 @@ def _skip(text: str, at: int) -> int:
     return found.end() if found else at
 
 
-def _value(text: str, at: int, depth: int) -> tuple[Any, int]:
-    if depth > MAX_DEPTH:
-        raise JsonError(f"a body is nested deeper than {MAX_DEPTH} levels")
-    first = text[at]
-    if first == "{":
-        return _object(text, at + 1, depth + 1)
-    if first == "[":
-        return _array(text, at + 1, depth + 1)
-    if first == '"':
-        return _STRINGS.raw_decode(text, at)
-    for word, value in _WORDS.items():
-        if text.startswith(word, at):
-            return value, at + len(word)
-    number = _NUMBER.match(text, at)
-    if number is None:
-        raise JsonError(f"no value at character {at}: {text[at : at + 60]!r}")
-    is_whole = number.group(1) is None and number.group(2) is None
-    return (int(number.group()) if is_whole else float(number.group())), number.end()
+class _Parser:
+    """One text, read from left to right; every method answers a value and where it ends."""
 
+    __slots__ = ("_is_over", "_left", "_text")
 
-def _array(text: str, at: int, depth: int) -> tuple[list[Any], int]:
-    items: list[Any] = []
-    at = _skip(text, at)
-    if text[at] == "]":
-        return items, at + 1
-    while True:
-        item, at = _value(text, at, depth)
-        items.append(item)
-        at, is_last = _after(text, at, "]")
-        if is_last:
-            return items, at
+    def __init__(self, text: str, is_over: Callable[[], bool]) -> None:
+        self._text, self._is_over, self._left = text, is_over, _CHECKED_EVERY
 
+    def value(self, at: int, depth: int) -> tuple[Any, int]:
+        text = self._text
+        self._left -= 1
+        if not self._left:
+            self._left = _CHECKED_EVERY
+            if self._is_over():
+                raise JsonError("a body takes too long to read")
+        first = text[at]
+        if first == "{" and _FLAT_OBJECT.match(text, at):
+            try:
+                return _scan(text, at)
+            except (json.JSONDecodeError, StopIteration):
+                pass  # a bare key in it
+        if first in "{[":
+            if depth == MAX_DEPTH:
+                raise JsonError(f"a body is nested deeper than {MAX_DEPTH} levels")
+            return (self._object if first == "{" else self._array)(at + 1, depth + 1)
+        if first == '"':
+            return _LENIENT.raw_decode(text, at)
+        for word, value in _WORDS.items():
+            if text.startswith(word, at):
+                return value, at + len(word)
+        number = _NUMBER.match(text, at)
+        if number is None:
+            raise JsonError(f"no value at character {at}: {text[at : at + 60]!r}")
+        is_whole = number[1] is None and number[2] is None
+        return (int(number[0]) if is_whole else float(number[0])), number.end()
 
-def _object(text: str, at: int, depth: int) -> tuple[dict[str, Any] | Pairs, int]:
-    pairs = Pairs()
-    at = _skip(text, at)
-    if text[at] == "}":
-        return {}, at + 1
-    while True:
-        key, at = _value(text, at, depth)
+    def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
+        items: list[Any] = []
+        at = _skip(self._text, at)
+        if self._text[at] == "]":
+            return items, at + 1
+        while True:
+            item, at = self.value(at, depth)
+            items.append(item)
+            at, is_last = self._after(at, "]")
+            if is_last:
+                return items, at
+
+    def _object(self, at: int, depth: int) -> tuple[dict[str, Any] | Pairs, int]:
+        text, pairs = self._text, Pairs()
         at = _skip(text, at)
-        if text[at] != ":":
-            raise JsonError(f"no colon at character {at}: {text[at : at + 60]!r}")
-        value, at = _value(text, _skip(text, at + 1), depth)
-        pairs.append((key, value))
-        at, is_last = _after(text, at, "}")
-        if is_last:
-            break
-    if any(isinstance(key, (dict, list)) for key, _ in pairs):
-        return pairs, at
-    return {key if isinstance(key, str) else json.dumps(key): value for key, value in pairs}, at
+        if text[at] == "}":
+            return {}, at + 1
+        is_last = has_objects = False
+        while not is_last:
+            key, at = self.value(at, depth)
+            at = _skip(text, at)
+            if text[at] != ":":
+                raise JsonError(f"no colon at character {at}: {text[at : at + 60]!r}")
+            value, at = self.value(_skip(text, at + 1), depth)
+            if isinstance(key, (dict, list)):
+                has_objects = True
+            pairs.append((key if isinstance(key, (dict, list, str)) else json.dumps(key), value))
+            at, is_last = self._after(at, "}")
+        return (pairs if has_objects else dict(pairs)), at
 
-
-def _after(text: str, at: int, end: str) -> tuple[int, bool]:
-    """Where the next item begins, or what follows the end."""
-    at = _skip(text, at)
-    if text[at] not in ("," + end):
-        raise JsonError(f"neither a comma nor {end} at character {at}: {text[at : at + 60]!r}")
-    return _skip(text, at + 1), text[at] == end
+    def _after(self, at: int, end: str) -> tuple[int, bool]:
+        """Where the next item begins, or what follows the end."""
+        text = self._text
+        at = _skip(text, at)
+        if text[at] not in ("," + end):
+            raise JsonError(f"neither a comma nor {end} at character {at}: {text[at : at + 60]!r}")
+        return _skip(text, at + 1) if text[at] != end else at + 1, text[at] == end

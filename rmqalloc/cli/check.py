@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import click
@@ -11,7 +12,8 @@ import click
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options
 from rmqalloc.cli.options import OUTPUTS
-from rmqalloc.cli.watch import seconds, settled, watch
+from rmqalloc.cli.times import seconds
+from rmqalloc.cli.watch import settled, watch
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.model import Snapshot
@@ -74,7 +76,7 @@ def check(
         raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
     looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output)
     if is_watched:
-        watch(looking.look, _SETTLE if settle is None else settle, looking.show)
+        watch(looking, _SETTLE if settle is None else settle)
     findings = settled(looking.look, settle or 0)
     looking.show(findings)
     return exit_codes.DIFFERENCE if at_least(findings, fail_on) else looking.partial_code()
@@ -91,19 +93,37 @@ class _Looking:
     output: str
     last: Snapshot | None = None
 
+    @property
+    def cluster(self) -> str:
+        """What is looked at, for people."""
+        return self.inputs.file
+
     def look(self) -> tuple[Finding, ...]:
-        """What is wrong now."""
+        """What is wrong now; looks after the first tell nothing else."""
         from rmqalloc.whatif.audit import check_snapshot
 
         self.last = snapshot_of(self.inputs)
+        if self.inputs.live is not None:
+            self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
         return check_snapshot(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+
+    def lacks(self) -> frozenset[Hashable]:
+        """What the last snapshot lacks."""
+        return (
+            frozenset((one.source, one.request) for one in self.last.errors) if self.last is not None else frozenset()
+        )
+
+    def grave(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+        """Findings that are grave enough."""
+        from rmqalloc.whatif.audit import at_least
+
+        return at_least(findings, self.severity)
 
     def show(self, findings: tuple[Finding, ...]) -> None:
         """Print findings that are grave enough."""
         from rmqalloc.report.findings import write_findings
-        from rmqalloc.whatif.audit import at_least
 
-        write_findings(at_least(findings, self.severity), self.output, sys.stdout, self.inputs.file)
+        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file)
         sys.stdout.flush()
 
     def partial_code(self) -> int:

@@ -14,7 +14,7 @@ from rmqalloc.cli.live_options import Live, live_options, live_snapshot
 from rmqalloc.text import named
 
 if TYPE_CHECKING:
-    from rmqalloc.snapshot.model import Snapshot
+    from rmqalloc.snapshot.model import Snapshot, SourceError
 
 ALL = ("*",)
 
@@ -139,11 +139,12 @@ def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
         name, params = candidate(inputs.strategy, "--strategy")
         snapshot = with_strategies(snapshot, inputs.groups, strategy=name, params=params)
     found = with_strategies(snapshot, inputs.groups)
-    tell(evidence_lines(found, inputs.groups))
-    tell(
-        f"the strategy of {one.name} is in doubt{' and accepted' if inputs.assume else ''}: {one.strategy_doubt}"
-        for one in doubtful(found, inputs.groups, inputs.topics)[:_SHOWN_ERRORS]
-    )
+    if inputs.live is None or not inputs.live.is_quiet:
+        tell(evidence_lines(found, inputs.groups))
+        tell(
+            f"the strategy of {one.name} is in doubt{' and accepted' if inputs.assume else ''}: {one.strategy_doubt}"
+            for one in doubtful(found, inputs.groups, inputs.topics)[:_SHOWN_ERRORS]
+        )
     click.get_current_context().meta[_KNOWN] = found
     # Otherwise it stays as it was read, so that a plan bears the hash of what it was made from.
     return with_strategies(found, inputs.groups, assume=True) if inputs.assume else snapshot
@@ -173,13 +174,26 @@ def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False) -
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
     """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0; what it lacks is told."""
     errors = snapshot.errors
-    tell(f"the snapshot lacks {one.request} of {one.source}: {one.message}" for one in errors[:_SHOWN_ERRORS])
-    if len(errors) > _SHOWN_ERRORS:
-        tell([f"and {len(errors) - _SHOWN_ERRORS:,} more things that could not be asked"])
+    tell(_lacks(errors))
     if not errors or inputs.allow_partial:
         return 0
     tell(["the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same"])
     return exit_codes.PARTIAL
+
+
+def _lacks(errors: Iterable[SourceError]) -> Iterable[str]:
+    """What a snapshot lacks, by source and reason: a thousand requests may have failed because one broker is down."""
+    by_reason: dict[tuple[str, str], list[str]] = {}
+    for one in errors:
+        by_reason.setdefault((one.source, one.message), []).append(one.request)
+    by_source: dict[str, list[tuple[str, list[str]]]] = {}
+    for (source, message), requests in by_reason.items():
+        by_source.setdefault(source, []).append((message, requests))
+    for source, reasons in by_source.items():
+        for message, requests in reasons[:_SHOWN_ERRORS]:
+            yield f"the snapshot lacks {named(requests)} of {source}: {message}"
+        if more := sum(len(requests) for _, requests in reasons[_SHOWN_ERRORS:]):
+            yield f"and {more:,} more things of {source} that could not be asked"
 
 
 def tell(notes: Iterable[str], what: str = "note") -> None:

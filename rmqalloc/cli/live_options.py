@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli.text import printable
+from rmqalloc.cli.times import seconds
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.live.remote import Access
@@ -38,6 +39,10 @@ class Live:
         Requests under way at one server at most.
     lag, running_info : bool
         Whether offsets are asked, and what every client owns.
+    deadline : float or None
+        Seconds that reading everything may take; what is not read by then is missing.
+    is_quiet : bool
+        Whether nothing is told on standard error, neither how far it is nor what was found: it was looked before.
     """
 
     name_server: str | None = None
@@ -51,6 +56,8 @@ class Live:
     parallel: int = 4
     lag: bool = True
     running_info: bool = True
+    deadline: float | None = None
+    is_quiet: bool = False
 
     @property
     def servers(self) -> str:
@@ -58,43 +65,52 @@ class Live:
         return self.name_server or os.environ.get("NAMESRV_ADDR", "")
 
 
+_FILE = click.Path(exists=True, dir_okay=False)
+_OPTIONS = (
+    click.option("--running-info/--no-running-info", default=True, help="Ask every client which queues it owns."),
+    click.option("--lag/--no-lag", default=True, help="Ask how far every queue has been consumed."),
+    click.option(
+        "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Most requests at a server."
+    ),
+    click.option(
+        "--deadline",
+        callback=seconds,
+        metavar="TIME",
+        help="Time for reading a running cluster, such as 30s; what is not read by then is missing (exit code 4).",
+    ),
+    click.option(
+        "--timeout", type=click.FloatRange(0.1, 600), default=5, show_default=True, help="Seconds for an answer."
+    ),
+    click.option("--tls-insecure", is_flag=True, help="Speak TLS with anybody: do not verify the server."),
+    click.option("--tls-key", type=_FILE, help="Key of --tls-cert, if it is not in there."),
+    click.option("--tls-cert", type=_FILE, help="The client's own certificate (PEM), with TLS."),
+    click.option("--tls-ca", type=_FILE, help="Certificates to trust (PEM), with TLS; the system's by default."),
+    click.option("--tls", is_flag=True, help="Speak TLS; every option of it implies it."),
+    click.option(
+        "--acl-file",
+        type=_FILE,
+        help="File with accessKey and secretKey, as RocketMQ's tools.yml; else RMQALLOC_ACCESS_KEY and "
+        "RMQALLOC_SECRET_KEY of the environment.",
+    ),
+    click.option(
+        "-n",
+        "--name-server",
+        metavar="HOST:PORT[;...]",
+        help="Name servers of a running cluster, which is only read; NAMESRV_ADDR of the environment by default.",
+    ),
+)
+
+
 def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that reach a running cluster; the command gets them as one argument, ``live``."""
 
     @functools.wraps(command)
     def bundled(**given: Any) -> Any:
-        live = Live(**{name: given.pop(name) for name in Live.__dataclass_fields__})
+        live = Live(**{name: given.pop(name) for name in Live.__dataclass_fields__ if name in given})
         return command(live=live, **given)
 
     made: Callable[..., Any] = bundled
-    file = click.Path(exists=True, dir_okay=False)
-    for option in (
-        click.option("--running-info/--no-running-info", default=True, help="Ask every client which queues it owns."),
-        click.option("--lag/--no-lag", default=True, help="Ask how far every queue has been consumed."),
-        click.option(
-            "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Most requests at a server."
-        ),
-        click.option(
-            "--timeout", type=click.FloatRange(0.1, 600), default=5, show_default=True, help="Seconds for an answer."
-        ),
-        click.option("--tls-insecure", is_flag=True, help="Speak TLS with anybody: do not verify the server."),
-        click.option("--tls-key", type=file, help="Key of --tls-cert, if it is not in there."),
-        click.option("--tls-cert", type=file, help="The client's own certificate (PEM), with TLS."),
-        click.option("--tls-ca", type=file, help="Certificates to trust (PEM), with TLS; the system's by default."),
-        click.option("--tls", is_flag=True, help="Speak TLS; every option of it implies it."),
-        click.option(
-            "--acl-file",
-            type=file,
-            help="File with accessKey and secretKey, as RocketMQ's tools.yml; else RMQALLOC_ACCESS_KEY and "
-            "RMQALLOC_SECRET_KEY of the environment.",
-        ),
-        click.option(
-            "-n",
-            "--name-server",
-            metavar="HOST:PORT[;...]",
-            help="Name servers of a running cluster, which is only read; NAMESRV_ADDR of the environment by default.",
-        ),
-    ):
+    for option in _OPTIONS:
         made = option(made)
     return made
 
@@ -119,7 +135,7 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
         servers = name_servers(live.servers)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
-    progress = _Progress()
+    progress = _Progress(live.is_quiet)
     try:
         wanted = Wanted(groups, topics, live.lag, live.running_info)
         snapshot = take_snapshot(servers, _access(live), wanted, progress)
@@ -128,6 +144,9 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     finally:
         progress.end()
     _check_found(live, snapshot, groups, topics)
+    if live.is_quiet:
+        return snapshot
+    _tell_of_slaves(snapshot)
     n_clients = sum(len(group.clients) for group in snapshot.groups)
     click.echo(
         f"{len(snapshot.topics):,} topics, {len(snapshot.groups):,} groups with {n_clients:,} clients: "
@@ -138,8 +157,8 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
 
 
 def _check_found(live: Live, snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[str, ...]) -> None:
-    """Raise unless the cluster is one and has what is wanted of it; tell of brokers without a master."""
-    from rmqalloc.snapshot.units import by_name, chosen
+    """Raise unless the cluster is one and has what is wanted of it, as far as it could be read."""
+    from rmqalloc.snapshot.units import NoMatch, by_name, chosen
 
     if not snapshot.brokers:
         raise click.ClickException(
@@ -149,8 +168,17 @@ def _check_found(live: Live, snapshot: Snapshot, groups: tuple[str, ...], topics
     if snapshot.errors and not snapshot.topics and not snapshot.groups:
         raise click.ClickException(f"nothing could be read of {live.servers}: {snapshot.errors[0].message}")
     subscribed = {topic: topic for group in snapshot.groups for topic in group.subscriptions}
-    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
-    chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
+    try:
+        chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
+        chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
+    except NoMatch as error:
+        if not snapshot.errors:
+            raise
+        click.echo(f"note: {printable(str(error))}, of what could be read", err=True)
+
+
+def _tell_of_slaves(snapshot: Snapshot) -> None:
+    """Tell of brokers without a master."""
     for broker in snapshot.brokers:
         if broker.role != "MASTER":
             acts = ", which stands in for it" if broker.role == "ACTING_MASTER" else ""
@@ -169,15 +197,17 @@ def _access(live: Live) -> Access:
     if live.tls_key and not live.tls_cert:
         raise click.UsageError("--tls-key is the key of a certificate; give it with --tls-cert")
     tls = tls_context(live.tls_ca, live.tls_cert, live.tls_key, not live.tls_insecure) if speaks_tls else None
-    return Access(tls, read_credentials(live.acl_file), live.timeout, per_server=live.parallel)
+    keys = read_credentials(live.acl_file)
+    return Access(tls, keys, live.timeout, per_server=live.parallel, deadline=live.deadline)
 
 
 class _Progress:
     """Requests answered: one changing line on a terminal, else a line every few seconds."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_quiet: bool) -> None:
         self.answered = 0
-        self._on_terminal = sys.stderr.isatty()
+        self._is_quiet = is_quiet
+        self._on_terminal = sys.stderr.isatty() and not is_quiet
         self._started = self._last = time.monotonic()
 
     @property
@@ -187,7 +217,7 @@ class _Progress:
     def __call__(self, answered: int, known: int) -> None:
         self.answered = answered
         now = time.monotonic()
-        if now - self._last >= (0.1 if self._on_terminal else _LINE_EVERY):
+        if not self._is_quiet and now - self._last >= (0.1 if self._on_terminal else _LINE_EVERY):
             self._last = now
             line = f"{answered:,} of {known:,} answers  {self.seconds:.0f} s"
             click.echo(f"\r{line}" if self._on_terminal else line, nl=not self._on_terminal, err=True)

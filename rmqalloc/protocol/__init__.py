@@ -19,7 +19,7 @@ from rmqalloc.protocol.data import (
     TopicQueueMappingInfo,
     TopicRouteData,
 )
-from rmqalloc.protocol.errors import ClientError, RemotingError, ResponseCode, ResponseError
+from rmqalloc.protocol.errors import ClientError, RemotingError, ResponseCode, ResponseError, one_line
 from rmqalloc.protocol.profile import PROFILES, Profile
 
 __all__ = [
@@ -42,4 +42,5 @@ __all__ = [
     "SubscriptionData",
     "TopicQueueMappingInfo",
     "TopicRouteData",
+    "one_line",
 ]

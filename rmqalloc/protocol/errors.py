@@ -7,6 +7,20 @@ from rmqalloc.text import shortened
 _LONGEST = 1000  # characters of a message: what a server says of itself comes from the network
 
 
+def one_line(text: str) -> str:
+    """What a peer says as one printable line of an error, shortened; of a line that is both already nothing changes.
+
+    Examples
+    --------
+    >>> one_line("no such group\\r\\n\\x1b[2J")
+    'no such group\\\\r\\\\n\\\\x1b[2J'
+    """
+    text = shortened(text, _LONGEST)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+    return shortened(text, _LONGEST)
+
+
 class ResponseCode(IntEnum):
     """Codes a name server or broker answers with (``org.apache.rocketmq.remoting.protocol.ResponseCode``)."""
 
@@ -30,7 +44,7 @@ class RemotingError(Exception):
     """
 
     def __init__(self, message: str = "") -> None:
-        super().__init__(_harmless(message))
+        super().__init__(one_line(message))
 
 
 class ResponseError(Exception):
@@ -53,7 +67,7 @@ class ResponseError(Exception):
 
     def __init__(self, code: int, remark: str = "") -> None:
         known = code in ResponseCode.__members__.values()
-        super().__init__(f"code {int(code)}{f' ({ResponseCode(code).name})' if known else ''}: {_harmless(remark)}")
+        super().__init__(f"code {int(code)}{f' ({ResponseCode(code).name})' if known else ''}: {one_line(remark)}")
         self.code = int(code)
         self.remark = remark
 
@@ -75,11 +89,3 @@ class ClientError(Exception):
     def __init__(self, message: str, code: int | None = None) -> None:
         super().__init__(message)
         self.code = code
-
-
-def _harmless(text: str) -> str:
-    """Text of a peer as one line of an error; of one that is harmless already nothing changes."""
-    text = shortened(text, _LONGEST)
-    if not text.isprintable():
-        text = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
-    return shortened(text, _LONGEST)

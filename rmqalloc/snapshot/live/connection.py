@@ -47,6 +47,8 @@ class Connection:
         max_frame: int = frame.MAX_FRAME,
     ) -> None:
         self.address = address
+        self.heard = 0.0
+        """When the last frame came, by the loop's clock."""
         self._tls, self._credentials = tls, credentials
         self._connect_timeout, self._max_frame = connect_timeout, max_frame
         self._opaque = count(1)
@@ -135,10 +137,9 @@ class Connection:
                 if not 4 <= length <= self._max_frame:
                     reason = f"a frame of {length} bytes was announced; from 4 to {self._max_frame} are read"
                     return
-                command = frame.decode(await reader.readexactly(length))
-                waiting = self._waiting.get(command.opaque) if command.is_response else None
-                if waiting is not None and not waiting.done():
-                    waiting.set_result(command)
+                data = await reader.readexactly(length)
+                self.heard = asyncio.get_running_loop().time()
+                self._hand_over(data)
         except asyncio.IncompleteReadError as error:
             if error.partial:
                 reason = "the connection was closed in the midst of an answer"
@@ -151,6 +152,27 @@ class Connection:
             for waiting in self._waiting.values():
                 if not waiting.done():
                     waiting.set_exception(RemotingError(f"{self.address}: {reason}"))
+
+    def _hand_over(self, data: bytes) -> None:
+        """Give an answer to who waits for it; one that cannot be read is an error of that request, if it tells which.
+
+        Raises
+        ------
+        FrameError
+            If nobody knows which request it answers.
+        """
+        try:
+            command = frame.decode(data)
+        except frame.FrameError as error:
+            waiting = self._waiting.get(error.opaque) if error.opaque is not None else None
+            if waiting is None:
+                raise
+            if not waiting.done():
+                waiting.set_exception(RemotingError(f"{self.address}: {error}"))
+            return
+        waiting = self._waiting.get(command.opaque) if command.is_response else None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(command)
 
 
 def _reason(error: BaseException) -> str:

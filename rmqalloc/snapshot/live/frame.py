@@ -26,7 +26,17 @@ _BINARY = struct.Struct(">hbhii")
 
 
 class FrameError(ValueError):
-    """Bytes that are no frame of RocketMQ's remoting protocol."""
+    """Bytes that are no frame of RocketMQ's remoting protocol.
+
+    Attributes
+    ----------
+    opaque : int or None
+        Number of the request that is answered so, where that much can be read.
+    """
+
+    def __init__(self, message: str, opaque: int | None = None) -> None:
+        super().__init__(message)
+        self.opaque = opaque
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,24 +118,24 @@ def decode(frame: bytes) -> Command:
 
 
 def _from_json(header: bytes, body: bytes) -> Command:
+    if sum(map(header.count, b"[{,")) > _MAX_HEADER_MARKS:
+        raise FrameError(f"a header of {len(header)} bytes has more than {_MAX_HEADER_MARKS} values")
+    opaque = None
     try:
-        if sum(map(header.count, b"[{,")) > _MAX_HEADER_MARKS:
-            raise FrameError(f"a header of {len(header)} bytes has more than {_MAX_HEADER_MARKS} values")
         content = json.loads(header)
+        opaque = _int(content.get("opaque", 0))
         fields: dict[str, Any] = content.get("extFields") or {}
         remark = content.get("remark")
         return Command(
             _int(content["code"]),
-            _int(content.get("opaque", 0)),
+            opaque,
             {key: _field(value) for key, value in fields.items()},
             body,
             None if remark is None else _field(remark),
             _int(content.get("flag", 0)),
         )
-    except FrameError:
-        raise
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FrameError(f"a header is not the JSON of a command: {header[:80]!r}") from error
+        raise FrameError(f"a header is not the JSON of a command: {header[:80]!r}", opaque) from error
 
 
 def _int(value: Any) -> int:
@@ -145,6 +155,7 @@ def _field(value: Any) -> str:
 
 
 def _from_binary(header: bytes, body: bytes) -> Command:
+    opaque = None
     try:
         code, _language, _version, opaque, flag = _BINARY.unpack_from(header)
         remark, at = _text(header, _BINARY.size, ">i")
@@ -152,13 +163,13 @@ def _from_binary(header: bytes, body: bytes) -> Command:
         at += 4
         end, fields = at + length, {}
         if not at <= end <= len(header):
-            raise FrameError(f"a header of {len(header)} bytes cannot hold {length} bytes of fields")
+            raise struct.error("fields longer than the header")
         while at < end:
             key, at = _text(header, at, ">h")
             fields[key], at = _text(header, at, ">i")
         return Command(code, opaque, fields, body, remark or None, flag)
     except (struct.error, UnicodeDecodeError) as error:
-        raise FrameError(f"a binary header is cut or damaged: {header[:80]!r}") from error
+        raise FrameError(f"a binary header is cut or damaged: {header[:80]!r}", opaque) from error
 
 
 def _text(data: bytes, at: int, width: str) -> tuple[str, int]:
@@ -166,5 +177,5 @@ def _text(data: bytes, at: int, width: str) -> tuple[str, int]:
     (length,) = struct.unpack_from(width, data, at)
     start = at + struct.calcsize(width)
     if not 0 <= length <= len(data) - start:
-        raise FrameError(f"a text of {length} bytes does not fit into a header of {len(data)} bytes")
+        raise struct.error("a text longer than the header")
     return data[start : start + length].decode(), start + length

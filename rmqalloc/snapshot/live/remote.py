@@ -5,21 +5,27 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import ssl
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
 from rmqalloc.protocol import RemotingError, ResponseCode, ResponseError
 from rmqalloc.snapshot.live import loose_json
-from rmqalloc.snapshot.live.connection import Connection
+from rmqalloc.snapshot.live.address import host_and_port
+from rmqalloc.snapshot.live.connection import Connection, SilentError
 from rmqalloc.snapshot.live.credentials import Credentials
+from rmqalloc.snapshot.live.health import Health, Relays
 from rmqalloc.snapshot.live.requests import ReadCode
 
 NAMESRV_ADDR = "NAMESRV_ADDR"
 _BUSY = (ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL)
 _FIRST_PAUSE = 0.2
+_READ_AT_ONCE = 1 << 16  # bytes of a body; a longer one is read on a thread, so that everything else goes on
+_READ_WITHIN = 10.0  # seconds, for a body that is not regular
 
 T = TypeVar("T")
 
@@ -40,6 +46,8 @@ class Access:
         Requests under way at one server at most.
     relayed_per_second : float
         Requests per second and broker, at most, that a broker passes on to a client (running info).
+    deadline : float or None
+        Seconds that everything together may take; requests that are not answered by then fail.
     """
 
     tls: ssl.SSLContext | None = None
@@ -48,6 +56,11 @@ class Access:
     retries: int = 2
     per_server: int = 4
     relayed_per_second: float = 50.0
+    deadline: float | None = None
+
+
+class DeadlineError(RemotingError):
+    """The time for everything together is over."""
 
 
 def name_servers(text: str | None) -> list[str]:
@@ -67,9 +80,10 @@ def name_servers(text: str | None) -> list[str]:
     if not found:
         raise ValueError(f"no name server given; give host:port, several parted by ';', or set {NAMESRV_ADDR}")
     for address in found:
-        host, _, port = address.rpartition(":")
-        if not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:
-            raise ValueError(f"name server {address!r} is not host:port, such as 10.0.0.1:9876")
+        try:
+            host_and_port(address)
+        except ValueError as error:
+            raise ValueError(f"name server {error}") from None
     return found
 
 
@@ -82,14 +96,24 @@ class Remote:
     Java's client answers with threads (as many as it has processors) that it also needs to read the offsets it answers with,
     and for every other answer of a broker: a few such requests at once stop it until they time out, heartbeats included. With
     one processor a single one does, while it has queues whose offsets it must ask for; nothing can be done about that here.
+    Different clients are asked side by side (`rmqalloc.snapshot.live.health.MOST_RELAYED`); one that was silent once is not
+    asked again in its other groups.
+
+    A server that failed to answer twice, with no answer in between, is down: what else would be asked of it fails at once.
     """
 
     def __init__(self, servers: list[str], access: Access | None = None) -> None:
         self._servers, self._access = servers, access or Access()
         self._connections: dict[str, Connection] = {}
         self._free: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(self._access.per_server))
-        self._next_relay: dict[str, float] = defaultdict(float)
+        self._relays: dict[str, Relays] = defaultdict(lambda: Relays(self._access.relayed_per_second))
         self._turn: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._probing: dict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._silent: set[str] = set()
+        self._health = Health()
+        self._until: float | None = None
+        self._reader = ThreadPoolExecutor(1, "rmqalloc-reader")
+        self._is_closed = False
         self.n_requests: dict[str, int] = defaultdict(int)
         """Requests sent so far, by address."""
 
@@ -97,27 +121,64 @@ class Remote:
         return self
 
     async def __aexit__(self, *_error: object) -> None:
+        self._is_closed = True
+        self._reader.shutdown(wait=False, cancel_futures=True)
         for connection in self._connections.values():
             await connection.close()
 
+    def is_up(self, address: str) -> bool:
+        """Whether a server is still asked."""
+        return self._health.is_up(address)
+
     async def ask(
-        self, address: str, code: ReadCode, fields: Mapping[str, str] | None = None, body: bytes = b""
+        self,
+        address: str,
+        code: ReadCode,
+        fields: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        read: Callable[[Any], Any] = lambda content: content,
     ) -> tuple[Any, Mapping[str, str]]:
         """The answer of one server: its body (None if empty; a broker's settings are text, all else JSON) and its fields.
+
+        Parameters
+        ----------
+        address : str
+        code : ReadCode
+        fields : mapping, optional
+        body : bytes
+        read : callable
+            What is made of the answer's body; called on a thread if that is long.
 
         Raises
         ------
         RemotingError, ResponseError
             As `Connection.ask`, after all tries; a body that cannot be read is a RemotingError too.
+        DownError
+            If the server did not answer before.
+        DeadlineError
+            If the time for everything is over.
         """
-        if code is ReadCode.GET_CONSUMER_RUNNING_INFO:
-            async with self._turn[(fields or {}).get("clientId", "")], self._free[address]:
-                await self._wait_for_relay(address)
-                return await self._asked(address, code, fields, body)
-        async with self._free[address]:
-            return await self._retried(lambda: self._asked(address, code, fields, body))
+        is_relayed = code is ReadCode.GET_CONSUMER_RUNNING_INFO
+        ask = self._relayed if is_relayed else self._direct
+        loop = asyncio.get_running_loop()
+        if self._until is None and self._access.deadline is not None:
+            self._until = loop.time() + self._access.deadline
+        try:
+            async with asyncio.timeout_at(self._until):
+                if self._until is None or loop.time() < self._until:
+                    return await ask(address, code, fields or {}, body, read)
+        except TimeoutError:
+            pass
+        raise DeadlineError(
+            f"{address} had not answered {code.name} at the deadline, after {self._access.deadline:g} s"
+        )
 
-    async def ask_name_server(self, code: ReadCode, fields: Mapping[str, str] | None = None) -> Any:
+    async def ask_name_server(
+        self,
+        code: ReadCode,
+        fields: Mapping[str, str] | None = None,
+        read: Callable[[Any], Any] = lambda content: content,
+    ) -> Any:
         """The body that the first name server that can be reached answers.
 
         Raises
@@ -130,41 +191,109 @@ class Remote:
         failures = []
         for address in list(self._servers):
             try:
-                return (await self.ask(address, code, fields))[0]
+                return (await self.ask(address, code, fields, read=read))[0]
+            except DeadlineError:
+                raise
             except RemotingError as error:
                 failures.append(str(error))
                 # The others ask a server that works first.
                 self._servers = [*(one for one in self._servers if one != address), address]
         raise RemotingError("no name server answers: " + "; ".join(failures))
 
+    async def _direct(
+        self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
+    ) -> tuple[T, Mapping[str, str]]:
+        """The answer of a server itself."""
+        async with self._free[address]:
+            return await self._retried(address, lambda: self._asked(address, code, fields, body, read))
+
+    async def _relayed(
+        self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
+    ) -> tuple[T, Mapping[str, str]]:
+        """The answer of a client through a broker."""
+        client_id, relays = fields.get("clientId", ""), self._relays[address]
+        async with self._turn[client_id]:
+            self._check_client(address, client_id)
+            sent, is_silent = await relays.begin(), False
+            try:
+                self._check_client(address, client_id)
+                return await self._asked(address, code, fields, body, read)
+            except SilentError:
+                is_silent = True
+                if await self._is_alive(address, fields, sent):
+                    self._silent.add(client_id)
+                raise
+            except ResponseError as error:
+                if error.code == ResponseCode.CONSUME_MSG_TIMEOUT:
+                    self._silent.add(client_id)
+                raise
+            finally:
+                relays.end(sent, is_silent)
+
+    def _check_client(self, address: str, client_id: str) -> None:
+        """Raise if a client or the broker that it is asked through has been silent."""
+        self._health.check(address)
+        if client_id in self._silent:
+            raise RemotingError(f"client {client_id} did not answer before and is not asked again")
+
+    async def _is_alive(self, address: str, fields: Mapping[str, str], sent: float) -> bool:
+        """Whether a broker answers, so that it was the client who did not; asked only if nothing came from it since."""
+        async with self._probing[address]:
+            if self._connection(address).heard < sent:
+                group = {"consumerGroup": fields.get("consumerGroup", "")}
+                try:
+                    await self._asked(address, ReadCode.GET_CONSUMER_CONNECTION_LIST, group, b"", lambda _: None)
+                except ResponseError:
+                    return True
+                except RemotingError:
+                    return False
+            return True
+
     async def _asked(
-        self, address: str, code: ReadCode, fields: Mapping[str, str] | None, body: bytes
-    ) -> tuple[Any, Mapping[str, str]]:
+        self, address: str, code: ReadCode, fields: Mapping[str, str], body: bytes, read: Callable[[Any], T]
+    ) -> tuple[T, Mapping[str, str]]:
+        """One try."""
+        self._health.check(address)
         self.n_requests[address] += 1
-        answer = await self._connection(address).ask(code, fields, body, self._access.timeout)
-        if code is ReadCode.GET_BROKER_CONFIG:
-            return answer.body.decode(errors="replace"), answer.ext_fields
         try:
-            return (loose_json.loads(answer.body) if answer.body else None), answer.ext_fields
+            answer = await self._connection(address).ask(code, fields, body, self._access.timeout)
+        except ResponseError:
+            self._health.answered(address)
+            raise
+        except RemotingError as error:
+            if not isinstance(error, SilentError) or code is not ReadCode.GET_CONSUMER_RUNNING_INFO:
+                self._health.failed(address, error)
+            raise
+        self._health.answered(address)
+        return await self._content(address, code, answer.body, read), answer.ext_fields
+
+    async def _content(self, address: str, code: ReadCode, body: bytes, read: Callable[[Any], T]) -> T:
+        """What an answer's body comes to, within bounds of size and time, see `loose_json.loads`."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + _READ_WITHIN
+
+        def content() -> T:
+            if code is ReadCode.GET_BROKER_CONFIG:
+                return read(body.decode(errors="replace"))
+            return read(loose_json.loads(body, lambda: self._is_closed or loop.time() > end) if body else None)
+
+        try:
+            return content() if len(body) <= _READ_AT_ONCE else await loop.run_in_executor(self._reader, content)
         except loose_json.JsonError as error:
             raise RemotingError(f"{address} answered {code.name} with something else than JSON: {error}") from error
 
-    async def _retried(self, attempt: Callable[[], Awaitable[T]]) -> T:
+    async def _retried(self, address: str, attempt: Callable[[], Awaitable[T]]) -> T:
         for left in range(self._access.retries, -1, -1):
             try:
                 return await attempt()
             except (RemotingError, ResponseError) as error:
-                if not left or (isinstance(error, ResponseError) and error.code not in _BUSY):
+                is_final = isinstance(error, ResponseError) and error.code not in _BUSY
+                if not left or is_final or not self._health.is_up(address):
                     raise
-            await asyncio.sleep(_FIRST_PAUSE * 2 ** (self._access.retries - left))
+            # Not all at the same time again: what broke the connection for all may be the answer to one of them.
+            pause = _FIRST_PAUSE * 2 ** (self._access.retries - left)
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))
         raise AssertionError("the last try either answers or raises")
-
-    async def _wait_for_relay(self, address: str) -> None:
-        """Keep the pace of requests that a broker passes on to clients."""
-        now = asyncio.get_running_loop().time()
-        at = max(now, self._next_relay[address])
-        self._next_relay[address] = at + 1 / self._access.relayed_per_second
-        await asyncio.sleep(at - now)
 
     def _connection(self, address: str) -> Connection:
         if address not in self._connections:

@@ -11,7 +11,7 @@ from fnmatch import fnmatchcase
 from typing import Any, TypeVar
 from zlib import crc32
 
-from rmqalloc.protocol import RemotingError, ResponseCode, ResponseError
+from rmqalloc.protocol import RemotingError, ResponseCode, ResponseError, one_line
 from rmqalloc.snapshot.live import answers, members
 from rmqalloc.snapshot.live.remote import Access, Remote
 from rmqalloc.snapshot.live.requests import ReadCode
@@ -26,6 +26,8 @@ _SYSTEM_TOPICS = (
     "RMQ_SYS_", "rmq_sys_", "%DLQ%", _RETRY, "SCHEDULE_TOPIC_", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC", "BenchmarkTest",
     "TBW102",
 )  # fmt: skip
+
+_MOST_LEFT_OUT = 20  # entries of one list that cannot be read and are named one by one
 
 T = TypeVar("T")
 
@@ -75,7 +77,7 @@ def take_snapshot(
     Raises
     ------
     RemotingError
-        If no name server answers.
+        If no name server tells its brokers, before `Access.deadline` if there is one.
     ResponseError
         If the name server refuses.
     """
@@ -104,12 +106,10 @@ class Taker:
 
     async def take(self) -> Snapshot:
         """Read everything that is wanted."""
-        cluster = await self.remote.ask_name_server(ReadCode.GET_BROKER_CLUSTER_INFO)
-        self.brokers = {one.broker_name: one for one in answers.brokers(cluster)}
-        # Brokers and clusters have a topic each that bears their name.
-        self._own_topics = {*self.brokers, *answers.clusters(cluster)}
-        listed = await self.remote.ask_name_server(ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER)
-        names = answers.topic_names(listed)
+        await self._read_cluster()
+        code = ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER
+        names = await self._from_name_server(code, {}, code.name, self._listed(NAME_SERVER, code, answers.topic_names))
+        names = list(dict.fromkeys(names or ()))
         known = await self._group_names(names)
         asked = await asyncio.gather(*(self._known_to(group) for group in known))
         views = {group: view for group, view in zip(known, asked, strict=True) if self._is_wanted(view)}
@@ -122,11 +122,47 @@ class Taker:
         errors, asked_brokers = tuple(sorted(self.errors, key=str)), tuple(self.brokers.values())
         return Snapshot(tuple(routes.values()), tuple(groups), errors, now, brokers=asked_brokers)
 
+    async def _read_cluster(self) -> None:
+        """Whom to ask; without that there is nothing to read."""
+        code = ReadCode.GET_BROKER_CLUSTER_INFO
+
+        def read(body: Any) -> tuple[tuple[Broker, ...], list[str]]:
+            listed = self._listed(
+                NAME_SERVER, code, lambda body, told: (answers.brokers(body, told), answers.clusters(body, told))
+            )
+            return listed(body)
+
+        try:
+            brokers, clusters = await self.remote.ask_name_server(code, read=read)
+        except answers.AnswerError as error:
+            raise RemotingError(f"no name server tells its brokers: {error}") from error
+        self.brokers = {one.broker_name: one for one in brokers}
+        # Brokers and clusters have a topic each that bears their name.
+        self._own_topics = {*self.brokers, *clusters}
+
+    def _listed(self, source: str, code: ReadCode, read: Callable[[Any, answers.Told], T]) -> Callable[[Any], T]:
+        """A reader of a list that keeps what it leaves out as errors."""
+
+        def listed(body: Any) -> T:
+            left_out: list[str] = []
+            found = read(body, lambda error: left_out.append(str(error)))
+            if (more := len(left_out) - _MOST_LEFT_OUT) > 0:
+                left_out[_MOST_LEFT_OUT:] = [f"and {more:,} more"]
+            self.errors += [
+                SourceError(source, code.name, one_line(f"left out, for it cannot be read: {one}")) for one in left_out
+            ]
+            return found
+
+        return listed
+
     async def _group_names(self, topics: list[str]) -> list[str]:
         """Wanted groups: those that brokers have settings for, and those that have a retry topic."""
         found = {topic.removeprefix(_RETRY) for topic in topics if topic.startswith(_RETRY)}
         code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
-        asked = (self._ask_broker(name, code, {}, answers.group_names) for name in self.brokers)
+        asked = (
+            self._ask_broker(name, code, {}, self._listed(f"broker {name}", code, answers.group_names))
+            for name in self.brokers
+        )
         for names in await asyncio.gather(*asked):
             found.update(names or ())
         return sorted(n for n in found if _matches(n, self.wanted.groups) and not answers.is_system_group(n))
@@ -140,11 +176,16 @@ class Taker:
 
     async def _route(self, topic: str) -> Topic | None:
         fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
+        code = ReadCode.GET_ROUTE_INFO_BY_TOPIC
+        return await self._from_name_server(
+            code, fields, f"route of topic {topic}", lambda body: answers.route(topic, body)
+        )
 
-        async def ask() -> Topic:
-            return answers.route(topic, await self.remote.ask_name_server(ReadCode.GET_ROUTE_INFO_BY_TOPIC, fields))
-
-        return await self._kept(NAME_SERVER, f"route of topic {topic}", ask)
+    async def _from_name_server(
+        self, code: ReadCode, fields: Mapping[str, str], request: str, read: Callable[[Any], T]
+    ) -> T | None:
+        """What the name server answers, see `_kept`."""
+        return await self._kept(NAME_SERVER, request, lambda: self.remote.ask_name_server(code, fields, read))
 
     async def _group(self, name: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]) -> Group:
         """One group with everything that is wanted of it."""
@@ -163,7 +204,7 @@ class Taker:
         for broker, known in view.items():
             for client_id in dict.fromkeys(c.client_id for c in known.connections if not is_behind_proxy(*c)):
                 listing[client_id].append(broker)
-        through = {one: brokers[crc32(one.encode()) % len(brokers)] for one, brokers in listing.items()}
+        through = {one: self._relay(one, brokers) for one, brokers in listing.items()}
         code = ReadCode.GET_CONSUMER_RUNNING_INFO
         asked = (
             self._ask_broker(
@@ -173,6 +214,11 @@ class Taker:
         )
         found = zip(through, await asyncio.gather(*asked), strict=True)
         return {client_id: info for client_id, info in found if info is not None}
+
+    def _relay(self, client_id: str, brokers: list[str]) -> str:
+        """The broker, of those that list a client, through which it is asked."""
+        able = [name for name in brokers if self.remote.is_up(self.brokers[name].address)] or brokers
+        return able[crc32(client_id.encode()) % len(able)]
 
     async def _request_modes(self) -> dict[str, answers.Modes]:
         """What brokers go by when they assign queues, asked once and only if some group needs it."""
@@ -218,7 +264,8 @@ class Taker:
         """What a broker answers; None if it does not know of it, or if it could not be asked (then also an error)."""
 
         async def ask() -> T:
-            return read((await self.remote.ask(self.brokers[broker].address, code, fields))[0])
+            found: T = (await self.remote.ask(self.brokers[broker].address, code, fields, read=read))[0]
+            return found
 
         told = ", ".join(value for key, value in fields.items() if key != "jstackEnable")
         return await self._kept(f"broker {broker}", f"{code.name} {told}".strip(), ask, no_errors)
@@ -232,7 +279,7 @@ class Taker:
             return await ask()
         except (RemotingError, ResponseError, answers.AnswerError) as error:
             if not isinstance(error, ResponseError) or error.code not in no_errors:
-                self.errors.append(SourceError(source, request, str(error)))
+                self.errors.append(SourceError(source, request, one_line(str(error))))
             return None
         finally:
             self._answered += 1

@@ -112,6 +112,7 @@ class Remote:
         self._silent: set[str] = set()
         self._health = Health()
         self._until: float | None = None
+        self._n_asked = 0
         self._reader = ThreadPoolExecutor(1, "rmqalloc-reader")
         self._is_closed = False
         self.n_requests: dict[str, int] = defaultdict(int)
@@ -163,15 +164,16 @@ class Remote:
         loop = asyncio.get_running_loop()
         if self._until is None and self._access.deadline is not None:
             self._until = loop.time() + self._access.deadline
+        self._n_asked += 1
+        # Those who wait give up in the order in which they came: out of a long queue any other would take its square in time.
+        until = None if self._until is None else self._until + self._n_asked * 1e-7
         try:
-            async with asyncio.timeout_at(self._until):
-                if self._until is None or loop.time() < self._until:
+            async with asyncio.timeout_at(until):
+                if until is None or loop.time() < until:
                     return await ask(address, code, fields or {}, body, read)
         except TimeoutError:
             pass
-        raise DeadlineError(
-            f"{address} had not answered {code.name} at the deadline, after {self._access.deadline:g} s"
-        )
+        raise DeadlineError(f"{address} had not answered by the deadline of {self._access.deadline:g} s")
 
     async def ask_name_server(
         self,

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+from operator import attrgetter
 from typing import Any, TypeVar
 from zlib import crc32
 
@@ -27,6 +28,7 @@ _SYSTEM_TOPICS = (
     "TBW102",
 )  # fmt: skip
 
+_ERROR_ORDER = attrgetter("source", "request", "message")
 _MOST_LEFT_OUT = 20  # entries of one list that cannot be read and are named one by one
 
 T = TypeVar("T")
@@ -119,7 +121,7 @@ class Taker:
         routes = {topic.name: topic for topic in found if topic is not None}
         groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        errors, asked_brokers = tuple(sorted(self.errors, key=str)), tuple(self.brokers.values())
+        errors, asked_brokers = tuple(sorted(self.errors, key=_ERROR_ORDER)), tuple(self.brokers.values())
         return Snapshot(tuple(routes.values()), tuple(groups), errors, now, brokers=asked_brokers)
 
     async def _read_cluster(self) -> None:

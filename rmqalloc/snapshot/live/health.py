@@ -79,10 +79,10 @@ class Relays:
             raise
         return at
 
-    def end(self, sent: float, is_silent: bool) -> None:
-        """Give the place back; where the client was silent, only when the broker stops to wait for it, too."""
+    def end(self, sent: float, is_waited_for: bool) -> None:
+        """Give the place back; where the broker still waits for a silent client, only when it stops to."""
         loop = asyncio.get_running_loop()
-        if is_silent and loop.time() < sent + RELAY_LASTS:
+        if is_waited_for and loop.time() < sent + RELAY_LASTS:
             loop.call_at(sent + RELAY_LASTS, self._free.release)
         else:
             self._free.release()

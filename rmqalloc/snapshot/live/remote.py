@@ -216,13 +216,13 @@ class Remote:
         client_id, relays = fields.get("clientId", ""), self._relays[address]
         async with self._turn[client_id]:
             self._check_client(address, client_id)
-            sent, is_silent = await relays.begin(), False
+            sent, is_waited_for = await relays.begin(), False
             try:
                 self._check_client(address, client_id)
                 return await self._asked(address, code, fields, body, read)
             except SilentError:
-                is_silent = True
-                if await self._is_alive(address, fields, sent):
+                is_waited_for = await self._is_alive(address, fields, sent)
+                if is_waited_for:
                     self._silent.add(client_id)
                 raise
             except ResponseError as error:
@@ -230,7 +230,7 @@ class Remote:
                     self._silent.add(client_id)
                 raise
             finally:
-                relays.end(sent, is_silent)
+                relays.end(sent, is_waited_for)
 
     def _check_client(self, address: str, client_id: str) -> None:
         """Raise if a client or the broker that it is asked through has been silent."""

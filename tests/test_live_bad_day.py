@@ -1,0 +1,200 @@
+"""A bad day: frozen brokers, silent clients, deadlines and interrupts; what was read is kept, what is missing is named."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+from loopback import Loopback
+from programs import environment
+
+from rmqalloc.cli import main
+from rmqalloc.snapshot.document import from_document
+from rmqalloc.snapshot.live import health
+from rmqalloc.snapshot.live.remote import Access
+from rmqalloc.snapshot.live.requests import ReadCode
+from rmqalloc.snapshot.live.take import Wanted, take_snapshot
+
+CONNECTIONS, STATS, INFO = (
+    ReadCode.GET_CONSUMER_CONNECTION_LIST,
+    ReadCode.GET_CONSUME_STATS,
+    ReadCode.GET_CONSUMER_RUNNING_INFO,
+)
+
+
+def timed(take, *arguments, **settings):
+    started = time.monotonic()
+    found = take(*arguments, **settings)
+    return found, time.monotonic() - started
+
+
+def test_a_frozen_broker_costs_two_timeouts_and_every_request_is_named():
+    """With 40 groups it was two requests for each, three tries long."""
+    groups = {f"g-{i:02}": ["c-0"] for i in range(40)}
+    with Loopback(groups=groups, frozen=["broker-1"]) as servers:
+        access = Access(timeout=0.5, relayed_per_second=1000)
+        snapshot, took = timed(take_snapshot, [servers.name_server], access)
+    assert servers.count(CONNECTIONS, "broker-1") == servers.count(STATS, "broker-1") == 0
+    assert took < 5, "each of 81 requests took 2.1 s before, four at a time"
+    assert {error.source for error in snapshot.errors} == {"broker broker-1"}
+    named = {error.request for error in snapshot.errors}
+    assert named == {"GET_ALL_SUBSCRIPTION_GROUP_CONFIG"} | {
+        f"{code.name} {g}" for g in groups for code in (CONNECTIONS, STATS)
+    }
+    assert all("is down for this run: 2 tries in a row failed" in error.message for error in snapshot.errors[1:])
+    assert [group.name for group in snapshot.groups] == sorted(groups)
+    assert all(len(group.clients) == 1 and group.clients[0].owned == () for group in snapshot.groups)
+
+
+def test_a_broker_nobody_listens_for_is_down_too():
+    with Loopback(groups={f"g-{i}": [] for i in range(100)}) as servers:
+        usual = servers.get_broker_cluster_info({})
+        servers.more[ReadCode.GET_BROKER_CLUSTER_INFO] = usual.replace(servers.addresses["broker-1"], "127.0.0.1:1")
+        snapshot, took = timed(take_snapshot, [servers.name_server])
+    assert took < 10 and len(snapshot.groups) == 100
+    assert sum("down for this run: 3 tries in a row failed" in error.message for error in snapshot.errors) >= 200
+
+
+def test_one_answer_that_does_not_come_makes_no_server_down():
+    def answer(_server, request):
+        return b"" if request.ext_fields["consumerGroup"] != "bad" else None
+
+    with Loopback(brokers=1, groups={"bad": []} | {f"g-{i}": [] for i in range(9)}) as servers:
+        usual = servers.answer
+        servers.answer = lambda name, request: (
+            None if request.code == STATS and request.ext_fields["consumerGroup"] == "bad" else usual(name, request)
+        )
+        snapshot = take_snapshot([servers.name_server], Access(timeout=0.4, retries=1, per_server=2))
+    assert {error.request for error in snapshot.errors} == {"GET_CONSUME_STATS bad"}
+
+
+def test_clients_that_are_silent_are_waited_for_side_by_side_and_once():
+    silent = [f"s-{i}" for i in range(10)]
+    groups = {"g": [*silent, *(f"c-{i}" for i in range(10))], "h": silent}
+    with Loopback(brokers=1, groups=groups, silent=silent) as servers:
+        access = Access(timeout=0.8, relayed_per_second=1000)
+        snapshot, took = timed(take_snapshot, [servers.name_server], access)
+    asked = Counter(fields["clientId"] for _, code, fields in servers.asked if code is INFO)
+    assert set(asked.values()) == {1} or all(asked[one] == 1 for one in silent), asked
+    assert took < 4, "twenty silences of 0.8 s, four at a time, were 4 s"
+    assert Counter(error.request.split()[1] for error in snapshot.errors) == {"g,": 10, "h,": 10}
+    g, h = snapshot.groups
+    assert [client.owned for client in g.clients] == [()] * 10 + [None] * 10
+    assert [client.owned for client in h.clients] == [None] * 10
+    assert any("did not answer before and is not asked again" in error.message for error in snapshot.errors)
+
+
+def test_a_broker_keeps_threads_for_everybody_else(monkeypatch):
+    """It waits ten seconds for a client, be we there or not, on one of sixteen threads that answer everything."""
+    monkeypatch.setattr(health, "RELAY_LASTS", 1.5)
+    silent = [f"s-{i}" for i in range(20)]
+    with Loopback(brokers=1, groups={"g": silent}, silent=silent) as servers:
+        started, times = time.monotonic(), []
+        usual = servers.answer
+
+        def answer(name, request):
+            if request.code == INFO:
+                times.append(time.monotonic() - started)
+            return usual(name, request)
+
+        servers.answer = answer
+        take_snapshot([servers.name_server], Access(timeout=0.3, relayed_per_second=1000), Wanted(lag=False))
+    for i in range(len(times) - health.MOST_RELAYED):
+        assert times[i + health.MOST_RELAYED] - times[i] > 1.2, "no more than twelve within the time of one"
+    assert len(times) == 20
+
+
+def test_a_broker_that_freezes_while_clients_are_asked_is_found_out():
+    ids = [f"c-{i}" for i in range(60)]
+    with Loopback(brokers=2, groups={"g": ids}) as servers:
+        usual = servers.answer
+
+        def answer(name, request):
+            if request.code == INFO and name == "broker-1":
+                servers.frozen = ["broker-1"]
+                return None
+            return usual(name, request)
+
+        servers.answer = answer
+        access = Access(timeout=0.5, relayed_per_second=1000)
+        snapshot, took = timed(take_snapshot, [servers.name_server], access, Wanted(lag=False))
+    assert took < 5
+    answered = [client.client_id for client in snapshot.groups[0].clients if client.owned is not None]
+    assert 0 < len(answered) == 60 - len(snapshot.errors) < 60
+    assert any("down for this run" in error.message for error in snapshot.errors)
+
+
+def test_a_deadline_bounds_everything_and_keeps_what_was_read():
+    groups = {"done": ["c-0"], "large": [f"c-{i}" for i in range(1000)]}
+    with Loopback(groups=groups) as servers:
+        access = Access(deadline=1.5, relayed_per_second=20)
+        snapshot, took = timed(take_snapshot, [servers.name_server], access)
+    assert took < 6, "a thousand clients would be asked for 25 s"
+    done, large = snapshot.groups
+    assert done.clients[0].owned == () and done.lags
+    assert len(large.clients) == 1000 and large.lags
+    told = [client.client_id for client in large.clients if client.owned is not None]
+    missing = {error.request.rpartition(", ")[2] for error in snapshot.errors}
+    assert missing == set(groups["large"]) - set(told), "every client that was not asked is named"
+    assert {error.message.partition(" ")[2] for error in snapshot.errors} == {
+        "had not answered by the deadline of 1.5 s"
+    }
+
+
+@pytest.mark.parametrize("verb", ["snapshot", "check", "plan"])
+def test_the_command_line_writes_what_was_read_and_ends_with_4(verb, capsys, tmp_path):
+    out = tmp_path / "s.json"
+    arguments = {"snapshot": ["--out", str(out)], "check": [], "plan": ["--scale", "3", "--strategy", "AVG"]}[verb]
+    with Loopback(groups={f"g-{i}": ["c-0", "c-1"] for i in range(50)}, frozen=["broker-1"]) as servers:
+        reached = ["-n", servers.name_server, "--deadline", "30s", "--timeout", "0.4", "--no-running-info"]
+        code = main([verb, *reached, *arguments])
+    said = capsys.readouterr()
+    assert code == 4, said.err
+    lines = [line for line in said.err.splitlines() if "the snapshot lacks" in line]
+    assert 0 < len(lines) <= 5 and all("of broker broker-1: 127.0.0.1:" in line for line in lines), said.err
+    assert any("and 97 more" in line for line in lines), lines
+    if verb == "snapshot":
+        snapshot = from_document(json.loads(out.read_text()))
+        assert len(snapshot.groups) == 50 and len(snapshot.errors) == 101
+
+
+def test_what_is_wanted_may_be_what_could_not_be_read(capsys):
+    with Loopback(groups={"g": ["c-0"]}, frozen=["broker-0", "broker-1"]) as servers:
+        reached = ["snapshot", "-n", servers.name_server, "--timeout", "0.2", "-g", "g", "--out", "/dev/null"]
+        assert main(reached) == 4
+    assert "no consumer group matches 'g'" in capsys.readouterr().err
+
+
+def test_no_name_server_in_time_is_a_failure(capsys):
+    with Loopback(frozen=["name server"]) as servers:
+        assert main(["snapshot", "-n", servers.name_server, "--deadline", "500ms"]) == 1
+    assert "had not answered by the deadline of 0.5 s" in capsys.readouterr().err
+
+
+def test_an_interrupt_ends_a_snapshot_at_once(tmp_path):
+    out = tmp_path / "s.json"
+    with Loopback(frozen=["broker-0", "broker-1"]) as servers:
+        command = [
+            sys.executable,
+            "-m",
+            "rmqalloc",
+            "snapshot",
+            "-n",
+            servers.name_server,
+            "--timeout",
+            "60",
+            "--out",
+            out,
+        ]
+        process = subprocess.Popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
+        while not servers.count(ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG) and process.poll() is None:
+            time.sleep(0.02)
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert time.monotonic() - started < 5
+    assert process.returncode == 130 and "rmqalloc: interrupted" in said and "Traceback" not in said
+    assert not out.exists()

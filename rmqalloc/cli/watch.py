@@ -93,7 +93,7 @@ def _looked(looking: Looking, raised: _Raised, status: _Status) -> str:
     if raised.n_looks < 2:
         return f"{counted(len(now), 'finding')} at first, looked at again"
     lacks = f", {counted(len(looking.lacks()), 'request')} without an answer" if looking.lacks() else ""
-    return f"{counted(len(raised), 'finding')} that last{lacks}"
+    return counted(len(raised), "lasting finding") + lacks
 
 
 class _Raised:

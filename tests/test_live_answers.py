@@ -196,7 +196,9 @@ def test_a_bad_header_leaves_nobody_waiting(fields):
                 while True:
                     request = decode(await reader.readexactly(int.from_bytes(await reader.readexactly(4))))
                     header = fields.replace('"opaque":7,', f'"opaque":{request.opaque},')
-                    more = "".join(f',"{key}":{value}' for key, value in {"code": 0, "flag": 1}.items() if key not in header)
+                    more = "".join(
+                        f',"{key}":{value}' for key, value in {"code": 0, "flag": 1}.items() if key not in header
+                    )
                     frame = framed(f"{{{header}{more}}}")
                     writer.write(len(frame).to_bytes(4) + frame)
             writer.close()

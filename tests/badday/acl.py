@@ -6,9 +6,11 @@ import asyncio
 import json
 from typing import NamedTuple
 
-from live_cluster import LiveCluster, mqadmin
+from badday.admin import CREATE_ACL, CREATE_USER, UPDATE_ACL, administer, make_groups
+from live_cluster import LiveCluster
 
 from rmqalloc.protocol import RemotingError, ResponseCode, ResponseError
+from rmqalloc.snapshot.live import answers
 from rmqalloc.snapshot.live.credentials import Credentials
 from rmqalloc.snapshot.live.remote import Access, Remote
 from rmqalloc.snapshot.live.requests import ReadCode
@@ -38,9 +40,8 @@ REQUESTS = {
 }
 """What a snapshot asks of brokers; name servers of 5.5 know no ACL."""
 
-PRIVILEGES = [
-    ("Group:*", "Get"), ("Group:*", "List"), ("Topic:*", "Get"), ("Topic:*", "List"), ("Cluster:*", "Get"), ("Cluster:*", "List"),
-]  # fmt: skip
+RESOURCES = ("Group:*", "Topic:*", "Cluster:*")
+ACTIONS = ("Get", "List")
 
 
 class Allowed(NamedTuple):
@@ -52,23 +53,28 @@ class Allowed(NamedTuple):
 
 
 def start(cluster: LiveCluster) -> str:
-    """One broker that checks who asks, in a cluster whose name server runs; its address."""
-    (cluster.home / "conf").mkdir(exist_ok=True)
-    (cluster.home / "conf" / "tools.yml").write_text(f"accessKey: {ADMIN[0]}\nsecretKey: {ADMIN[1]}\n", encoding="utf-8")
+    """One broker that checks who asks, in a cluster whose name server runs, with a group and a user; its address."""
     cluster.start_broker("guarded", **SETTINGS)
     cluster.wait_for_broker("guarded")
     address = cluster.brokers["guarded"]
-    mqadmin(cluster, "createUser", "-b", address, "-u", USER[0], "-p", USER[1], "-t", "Normal")
+    make_groups(address, ["g"], Credentials(*ADMIN))
+    user = {"username": USER[0], "password": USER[1], "userType": "Normal"}
+    administer(address, CREATE_USER, {"username": USER[0]}, user, Credentials(*ADMIN))
+    _grant(address, CREATE_ACL, "Topic:none", "Get")
     return address
 
 
-def grant(cluster: LiveCluster, address: str, *privileges: tuple[str, str]) -> None:
-    """Give the user these privileges and no others."""
-    subject = ("-b", address, "-s", f"User:{USER[0]}")
-    mqadmin(cluster, "deleteAcl", *subject)
-    for resource, action in privileges:
-        verb = "createAcl" if (resource, action) == privileges[0] else "updateAcl"
-        mqadmin(cluster, verb, *subject, "-r", resource, "-a", action, "-d", "Allow")
+def grant(address: str, resource: str, *actions: str) -> None:
+    """Give the user the privileges of one resource and no others."""
+    for one in RESOURCES:
+        _grant(address, UPDATE_ACL, one, *(actions if one == resource else ("Pub",)))
+
+
+def _grant(address: str, code: int, resource: str, *actions: str) -> None:
+    subject = f"User:{USER[0]}"
+    entry = {"resource": resource, "actions": list(actions), "sourceIps": [], "decision": "Allow"}
+    content = {"subject": subject, "policies": [{"policyType": "CUSTOM", "entries": [entry]}]}
+    administer(address, code, {"subject": subject}, content, Credentials(*ADMIN))
 
 
 def refused(address: str) -> set[ReadCode]:
@@ -81,7 +87,9 @@ async def _refused(address: str) -> set[ReadCode]:
     async with Remote([address], Access(credentials=Credentials(*USER), retries=0)) as remote:
         for code, fields in REQUESTS.items():
             try:
-                await remote.ask(address, code, fields)
+                content, _ = await remote.ask(address, code, fields)
+                if code is ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG and "g" not in answers.group_names(content):
+                    found.add(code)  # a list without the groups would be no better
             except ResponseError as error:
                 if error.code == ResponseCode.NO_PERMISSION:
                     found.add(code)
@@ -90,13 +98,14 @@ async def _refused(address: str) -> set[ReadCode]:
     return found
 
 
-def table(cluster: LiveCluster, address: str) -> list[Allowed]:
+def table(address: str) -> list[Allowed]:
     """Every request with the single privileges that allow it."""
-    grant(cluster, address)
+    grant(address, "")
     without = refused(address)
     by: dict[ReadCode, list[str]] = {code: [] for code in REQUESTS}
-    for resource, action in PRIVILEGES:
-        grant(cluster, address, (resource, action))
-        for code in REQUESTS.keys() - refused(address):
-            by[code].append(f"{resource} {action}")
+    for resource in RESOURCES:
+        for action in ACTIONS:
+            grant(address, resource, action)
+            for code in REQUESTS.keys() - refused(address):
+                by[code].append(f"{resource} {action}")
     return [Allowed(code, code not in without, tuple(by[code])) for code in REQUESTS]

@@ -6,9 +6,9 @@ import asyncio
 import json
 from typing import NamedTuple
 
-from badday.admin import CREATE_ACL, CREATE_USER, UPDATE_ACL, administer, make_groups
 from live_cluster import LiveCluster
 
+from badday.admin import CREATE_ACL, CREATE_USER, UPDATE_ACL, administer, make_groups
 from rmqalloc.protocol import RemotingError, ResponseCode, ResponseError
 from rmqalloc.snapshot.live import answers
 from rmqalloc.snapshot.live.credentials import Credentials

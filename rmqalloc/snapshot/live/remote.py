@@ -24,6 +24,8 @@ from rmqalloc.snapshot.live.requests import ReadCode
 NAMESRV_ADDR = "NAMESRV_ADDR"
 _BUSY = (ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL)
 _FIRST_PAUSE = 0.2
+_ANSWERS_PER_DEADLINE = 6
+_CONNECT_WITHIN, _LEAST_WITHIN = 3.0, 0.5
 _READ_AT_ONCE = 1 << 16  # bytes of a body; a longer one is read on a thread, so that everything else goes on
 _READ_WITHIN = 10.0  # seconds, for a body that is not regular
 
@@ -47,7 +49,8 @@ class Access:
     relayed_per_second : float
         Requests per second and broker, at most, that a broker passes on to a client (running info).
     deadline : float or None
-        Seconds that everything together may take; requests that are not answered by then fail.
+        Seconds that everything together may take; requests that are not answered by then fail. One answer may take a sixth of
+        it at most, so that a server that is frozen does not use it up.
     """
 
     tls: ssl.SSLContext | None = None
@@ -57,6 +60,18 @@ class Access:
     per_server: int = 4
     relayed_per_second: float = 50.0
     deadline: float | None = None
+
+    @property
+    def answer_within(self) -> float:
+        """Seconds that an answer may take, where everything has a deadline, too.
+
+        Examples
+        --------
+        >>> Access().answer_within, Access(deadline=30.0).answer_within, Access(deadline=6.0).answer_within
+        (5.0, 5.0, 1.0)
+        """
+        share = self.timeout if self.deadline is None else self.deadline / _ANSWERS_PER_DEADLINE
+        return min(self.timeout, max(share, _LEAST_WITHIN))
 
 
 class DeadlineError(RemotingError):
@@ -258,7 +273,7 @@ class Remote:
         self._health.check(address)
         self.n_requests[address] += 1
         try:
-            answer = await self._connection(address).ask(code, fields, body, self._access.timeout)
+            answer = await self._connection(address).ask(code, fields, body, self._access.answer_within)
         except ResponseError:
             self._health.answered(address)
             raise
@@ -299,7 +314,8 @@ class Remote:
 
     def _connection(self, address: str) -> Connection:
         if address not in self._connections:
-            self._connections[address] = Connection(address, self._access.tls, self._access.credentials)
+            within = min(_CONNECT_WITHIN, self._access.answer_within)
+            self._connections[address] = Connection(address, self._access.tls, self._access.credentials, within)
         return self._connections[address]
 
 

@@ -30,6 +30,11 @@ CODE = ReadCode
 BAD_ANSWERS = {
     "digits in offsets": (CODE.GET_CONSUME_STATS, '{"consumeTps":0,"offsetTable":{{"topic":"T","brokerName":"b","queueId":0}:'
                           f'{{"brokerOffset":{DIGITS},"consumerOffset":1,"lastTimestamp":1}}}}}}'),
+    "an offset beyond Java's": (
+        CODE.GET_CONSUME_STATS,
+        '{"consumeTps":0,"offsetTable":{{"topic":"T","brokerName":"b","queueId":0}:'
+        '{"brokerOffset":9223372036854775808,"consumerOffset":1,"lastTimestamp":1}}}',
+    ),
     "an infinite rate": (CODE.GET_CONSUME_STATS, '{"consumeTps":1e999,"offsetTable":{}}'),
     "no rate at all": (CODE.GET_CONSUME_STATS, '{"consumeTps":NaN,"offsetTable":{}}'),
     "half a surrogate in a client id": (CODE.GET_CONSUMER_CONNECTION_LIST, f'{{"connectionSet":[{{"clientId":"x{HALF}"}}]}}'),
@@ -236,6 +241,7 @@ def test_what_a_server_says_is_one_short_printable_line(capsys):
     assert str(RemotingError("a\nb")) == "a\\nb" == one_line("a\\nb") and str(
         RemotingError(one_line(remark))
     ) == one_line(remark)
+    assert len(one_line("\x1b" * 5000)) <= 1000
     with Loopback(more={CODE.GET_CONSUME_STATS: refuse}) as servers:
         snapshot = take_snapshot([servers.name_server])
         assert main(["snapshot", "-n", servers.name_server, "--out", "/dev/null"]) == 4

@@ -49,7 +49,7 @@ def main() -> None:
 
 FROZEN = """A name server and two brokers (RocketMQ 5.5.0), 1,000 groups made for it, three of them with two real Java clients
 each; one broker is stopped by SIGSTOP. It costs two timeouts (5 s, with a deadline a sixth of that); every request that it
-was not asked is named in the file."""
+was not asked is named in the file. A client that waits for the frozen broker itself, to learn its offsets, is silent."""
 MANY = """Servers on loopback. Clients are asked at 50 a second and broker; a broker waits 10 s for a silent client, on one of
 its 16 threads, so twelve are asked at once."""
 ACL = """A broker of RocketMQ 5.5.0 with authentication and authorization on: which single privilege lets a user send which

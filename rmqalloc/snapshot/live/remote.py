@@ -74,6 +74,10 @@ class Access:
         return min(self.timeout, max(share, _LEAST_WITHIN))
 
 
+class BodyError(RemotingError):
+    """An answer whose body cannot be read, or would cost too much to read."""
+
+
 class DeadlineError(RemotingError):
     """The time for everything together is over."""
 
@@ -297,14 +301,16 @@ class Remote:
         try:
             return content() if len(body) <= _READ_AT_ONCE else await loop.run_in_executor(self._reader, content)
         except loose_json.JsonError as error:
-            raise RemotingError(f"{address} answered {code.name} with something else than JSON: {error}") from error
+            raise BodyError(f"{address} answered {code.name} with something else than JSON: {error}") from error
 
     async def _retried(self, address: str, attempt: Callable[[], Awaitable[T]]) -> T:
         for left in range(self._access.retries, -1, -1):
             try:
                 return await attempt()
             except (RemotingError, ResponseError) as error:
-                is_final = isinstance(error, ResponseError) and error.code not in _BUSY
+                is_final = isinstance(error, BodyError) or (
+                    isinstance(error, ResponseError) and error.code not in _BUSY
+                )
                 if not left or is_final or not self._health.is_up(address):
                     raise
             # Not all at the same time again: what broke the connection for all may be the answer to one of them.

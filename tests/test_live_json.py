@@ -122,6 +122,23 @@ def test_what_is_rewritten_is_what_the_tolerant_parser_reads(value):
     assert with_types[0] is with_types[1]
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{{"a":"{0:1}"}:"{{\\"a\\":1}:2,{0:"}',
+        '{0:"{\\"x\\":1}:",1:",2:3",2:"\\\\"}',
+        '{"\\u00000":1,{"a":1}:2}',
+        '{{"a":1}:{{"b":"}:"}:{0:[{"c":",0:"}]}}}',
+        '{"a":{"b":1} , {"c":"{"} : 3, 7 :[]}',
+    ],
+)
+def test_texts_that_look_like_keys_are_none(body):
+    value = loose_json.loads(body.encode())
+    assert value == loose_json.tolerant(body) and json.loads(json.dumps(value))
+    texts = re.findall(r'"((?:[^"\\]|\\.)*)"', body)
+    assert all(json.dumps(json.loads(f'"{text}"')) in json.dumps(value) for text in texts)
+
+
 @settings(max_examples=60, deadline=None)
 @given(JSON_VALUES)
 def test_standard_json_is_the_same_on_every_way(value):

@@ -91,14 +91,14 @@ MUTANTS = [
         '    if "\\\\u0000" in text:',
         '    if "never there" in text:',
         "a name that begins with NUL is taken for the number of a key",
-        f"{_JSON} -k rewritten_is",
+        f"{_JSON} -k look_like_keys",
     ),
     Mutant(
         f"{_LIVE}/loose_json.py",
         """    rf'{_STRING}(?:"|\\Z)|""",
         """    rf'""",
         "text within strings is taken for keys",
-        f"{_JSON} -k rewritten_is",
+        f"{_JSON} -k look_like_keys",
     ),
     Mutant(
         f"{_LIVE}/loose_json.py",

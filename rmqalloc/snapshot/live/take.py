@@ -112,6 +112,7 @@ class Taker:
         code = ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER
         names = await self._from_name_server(code, {}, code.name, self._listed(NAME_SERVER, code, answers.topic_names))
         names = list(dict.fromkeys(names or ()))
+        self._answered = self._known = 0  # how much there is, is only known from here on
         known = await self._group_names(names)
         asked = await asyncio.gather(*(self._known_to(group) for group in known))
         views = {group: view for group, view in zip(known, asked, strict=True) if self._is_wanted(view)}

@@ -59,15 +59,14 @@ request. Name servers do not ask for any."""
 def taken(found: list[runs.Taken]) -> list[str]:
     """A table of snapshots."""
     lines = [
-        "| snapshot | seconds | memory | exit code | groups | clients | clients that told | missing |",
-        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
+        "| snapshot | seconds in all | reading | memory | exit code | groups | clients | clients that told | missing |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- |",
     ]
     for one in found:
         missing = ", ".join(f"{count:,} of {source}" for source, count in sorted(one.missing.items())) or "nothing"
-        lines.append(
-            f"| {one.what} | {one.seconds:.1f} | {one.megabytes} MB | {one.code} | {one.groups:,} | {one.clients:,} | "
-            f"{one.told:,} | {missing} |"
-        )
+        seconds = f"{one.seconds:.1f} | {one.reading:.1f} | {one.megabytes} MB"
+        counts = f"{one.groups:,} | {one.clients:,} | {one.told:,}"
+        lines.append(f"| {one.what} | {seconds} | {one.code} | {counts} | {missing} |")
     return lines
 
 

@@ -194,8 +194,8 @@ def test_a_queue_takes_a_few_calls_however_many_there_are(read, most):
 
 def test_consume_stats_are_read_by_the_standard_decoder(monkeypatch):
     monkeypatch.setattr(loose_json, "tolerant", None)
-    for body in (consume_stats(50), running_info(range(50))):
-        assert loose_json.loads(body.encode())
+    for body in (consume_stats(50), running_info(range(50)), '{0:"a,1:b",1:"{2:"}'):
+        assert loose_json.loads(body.encode()), "also where a text looks like a key"
     lags, tps = answers.lags(loose_json.loads(consume_stats(50).encode()))
     assert (len(lags), tps) == (50, 0.5)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli.text import printable
+from rmqalloc.cli.sink import CLEARED_LINE, say, tell
 from rmqalloc.cli.times import seconds
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
         return snapshot
     _tell_of_slaves(snapshot)
     n_clients = sum(len(group.clients) for group in snapshot.groups)
-    click.echo(
+    say(
         f"{len(snapshot.topics):,} topics, {len(snapshot.groups):,} groups with {n_clients:,} clients: "
         f"{progress.answered:,} answers in {progress.seconds:.2f} s",
         err=True,
@@ -174,7 +174,7 @@ def _check_found(live: Live, snapshot: Snapshot, groups: tuple[str, ...], topics
     except NoMatch as error:
         if not snapshot.errors:
             raise
-        click.echo(f"note: {printable(str(error))}, of what could be read", err=True)
+        tell("note", f"{error}, of what could be read")
 
 
 def _tell_of_slaves(snapshot: Snapshot) -> None:
@@ -182,10 +182,7 @@ def _tell_of_slaves(snapshot: Snapshot) -> None:
     for broker in snapshot.brokers:
         if broker.role != "MASTER":
             acts = ", which stands in for it" if broker.role == "ACTING_MASTER" else ""
-            click.echo(
-                f"note: broker {printable(broker.broker_name)} has no master; its slave {broker.address}{acts}, was asked",
-                err=True,
-            )
+            tell("note", f"broker {broker.broker_name} has no master; its slave {broker.address}{acts}, was asked")
 
 
 def _access(live: Live) -> Access:
@@ -220,9 +217,9 @@ class _Progress:
         if not self._is_quiet and now - self._last >= (0.1 if self._on_terminal else _LINE_EVERY):
             self._last = now
             line = f"{answered:,} of {known:,} answers  {self.seconds:.0f} s"
-            click.echo(f"\r{line}" if self._on_terminal else line, nl=not self._on_terminal, err=True)
+            say(f"\r{line}" if self._on_terminal else line, err=True, end="" if self._on_terminal else "\n")
 
     def end(self) -> None:
         """Clear the changing line."""
         if self._on_terminal:
-            click.echo("\r\x1b[K", nl=False, err=True)
+            say(CLEARED_LINE, err=True, end="")

@@ -24,10 +24,11 @@ from typing import Any, TextIO
 from rmqalloc.report.terminal import has_colour
 from rmqalloc.text import harmless, message
 
-__all__ = ["guarded", "hand_over", "say", "tell"]
+__all__ = ["CLEARED_LINE", "guarded", "hand_over", "say", "tell"]
 
 _COLOUR = re.compile("(\x1b\\[(?:[012]|3[1-7])m)")
-_CLEAR_LINE = "\r\x1b[K"
+CLEARED_LINE = "\r\x1b[K"
+"""What takes a changing line away."""
 
 
 def say(text: str = "", err: bool = False, end: str = "\n") -> None:
@@ -152,7 +153,7 @@ class _GuardedBytes(io.RawIOBase):
 
 def _safe(text: str, file: TextIO) -> str:
     """Text as it may go to a stream."""
-    if text.isprintable() or (text == _CLEAR_LINE and file.isatty()):
+    if text.isprintable() or (text == CLEARED_LINE and file.isatty()):
         return text
     before = "\r" if text.startswith("\r") and file.isatty() else ""  # a changing line begins anew
     text = text[len(before) :]

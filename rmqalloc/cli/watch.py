@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import click
 
+from rmqalloc.cli.sink import CLEARED_LINE, say
 from rmqalloc.cli.text import printable
 from rmqalloc.text import counted
 
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from rmqalloc.whatif.audit import Finding
 
 Look = Callable[[], tuple["Finding", ...]]
-_CLEARED_LINE = "\r\x1b[K"
 
 
 class Looking(Protocol):
@@ -146,7 +146,8 @@ class _Status:
         """Say how things stand."""
         if self._on_terminal:
             width = shutil.get_terminal_size().columns - 1
-            click.echo(_CLEARED_LINE + self._stamped(said)[:width], nl=False, err=True)
+            self.clear()
+            say(self._stamped(said)[:width], err=True, end="")
         elif said != self._said:
             self.line(said)
         self._said = said
@@ -154,12 +155,12 @@ class _Status:
     def line(self, text: str) -> None:
         """Say something that stays."""
         self.clear()
-        click.echo(self._stamped(text), err=True)
+        say(self._stamped(text), err=True)
 
     def clear(self) -> None:
         """Take the changing line away, for others to be printed."""
         if self._on_terminal:
-            click.echo(_CLEARED_LINE, nl=False, err=True)
+            say(CLEARED_LINE, err=True, end="")
 
     end = clear
 

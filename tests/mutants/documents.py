@@ -1,6 +1,6 @@
 """Mutants of readers, of their budget, and of what goes to a terminal."""
 
-from mutants.listed import Mutant
+from mutants.mutant import Mutant
 
 _BUDGET = "tests/test_budget.py -k"
 _OUTPUT = "tests/test_cli_output.py -k"

@@ -1,6 +1,6 @@
 """Mutants of fleets and of what computes on them: locks, places to write to, digests, texts that are none, interruption."""
 
-from mutants.listed import Mutant
+from mutants.mutant import Mutant
 
 _FORK = "tests/test_fork.py"
 _OUT = "tests/test_fleet_out.py"

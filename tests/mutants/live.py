@@ -1,6 +1,6 @@
 """Mutants of what reads a running cluster."""
 
-from mutants.listed import Mutant
+from mutants.mutant import Mutant
 
 _LIVE = "rmqalloc/snapshot/live"
 _ANSWERS = "tests/test_live_answers.py"

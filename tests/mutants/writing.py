@@ -1,6 +1,6 @@
 """Mutants of the one way to write, and of those who use it."""
 
-from mutants.listed import Mutant
+from mutants.mutant import Mutant
 
 _FILES = "tests/test_store.py"
 _DIRECTORIES = "tests/test_store_directories.py"

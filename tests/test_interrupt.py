@@ -103,7 +103,7 @@ def test_the_others_stop_between_steps_when_one_part_fails():
 
     def work(start, stop):
         begun.wait(30)
-        for step in range(10**6):
+        for step in range(2000):
             done.append(step)
             if start == 0 and step == 3:
                 raise KeyboardInterrupt
@@ -112,7 +112,7 @@ def test_the_others_stop_between_steps_when_one_part_fails():
 
     with pytest.raises(KeyboardInterrupt):
         in_threads(work, [0, 1, 2, 3])
-    assert len(done) < 100_000
+    assert len(done) < 1000
 
 
 def test_bulk_stops_with_the_batch_that_it_is_at(tmp_path, monkeypatch):

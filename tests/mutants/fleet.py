@@ -21,7 +21,6 @@ MUTANTS = [
     Mutant(_FLEET, 'if name != "_apart"}', "}", "a fleet that was given an array cannot be pickled", f"{_OUT} -k anew"),
     Mutant("rmqalloc/strategies/base.py", "not out.flags.behaved", "not out.flags.writeable", "owners are written to odd addresses", f"{_OUT} -k aligned"),
     Mutant("rmqalloc/fleet/columns.py", "np.frombuffer(os.urandom(8 * 136), np.uint64)", "np.arange(136, dtype=np.uint64)", "all processes have one secret", f"{_DIGEST} -k every_process"),
-    Mutant("rmqalloc/fleet/columns.py", "if 2 * progress[1] < table.size:", "if progress[0] < n:", "a table that is full never grows", f"{_DIGEST} -k table_that_grows"),
     Mutant(_COLUMNS, "except pa.ArrowInvalid:\n        return np.array([i for i, text in enumerate(array) if text.is_valid and not _is_utf8(text)], np.int64)", "except pa.ArrowInvalid:\n        return _NOWHERE", "texts that are none are taken", f"{_UTF8} -k makes_its_row_bad"),
     Mutant(_COLUMNS, "wrong.append(bad + first)", "wrong.append(bad)", "of several chunks the row of another is called bad", f"{_UTF8} -k every_kind"),
     Mutant(_ARROW, 'bad.note_elements(offsets, broken, _not_utf8(column, "client id"))', "pass", "client ids that are no text are planned", f"{_UTF8} -k makes_its_row_bad"),

@@ -95,18 +95,22 @@ evidence: install
 	$(PROOF) mutants --report $(EVIDENCE)/mutants.md
 	$(PROOF) held --report $(EVIDENCE)/answers.md
 	$(PROOF) writing --report $(EVIDENCE)/writing.md
-	$(PROOF) fuzz all --report $(EVIDENCE)/fuzz.md
+	$(PROOF) fuzz readers --report $(EVIDENCE)/fuzz.md
+	$(PROOF) fuzz.wire --report $(EVIDENCE)/wire.md
+	$(PROOF) badday --report $(EVIDENCE)/badday.md
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
 # Two at a time, as there are two processors.
 evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%)
-QUICK := mutants writing fuzz
+QUICK := mutants writing fuzz badday
 quick-mutants:
 	$(PROOF) mutants --every 20
 quick-writing:
 	$(PROOF) writing --quick
 quick-fuzz:
 	$(PROOF) fuzz all --quick
+quick-badday:
+	$(PROOF) badday --quick
 
 lint: install
 	$(BIN)/ruff check .

@@ -22,7 +22,7 @@ MUTANTS = [
     Mutant("rmqalloc/strategies/base.py", "not out.flags.behaved", "not out.flags.writeable", "owners are written to odd addresses", f"{_OUT} -k aligned"),
     Mutant("rmqalloc/fleet/columns.py", "np.frombuffer(os.urandom(8 * 136), np.uint64)", "np.arange(136, dtype=np.uint64)", "all processes have one secret", f"{_DIGEST} -k every_process"),
     Mutant(_COLUMNS, "except pa.ArrowInvalid:\n        return np.array([i for i, text in enumerate(array) if text.is_valid and not _is_utf8(text)], np.int64)", "except pa.ArrowInvalid:\n        return _NOWHERE", "texts that are none are taken", f"{_UTF8} -k makes_its_row_bad"),
-    Mutant(_COLUMNS, "wrong.append(bad + first)", "wrong.append(bad)", "of several chunks the row of another is called bad", f"{_UTF8} -k every_kind"),
+    Mutant(_COLUMNS, "parts.append(part)\n            wrong.append(bad + first)", "parts.append(part)\n            wrong.append(bad)", "of several chunks the row of another is called bad", f"{_UTF8} -k every_kind"),
     Mutant(_ARROW, 'bad.note_elements(offsets, broken, _not_utf8(column, "client id"))', "pass", "client ids that are no text are planned", f"{_UTF8} -k makes_its_row_bad"),
     Mutant(_ARROW, 'bad.note_elements(offsets, broken, _not_utf8(column, "machine room"))', "pass", "machine rooms that are no text are planned", f"{_UTF8} -k makes_its_row_bad"),
     Mutant("rmqalloc/whatif/planning/table.py", "utf8(units.column(name).cast(pa.string()))", "units.column(name).cast(pa.string())", "a plan holds text that cannot be read", f"{_UTF8} -k makes_its_row_bad"),

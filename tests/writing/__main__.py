@@ -18,7 +18,7 @@ from writing.runs import restarted_with_shim
 from writing.trials import MANY, Trials
 from writing.writers import WRITERS, make_inputs
 
-QUICK_ROUNDS, ROUNDS = 40, 1000
+QUICK_ROUNDS, ROUNDS = 40, 300
 MEMORY = "/dev/shm"
 
 
@@ -31,6 +31,9 @@ def options_of(arguments=None):
     parser.add_argument("--only", default="", help="writers whose name holds this text")
     parser.add_argument(
         "--strace-every", type=int, default=9, metavar="N", help="every N-th call by strace, of writers with many"
+    )
+    parser.add_argument(
+        "--full", action="store_true", help="kill writers with many calls at every one, too; takes an hour"
     )
     parser.add_argument("--jobs", type=int, default=2, metavar="N", help="writers to try side by side")
     return parser.parse_args(arguments)
@@ -49,7 +52,7 @@ def tried(job):
     warm.parent.mkdir(parents=True)
     silently(writer.write, warm, inputs, True)
     trials = Trials(writer, inputs, home)
-    trials = trials.quick() if options.quick and writer.is_verb else trials.run(options.quick)
+    trials = trials.quick() if options.quick and writer.is_verb else trials.run(options.quick, options.full)
     if not options.quick and straced.is_possible():
         missed = straced.missed_by_the_shim(trials)
         trials.counts["calls the shim did not see"] = sum(missed.values())

@@ -38,19 +38,20 @@ def race_line(name, counts):
 
 
 ABOUT = """\
-Each row is a writer, with an earlier result in its place unless it says otherwise. It is run again and again, and killed at its
-first call that changes files, at its second, and so on until it survives; a write that is killed has written half. Calls are
-counted by a preloaded library. strace confirms it: it kills at system calls that name a file or have a descriptor, reading ones
-too, at every one, of verbs at every third and of those with more than 60 calls at every ninth. After each kill a reader must
-find the whole old or the whole new result, and another run must end well and leave nothing behind.
+Each row is a writer, with an earlier result in its place unless it says otherwise. It is run again and again, and killed at
+its first call that changes files, at its second, and so on until it survives; a write that is killed has written half. Calls
+are counted by a preloaded library. Verbs with more than 60 calls, most of which write a piece of a Parquet file, are killed
+at every ninth (`--full`: at every one). strace confirms it: it kills at system calls that name a file or have a descriptor,
+reading ones too, at every one, of verbs at every third, of those with more than 60 calls at every ninth. After each kill a
+reader must find the whole old or the whole new result, and another run must end well and leave nothing behind.
 
-A refused call (ENOSPC, EIO, EDQUOT at opening, writing, fsync, rename, link, mkdir; EIO, EDQUOT and interrupts of verbs at
-every third, with more than 60 calls at every ninth) must end in exit code 1 and a message that names the file, with the old
-result in place, or say that the new one is and may not survive a loss of power. What takes its place must be on the disk by
-then: fsync of each file comes after its last write and before the rename, fsync of the folder after it.
+A refused call (opening, writing, fsync, rename, link, mkdir) must end in exit code 1 and a message that names the file, with
+the old result in place, or say that the new one is and may not survive a loss of power. ENOSPC is tried where kills are; EIO,
+EDQUOT and interrupts at every third call of verbs, at every ninth of those with more than 60. What takes its place must be on
+the disk by then: fsync of each file comes after its last write and before the rename, fsync of the folder after it.
 
-*No exchange* is a file system without `RENAME_EXCHANGE`: there a kill may leave nothing in the place until the next writer puts
-the old result back."""
+*No exchange* is a file system without `RENAME_EXCHANGE`: there a kill may leave nothing in the place until the next writer
+puts the old result back."""
 
 
 def text(done, raced, n_failures, seconds):

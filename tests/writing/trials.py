@@ -53,15 +53,18 @@ class Trials:
         if not holds:
             self.failures.append(f"{self.writer.name}: {what}")
 
-    def run(self, is_quick=False):
-        """All trials: kills and full disks at every call, the rest of many at every ninth, of other verbs at every third."""
+    def run(self, is_quick=False, is_full=False):
+        """All trials: all calls of few are killed and meet a full disk, and if full those of many; of the rest some."""
         step = SOME if len(self.calls) > MANY else 3 if is_quick or self.writer.is_verb else 1
-        for action, name, every in ((KILL, "kills", 1), (INTERRUPT, "interrupts", step)):
+        for action, name, every in (
+            (KILL, "kills", 1 if is_full or len(self.calls) <= MANY else SOME),
+            (INTERRUPT, "interrupts", step),
+        ):
             for at in count(1, every):
                 if not self._disturbed(at, action, name):
                     break
         for name, (code, kinds) in ERRORS.items():
-            for at in count(1, 1 if name == "ENOSPC" else step):
+            for at in count(1, 1 if name == "ENOSPC" and (is_full or len(self.calls) <= MANY) else step):
                 if not self._refused(at, name, code, kinds):
                     break
         return self

@@ -100,14 +100,15 @@ def read_source(
 
 def _unpacked(source: Source, most: int) -> bytes:
     """What gzip packed, one part after the other, or one byte more than ``most``."""
-    rest, found = source.data, bytearray()
+    rest, pieces, left = source.data, [], most + 1
     try:
-        while rest and len(found) <= most:
+        while rest and left:
             part = zlib.decompressobj(wbits=_GZIP)
-            found += part.decompress(rest, most + 1 - len(found))
-            if not part.eof and len(found) <= most:
+            pieces.append(part.decompress(rest, left))
+            left -= len(pieces[-1])
+            if not part.eof and left:
                 raise source.error_class(f"{source.name} is cut: it ends in the middle of what gzip packed")
             rest = part.unused_data.lstrip(b"\0")  # zeros may fill the last block of a tape
     except zlib.error as error:
         raise source.error_class(f"{source.name} is not packed by gzip, or damaged: {error}") from None
-    return bytes(found)
+    return b"".join(pieces)

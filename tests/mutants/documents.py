@@ -12,10 +12,10 @@ _SINK = "rmqalloc/cli/sink.py"
 _ERRORS = "rmqalloc/cli/errors.py"
 
 MUTANTS = [
-    Mutant(_SOURCE, "part.decompress(rest, most + 1 - len(found))", "part.decompress(rest)", "a packed plan is unpacked whole", f"{_BUDGET} multiple_of_the_budget"),
-    Mutant(_SOURCE, "while rest and len(found) <= most:", "if rest:", "only the first part of a packed file is read", f"{_BUDGET} plan_of_these_tests"),
+    Mutant(_SOURCE, "part.decompress(rest, left)", "part.decompress(rest)", "a packed plan is unpacked whole", f"{_BUDGET} multiple_of_the_budget"),
+    Mutant(_SOURCE, "while rest and left:", "if rest:", "only the first part of a packed file is read", f"{_BUDGET} plan_of_these_tests"),
     Mutant(_SOURCE, "except zlib.error as error:", "except EOFError as error:", "a damaged packed plan is a traceback", f"{_BUDGET} damaged_anywhere"),
-    Mutant(_SOURCE, "if not part.eof and len(found) <= most:", "if False:", "a packed plan that is cut is read as far as it goes", f"{_BUDGET} what_is_wrong_with_a_plan"),
+    Mutant(_SOURCE, "if not part.eof and left:", "if False:", "a packed plan that is cut is read as far as it goes", f"{_BUDGET} what_is_wrong_with_a_plan"),
     Mutant(_SAVING, "TypeError, OverflowError) as error", "TypeError) as error", "a number too large for its column is a traceback", f"{_BUDGET} columns_of_a_plan"),
     Mutant(_JSON, "if made_of_json(text) > most_made():", "if not text and most_made():", "nested empties are made whatever memory they take", f"{_BUDGET} counted_before_they_are_made"),
     Mutant(_JSON, 'text.replace("\\\\\\\\", "##")', "text", "an escaped backslash before u is taken for half a pair", f"{_BUDGET} escaped_backslash"),

@@ -6,6 +6,7 @@ import json
 import sys
 from pathlib import Path
 
+import click
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -252,6 +253,17 @@ def test_no_error_of_python_passes_for_one_of_a_file(error, monkeypatch, capsys)
     monkeypatch.setattr(app.app, "main", broken)
     assert main([]) == exit_codes.DEFECT
     assert "defect of rmqalloc" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", [click.UsageError, click.ClickException, ValueError, OSError])
+def test_an_error_that_quotes_what_it_was_given_stays_within_its_line(kind, monkeypatch, capsys):
+    def broken(*_args, **_kwargs):
+        raise kind(f"a\n{FORGED}\x1b[2J" + "x" * 10_000)
+
+    monkeypatch.setattr(app.app, "main", broken)
+    assert main([]) == (exit_codes.USAGE if kind is click.UsageError else exit_codes.FAILURE)
+    err = capsys.readouterr().err
+    assert f"a\\n{FORGED}\\x1b[2Jxxx" in err and err.count("\n") == 1 and len(err) < MOST_SAID + 20
 
 
 @pytest.mark.parametrize(("missing", "is_ours"), [("pyarrow.lib", False), ("rmqalloc.nothing", True), (None, False)])

@@ -33,7 +33,7 @@ MUTANTS = [
     Mutant("rmqalloc/text.py", '.replace("\\n", "\\\\n")', "", "a message breaks its line", f"{_OUTPUT} one_line"),
     Mutant(_ERRORS, "except (OSError, ValueError, MemoryError) as error:", "except (OSError, ValueError, TypeError) as error:", "a defect passes for an error of a file", f"{_OUTPUT} passes_for_one"),
     Mutant(_ERRORS, "return exit_codes.DEFECT", "return exit_codes.FAILURE", "a defect ends as a failure", f"{_OUTPUT} defect_that_says_so"),
-    Mutant(_ERRORS, "Error: {message(error.format_message())}\", err=True)\n\n\ndef", "Error: {error.format_message()}\", err=True)\n\n\ndef", "an argument forges a line", f"{_OUTPUT} whatever_things_are_called"),
+    Mutant(_ERRORS, "if context is None:\n        say(f\"Error: {message(error.format_message())}\"", "if context is None:\n        say(f\"Error: {error.format_message()}\"", "an argument forges a line", f"{_OUTPUT} stays_within_its_line"),
     Mutant("rmqalloc/snapshot/files/csv_text.py", "if safe and isinstance", "if not safe and isinstance", "--safe quotes nothing", "tests/test_cli_convert.py -k formula"),
     Mutant("rmqalloc/text.py", 'text[:1] in ("\\t", "\\r") or ', "", "a cell that begins with a tab is no formula", "tests/test_cli_convert.py -k formula"),
     Mutant("rmqalloc/cli/convert.py", 'if written == "csv":', 'if written == "yaml":', "formulas are not told", "tests/test_cli_convert.py -k formula"),

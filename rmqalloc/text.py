@@ -32,8 +32,8 @@ def harmless(text: str) -> str:
 
     Examples
     --------
-    >>> print(harmless("Group g\x1b[2J\n  1 queue"))
-    Group g\x1b[2J
+    >>> print(harmless("Group g\\x1b[2J\\n  1 queue"))
+    Group g\\x1b[2J
       1 queue
     """
     if text.isprintable():
@@ -46,8 +46,8 @@ def message(text: str, most: int = MOST_SAID) -> str:
 
     Examples
     --------
-    >>> print(message("refused\r\nrmqalloc: all is well"))
-    refused\r\nrmqalloc: all is well
+    >>> print(message("refused\\r\\nrmqalloc: all is well"))
+    refused\\r\\nrmqalloc: all is well
     """
     return shortened(harmless(shortened(text, most)).replace("\n", "\\n"), most)
 
@@ -57,7 +57,7 @@ def is_formula(text: str) -> bool:
 
     Examples
     --------
-    >>> [is_formula(text) for text in ("=1+1", " @SUM(A1)", "\t=A1", "-", "a=1", "")]
+    >>> [is_formula(text) for text in ("=1+1", " @SUM(A1)", "\\t=A1", "-", "a=1", "")]
     [True, True, True, True, False, False]
     """
     return text[:1] in ("\t", "\r") or (bool(text.strip()) and text.lstrip()[:1] in _FORMULA)

@@ -279,10 +279,7 @@ def test_a_package_that_is_missing_is_named_unless_it_is_ours(missing, is_ours, 
 # --- Nobody prints in another way ---
 
 SINKS = {"rmqalloc/cli/sink.py"}
-OTHERS = {
-    "rmqalloc/cli/check.py", "rmqalloc/cli/live_options.py", "rmqalloc/cli/watch.py",
-    "spark_udfs/job.py", "spark_udfs/progress.py",
-}  # fmt: skip
+OTHERS = {"spark_udfs/job.py", "spark_udfs/progress.py"}
 """Print in their own way still; what they print to a terminal or to standard error is guarded all the same."""
 
 ECHOES, STREAMS = {"echo", "secho", "echo_via_pager"}, {"stdout", "stderr", "__stdout__", "__stderr__"}
@@ -319,6 +316,7 @@ def test_the_rule_sees_whatever_prints():
 
 ALLOWED = {
     "rmqalloc/cli/__init__.py": 1,  # what is said where click is missing: a text of ours
+    "rmqalloc/cli/check.py": 1,  # handed to `write_findings`, which makes every text printable
     "rmqalloc/cli/table_options.py": 1,  # handed to `write_table`, which makes every cell printable
     "rmqalloc/cli/text.py": 1,  # asked whether it has colours
     "rmqalloc/report/terminal.py": 2,  # compared with

@@ -426,6 +426,7 @@ def test_no_message_shows_a_secret(name, tmp_path):
 MACHINE_LINES = {
     "documents/json_text.py", "documents/yaml_text.py",
     "snapshot/live/frame.py", "snapshot/live/loose_json.py",  # bodies and headers of servers
+    "rebalance/offset_file.py",  # what clients keep, in a JSON of their own
     "whatif/plans/explanation.py", "whatif/rollout/ground.py",  # columns that we filled
     "errand.py", "layout.py", "places.py", "planning.py",  # a Spark job's own notes
 }  # fmt: skip

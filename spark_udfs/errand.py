@@ -9,9 +9,10 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from spark_udfs.arrow import Batches
+from spark_udfs.manifests import PlanError
 
 _ERRORS: dict[str, type[Exception]] = {
-    error.__name__: error for error in (FileExistsError, FileNotFoundError, ValueError, TypeError)
+    error.__name__: error for error in (FileExistsError, FileNotFoundError, ValueError, TypeError, PlanError)
 }
 
 
@@ -26,7 +27,7 @@ class _Errand:
             pass
         try:
             answer: dict[str, Any] = {"value": self.function(*self.arguments)}
-        except (OSError, ValueError, TypeError) as error:
+        except (OSError, ValueError, TypeError, PlanError) as error:
             answer = {"error": type(error).__name__, "message": str(error)}
         yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
 
@@ -50,7 +51,7 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
 
     Raises
     ------
-    ValueError, TypeError, OSError
+    ValueError, TypeError, OSError, PlanError
         As the function raises them.
     """
     # Asked for the first row alone, Spark would end the worker, and the next one has everything to import anew.

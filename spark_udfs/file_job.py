@@ -4,10 +4,9 @@ A task reads the row groups of one bucket, plans them, and writes the bucket; al
 """
 
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +16,8 @@ from rmqalloc.whatif.quarantine import plan_and_quarantine
 from rmqalloc.whatif.totals import ByScenario, Totals, added, totals_of
 from rmqalloc.whatif.worst import worst_columns, worst_of
 from spark_udfs.arrow import Batches, refuse
-from spark_udfs.layout import bucket_name, commit, new_try
+from spark_udfs.layout import attempt, commit
+from spark_udfs.manifests import QUARANTINE, Run, bucket_name, data_folder
 
 BUCKETS = 64
 """Buckets that a source is cut into if it has as many row groups."""
@@ -149,12 +149,12 @@ class PlanFiles:
         What to plan.
     buckets : mapping of int to sequence of Piece
         What to read, for the buckets that are to be done.
-    work : str
-        The plan's `spark_udfs.layout.work_directory`.
+    out, run
+        As `plan_bucket`.
     """
 
-    def __init__(self, spec: PlanSpec, buckets: Mapping[int, Sequence[Piece]], work: str) -> None:
-        self.spec, self.work = spec, work
+    def __init__(self, spec: PlanSpec, buckets: Mapping[int, Sequence[Piece]], out: str, run: Run) -> None:
+        self.spec, self.out, self.run = spec, out, run
         self.buckets = {number: [Piece(*piece) for piece in pieces] for number, pieces in buckets.items()}
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -162,7 +162,7 @@ class PlanFiles:
         numbers = list(self.buckets)
         for batch in batches:
             for place in batch.column(0).to_pylist():
-                plan_bucket(self.spec, numbers[place], self.buckets[numbers[place]], self.work)
+                plan_bucket(self.spec, numbers[place], self.buckets[numbers[place]], self.out, self.run)
             yield pa.RecordBatch.from_arrays([batch.column(0)], names=["bucket"])
 
 
@@ -175,12 +175,12 @@ class RankBuckets:
         What was planned.
     n : int
         As `rmqalloc.whatif.worst.worst_of`.
-    work : str
-        The plan's `spark_udfs.layout.work_directory`.
+    files : sequence of sequence of str
+        Paths of the files of every bucket.
     """
 
-    def __init__(self, spec: PlanSpec, n: int, work: str) -> None:
-        self.spec, self.n, self.work = spec, n, work
+    def __init__(self, spec: PlanSpec, n: int, files: Sequence[Sequence[str]]) -> None:
+        self.spec, self.n, self.files = spec, n, files
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """The worst units of every bucket whose number comes, as JSON."""
@@ -192,24 +192,45 @@ class RankBuckets:
 
     def _rows(self, number: int) -> Iterator[pa.RecordBatch]:
         columns = [*worst_columns(self.spec), "scenario", "err_code"]
-        for path in sorted(Path(self.work, bucket_name(number)).glob("part-*.parquet")):
-            with _opened(str(path)) as file:
+        for path in self.files[number]:
+            with _opened(path) as file:
                 yield from file.iter_batches(MAX_ROWS, columns=columns, use_threads=False)
 
 
-def plan_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], work: str) -> None:
-    """Plan the pieces of one bucket, and commit it."""
-    tried = Path(new_try(work))
-    (tried / "plan").mkdir(parents=True)
+def plan_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, run: Run) -> None:
+    """Plan the pieces of one bucket into files of names that no other attempt has, and say that it is done.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        What to plan.
+    number : int
+        Number of the bucket.
+    pieces : sequence of Piece
+        What to read.
+    out, run
+        As `spark_udfs.layout.begin`.
+
+    Raises
+    ------
+    FileNotFoundError
+        The plan's data have been taken away, see `spark_udfs.layout.attempt`.
+    """
     totals: ByScenario = {}
-    with pq.ParquetWriter(tried / "plan" / "part-00000.parquet", spec.schema, compression="zstd") as writer:
-        for place, piece in enumerate(pieces):
-            with _Quarantine(tried / "quarantine", f"part-{place:05d}.parquet") as quarantine:
-                for planned, bad in plan_and_quarantine(_read(piece), spec):
-                    writer.write_batch(planned)
-                    quarantine.write(bad)
-                    totals = added(totals, totals_of(planned))
-    commit(work, os.fspath(tried), number, record_of(totals, spec))
+    with attempt(out, run.plan_id) as tried:
+        home = Path(out, data_folder(run.plan_id), tried)
+        (home / QUARANTINE).mkdir()
+        with _Rows(home / bucket_name(number), f"part-00000-{tried}.parquet") as plan:
+            plan.write(pa.RecordBatch.from_pylist([], spec.schema), even_if_empty=True)
+            for place, piece in enumerate(pieces):
+                bad_at = home / QUARANTINE / bucket_name(number)
+                with _Rows(bad_at, f"part-{place:05d}-{tried}.parquet") as quarantine:
+                    for planned, bad in plan_and_quarantine(_read(piece), spec):
+                        plan.write(planned)
+                        quarantine.write(bad)
+                        totals = added(totals, totals_of(planned))
+    # From here on others may name the files: whatever happens, they stay.
+    commit(out, run, number, tried, record_of(totals, spec))
 
 
 def record_of(totals: ByScenario, spec: PlanSpec) -> dict[str, Any]:
@@ -218,28 +239,33 @@ def record_of(totals: ByScenario, spec: PlanSpec) -> dict[str, Any]:
     return {"totals": {name: totals.get(name, Totals())._asdict() for name in dict.fromkeys([*names, *totals])}}
 
 
-class _Quarantine:
-    """A file of bad rows, which is there only if there are any."""
+class _Rows:
+    """A new file of rows, which is there only if there are any."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self._path = directory / name
+        self._file: IO[bytes] | None = None
         self._writer: pq.ParquetWriter | None = None
 
-    def __enter__(self) -> "_Quarantine":
+    def __enter__(self) -> "_Rows":
         return self
 
     def __exit__(self, *_error: object) -> None:
         if self._writer is not None:
             self._writer.close()
+        if self._file is not None:
+            self._file.close()
 
-    def write(self, bad: pa.RecordBatch) -> None:
+    def write(self, rows: pa.RecordBatch, even_if_empty: bool = False) -> None:
         """Add rows."""
-        if not bad.num_rows:
+        if not rows.num_rows and not even_if_empty:
             return
         if self._writer is None:
             self._path.parent.mkdir(exist_ok=True)
-            self._writer = pq.ParquetWriter(self._path, bad.schema, compression="zstd")
-        self._writer.write_batch(bad)
+            self._file = open(self._path, "xb")
+            self._writer = pq.ParquetWriter(self._file, rows.schema, compression="zstd")
+        if rows.num_rows:
+            self._writer.write_batch(rows)
 
 
 def _read(piece: Piece) -> Iterator[pa.RecordBatch]:

@@ -11,13 +11,16 @@ from rmqalloc.whatif.quarantine import REASON
 from rmqalloc.whatif.totals import ByScenario, Totals
 from spark_udfs.arrow import PlanBatches, QuarantineBatches, ddl
 from spark_udfs.file_job import record_of
-from spark_udfs.sources import literally, parsed
+from spark_udfs.manifests import PlanError
+from spark_udfs.sources import content, literally, parsed
 from spark_udfs.transforms import mapped
 
 _SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
 
 
-def plan_bucket(spark: SparkSession, units: DataFrame, spec: PlanSpec, places: tuple[str, str]) -> dict[str, Any]:
+def plan_bucket(
+    spark: SparkSession, units: DataFrame, spec: PlanSpec, places: tuple[str, str], by_content: bool = False
+) -> dict[str, Any]:
     """Plan the units of a bucket.
 
     Parameters
@@ -29,22 +32,44 @@ def plan_bucket(spark: SparkSession, units: DataFrame, spec: PlanSpec, places: t
     spec : PlanSpec
         What to plan.
     places : (str, str)
-        Where to write the plan, and its bad rows if there are any; what is there is overwritten.
+        Where to write the plan, and its bad rows if there are any; nothing is there yet.
+    by_content : bool
+        Whether the record shall tell what was read, see `spark_udfs.sources.content`: for a source that may change meanwhile.
 
     Returns
     -------
     dict
         The bucket's record.
+
+    Raises
+    ------
+    spark_udfs.manifests.PlanError
+        The bucket was read twice, for its bad rows, and was not the same.
     """
     plan_at, quarantine_at = places
     seen = Observation("totals")
-    observed = parsed(units).transform(mapped(PlanBatches(spec))).observe(seen, *_observed(spec))
-    observed.write.mode("overwrite").option("compression", "zstd").parquet(plan_at)
+    read = Observation("read")
+    observed = (
+        parsed(units.observe(read, *content(units)) if by_content else units)
+        .transform(mapped(PlanBatches(spec)))
+        .observe(seen, *_observed(spec))
+    )
+    observed.write.mode("errorifexists").option("compression", "zstd").parquet(plan_at)
     totals = _totals(seen.get, spec)
     if any(one.bad_units for one in totals.values()):
-        bad = _suspects(units, spark.read.schema(observed.schema).parquet(literally(plan_at)))
-        quarantine(bad, spec).write.mode("overwrite").option("compression", "zstd").parquet(quarantine_at)
-    return record_of(totals, spec)
+        again = Observation("again")
+        watched = units.observe(again, *content(units)) if by_content else units
+        bad = _suspects(watched, spark.read.schema(observed.schema).parquet(literally(plan_at)))
+        quarantine(bad, spec).write.mode("errorifexists").option("compression", "zstd").parquet(quarantine_at)
+        if by_content and again.get != read.get:
+            raise PlanError(
+                "the source changed between its first reading and the one for its bad rows; run the job again"
+            )
+    return {**record_of(totals, spec), **({"read": _sums(read.get)} if by_content else {})}
+
+
+def _sums(seen: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in seen.items()}
 
 
 def quarantine(units: DataFrame, spec: PlanSpec) -> DataFrame:

@@ -1,20 +1,20 @@
 """The planning job as a program: ``python -m spark_udfs.job --input fleet --output plans --strategy AVG``.
 
-What it writes and what a reader may see of it: `spark_udfs.layout`. The totals go to standard output, progress to standard
+What it writes and what a reader may see of it: `spark_udfs.manifests`. The totals go to standard output, progress to standard
 error. Exit codes: 0 done, 1 failed or too many bad rows, 64 wrong usage, 130 interrupted.
 """
 
 import argparse
 import logging
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 from rmqalloc.whatif.flags import strategy_params
 from rmqalloc.whatif.plan import OUTPUTS, PlanSpec
 from rmqalloc.whatif.scenarios import read_scenarios
 from rmqalloc.whatif.totals import Totals, two_columns
-from spark_udfs.layout import plan_name
 from spark_udfs.planning import JobError, Outcome, run
 from spark_udfs.ranking import WORST, totals_table
 from spark_udfs.requirements import JavaNotFoundError
@@ -67,9 +67,10 @@ def main(argv: list[str] | None = None) -> int:
     except (ValueError, TypeError) as error:
         parser.error(str(error))
     try:
-        tried = read_scenarios(given.scenarios) if given.scenarios else ()
-        spec = PlanSpec(given.strategy, params, tried, given.mode or ("metrics" if tried else "owners"))
-    except (OSError, ValueError) as error:
+        with plain_errors():
+            tried = read_scenarios(given.scenarios) if given.scenarios else ()
+            spec = PlanSpec(given.strategy, params, tried, given.mode or ("metrics" if tried else "owners"))
+    except PlainError as error:
         print(f"rmqalloc: {error}", file=sys.stderr)
         return EXIT_FAILED
     how = {"max_bad_fraction": given.max_bad_fraction, "n_worst": given.worst, "by_files": given.file_job}
@@ -94,19 +95,34 @@ def run_and_report(source: Source, target: str, spec: PlanSpec, master: str, **h
     # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack trace.
     logging.basicConfig(level=logging.CRITICAL)
     try:
-        outcome = run(source, target, spec, master=master, **how)
+        with plain_errors():
+            outcome = run(source, target, spec, master=master, **how)
     except KeyboardInterrupt:
         print("interrupted; the same command goes on from here", file=sys.stderr)
         return EXIT_INTERRUPTED
-    except (OSError, ValueError, TypeError, JavaNotFoundError, JobError) as error:
+    except PlainError as error:
         print(f"rmqalloc: {error}", file=sys.stderr)
         return EXIT_FAILED
     print(_report(outcome))
     # Rows may name strategies of their own, which only the workers have seen.
-    print(
-        f"Parquet of {spec.output}, {spec.strategy} unless a row names another: {target}/{plan_name(outcome.plan_id)}"
-    )
+    print(f"Parquet of {spec.output}, {spec.strategy} unless a row names another: {outcome.shown}")
     return 0
+
+
+class PlainError(RuntimeError):
+    """What a file, a server or Spark did, in the words for whoever gave the command."""
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """The one place that turns what a file, a server or Spark did into an error to print; anything else is a defect of ours."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, JavaNotFoundError, JobError, MemoryError) as error:
+        raise PlainError(str(error) or type(error).__name__) from error
+    except Exception:
+        print("rmqalloc: this is a defect of rmqalloc; please report it with what follows", file=sys.stderr)
+        raise
 
 
 def _report(outcome: Outcome) -> str:

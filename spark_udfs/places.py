@@ -11,34 +11,47 @@ from pyspark.sql import SparkSession
 
 from rmqalloc.whatif.plan import PlanSpec
 from rmqalloc.whatif.worst import Worst, merged
-from spark_udfs import layout, ranking
+from spark_udfs import hadoop, layout, manifests, ranking
 from spark_udfs.errand import on_worker
 from spark_udfs.file_job import RankBuckets
+from spark_udfs.manifests import QUARANTINE, Run, bucket_name, data_folder
+from spark_udfs.sources import literally
+
+Manifest = dict[str, Any]
+Records = dict[int, dict[str, Any]]
 
 
 class Place(Protocol):
     """An output directory."""
 
-    def begin(self, plan_id: str, force: bool) -> tuple[str | None, dict[int, Any]]:
-        """The summary if the plan is complete, and what `done` tells; as `spark_udfs.layout.begin`."""
+    run: Run
 
-    def done(self) -> dict[int, Any]:
+    def begin(self, plan_id: str, force: bool) -> tuple[Manifest | None, Records]:
+        """The manifest if the plan is complete, and what `records` tells; as `spark_udfs.layout.begin`."""
+
+    def records(self) -> Records:
         """Records of the buckets that are complete."""
 
-    def tried(self, number: int) -> tuple[str, str]:
-        """Where Spark shall write the plan of a bucket, and its bad rows."""
+    def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
+        """Say that a bucket is done: what is in the folder of an attempt."""
 
-    def commit(self, number: int, record: Mapping[str, Any]) -> None:
-        """Let what was tried last be the bucket."""
+    def uri(self, name: str = "") -> str:
+        """A name below the output directory as Spark has it."""
 
-    def buckets(self) -> str:
-        """Where all buckets are before they are published."""
-
-    def worst(self, spec: PlanSpec, n_buckets: int, n: int) -> Worst:
+    def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
         """The worst units of all buckets, as `rmqalloc.whatif.worst.worst_of`."""
 
-    def publish(self, texts: Mapping[str, str]) -> None:
-        """Let the plan be complete."""
+    def publish(self, n_buckets: int, records: Records, told: Mapping[str, Any]) -> tuple[bool, Manifest]:
+        """As `spark_udfs.manifests.publish`."""
+
+    def current(self, plan_id: str) -> Manifest | None:
+        """The manifest of a plan if it is complete."""
+
+    def plan_ids(self) -> list[str]:
+        """Ids of the complete plans."""
+
+    def shown(self, manifest: Manifest) -> str:
+        """Where people find a plan."""
 
 
 def path_of(place: str, spark: SparkSession) -> str | None:
@@ -59,109 +72,205 @@ def place_of(target: str, spark: SparkSession) -> Place:
     return Store(target, spark) if path is None else Directory(path, spark)
 
 
+def tried(place: Place, plan_id: str, number: int) -> tuple[str, str, str]:
+    """A new attempt, and where Spark shall write a bucket's plan and its bad rows."""
+    attempt = manifests.new_name()
+    home = f"{data_folder(plan_id)}/{attempt}"
+    bucket = bucket_name(number)
+    return attempt, place.uri(f"{home}/{bucket}"), place.uri(f"{home}/{QUARANTINE}/{bucket}")
+
+
 class Directory:
-    """A directory that all workers see under one path: buckets and plans appear by renaming."""
+    """A directory that all workers see under one path."""
 
     def __init__(self, path: str, spark: SparkSession) -> None:
-        self.path, self._spark, self._plan_id = path, spark, ""
-        self._tried: dict[int, str] = {}
+        self.path, self._spark = path, spark
+        self.run = Run("", 0, "", False)
 
-    @property
-    def work(self) -> str:
-        """The plan's `spark_udfs.layout.work_directory`."""
-        return os.fspath(layout.work_directory(self.path, self._plan_id))
-
-    def begin(self, plan_id: str, force: bool) -> tuple[str | None, dict[int, Any]]:
+    def begin(self, plan_id: str, force: bool) -> tuple[Manifest | None, Records]:
         """As `Place`."""
-        self._plan_id = plan_id
-        summary, done = on_worker(self._spark, layout.begin, self.path, plan_id, force)
-        return summary, _numbered(done)
+        manifest, run, records = on_worker(self._spark, layout.begin, self.path, plan_id, force)
+        self.run = Run(*run)
+        return manifest, _numbered(records)
 
-    def done(self) -> dict[int, Any]:
+    def records(self) -> Records:
         """As `Place`."""
-        return _numbered(on_worker(self._spark, layout.done, self.work))
+        return _numbered(on_worker(self._spark, layout.records, self.path, self.run))
 
-    def tried(self, number: int) -> tuple[str, str]:
-        """As `Place`; the work of two attempts never mixes."""
-        self._tried[number] = layout.new_try(self.work)
-        return f"file:{self._tried[number]}/plan", f"file:{self._tried[number]}/quarantine"
-
-    def commit(self, number: int, record: Mapping[str, Any]) -> None:
+    def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
         """As `Place`."""
-        on_worker(self._spark, layout.commit, self.work, self._tried[number], number, dict(record))
+        on_worker(self._spark, layout.commit, self.path, self.run, number, attempt, dict(record))
 
-    def buckets(self) -> str:
+    def uri(self, name: str = "") -> str:
         """As `Place`."""
-        return f"file:{self.work}"
+        return f"file:{os.path.join(self.path, name)}"
 
-    def worst(self, spec: PlanSpec, n_buckets: int, n: int) -> Worst:
+    def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
         """As `Place`; the workers read the buckets themselves."""
-        if not n_buckets:
+        if not records:
             return {}
-        kernel = RankBuckets(spec, n, self.work)
-        parts = self._spark.range(0, n_buckets).mapInArrow(kernel, "worst string").collect()
+        files = [[os.path.join(self.path, name) for name, _ in one["files"]] for one in records.values()]
+        parts = self._spark.range(0, len(files)).mapInArrow(RankBuckets(spec, n, files), "worst string").collect()
         return merged((json.loads(row["worst"]) for row in parts), spec, n)
 
-    def publish(self, texts: Mapping[str, str]) -> None:
+    def publish(self, n_buckets: int, records: Records, told: Mapping[str, Any]) -> tuple[bool, Manifest]:
         """As `Place`."""
-        on_worker(self._spark, layout.publish, self.path, self._plan_id, dict(texts))
+        done = [dict(one) for one in records.values()]
+        text = ranking.as_text(told)
+        won, manifest = on_worker(self._spark, layout.publish, self.path, self.run, n_buckets, done, dict(told), text)
+        return won, manifest
+
+    def current(self, plan_id: str) -> Manifest | None:
+        """As `Place`."""
+        found: Manifest | None = on_worker(self._spark, layout.current, self.path, plan_id)
+        return found
+
+    def plan_ids(self) -> list[str]:
+        """As `Place`."""
+        return list(on_worker(self._spark, layout.plan_ids, self.path))
+
+    def shown(self, manifest: Manifest) -> str:
+        """As `Place`: the plain path, if it holds this plan."""
+        if on_worker(self._spark, layout.is_shown, self.path, manifest):
+            return manifests.plan_name(manifest["plan"])
+        return manifests.path_of(manifest)
 
 
-def _numbered(records: Mapping[str, Any]) -> dict[int, Any]:
+def _numbered(records: Mapping[str, Any]) -> Records:
     return {int(number): record for number, record in records.items()}
 
 
 class Store:
-    """Anything that Spark can write to, such as an object store; nothing can be renamed there.
+    """Anything that Spark can write to, such as an object store, and `spark_udfs.manifests.Storage` on it.
 
-    Spark's committer puts a bucket in its place, overwriting what a killed run left, and then a record says that it is done.
-    Nobody else may run the same plan at the time. A plan is complete when its ``_summary`` holds ``_SUCCESS``.
+    Texts are read by Spark, and written by its driver's Hadoop client where there is a way to it: then only if there is none of
+    the name, as far as the file system offers that. Without, as under Spark Connect, Spark writes a text as a folder with one
+    file in it, under a name that nobody else has.
     """
 
     def __init__(self, target: str, spark: SparkSession) -> None:
-        self._target, self._spark, self._plan_id = target.rstrip("/"), spark, ""
+        self._target, self._spark = target.rstrip("/"), spark
+        self.run = Run("", 0, "", False)
+        self.exclusive = hadoop.bridge(spark) is not None
 
-    def begin(self, plan_id: str, force: bool) -> tuple[str | None, dict[int, Any]]:
-        """As `Place`."""
-        self._plan_id = plan_id
-        return (None, {}) if force else (self._text("_summary").get("summary"), self.done())
+    # --- Storage ---
 
-    def done(self) -> dict[int, Any]:
-        """As `Place`."""
-        return {int(number): json.loads(text) for number, text in self._text("_done/*").items()}
+    def texts(self, folder: str) -> dict[str, str]:
+        """As `Storage`."""
+        reader = self._spark.read.format("text").option("wholetext", True).option("recursiveFileLookup", True)
+        return {
+            name.removeprefix(f"{folder}/").partition("/")[0]: text
+            for name, text in self._read(reader, folder, ["_metadata.file_path", "value"])
+        }
 
-    def tried(self, number: int) -> tuple[str, str]:
-        """As `Place`."""
-        bucket = layout.bucket_name(number)
-        return f"{self.buckets()}/{bucket}", f"{self.buckets()}/{layout.QUARANTINE}/{bucket}"
+    def create(self, name: str, text: str) -> bool:
+        """As `Storage`."""
+        if self.exclusive:
+            return hadoop.create(self._spark, self.uri(name), text)
+        row = self._spark.createDataFrame([(text,)], "value string")
+        row.coalesce(1).write.mode("errorifexists").text(self.uri(name))
+        return True
 
-    def commit(self, number: int, record: Mapping[str, Any]) -> None:
-        """As `Place`."""
-        self._write(f"_done/{layout.bucket_name(number)}", str(number), json.dumps(record))
+    def sizes(self, folder: str) -> dict[str, int]:
+        """As `Storage`."""
+        reader = self._spark.read.format("binaryFile").option("recursiveFileLookup", True)
+        return dict(self._read(reader, folder, ["path", "length"]))
 
-    def buckets(self) -> str:
-        """As `Place`."""
-        return f"{self._target}/{layout.plan_name(self._plan_id)}"
-
-    def worst(self, spec: PlanSpec, n_buckets: int, n: int) -> Worst:
-        """As `Place`."""
-        return ranking.worst(self._spark, self.buckets(), spec, n)
-
-    def publish(self, texts: Mapping[str, str]) -> None:
-        """As `Place`."""
-        self._write("_summary", "summary", texts[layout.SUMMARY])
-
-    def _write(self, name: str, key: str, text: str) -> None:
-        """Keep a text as one row of JSON."""
-        row = self._spark.createDataFrame([(key, text)], "key string, text string")
-        row.coalesce(1).write.mode("overwrite").json(f"{self.buckets()}/{name}")
-
-    def _text(self, name: str) -> dict[str, str]:
-        """Texts that were kept, by key; none where none are."""
+    def _read(self, reader: Any, folder: str, columns: list[str]) -> list[tuple[str, Any]]:
+        """A column beside the names of files below a folder; none if there is no such folder."""
         try:
-            rows = self._spark.read.schema("key string, text string").json(f"{self.buckets()}/{name}").collect()
+            rows = reader.load(literally(self.uri(folder))).select(*columns).collect()
         except AnalysisException as error:
             if error.getCondition() != "PATH_NOT_FOUND":
                 raise
-            return {}
-        return {row["key"]: row["text"] for row in rows}
+            return []
+        return [(folder + unquote(path).rpartition(folder)[2], value) for path, value in rows]
+
+    # --- Place ---
+
+    def begin(self, plan_id: str, force: bool) -> tuple[Manifest | None, Records]:
+        """As `Place`."""
+        manifest, self.run = manifests.begin(self, plan_id, force)
+        return manifest, {} if manifest is not None else self.records()
+
+    def records(self) -> Records:
+        """As `Place`."""
+        return manifests.records(self, self.run)
+
+    def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
+        """As `Place`."""
+        parts = manifests.parts_of(self.sizes(f"{data_folder(self.run.plan_id)}/{attempt}"))
+        manifests.keep(self, self.run, number, attempt, {**parts, **record})
+
+    def uri(self, name: str = "") -> str:
+        """As `Place`."""
+        return f"{self._target}/{name}" if name else self._target
+
+    def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
+        """As `Place`."""
+        files = [self.uri(name) for one in records.values() for name, _ in one["files"]]
+        return ranking.worst(self._spark, files, spec, n) if files else {}
+
+    def publish(self, n_buckets: int, records: Records, told: Mapping[str, Any]) -> tuple[bool, Manifest]:
+        """As `Place`."""
+        told = {**told, "text": ranking.as_text(told)}
+        return manifests.publish(self, self.run, n_buckets, list(records.values()), told)
+
+    def current(self, plan_id: str) -> Manifest | None:
+        """As `Place`."""
+        return manifests.current(self.texts(manifests.manifest_folder(plan_id)))
+
+    def plan_ids(self) -> list[str]:
+        """As `Place`."""
+        names = (name.split("/")[1].partition("=")[2] for name in self.sizes(manifests.MANIFESTS))
+        return [one for one in sorted(set(names)) if self.current(one) is not None]
+
+    def shown(self, manifest: Manifest) -> str:
+        """As `Place`: there is no plain path where nothing can be put in its place in one step."""
+        return manifests.path_of(manifest)
+
+
+def read_plan(spark: SparkSession, target: str, plan_id: str | None = None, *, quarantine: bool = False) -> Any:
+    """A complete plan, as its manifest names it: whole, whatever is being written at the time.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    target : str
+        Output directory of the job.
+    plan_id : str, optional
+        Which plan; by default the only one.
+    quarantine : bool
+        Its bad rows instead.
+
+    Returns
+    -------
+    DataFrame
+        The plan's columns, and ``bucket``; without columns if nothing was bad.
+
+    Raises
+    ------
+    spark_udfs.manifests.PlanNotFoundError
+        There is no such plan, or more than one and none was given.
+
+    Examples
+    --------
+    >>> read_plan(spark, "s3a://bucket/plans").where("err_code = 0").show()  # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StructType
+
+    place = place_of(target, spark)
+    plan_id = plan_id if plan_id is not None else manifests.chosen(place.plan_ids(), None, target)
+    manifest = place.current(plan_id)
+    if manifest is None:
+        manifests.chosen(place.plan_ids(), plan_id, target)
+        raise manifests.PlanNotFoundError(f"{target} holds no complete plan {plan_id}")
+    files = [
+        literally(place.uri(name)) for name in manifests.files_in(manifest, "quarantine" if quarantine else "files")
+    ]
+    if not files:
+        return spark.createDataFrame([], StructType())
+    bucket = F.regexp_extract("_metadata.file_path", "/bucket=([0-9]+)/", 1).cast("int")
+    return spark.read.parquet(*files).withColumn("bucket", bucket)

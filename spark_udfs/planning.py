@@ -1,4 +1,4 @@
-"""A planning job: any source cut into buckets, each planned and committed once, and the whole published at the end.
+"""A planning job: any source cut into buckets, each planned and recorded, and the whole published at the end.
 
 Killed at any point and run again, a job goes on with the buckets that are missing. Nothing needs more of Spark than Spark
 Connect has.
@@ -20,17 +20,23 @@ from rmqalloc import __version__
 from rmqalloc.whatif.plan import PlanSpec
 from rmqalloc.whatif.scenarios import to_data
 from rmqalloc.whatif.totals import ByScenario
-from spark_udfs import file_job, frame_job, layout, ranking, sources
+from spark_udfs import file_job, frame_job, manifests, ranking, sources
 from spark_udfs.errand import on_worker, tasks_at_once
-from spark_udfs.places import Directory, Place, path_of, place_of
+from spark_udfs.manifests import PlanError
+from spark_udfs.places import Directory, Manifest, Place, Records, path_of, place_of, tried
 from spark_udfs.progress import Watch
-from spark_udfs.session import session
+from spark_udfs.session import running_session
 from spark_udfs.sources import Source
 
 try:
     from py4j.protocol import Py4JError
 except ModuleNotFoundError:  # the client of Spark Connect alone has no bridge to Java
     Py4JError = PySparkException
+
+try:
+    from grpc import RpcError
+except ModuleNotFoundError:  # no client of Spark Connect
+    RpcError = PySparkException
 
 # What Java sees of a worker that is gone depends on what it was doing with it.
 _SIGNS_OF_A_LOST_WORKER = ("Python worker exited unexpectedly", "java.net.SocketException", "java.io.EOFException")
@@ -59,8 +65,10 @@ class Outcome(NamedTuple):
         Digest of what was planned, for which input, and how it was cut: equal jobs have equal ids.
     told : dict
         The summary, see `spark_udfs.ranking.summary`.
+    shown : str
+        Where people find the plan: a plain path on a disk, elsewhere its manifest.
     was_complete : bool
-        The plan was there already, and nothing was done.
+        The plan was there already, or another run was first; that plan is as it was.
     n_buckets, n_resumed : int
         Buckets, and how many of them an earlier run had done.
     seconds : float
@@ -71,6 +79,7 @@ class Outcome(NamedTuple):
 
     plan_id: str
     told: dict[str, Any]
+    shown: str
     was_complete: bool = False
     n_buckets: int = 0
     n_resumed: int = 0
@@ -80,12 +89,13 @@ class Outcome(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """What there is to do: the input's identity, its buckets, how to plan some of them, and its rows where they are counted."""
+    """What there is to do: the input's identity and buckets, how to plan some of them; the rest as `spark_udfs.sources.Cut`."""
 
     identity: Any
     n_buckets: int
     plan: Callable[[list[int]], None]
-    n_units: int | None = None
+    now: Callable[[], Any]
+    content: dict[str, str] | None = None
 
 
 def run(
@@ -106,8 +116,7 @@ def run(
     source : Source
         What to read.
     target : str
-        Output directory, as Spark names it; see `spark_udfs.layout` and, for what is no directory of the workers,
-        `spark_udfs.places.Store`.
+        Output directory, as Spark names it; see `spark_udfs.manifests`.
     spec : PlanSpec
         What to plan; its parameters are plain data.
     master : str
@@ -119,7 +128,7 @@ def run(
     n_worst : int
         Groups of every scenario in the summary.
     force : bool
-        Plan anew what is done already.
+        Plan anew what is done already; the earlier plan stays until then.
 
     Raises
     ------
@@ -137,27 +146,56 @@ def run(
     plan_id_of(spec, None)
     if not 0 <= max_bad_fraction <= 1:
         raise ValueError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")
-    with _session(master) as spark, spark_errors(), Watch(spark) as watch:
+    with spark_errors(), running_session(master) as spark, Watch(spark) as watch:
         started = time.perf_counter()
         place = place_of(target, spark)
         work = _work(spark, source, place, spec, by_files)
         plan_id = plan_id_of(spec, work.identity)
-        complete, done = place.begin(plan_id, force)
-        published = f"{target}/{layout.plan_name(plan_id)}"
-        if complete is not None:
-            told = json.loads(complete)
-            _check_bad(ranking.totals_in([told], spec), max_bad_fraction, published)
-            return Outcome(plan_id, told, was_complete=True)
+        manifest, done = place.begin(plan_id, force)
+        if manifest is None:
+            won, manifest = _planned(spark, source, place, spec, work, done, (max_bad_fraction, n_worst), plan_id)
+        else:
+            won = False
+        told = {name: value for name, value in manifest["summary"].items() if name != "text"}
+        shown = f"{target}/{place.shown(manifest)}"
+        bad_in = shown + (f"/_{manifests.QUARANTINE}" if not shown.endswith(".json") else " under quarantine")
+        _check_bad(ranking.totals_in([told], spec), max_bad_fraction, bad_in)
+        seconds = time.perf_counter() - started
+    if not won:
+        return Outcome(plan_id, told, shown, was_complete=True)
+    return Outcome(plan_id, told, shown, False, work.n_buckets, len(done), seconds, watch.jvm_peak, watch.workers_peak)
+
+
+def _planned(
+    spark: SparkSession,
+    source: Source,
+    place: Place,
+    spec: PlanSpec,
+    work: _Work,
+    done: Records,
+    bounds: tuple[float, int],
+    plan_id: str,
+) -> tuple[bool, Manifest]:
+    """Plan what is missing, and publish all; as `spark_udfs.manifests.publish`."""
+    max_bad_fraction, n_worst = bounds
+    try:
         if missing := [number for number in range(work.n_buckets) if number not in done]:
             with spark_errors("; what is done is kept, and the same command goes on from there"):
                 work.plan(missing)
-        totals = ranking.totals_in(place.done().values(), spec)
-        _check_unchanged(source, totals, spec, work.n_units)
-        _check_bad(totals, max_bad_fraction, place.buckets())
-        told = ranking.summary(plan_id, spec, totals, place.worst(spec, work.n_buckets, n_worst))
-        place.publish({layout.SUMMARY: ranking.as_json(told), layout.SUMMARY_TEXT: ranking.as_text(told)})
-        seconds = time.perf_counter() - started
-    return Outcome(plan_id, told, False, work.n_buckets, len(done), seconds, watch.jvm_peak, watch.workers_peak)
+        records = place.records()
+        _check_unchanged(source, work, records)
+        totals = ranking.totals_in(records.values(), spec)
+        _check_bad(totals, max_bad_fraction, f"{place.uri(manifests.data_folder(plan_id))}/*/{manifests.QUARANTINE}")
+        told = ranking.summary(plan_id, spec, totals, place.worst(spec, records, n_worst))
+        # Ranking reads the plan once more and may take long; a change of the source is looked for last.
+        _check_unchanged(source, work, records)
+        return place.publish(work.n_buckets, records, told)
+    except (JobError, PlanError, OSError):
+        # Whoever is overtaken by a run of the same plan may find its files gone: that plan is what was asked for.
+        manifest = place.current(plan_id)
+        if manifest is None or manifest["generation"] < place.run.generation:
+            raise
+        return False, manifest
 
 
 def plan_id_of(spec: PlanSpec, identity: Any) -> str:
@@ -195,7 +233,7 @@ def _work(spark: SparkSession, source: Source, place: Place, spec: PlanSpec, by_
     if by_files is not False and plain and isinstance(place, Directory):
         found = on_worker(spark, file_job.survey, path, spec)
         if found is not None:
-            return _files_work(spark, file_job.Survey(*found), place, spec)
+            return _files_work(spark, str(path), file_job.Survey(*found), place, spec)
     if by_files:
         raise ValueError(
             f"a file job needs a directory of Parquet files without partitions, and an output directory, that the workers see; "
@@ -204,22 +242,27 @@ def _work(spark: SparkSession, source: Source, place: Place, spec: PlanSpec, by_
     return _frame_work(spark, source, place, spec)
 
 
-def _files_work(spark: SparkSession, found: file_job.Survey, place: Directory, spec: PlanSpec) -> _Work:
+def _files_work(spark: SparkSession, path: str, found: file_job.Survey, place: Directory, spec: PlanSpec) -> _Work:
     def plan(missing: list[int]) -> None:
-        kernel = file_job.PlanFiles(spec, {number: found.buckets[number] for number in missing}, place.work)
+        buckets = {number: found.buckets[number] for number in missing}
+        kernel = file_job.PlanFiles(spec, buckets, place.path, place.run)
         n_tasks = min(len(missing), _TASKS_PER_PROCESSOR * tasks_at_once(spark))
         spark.range(0, len(missing), 1, n_tasks).mapInArrow(kernel, "bucket bigint").collect()
 
-    return _Work(["files", found.files], len(found.buckets), plan)
+    def now() -> Any:
+        return ["files", on_worker(spark, file_job.listed, path)]
+
+    return _Work(["files", found.files], len(found.buckets), plan, now)
 
 
 def _frame_work(spark: SparkSession, source: Source, place: Place, spec: PlanSpec) -> _Work:
     cut = sources.cut(source, spark)
 
     def plan_one(number: int) -> None:
-        units = cut.bucket(number)
-        places = place.tried(number)
-        place.commit(number, frame_job.plan_bucket(spark, units, spec, places))
+        attempt, *places = tried(place, place.run.plan_id, number)
+        by_content = cut.content is not None
+        record = frame_job.plan_bucket(spark, cut.bucket(number), spec, (places[0], places[1]), by_content)
+        place.commit(number, attempt, record)
 
     def plan(missing: list[int]) -> None:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -230,7 +273,7 @@ def _frame_work(spark: SparkSession, source: Source, place: Place, spec: PlanSpe
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
-    return _Work(["frames", cut.identity], cut.n_buckets, plan, cut.n_units)
+    return _Work(["frames", cut.identity], cut.n_buckets, plan, lambda: ["frames", cut.now()], cut.content)
 
 
 def _check_apart(source: str | None, place: Place) -> None:
@@ -239,13 +282,19 @@ def _check_apart(source: str | None, place: Place) -> None:
         raise ValueError(f"the output directory {place.path} lies in the input {source}; give one apart from it")
 
 
-def _check_unchanged(source: Source, totals: ByScenario, spec: PlanSpec, n_units: int | None) -> None:
-    """A source that every bucket reads anew must not have changed meanwhile."""
-    n_planned = sum(one.units for one in totals.values()) // (1 if spec.output == "best" else len(spec.names))
-    if n_units is not None and n_planned != n_units:
+def _check_unchanged(source: Source, work: _Work, records: Records) -> None:
+    """A plan is of one state of its source; raise JobError if the source is not what it was."""
+    advice = "nothing is published; run the job again, on a snapshot if there are such"
+    if work.identity != work.now():
+        raise JobError(f"{source} changed while it was read; {advice}")
+    if work.content is None:
+        return
+    read = [record["read"] for record in records.values()]
+    found = {name: str(sum(int(one[name]) for one in read)) for name in work.content}
+    if found != work.content:
         raise JobError(
-            f"{source} changed while it was read: it had {n_units:,} rows, and {n_planned:,} were planned; run the job again, "
-            f"on a snapshot if there are such"
+            f"{source} changed while it was read: it had {int(work.content['rows']):,} rows, and {int(found['rows']):,} were "
+            f"planned{', not the same ones' if found['rows'] == work.content['rows'] else ''}; {advice}"
         )
 
 
@@ -256,20 +305,8 @@ def _check_bad(totals: ByScenario, most: float, where: str) -> None:
         table = ranking.totals_table({name: one._asdict() for name, one in totals.items()})
         raise TooManyBadRowsError(
             f"{n_bad:,} rows of the plan ({100 * fraction:.3g} %) are bad, more than the {100 * most:.3g} % allowed; see them "
-            f"in {where}/{layout.QUARANTINE}\n{table}"
+            f"in {where}\n{table}"
         )
-
-
-@contextmanager
-def _session(master: str) -> Iterator[SparkSession]:
-    """The session that is there already, or one of our own that ends with the block."""
-    running = SparkSession.getActiveSession()
-    spark = running or session(master)
-    try:
-        yield spark
-    finally:
-        if running is None:
-            spark.stop()
 
 
 @contextmanager
@@ -277,8 +314,10 @@ def spark_errors(advice: str = "") -> Iterator[None]:
     """Turn what Spark and its Java bridge raise into a JobError of readable length."""
     try:
         yield
-    except (PySparkException, Py4JError) as error:
+    except (PySparkException, Py4JError, RpcError) as error:
         raise JobError(_cause(error) + advice) from error
+    except PlanError as error:
+        raise JobError(str(error)) from error
 
 
 def _cause(error: Exception) -> str:

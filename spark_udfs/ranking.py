@@ -1,7 +1,7 @@
 """The summary of a plan: totals, and the worst groups of every scenario first."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -36,9 +36,9 @@ def bad_fraction(totals: ByScenario) -> float:
     return sum(one.bad_units for one in totals.values()) / max(sum(one.units for one in totals.values()), 1)
 
 
-def worst(spark: SparkSession, buckets: str, spec: PlanSpec, n: int) -> Worst:
+def worst(spark: SparkSession, files: Sequence[str], spec: PlanSpec, n: int) -> Worst:
     """As `rmqalloc.whatif.worst.worst_of`, of a plan that only Spark can read: a query for every scenario."""
-    plan = spark.read.parquet(literally(buckets)).where("err_code = 0")
+    plan = spark.read.parquet(*map(literally, files)).where("err_code = 0")
     keys = [F.desc(name) for name in spec.best_by] + [F.col("consumer_group"), F.col("topic")]
     found = {}
     for name in spec.names:

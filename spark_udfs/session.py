@@ -2,8 +2,14 @@
 
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import pyspark
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from spark_udfs.requirements import require_java
@@ -47,6 +53,46 @@ def session(master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str
     for key, value in (settings | (conf or {})).items():
         builder = builder.config(key, value)
     return builder.getOrCreate()
+
+
+_lock = threading.Lock()
+_own: dict[str, Any] = {"users": 0}
+
+
+@contextmanager
+def running_session(master: str) -> Iterator[SparkSession]:
+    """The session that is there already, of whatever thread; or one of ours, which ends with the last block that uses it.
+
+    Parameters
+    ----------
+    master : str
+        As `session`; not looked at if there is a session.
+    """
+    with _lock:
+        is_ours = _own["users"] > 0 or not _is_spark_here()
+        spark = _found() or session(master)
+        _own["users"] += is_ours
+    try:
+        yield spark
+    finally:
+        with _lock:
+            _own["users"] -= is_ours
+            if is_ours and not _own["users"]:
+                spark.stop()
+
+
+def _is_spark_here() -> bool:
+    """Whether this process has Spark that was started by somebody else; a context without a session counts."""
+    context = getattr(pyspark, "SparkContext", None)  # the client of Spark Connect alone has none
+    return _found() is not None or getattr(context, "_active_spark_context", None) is not None
+
+
+def _found() -> SparkSession | None:
+    """The session of this thread, or that of the process."""
+    try:
+        return SparkSession.active()
+    except PySparkException:
+        return None
 
 
 def _settings(local: bool) -> dict[str, str]:

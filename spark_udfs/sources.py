@@ -9,9 +9,9 @@ from urllib.parse import unquote
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StringType
+from pyspark.sql.types import DataType, StringType
 
-from rmqalloc.whatif.bulk import INPUT_COLUMNS
+from spark_udfs import hadoop, versions
 
 FILE_FORMATS = ("parquet", "orc", "json", "csv", "avro")
 """Formats whose files can be read one by one; others (Delta, JDBC, ...) are cut by hash."""
@@ -75,43 +75,56 @@ class Source(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A source in buckets.
+    """A source in buckets, pinned: every bucket reads the same state of it, or the job finds out that it did not.
 
     Attributes
     ----------
     identity : object
-        What of the input a plan depends on, as plain data.
+        What of the input a plan depends on, as plain data: the files as they are listed, the version of a table, or what
+        `content` says of all rows.
     bucket : callable
         The units of a bucket by its number.
     n_buckets : int
         How many there are.
-    n_units : int, optional
-        Rows in all, where they had to be counted.
+    now : callable
+        The identity as it is at the time.
+    content : dict, optional
+        What `content` says of all rows, where nothing else pins them: it has to be read in the buckets, too.
     """
 
     identity: Any
     bucket: Callable[[int], DataFrame]
     n_buckets: int
-    n_units: int | None = None
+    now: Callable[[], Any]
+    content: dict[str, str] | None = None
 
 
 def cut(source: Source, spark: SparkSession) -> Cut:
     """Cut a source into buckets: by files where it has such, else by hash of group and topic."""
     units = source.read(spark)
-    files = [unquote(name) for name in units.inputFiles()] if _is_files(source) else []
-    if not files:
-        return _by_hash(units)
-    listing = spark.read.format("binaryFile").load([literally(file) for file in files])
-    rows = listing.select("path", "length", F.unix_micros("modificationTime").alias("changed")).collect()
-    found = sorted((row["path"], row["length"], row["changed"]) for row in rows)
-    n_buckets = min(len(found), BUCKETS)
-    bounds = [len(found) * i // n_buckets for i in range(n_buckets + 1)]
+    listed = _listed(source, spark) if _is_files(source) else []
+    if not listed:
+        return _pinned(source, spark) or _by_content(units)
+    n_buckets = min(len(listed), BUCKETS)
+    bounds = [len(listed) * i // n_buckets for i in range(n_buckets + 1)]
 
     def bucket(number: int) -> DataFrame:
-        names = [name for name, *_ in found[bounds[number] : bounds[number + 1]]]
+        names = [name for name, *_ in listed[bounds[number] : bounds[number + 1]]]
         return source.read_files(spark, names, units)
 
-    return Cut(found, bucket, n_buckets)
+    return Cut(listed, bucket, n_buckets, lambda: _listed(source, spark))
+
+
+def _listed(source: Source, spark: SparkSession) -> list[list[Any]]:
+    """Files of a source with bytes, the time of the last change, and the etag if the file system has such."""
+    files = [unquote(name) for name in source.read(spark).inputFiles()]
+    if not files:
+        return []
+    listing = spark.read.format("binaryFile").load([literally(file) for file in files])
+    rows = listing.select("path", "length", F.unix_micros("modificationTime").alias("changed")).collect()
+    etags = hadoop.etags(spark, sorted({name.rpartition("/")[0] for name in files})) if hadoop.bridge(spark) else {}
+    found = ([row["path"], row["length"], row["changed"], etags.get(row["path"])] for row in rows)
+    return sorted(([one for one in row if one is not None] for row in found), key=str)
 
 
 def _is_files(source: Source) -> bool:
@@ -123,14 +136,55 @@ def literally(path: str) -> str:
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
-def _by_hash(units: DataFrame) -> Cut:
-    """Buckets by hash; the input is known by the sum of hashes of its rows."""
-    read = [F.col(name) for name in INPUT_COLUMNS if name in units.columns]
-    hashes = F.sum(F.xxhash64(*read).cast("decimal(20,0)"))
-    row = units.select(F.count(F.lit(1)).alias("n"), hashes.cast("string").alias("hashes")).first()
-    assert row is not None
+def _pinned(source: Source, spark: SparkSession) -> Cut | None:
+    """Buckets by hash of a table that keeps its versions."""
+    pin = versions.pin(spark, source.table, source.path, source.format, source.options)
+    if pin is None:
+        return None
+
+    def now() -> Any:
+        assert pin is not None
+        return pin.now()
+
+    units = pin.read()
+    return Cut(pin.identity, _hashed(units), HASHED_BUCKETS, now)
+
+
+def _by_content(units: DataFrame) -> Cut:
+    """Buckets by hash of anything else, which is known by its rows."""
+
+    def now() -> dict[str, str]:
+        row = units.select(*content(units)).first()
+        assert row is not None
+        return {name: str(value) for name, value in row.asDict().items()}
+
+    found = now()
+    # Every bucket says what it has read: to read it all once more at the end would say less.
+    return Cut(found, _hashed(units), HASHED_BUCKETS, lambda: found, found)
+
+
+def _hashed(units: DataFrame) -> Callable[[int], DataFrame]:
     number = F.pmod(F.xxhash64("consumer_group", "topic"), F.lit(HASHED_BUCKETS))
-    return Cut([row["n"], row["hashes"]], lambda i: units.where(number == i), HASHED_BUCKETS, row["n"])
+    return lambda i: units.where(number == i)
+
+
+def content(units: DataFrame) -> list[Column]:
+    """What tells rows from other rows in whatever order, to be summed up: how many there are, and a sum of hashes."""
+    whole = F.struct(*[_named(name) for name in units.columns])
+    # The hash alone passes over nulls wherever they stand; the text alone cuts times short.
+    texts = F.to_json(whole, {"ignoreNullFields": "false"})
+    exact = [_named(field.name) for field in units.schema.fields if not _has_map(field.dataType)]
+    hashes = F.coalesce(F.sum(F.xxhash64(texts, *exact).cast("decimal(20,0)")), F.lit(0))
+    return [F.count(F.lit(1)).alias("rows"), hashes.cast("string").alias("hashes")]
+
+
+def _named(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _has_map(kind: DataType) -> bool:
+    """Whether Spark cannot hash a type."""
+    return any(word in kind.simpleString() for word in ("map<", "variant"))
 
 
 def parsed(units: DataFrame) -> DataFrame:

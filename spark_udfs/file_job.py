@@ -262,7 +262,7 @@ class _Rows:
             return
         if self._writer is None:
             self._path.parent.mkdir(exist_ok=True)
-            self._file = open(self._path, "xb")
+            self._file = open(self._path, "xb")  # noqa: SIM115
             self._writer = pq.ParquetWriter(self._file, rows.schema, compression="zstd")
         if rows.num_rows:
             self._writer.write_batch(rows)

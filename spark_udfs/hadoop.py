@@ -29,7 +29,9 @@ def create(spark: SparkSession, uri: str, text: str) -> bool:
     path, system = _at(spark, uri)
     try:
         # S3A writes with If-None-Match where the store knows it; others create a file in one step, and pass over the option.
-        builder = system.createFile(path).overwrite(False).opt("fs.option.create.conditional.overwrite", "true")
+        builder = (
+            system.createFile(path).recursive().overwrite(False).opt("fs.option.create.conditional.overwrite", "true")
+        )
         stream = builder.build()
         stream.write(bytearray(text.encode()))
         stream.close()

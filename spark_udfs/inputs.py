@@ -16,7 +16,7 @@ _WANTED: dict[str, dict[str, type[DataType]]] = {
 }
 _OPTIONAL: dict[str, dict[str, type[DataType]]] = {
     "routes": {"perm": IntegralType, "machine_room": StringType},
-    "consumers": {"machine_room": StringType},
+    "consumers": {"machine_room": StringType, "channels": IntegralType},
     "subscriptions": {},
 }
 
@@ -31,15 +31,20 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
         the broker: a row for every topic on every broker. What ``perm`` does not let read has no queues, as in
         ``MQClientInstance.topicRouteData2TopicSubscribeInfo``.
     consumers : DataFrame
-        ``consumer_group``, ``client_id``, and optionally ``machine_room`` of the client: a row for every client.
+        ``consumer_group``, ``client_id``, and optionally ``machine_room`` of the client and ``channels`` (integer): a row for
+        every connection to a broker, or one for several with their number. What is there twice counts twice, as in
+        ``ConsumerManager``, which has a client id once for each of its channels: two processes of one client id are the
+        commonest fault there is, and leave queues to nobody. A table that repeats clients for another reason wants
+        ``distinct()`` first.
     subscriptions : DataFrame
-        ``consumer_group``, ``topic``. Rows that are there twice count once, in all three tables.
+        ``consumer_group``, ``topic``. Rows of routes and subscriptions that are there twice count once.
 
     Returns
     -------
     DataFrame
         ``consumer_group``, ``topic``, ``brokers``, ``client_ids``, and ``broker_rooms`` and ``client_rooms`` where the tables
-        have a ``machine_room``; lists are sorted, so equal tables give equal rows. Every subscription is there: one without
+        have a ``machine_room``; lists are sorted, so equal tables give equal rows, and a client id is in its list once for
+        each of its channels. Every subscription is there: one without
         a route or a client has an empty list, and the plan says so in its ``err_msg``. `unmatched` tells of all three tables.
 
     Raises
@@ -53,8 +58,8 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     >>> plans = units(*tables).transform(plan("scenarios.yaml"))  # doctest: +SKIP
     """
     _check(routes=routes, consumers=consumers, subscriptions=subscriptions)
-    brokers = _listed(_readable(routes), ["topic"], ["broker_name", "read_queue_nums"])
-    clients = _listed(consumers, ["consumer_group"], ["client_id"])
+    brokers = _listed(_readable(routes), ["topic"], ["broker_name", "read_queue_nums"], once=True)
+    clients = _listed(_by_channel(consumers), ["consumer_group"], ["client_id"], once=False)
     joined = subscriptions.select("consumer_group", "topic").distinct()
     joined = joined.join(brokers, "topic", "left").join(clients, "consumer_group", "left")
     kinds = {name: dict(joined.dtypes)[name] for name in ("brokers", "client_ids")}
@@ -141,10 +146,20 @@ def _readable(routes: DataFrame) -> DataFrame:
     return routes.where(F.coalesce(F.col("perm"), F.lit(READABLE)).bitwiseAND(READABLE) != 0)
 
 
-def _listed(rows: DataFrame, by: list[str], names: list[str]) -> DataFrame:
+def _by_channel(consumers: DataFrame) -> DataFrame:
+    """A row for every channel; one where their number is not known, none where it is 0."""
+    if "channels" not in consumers.columns:
+        return consumers
+    n_channels = F.coalesce(F.col("channels"), F.lit(1)).cast("int")
+    repeated = F.explode(F.array_repeat(F.lit(0), F.greatest(n_channels, F.lit(0))))
+    return consumers.select(*[name for name in consumers.columns if name != "channels"], repeated.alias("_")).drop("_")
+
+
+def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> DataFrame:
     """Brokers of every topic or clients of every group as a sorted list, with their machine rooms beside it."""
     rooms = ["machine_room"] if "machine_room" in rows.columns else []
-    each = rows.select(*by, F.struct(*names, *rooms).alias("one")).distinct()
+    each = rows.select(*by, F.struct(*names, *rooms).alias("one"))
+    each = each.distinct() if once else each
     lists = each.groupBy(*by).agg(F.array_sort(F.collect_list("one")).alias("all"))
 
     def part(take: list[str]) -> Column:

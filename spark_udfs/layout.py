@@ -257,10 +257,10 @@ def sweep(out: str, plan_id: str, after: float = DAY) -> list[str]:
     Why no plan can lose a file, however long anybody sleeps at whatever point:
 
     1. What is removed is listed first, and everything that the manifest names is left out.
-    2. Then the same plan is published once more, as the next generation. A manifest has a fixed name here and is created only if
-       there is none, so this happens once, and whoever does not get the name removes nothing.
-    3. A run that began before that writes a manifest of that generation or an older one: the name is taken, or it loses. One that
-       begins later writes a later one, and names only files of its own, as every run does that begins when there is a
+    2. Then the same plan is published once more, as the next generation. A manifest has a fixed name here and is created only
+       if there is none, so this happens once, and whoever does not get the name removes nothing.
+    3. A run that began before that writes a manifest of that generation or an older one: the name is taken, or it loses. One
+       that begins later writes a later one, and names only files of its own, as every run does that begins when there is a
        manifest; they were not there when the list was made. So nothing on the list can be in a manifest that counts.
 
     Clocks matter only to readers of a plan that was replaced, who have ``after`` to come to an end.

@@ -428,7 +428,7 @@ MACHINE_LINES = {
     "snapshot/live/frame.py", "snapshot/live/loose_json.py",  # bodies and headers of servers
     "rebalance/offset_file.py",  # what clients keep, in a JSON of their own
     "whatif/plans/explanation.py", "whatif/rollout/ground.py",  # columns that we filled
-    "errand.py", "layout.py", "places.py", "planning.py",  # a Spark job's own notes
+    "errand.py", "layout.py", "manifests.py", "places.py",  # a Spark job's own notes
 }  # fmt: skip
 """Modules that read JSON or YAML and no file that people write, and the two that read those."""
 

@@ -49,13 +49,30 @@ def test_tables_become_units(spark):
     assert found == {
         ("g1", "T1"): (both, ["c1", "c10", "c2"]),
         ("g1", "T2"): (brokers(("b1", 1)), ["c1", "c10", "c2"]),
-        ("g2", "T1"): (both, ["x"]),
-        ("g2", "no route"): ([], ["x"]),
+        ("g2", "T1"): (both, ["x", "x"]),
+        ("g2", "no route"): ([], ["x", "x"]),
         ("gone", "T1"): (both, []),
         (None, "T2"): (brokers(("b1", 1)), []),
     }
     turned = units(*[table.orderBy(*table.columns[::-1]) for table in frames(spark)])
     assert by_unit(turned) == rows
+
+
+def test_two_processes_of_one_client_id_are_seen(spark):
+    """Java has an id once for each channel: the queues of the second place are nobody's, and the plan says so."""
+    from spark_udfs.inputs import units
+    from spark_udfs.transforms import plan
+
+    rows = [("g", "a"), ("g", "a"), ("g", "b"), ("once", "a"), ("once", "b")]
+    tables = frames(spark, consumers=rows, subscriptions=[("g", "T1"), ("once", "T1")])
+    planned = by_unit(units(*tables).transform(plan()))
+    assert planned["g", "T1"]["unowned"] == 2
+    assert planned["once", "T1"]["unowned"] == 0
+    counted = spark.createDataFrame(
+        [("g", "a", 2), ("g", "b", None), ("g", "gone", 0), ("once", "a", 1), ("once", "b", 1)],
+        "consumer_group string, client_id string, channels bigint",
+    )
+    assert by_unit(units(tables[0], counted, tables[2])) == by_unit(units(*tables))
 
 
 def test_what_matches_nothing_is_told_and_bad_in_the_plan(spark):

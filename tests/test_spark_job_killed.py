@@ -1,5 +1,6 @@
 """The planning job killed at any point and run again: nothing doubled, nothing lost, nothing half-written in sight."""
 
+import json
 import os
 import signal
 import subprocess
@@ -17,7 +18,6 @@ from programs import environment
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 from rmqalloc.whatif.bulk import plan_files
 from rmqalloc.whatif.plan import PlanSpec
-from spark_udfs import layout
 
 SLOW = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 6_000}, output="owners")
 N_FILES = 8
@@ -56,7 +56,7 @@ def start(fleet, target, *more, master="local[2]"):
 
 
 def buckets_in(target):
-    return list(Path(target).glob("_work/plan=*/bucket=*/_bucket.json"))
+    return list(Path(target).glob("_records/plan=*/*/bucket=*.json"))
 
 
 def wait_for_a_bucket(running, target):
@@ -100,7 +100,8 @@ def assert_whole(fleet, target):
     assert sorted(row.split("'")[3] for row in text_of(plan / "_quarantine")) == sorted(
         f"g{number}-7" for number in range(N_FILES)
     )
-    assert not (target / "_work").exists()
+    [manifest] = target.glob("_manifests/plan=*/*.json")
+    assert len(json.loads(manifest.read_text())["buckets"]) == N_FILES
 
 
 @on_spark
@@ -135,44 +136,6 @@ def test_workers_are_killed(spark, fleet, tmp_path, master, code):
         assert visible(tmp_path / "plans") == ([], 0)
         assert again(fleet, tmp_path / "plans").n_resumed >= 1
     assert_whole(fleet, tmp_path / "plans")
-
-
-def tried_bucket(work, text="plan"):
-    """A bucket with bad rows that is written, but not committed."""
-    tried = Path(layout.new_try(str(work)))
-    for part in ("plan", "quarantine"):
-        (tried / part).mkdir(parents=True)
-        (tried / part / "part-0.parquet").write_text(f"{part} {text}")
-    return str(tried)
-
-
-@pytest.mark.parametrize("n_renames", [0, 1])
-def test_killed_before_any_renaming_of_a_bucket(tmp_path, n_renames, monkeypatch):
-    real, left = Path.rename, [n_renames]
-
-    def rename(self, target):
-        if not left[0]:
-            raise KeyboardInterrupt
-        left[0] -= 1
-        return real(self, target)
-
-    monkeypatch.setattr(Path, "rename", rename)
-    with pytest.raises(KeyboardInterrupt):
-        layout.commit(str(tmp_path), tried_bucket(tmp_path), 3, {"totals": {}})
-    monkeypatch.undo()
-    assert layout.done(str(tmp_path)) == {}
-    layout.commit(str(tmp_path), tried_bucket(tmp_path), 3, {"totals": {}})
-    assert layout.done(str(tmp_path)) == {"00003": {"totals": {}}}
-    assert (tmp_path / "bucket=00003" / "part-0.parquet").read_text() == "plan plan"
-    assert [path.name for path in (tmp_path / "_quarantine" / "bucket=00003").iterdir()] == ["part-0.parquet"]
-
-
-def test_of_two_that_do_a_bucket_the_first_counts(tmp_path):
-    for text in ("first", "second"):
-        layout.commit(str(tmp_path), tried_bucket(tmp_path, text), 0, {"by": text})
-    assert (tmp_path / "bucket=00000" / "part-0.parquet").read_text() == "plan first"
-    assert layout.done(str(tmp_path)) == {"00000": {"by": "first"}}
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["_quarantine", "bucket=00000"]
 
 
 # --- One unit that is larger than all the others together ---

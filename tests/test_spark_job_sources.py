@@ -1,6 +1,7 @@
 """Sources and places of the planning job: every format says the same, and what cannot be renamed still resumes."""
 
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -11,6 +12,7 @@ import units
 from rmqalloc.whatif.bulk import plan_files
 from rmqalloc.whatif.plan import PlanSpec
 from spark_udfs import file_job
+from spark_udfs.published import files_of_plan
 
 pytestmark = pytest.mark.spark
 SPEC = PlanSpec("AVG", scenarios=[{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}])
@@ -134,11 +136,11 @@ def test_where_nothing_can_be_renamed_a_record_says_what_is_done(spark, fleet, m
     monkeypatch.setattr(planning, "place_of", lambda target, spark: Store(target, spark))
     real, left = Store.commit, [1]
 
-    def commit(self, number, record):
+    def commit(self, number, attempt, record):
         left[0] -= 1
         if left[0] < 0:
             raise KeyboardInterrupt
-        real(self, number, record)
+        real(self, number, attempt, record)
 
     monkeypatch.setattr(Store, "commit", commit)
     with pytest.raises(KeyboardInterrupt):
@@ -146,15 +148,17 @@ def test_where_nothing_can_be_renamed_a_record_says_what_is_done(spark, fleet, m
     monkeypatch.setattr(Store, "commit", real)
     outcome = job(target, fleet / "fleet")
     assert (outcome.n_buckets, outcome.n_resumed) == (3, 1)
-    home = fleet / "store" / f"plan={outcome.plan_id}"
+    home = files_of_plan(fleet / "store")
     assert outcome.told["worst"] == job(fleet / "plans", fleet / "fleet").told["worst"]
     assert text_of(home) == text_of(fleet / "wanted")
-    assert ds.dataset(home / "_quarantine", format="parquet").count_rows() == len(units.BAD)
+    assert ds.dataset(files_of_plan(fleet / "store", quarantine=True)).count_rows() == len(units.BAD)
     again = job(target, fleet / "fleet")
     assert again.was_complete
     assert again.told == outcome.told
     assert job(target, fleet / "fleet", force=True).n_resumed == 0
-    assert text_of(home) == text_of(fleet / "wanted")
+    assert text_of(files_of_plan(fleet / "store")) == text_of(fleet / "wanted")
+    assert not set(files_of_plan(fleet / "store")) & set(home), "the files of the earlier plan are not touched"
+    assert all(Path(path).exists() for path in home)
 
 
 # --- How files are cut ---

@@ -1,0 +1,74 @@
+"""The job takes the session that there is, of whatever thread, and ends none that it did not start."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from job_runs import job, write_units
+from programs import python
+
+pytestmark = pytest.mark.spark
+
+
+def in_thread(function, *arguments):
+    """What a function answers in a thread that knows of no session."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def test_a_job_from_another_thread_leaves_the_session_running(spark, tmp_path):
+    fleet = write_units(tmp_path / "fleet")
+    outcome = in_thread(job, fleet, tmp_path / "plans")
+    assert not outcome.was_complete
+    assert spark.range(3).count() == 3, "the application's session goes on"
+
+
+def test_two_threads_at_once_make_one_plan(spark, tmp_path):
+    fleet = write_units(tmp_path / "fleet")
+    both, start = [], threading.Barrier(2)
+
+    def run():
+        start.wait()
+        both.append(job(fleet, tmp_path / "plans"))
+
+    threads = [threading.Thread(target=run) for _ in range(2)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert sorted(one.was_complete for one in both) == [False, True]
+    assert both[0].told == both[1].told
+    assert both[0].shown == both[1].shown
+    assert spark.range(3).count() == 3
+
+
+ALONE = """
+import sys, threading
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+from spark_udfs.session import running_session
+
+seen, inside = [], threading.Barrier(2)
+def use(wait):
+    with running_session("local[1]") as spark:
+        inside.wait()
+        if wait:
+            other.join()
+        seen.append(spark.range(3).count())
+other = threading.Thread(target=use, args=(False,))
+last = threading.Thread(target=use, args=(True,))
+other.start(); last.start(); last.join()
+assert seen == [3, 3], seen
+assert SparkContext._active_spark_context is None, "what was started is stopped by the last"
+
+context = SparkContext("local[1]", "of the application")
+with running_session("local[1]") as spark:
+    assert spark.range(3).count() == 3
+assert context.parallelize([1, 2]).count() == 2, "a context without a session counts, too"
+context.stop()
+"""
+
+
+def test_of_two_threads_the_last_ends_what_the_first_started():
+    done = python("-c", ALONE)
+    assert done.returncode == 0, done.stderr

@@ -53,7 +53,7 @@ def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[
     def read() -> DataFrame:
         if table:
             return spark.sql(f"SELECT * FROM {table} VERSION AS OF {version}")
-        return reader.format(kind).option("versionAsOf" if kind == "delta" else "snapshot-id", str(version)).load(path)
+        return reader.format(kind).option("versionAsOf", str(version)).load(path)
 
     return Pin(identity, read, lambda: find(spark, table, path, version)[1])
 

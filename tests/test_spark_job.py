@@ -106,6 +106,34 @@ def test_an_interrupted_job_leaves_with_130(monkeypatch, capsys):
     assert capsys.readouterr().err == "interrupted; the same command goes on from here\n"
 
 
+@pytest.mark.parametrize("raised", [MemoryError(), OSError("no space"), ValueError("v"), TypeError("t")])
+def test_what_a_file_or_server_did_is_said_in_a_line(raised, monkeypatch, capsys):
+    from spark_udfs import job as program
+
+    monkeypatch.setattr(program, "run", lambda *_, **__: (_ for _ in ()).throw(raised))
+    assert report("fleet", "plans") == 1
+    assert capsys.readouterr().err == f"rmqalloc: {raised or 'MemoryError'}\n".replace(": \n", ": MemoryError\n")
+
+
+def test_anything_else_is_a_defect_of_ours_and_says_so(monkeypatch, capsys):
+    from spark_udfs import job as program
+
+    monkeypatch.setattr(program, "run", lambda *_, **__: {}["x"])
+    with pytest.raises(KeyError):
+        report("fleet", "plans")
+    assert "this is a defect of rmqalloc; please report it" in capsys.readouterr().err
+
+
+def test_a_spark_that_does_not_start_is_said_in_a_line(tmp_path):
+    write_fleet(tmp_path / "fleet", 3, n_files=1)
+    command = ["-m", "spark_udfs.job", "--input", str(tmp_path / "fleet"), "--output", str(tmp_path / "o")]
+    done = python(*command, "--strategy", "AVG", "--master", "nowhere")
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("rmqalloc: ")
+    assert "Traceback" not in done.stderr
+
+
 # --- What it writes ---
 
 

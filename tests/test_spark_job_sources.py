@@ -115,6 +115,62 @@ def test_a_table_that_changes_while_it_is_read_is_no_plan(spark, fleet, monkeypa
     assert list((fleet / "plans").glob("plan=*")) == []
 
 
+def test_an_update_of_as_many_rows_while_a_table_is_read_is_no_plan(spark, fleet, monkeypatch):
+    """Counts alone let a plan of two versions pass: half of the buckets read the table after the update."""
+    from pyspark.sql import functions as F
+
+    from spark_udfs import sources
+    from spark_udfs.planning import JobError
+
+    spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("updated_fleet")
+    real = sources.cut
+
+    def cut(source, spark):
+        found = real(source, spark)
+        after = F.when(F.size("client_ids") > 1, F.slice("client_ids", 1, 1)).otherwise(F.col("client_ids"))
+        return found._replace(
+            bucket=lambda number: (
+                found.bucket(number).withColumn("client_ids", after) if number > 3 else found.bucket(number)
+            )
+        )
+
+    monkeypatch.setattr(sources, "cut", cut)
+    with pytest.raises(
+        JobError, match="it had 120 rows, and 120 were planned, not the same ones; nothing is published"
+    ):
+        job(fleet / "plans", table="updated_fleet")
+    assert list((fleet / "plans" / "_manifests").glob("*")) == list((fleet / "plans").glob("plan=*")) == []
+
+
+def test_what_rows_are_known_by_tells_nulls_and_order_within_them(spark):
+    from spark_udfs.sources import content
+
+    def known(rows):
+        frame = spark.createDataFrame(rows, "a string, b string, l array<string>, m map<string, int>")
+        return frame.select(*content(frame)).first()["hashes"]
+
+    rows = [("x", None, ["1", None], {"k": 1}), (None, "x", [None, "1"], None), ("x", None, ["1", None], {"k": 2})]
+    assert known(rows) == known(rows[::-1])
+    assert len({known([row]) for row in rows}) == 3
+
+
+@pytest.mark.parametrize("by_files", [True, False])
+def test_files_that_change_until_the_very_end_are_no_plan(spark, fleet, monkeypatch, by_files):
+    from spark_udfs import ranking
+    from spark_udfs.planning import JobError
+
+    real = ranking.summary
+
+    def summary(*arguments):
+        (fleet / "fleet" / "part-1.parquet").touch()
+        return real(*arguments)
+
+    monkeypatch.setattr(ranking, "summary", summary)
+    with pytest.raises(JobError, match="fleet changed while it was read; nothing is published"):
+        job(fleet / "plans", fleet / "fleet", by_files=by_files)
+    assert list((fleet / "plans").glob("plan=*")) == []
+
+
 def test_partitions_and_patterns_are_for_spark_to_read(spark, fleet):
     table = ds.dataset(fleet / "fleet", format="parquet").to_table()
     by_topic = ds.partitioning(pa.schema([("region", pa.string())]), flavor="hive")

@@ -127,7 +127,7 @@ def test_a_slower_run_of_a_complete_plan_changes_nothing(exclusive):
 def test_two_that_have_both_looked_agree_on_one(exclusive, monkeypatch):
     """Between looking and writing a run may sleep: then both write, or the second is refused."""
     store = Store(exclusive)
-    runs = [manifests.begin(store, PLAN, False)[1] for _ in range(2)]
+    runs = [manifests.begin(store, PLAN, False)[1]._replace(name=name) for name in ("late", "early")]
     for run in runs:
         done_by(store, run, range(3))
     real, other = store.texts, []
@@ -143,9 +143,9 @@ def test_two_that_have_both_looked_agree_on_one(exclusive, monkeypatch):
     first, second = published(store, runs[0]), other[1]
     assert second[0], "who is done first is told so"
     found = assert_whole(store)
-    assert first[1] == found
+    assert first == (False, found)
+    assert found["run"] == runs[1].name, "the first by time"
     if exclusive:
-        assert (first[0], found["run"]) == (False, runs[1].name)
         assert len(store.texts(manifests.manifest_folder(PLAN))) == 1
     else:
         assert found["name"] == min(store.texts(manifests.manifest_folder(PLAN)))
@@ -251,6 +251,16 @@ def test_the_plain_path_and_the_manifest_name_the_same(fleet, tmp_path):
     assert manifest_of(out)["n_buckets"] == 3
     names = [os.stat(path).st_nlink for path in files_of_plan(out)]
     assert names == [2, 2, 2], "links, not copies"
+
+
+def test_the_plain_path_follows_the_manifest(fleet, tmp_path):
+    out = tmp_path / "out"
+    for force in (False, True):
+        run, *_ = run_of(out, force=force)
+        plan_some(fleet, out, run)
+        assert finish(out, run)[0]
+        shown = sorted(path.stat().st_ino for path in (out / "plan=p1").glob("bucket=*/*"))
+        assert shown == sorted(os.stat(path).st_ino for path in files_of_plan(out))
 
 
 def test_a_slower_run_changes_nothing_on_a_disk(fleet, tmp_path):

@@ -1,4 +1,4 @@
-"""The job on a disk without Spark: what the driver and the workers do with files, in one process that can be killed anywhere."""
+"""The job on a disk without Spark: what driver and workers do with files, in one process that can be killed anywhere."""
 
 from pathlib import Path
 

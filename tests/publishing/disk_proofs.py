@@ -148,7 +148,7 @@ def three_writers(proof, **how):
     """Two sleep at steps of their own while a third runs; they wake in either order."""
     started = time.monotonic()
     n_steps = proof.n_steps(nothing, **how)
-    some = list(range(1, n_steps + 1, max(1, n_steps // (8 if proof.every == 1 else 3))))
+    some = list(range(1, n_steps + 1, max(1, n_steps // (8 if proof.every == 1 else 2))))
     pairs = list(itertools.product(some, some))
     for at, (first, second) in enumerate(pairs):
         out = proof.out()
@@ -259,8 +259,8 @@ def prove(proof):
             proof, f"asleep while another and --force run{what}", nothing, disk.NOTHING, [how, FORCE | how], **how
         )
     three_writers(proof)
-    together(proof, 30 // proof.every or 3, 2)
-    together(proof, 30 // proof.every or 3, 3)
+    together(proof, 30 // proof.every or 2, 2)
+    together(proof, 30 // proof.every or 2, 3)
     swept(proof)
     no_space(proof)
     return small_disk(proof)

@@ -1,4 +1,4 @@
-"""The job on a real S3 interface: moto's server, S3A of Maven Central, one Spark session, drivers that die and sleep in threads."""
+"""The job on a real S3 interface: moto's server, S3A, one Spark session, drivers that die and sleep in threads."""
 
 import itertools
 import os
@@ -14,7 +14,6 @@ import pyarrow.parquet as pq
 import units
 from pyarrow import fs as pafs
 
-from publishing import disk
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 from rmqalloc.whatif.plan import PlanSpec
 
@@ -192,8 +191,7 @@ class Driver(threading.Thread):
     def __init__(self, server, fleet, out, at=0, **how):
         super().__init__()
         self.asleep, self.awake, self.ended_well = threading.Event(), threading.Event(), False
-        self._how = how
-        self._call = lambda: job(server, fleet, out, Steps(at, self._sleep), **self._how)
+        self._call = lambda: job(server, fleet, out, Steps(at, self._sleep), **how)
         self.error = None
 
     def _sleep(self):
@@ -215,6 +213,7 @@ def die():
 
 def prove(proof, every):
     """All of it; ``every`` takes each n-th step."""
+    os.environ.update(PYSPARK_PYTHON=sys.executable, PYSPARK_DRIVER_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
     server = Server()
     try:
         from pyspark.sql import SparkSession
@@ -306,6 +305,3 @@ def _replaced_input(proof, server):
         changed_and_published = "changed while it was read" not in str(error)
     proof.half += changed_and_published or server.look(out) != NOTHING
     proof.note("S3: a file of the input is written anew meanwhile", 1, started)
-
-
-assert os.name == "posix" and disk.ROWS

@@ -31,9 +31,9 @@ def watched(root, at, what):
             what()
 
     def heard(event, arguments):
-        if event in EVENTS and str(arguments[0] if arguments else "").startswith(root):
-            if event != "open" or arguments[2] & _WRITES:
-                step()
+        is_here = event in EVENTS and str(arguments[0] if arguments else "").startswith(root)
+        if is_here and (event != "open" or arguments[2] & _WRITES):
+            step()
 
     real = os.fsync
 

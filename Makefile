@@ -98,17 +98,20 @@ evidence: install
 	$(PROOF) fuzz readers --report $(EVIDENCE)/fuzz.md
 	$(PROOF) fuzz.wire --report $(EVIDENCE)/wire.md
 	$(PROOF) badday --report $(EVIDENCE)/badday.md
+	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
 # Two at a time, as there are two processors.
 evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%)
-QUICK := mutants writing fuzz badday
+QUICK := publishing mutants writing fuzz badday
 quick-mutants:
 	$(PROOF) mutants --every 20
 quick-writing:
 	$(PROOF) writing --quick
 quick-fuzz:
 	$(PROOF) fuzz all --quick
+quick-publishing:
+	$(PROOF) publishing --quick
 quick-badday:
 	$(PROOF) badday --quick
 

@@ -12,9 +12,11 @@
     Units out of tables of routes, consumers and subscriptions; scenarios out of a table.
 ``job``
     ``python -m spark_udfs.job``: any source in, a plan as Parquet out, killed and resumed at will. Its parts: ``planning`` runs
-    it, ``sources`` cuts the input, ``places`` and ``layout`` hold the output, ``file_job`` and ``frame_job`` plan a bucket,
-    ``ranking`` makes the summary, ``errand`` asks a worker.
-``arrow``, ``columns``, ``figures``, ``file_job``, ``layout``, ``requirements``
+    it, ``sources`` and ``versions`` cut and pin the input, ``manifests`` says what a complete plan is, ``places`` and ``layout``
+    hold it, ``file_job`` and ``frame_job`` plan a bucket, ``ranking`` makes the summary, ``errand`` asks a worker.
+``read_plan``, ``files_of_plan``
+    A complete plan for readers, with Spark and without.
+``arrow``, ``columns``, ``figures``, ``file_job``, ``layout``, ``manifests``, ``published``, ``requirements``
     What runs in the Python workers, and what Spark needs on a machine; they import no pyspark.
 """
 
@@ -22,11 +24,17 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from spark_udfs.places import read_plan
+    from spark_udfs.published import files_of_plan
     from spark_udfs.sql import register_all
 
-__all__ = ["register_all"]
+__all__ = ["files_of_plan", "read_plan", "register_all"]
 
-_HOMES = {"register_all": "spark_udfs.sql"}
+_HOMES = {
+    "files_of_plan": "spark_udfs.published",
+    "read_plan": "spark_udfs.places",
+    "register_all": "spark_udfs.sql",
+}
 
 
 def __getattr__(name: str) -> Any:

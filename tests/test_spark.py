@@ -30,7 +30,7 @@ def rows_of(frame):
 
 
 def test_what_runs_in_workers_imports_no_spark():
-    modules = ", ".join(f"spark_udfs.{name}" for name in ("arrow", "file_job", "layout", "requirements"))
+    modules = ", ".join(f"spark_udfs.{name}" for name in ("arrow", "file_job", "layout", "manifests", "published", "requirements"))
     done = python("-c", f"import sys, {modules}; print('pyspark' in sys.modules)")
     assert (done.stdout, done.stderr) == ("False\n", "")
 

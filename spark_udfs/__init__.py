@@ -12,8 +12,8 @@
     Units out of tables of routes, consumers and subscriptions; scenarios out of a table.
 ``job``
     ``python -m spark_udfs.job``: any source in, a plan as Parquet out, killed and resumed at will. Its parts: ``planning`` runs
-    it, ``sources`` and ``versions`` cut and pin the input, ``manifests`` says what a complete plan is, ``places`` and ``layout``
-    hold it, ``file_job`` and ``frame_job`` plan a bucket, ``ranking`` makes the summary, ``errand`` asks a worker.
+    it, ``sources`` and ``versions`` cut and pin the input, ``manifests`` says what a complete plan is, ``places``, ``layout``
+    and ``hadoop`` hold it, ``file_job`` and ``frame_job`` plan a bucket, ``ranking`` sums up, ``errand`` asks a worker.
 ``read_plan``, ``files_of_plan``
     A complete plan for readers, with Spark and without.
 ``arrow``, ``columns``, ``figures``, ``file_job``, ``layout``, ``manifests``, ``published``, ``requirements``

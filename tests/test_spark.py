@@ -30,7 +30,8 @@ def rows_of(frame):
 
 
 def test_what_runs_in_workers_imports_no_spark():
-    modules = ", ".join(f"spark_udfs.{name}" for name in ("arrow", "file_job", "layout", "manifests", "published", "requirements"))
+    names = ("arrow", "file_job", "layout", "manifests", "published", "requirements")
+    modules = ", ".join(f"spark_udfs.{name}" for name in names)
     done = python("-c", f"import sys, {modules}; print('pyspark' in sys.modules)")
     assert (done.stdout, done.stderr) == ("False\n", "")
 

@@ -357,6 +357,20 @@ def test_one_who_was_overtaken_while_it_showed_a_plan_shows_the_newer(fleet, tmp
     assert manifest_of(out)["run"] == "forced"
 
 
+def test_a_run_that_was_killed_while_it_took_the_directory_stops_nobody(fleet, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "._rmqalloc.json.0123456789abcdef.new").write_text('{"tool"')
+    run, *_ = run_of(out)
+    plan_some(fleet, out, run)
+    assert finish(out, run)[0]
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "thesis.txt").write_text("the only copy")
+    with pytest.raises(FileExistsError, match="rmqalloc did not write"):
+        run_of(other)
+
+
 # --- Leftovers ---
 
 

@@ -163,6 +163,27 @@ def test_readers_see_plan_and_bucket_as_columns(spark, fleet, tmp_path):
 
 
 @on_spark
+def test_readers_get_a_plan_by_its_manifest(spark, fleet, tmp_path):
+    from spark_udfs import files_of_plan, read_plan
+    from spark_udfs.manifests import PlanNotFoundError
+
+    target = str(tmp_path / "plans")
+    with pytest.raises(PlanNotFoundError, match="holds no complete plan; it holds none"):
+        read_plan(spark, target)
+    first = job(fleet, target).plan_id
+    frame = read_plan(spark, target)
+    assert frame.select("bucket").distinct().count() == 2
+    assert sorted(map(str, frame.drop("bucket").toArrow().to_pylist())) == text_of(files_of_plan(target))
+    assert read_plan(spark, target, quarantine=True).count() == len(units.BAD)
+    job(fleet, target, SPECS[2])
+    with pytest.raises(PlanNotFoundError, match="holds no single plan; it holds p"):
+        read_plan(spark, target)
+    assert read_plan(spark, target, first).count() == frame.count()
+    with pytest.raises(PlanNotFoundError, match="holds no complete plan p0; it holds p"):
+        read_plan(spark, target, "p0")
+
+
+@on_spark
 @pytest.mark.parametrize("by_files", [True, False])
 def test_bad_rows_are_set_aside_with_all_they_said(spark, tmp_path, by_files):
     bad = [

@@ -3,6 +3,7 @@
 from mutants.listed import Mutant
 
 _RULES = "tests/test_spark_manifests.py"
+_DISK = "tests/test_spark_layout.py"
 _MANIFESTS = "spark_udfs/manifests.py"
 _LAYOUT = "spark_udfs/layout.py"
 _FILES = "spark_udfs/file_job.py"
@@ -59,62 +60,62 @@ MUTANTS = [
         "folder.mkdir()\n    try",
         "folder.mkdir(parents=True)\n    try",
         "a worker makes a folder anew that was taken away",
-        _RULES,
+        _DISK,
     ),
     Mutant(
         _LAYOUT,
         "        shutil.rmtree(folder, ignore_errors=True)\n        raise",
         "        raise",
         "a bucket that fails leaves its files",
-        _RULES,
+        _DISK,
     ),
     Mutant(
         _LAYOUT,
         "    if not won:\n        return []",
         "    if won is None:\n        return []",
         "a sweeper that was overtaken sweeps",
-        _RULES,
+        _DISK,
     ),
     Mutant(
         _LAYOUT,
         'manifest["generation"] + 1, manifests.new_name(), True)',
         'manifest["generation"], manifests.new_name(), True)',
         "leftovers are never swept",
-        _RULES,
+        _DISK,
     ),
     Mutant(
         _LAYOUT,
         "st_mtime > before:",
         "st_mtime < 0:",
         "a plan that was replaced today is swept under its readers",
-        _RULES,
+        _DISK,
     ),
     Mutant(
         _LAYOUT,
         'shown["buckets"] == manifest["buckets"]',
         'shown["plan"] == manifest["plan"]',
         "the plain path keeps the plan that was replaced",
-        _RULES,
+        _DISK,
     ),
     Mutant(
         _LAYOUT,
         "    for _ in range(10):  #",
         "    for _ in range(1):  #",
         "who was overtaken leaves the older plan at the plain path",
-        _RULES,
+        _DISK,
     ),
     Mutant(
         _LAYOUT,
         "        show(out, plan_id)\n        return manifest, run, {}",
         "        return manifest, run, {}",
         "a plan that was not shown never is",
-        _RULES,
+        _DISK,
     ),
     Mutant(
         _FILES,
         "    # From here on others may name the files: whatever happens, they stay.\n    commit(",
         "        commit(",
         "an error behind the record removes files that it names",
-        _RULES,
+        _DISK,
     ),
 ]

@@ -322,12 +322,14 @@ def test_gates_are_in_the_page(run):
 
 def test_partial_data(run, saved):
     errors = tuple(SourceError(f"broker-{i}", "consumer list", "timed out") for i in range(7))
+    errors += tuple(SourceError("broker-7", f"lags of g{i}", f"reason {i}") for i in range(7))
     path = saved(dataclasses.replace(cluster(), errors=errors))
     code, out, err = run("--scale 3 --max-moved 0", path)
     assert code == 4
     assert "Plan: " in out
     assert err.startswith("note: the snapshot lacks consumer list of broker-0: timed out\n")
-    assert "and 2 more things" in err
+    assert all(f"of broker-{i}: " in err for i in range(8))  # every source is named, but not all that it did not tell
+    assert "and 2 more things of broker-7" in err
     assert run("--scale 3 --allow-partial", path)[0] == 0
     assert run("--scale 3 --allow-partial --detailed-exitcode", path)[0] == 2
 

@@ -13,10 +13,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from mutants import documents, fleet, listed, live, writing
+from mutants import documents, fleet, listed, live, publishing, writing
 
 ROOT = Path(__file__).parents[2]
-MUTANTS = [one for area in (listed, documents, fleet, live, writing) for one in area.MUTANTS]
+MUTANTS = [one for area in (listed, documents, fleet, live, publishing, writing) for one in area.MUTANTS]
 COPIES = 2
 """Copies of the tree that are worked on side by side."""
 NEEDED = ("rmqalloc", "spark_udfs", "tests", "examples", "docs", "README.md", "pyproject.toml", "setup.py", "Makefile")

@@ -1,6 +1,6 @@
 """Mutants of what publishes plans of the Spark job."""
 
-from mutants.listed import Mutant
+from mutants.mutant import Mutant
 
 _RULES = "tests/test_spark_manifests.py"
 _DISK = "tests/test_spark_layout.py"

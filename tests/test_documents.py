@@ -238,6 +238,7 @@ MERGES = "b0: &b0 {" + ", ".join(f"k{i}: 1" for i in range(600)) + "}\n" + "\n".
         ("yaml", "a: {<<: 3}\n", ":1:9: not YAML: << merges mappings, got '3'"),
         ("yaml", "a: {<<: [{b: 1}, c]}\n", ":1:18: not YAML: << merges mappings, got 'c'"),
         ("yaml", "a: \x00\n", ":1: not YAML: .*#x0000"),
+        ("yaml", "a: äöü€€€€€€€€\nb: \x07\n", ":2: not YAML: .*#x0007"),
         ("yaml", "[" * 100_000, ":1:65: is nested deeper than 64 levels"),
         ("yaml", BOMB, ": has more than 1000000 values; write it as JSON"),
         ("yaml", CHAIN, ": is nested deeper than 64 levels"),

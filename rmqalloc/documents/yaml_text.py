@@ -72,8 +72,10 @@ def loads(text: str, words: bool = False) -> Any:
         mark = error.problem_mark or error.context_mark
         raise TextError(_said(error), *((mark.line + 1, mark.column + 1) if mark else ())) from None
     except yaml.reader.ReaderError as error:
-        line = text.count("\n", 0, error.position) + 1
-        raise TextError(f"not YAML: {error.reason}: #x{ord(text[error.position]):04x}", line) from None
+        # Its position is in bytes or in characters, whichever reader it is; what it refuses, it refuses at its first place.
+        refused = error.character if isinstance(error.character, str) else chr(error.character)
+        line = text.count("\n", 0, max(text.find(refused), 0)) + 1
+        raise TextError(f"not YAML: {error.reason}: #x{ord(refused):04x}", line) from None
 
 
 def dump(data: Any) -> str:

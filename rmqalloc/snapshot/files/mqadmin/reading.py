@@ -36,7 +36,10 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
                 "consumerStatus and its files, allocateMQ"
             )
         for section in found:
-            _TAKE[section.kind](section, gathered)
+            try:
+                _TAKE[section.kind](section, gathered)
+            except answers.AnswerError as error:
+                raise section.error(str(error)) from None
     snapshot = gathered.snapshot("mqadmin: " + ", ".join(source.name for source in sources))
     try:
         check(snapshot)
@@ -56,11 +59,7 @@ def _take_json(section: Section, gathered: Gathered) -> None:
         return
     if not isinstance(content, dict) or "queueDatas" not in content:
         raise section.error("JSON of neither topicRoute (queueDatas) nor allocateMQ (result)")
-    try:
-        topic = answers.route(_topic(section), content)
-    except answers.AnswerError as error:
-        raise section.error(str(error)) from None
-    _add_topic(topic, section, gathered)
+    _add_topic(answers.route(_topic(section), content), section, gathered)
 
 
 def _take_allocation(owned: dict[str, list[MessageQueue]], section: Section, gathered: Gathered) -> None:

@@ -270,7 +270,7 @@ def cut(name, lines):
         ("consumerProgress.g.txt", PROGRESS_HEAD.replace("#Diff", "#Lag ") + progress_row("t", "b", 0, "N/A"), "2: a row of"),
         ("x.json", '{"result": {"ip": [{"topic": "t", "brokerName": "b", "queueId": 1e999}]}}', "not JSON of allocateMQ"),
         ("192.0.2.2@c1", "\n".join(CLIENTS[0].read_text().splitlines()[:70]), "the file of a client is cut"),
-        ("192.0.2.2@c1", CLIENTS[0].read_text().replace("Topic: orders", f"Topic: {'o' * 5000}", 1), "a name of 5,000 characters"),
+        ("192.0.2.2@c1", CLIENTS[0].read_text().replace("Topic: orders", f"Topic: {'o' * 5000}"), "a name of 5,000 char"),
         ("x.txt", '{"result": [1]}', "not JSON of allocateMQ"),
         ("x.json", '{"result": {"ip": [{"topic": 1}]}}', "not JSON of allocateMQ"),
         ("topicRoute.t.txt", '{"queueDatas": [], "topicQueueMappingByBroker": {"a": {}}}', "'t' is a static topic"),

@@ -16,7 +16,8 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties')
 
-.PHONY: help install plan test test-debug test-isa lint wheel evidence evidence-quick bench bench-quick instructions cluster cluster-stop clean
+QUICK := publishing mutants writing fuzz badday
+.PHONY: help install plan test test-debug test-isa lint wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -98,12 +99,12 @@ evidence: install
 	$(PROOF) fuzz readers --report $(EVIDENCE)/fuzz.md
 	$(PROOF) fuzz.wire --report $(EVIDENCE)/wire.md
 	$(PROOF) badday --report $(EVIDENCE)/badday.md
+	$(BIN)/pip install -q "moto[s3,server]>=5.1"
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
 # Two at a time, as there are two processors.
 evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%)
-QUICK := publishing mutants writing fuzz badday
 quick-mutants:
 	$(PROOF) mutants --every 20
 quick-writing:

@@ -157,6 +157,9 @@ def not_utf8(array: pa.Array) -> Places:
         pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
     ):
         return _NOWHERE
+    # Nearly all names are ASCII, which is seen in a tenth of the time that Arrow's full look takes.
+    if not pa.types.is_string_view(array.type) and _bytes_of(array).max(initial=0) < 0x80:
+        return _NOWHERE
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:

@@ -11,7 +11,24 @@ TOPIC = "orders"
 QUEUES = 8
 
 
-class Loopback:
+class InThread:
+    """What serves on loopback in a thread of its own, while a block runs: `_run` sets ``_ready`` and ends with ``_end``."""
+
+    def __init__(self):
+        self._ready = threading.Event()
+        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
+
+    def __enter__(self):
+        self._thread.start()
+        assert self._ready.wait(30)
+        return self
+
+    def __exit__(self, *_error):
+        self._loop.call_soon_threadsafe(self._end.set)
+        self._thread.join(30)
+
+
+class Loopback(InThread):
     """Servers that answer as real ones do, each on a port of its own; a context manager.
 
     Parameters
@@ -34,21 +51,11 @@ class Loopback:
         self.asked = []
         """Requests that came, as (server, code, fields)."""
         self.addresses = {}
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
+        super().__init__()
 
     @property
     def name_server(self):
         return self.addresses["name server"]
-
-    def __enter__(self):
-        self._thread.start()
-        assert self._ready.wait(30)
-        return self
-
-    def __exit__(self, *_error):
-        self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(30)
 
     async def _run(self):
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()

@@ -2,10 +2,10 @@
 
 import asyncio
 import json
-import threading
 from dataclasses import replace
 
 import pytest
+from loopback import InThread
 
 from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
@@ -25,7 +25,7 @@ GRPC = ("vm@17844@0@zm718bkj", "vm@17844@1@zn03r1ym")
 """Two gRPC clients of 5.0.8 in one Java process behind a proxy of 5.5.0, whose release they bear."""
 
 
-class Replay:
+class Replay(InThread):
     """A name server and its only broker on one port of loopback; the real ones said what it says, and it keeps what was asked.
 
     Parameters
@@ -40,17 +40,7 @@ class Replay:
     def __init__(self, clients, infos=None, more=None):
         self.clients, self.infos, self.more = clients, infos or {}, more or {}
         self.asked = []
-        self._ready = threading.Event()
-        self._thread = threading.Thread(target=lambda: asyncio.run(self._run()), daemon=True)
-
-    def __enter__(self):
-        self._thread.start()
-        assert self._ready.wait(30)
-        return self
-
-    def __exit__(self, *_error):
-        self._loop.call_soon_threadsafe(self._end.set)
-        self._thread.join(30)
+        super().__init__()
 
     async def _run(self):
         self._loop, self._end = asyncio.get_running_loop(), asyncio.Event()

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from rmqalloc.documents.budget import no_collection
 from rmqalloc.protocol import PROFILES
 from rmqalloc.simulation.actions import perform
 from rmqalloc.simulation.cluster import Cluster
@@ -61,7 +59,7 @@ def simulate(script: Script, seed: int | None = None, profile: str | None = None
     if profile not in PROFILES:
         raise ValueError(f"there is no profile {profile!r}; known are {', '.join(PROFILES)}")
     seed = script.seed if seed is None else seed
-    with _no_cycle_search():
+    with no_collection():
         cluster = _built(script, Cluster(PROFILES[profile], seed, script.latency))
         windows = _run(script, cluster)
         ownerships = [_ownership(group, script.duration) for group in cluster.groups.values()]
@@ -73,18 +71,6 @@ def simulate(script: Script, seed: int | None = None, profile: str | None = None
         ]
     requests = dict(sorted(cluster.network.requests.items()))
     return Result(script.name, profile, seed, script.duration, events, groups, requests, ownerships)
-
-
-@contextmanager
-def _no_cycle_search() -> Iterator[None]:
-    """A large simulation makes millions of objects and hardly any cycles; looking for them would take half of its time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 class _Window(NamedTuple):

@@ -54,13 +54,13 @@ def plan_bucket(
         .transform(mapped(PlanBatches(spec)))
         .observe(seen, *_observed(spec))
     )
-    observed.write.mode("errorifexists").option("compression", "zstd").parquet(plan_at)
+    observed.write.mode("error").option("compression", "zstd").parquet(plan_at)
     totals = _totals(seen.get, spec)
     if any(one.bad_units for one in totals.values()):
         again = Observation("again")
         watched = units.observe(again, *content(units)) if by_content else units
         bad = _suspects(watched, spark.read.schema(observed.schema).parquet(literally(plan_at)))
-        quarantine(bad, spec).write.mode("errorifexists").option("compression", "zstd").parquet(quarantine_at)
+        quarantine(bad, spec).write.mode("error").option("compression", "zstd").parquet(quarantine_at)
         if by_content and again.get != read.get:
             raise PlanError(
                 "the source changed between its first reading and the one for its bad rows; run the job again"

@@ -168,7 +168,7 @@ class Store:
         if self.exclusive:
             return hadoop.create(self._spark, self.uri(name), text)
         row = self._spark.createDataFrame([(text,)], "value string")
-        row.coalesce(1).write.mode("errorifexists").text(self.uri(name))
+        row.coalesce(1).write.mode("error").text(self.uri(name))
         return True
 
     def sizes(self, folder: str) -> dict[str, int]:

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from rmqalloc.text import harmless
 from rmqalloc.whatif.flags import strategy_params
 from rmqalloc.whatif.plan import OUTPUTS, PlanSpec
 from rmqalloc.whatif.scenarios import read_scenarios
@@ -71,7 +72,7 @@ def main(argv: list[str] | None = None) -> int:
             tried = read_scenarios(given.scenarios) if given.scenarios else ()
             spec = PlanSpec(given.strategy, params, tried, given.mode or ("metrics" if tried else "owners"))
     except PlainError as error:
-        print(f"rmqalloc: {error}", file=sys.stderr)
+        print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
         return EXIT_FAILED
     how = {"max_bad_fraction": given.max_bad_fraction, "n_worst": given.worst, "by_files": given.file_job}
     return run_and_report(source, given.output, spec, given.remote or given.master, force=given.force, **how)
@@ -101,11 +102,11 @@ def run_and_report(source: Source, target: str, spec: PlanSpec, master: str, **h
         print("interrupted; the same command goes on from here", file=sys.stderr)
         return EXIT_INTERRUPTED
     except PlainError as error:
-        print(f"rmqalloc: {error}", file=sys.stderr)
+        print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
         return EXIT_FAILED
-    print(_report(outcome))
+    print(harmless(_report(outcome)))
     # Rows may name strategies of their own, which only the workers have seen.
-    print(f"Parquet of {spec.output}, {spec.strategy} unless a row names another: {outcome.shown}")
+    print(harmless(f"Parquet of {spec.output}, {spec.strategy} unless a row names another: {outcome.shown}"))
     return 0
 
 

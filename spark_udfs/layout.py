@@ -22,8 +22,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from rmqalloc.snapshot.directory import MARKER, own_directory
-from rmqalloc.store import LockedError, create_file, replaced_directory
+from rmqalloc.snapshot.directory import own_directory
+from rmqalloc.store import LockedError, create_file, replaced_directory, sync_folder, sync_tree
 from spark_udfs import manifests
 from spark_udfs.manifests import QUARANTINE, Run, bucket_name, plan_name
 
@@ -105,7 +105,7 @@ def begin(out: str, plan_id: str, force: bool, after: float = DAY) -> tuple[dict
     FileExistsError
         As `rmqalloc.snapshot.directory.own_directory`.
     """
-    _own(Path(out))
+    own_directory(out, KIND)
     storage = LocalFiles(out)
     manifest, run = manifests.begin(storage, plan_id, force)
     if manifest is not None:
@@ -114,16 +114,6 @@ def begin(out: str, plan_id: str, force: bool, after: float = DAY) -> tuple[dict
         return manifest, run, {}
     Path(out, manifests.data_folder(plan_id)).mkdir(parents=True, exist_ok=True)
     return None, run, manifests.records(storage, run)
-
-
-def _own(out: Path) -> None:
-    """As `own_directory`, also for two at once, and where a run was killed while it wrote the marker."""
-    begun = f".{MARKER}."
-    if out.is_dir() and any(not entry.name.startswith(begun) for entry in out.iterdir()):
-        own_directory(out, KIND)
-        return
-    out.mkdir(parents=True, exist_ok=True)
-    create_file(out / MARKER, (json.dumps({"tool": "rmqalloc", "kind": KIND}) + "\n").encode())
 
 
 @contextmanager
@@ -163,18 +153,9 @@ def commit(out: str, run: Run, number: int, attempt: str, record: Mapping[str, A
     """
     storage = LocalFiles(out)
     folder = f"{manifests.data_folder(run.plan_id)}/{attempt}"
-    _sync(storage.root / folder)
+    sync_tree(storage.root / folder)
+    sync_folder((storage.root / folder).parent)
     manifests.keep(storage, Run(*run), number, attempt, {**manifests.parts_of(storage.sizes(folder)), **record})
-
-
-def _sync(root: Path) -> None:
-    """Bring a folder, all in it and its own name to the disk."""
-    for path in [*root.rglob("*"), root, root.parent]:
-        descriptor = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 def records(out: str, run: Run) -> dict[int, Any]:

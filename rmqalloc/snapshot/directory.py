@@ -110,13 +110,18 @@ def own_directory(path: str | os.PathLike[str], kind: str) -> None:
     >>> sorted(p.name for p in (home / "out").iterdir())
     ['_rmqalloc.json']
     """
-    target = Path(path)
-    store.sweep(target / MARKER)
-    if target.is_dir() and _kind(target / MARKER) == kind:
+    marker = Path(path) / MARKER
+    store.sweep(marker)
+    if _kind(marker) == kind:
         return
-    check_replaceable(path, kind)
-    store.make_folder(target)
-    if not store.create_file(target / MARKER, _marked(kind)) and _kind(target / MARKER) != kind:
+    try:
+        check_replaceable(path, kind)
+    except FileExistsError:
+        if _kind(marker) == kind:  # somebody else has made it ours meanwhile, and gone on
+            return
+        raise
+    store.make_folder(path)
+    if not store.create_file(marker, _marked(kind)) and _kind(marker) != kind:
         check_replaceable(path, kind)  # somebody else was first, who says another kind
 
 

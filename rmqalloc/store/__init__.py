@@ -9,7 +9,7 @@ All of it holds on Linux; docs/writing.md lists what holds elsewhere. Nothing el
 renames or removes one.
 """
 
-from rmqalloc.store.disk import make_folder
+from rmqalloc.store.disk import make_folder, sync_folder, sync_tree
 from rmqalloc.store.locks import LOCK_SECONDS, LockedError, locked
 from rmqalloc.store.staging import sweep
 from rmqalloc.store.writing import create_file, replaced_directory, replaced_file, write_file
@@ -23,5 +23,7 @@ __all__ = [
     "replaced_directory",
     "replaced_file",
     "sweep",
+    "sync_folder",
+    "sync_tree",
     "write_file",
 ]

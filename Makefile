@@ -53,10 +53,10 @@ plan: install
 
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
-# Tests with servers of their own keep every core busy, and some stop a clock: they run one by one, the others side by side.
+# Tests with servers of their own are moved file by file, so that each process starts a server once.
 test: install
 	$(PYTEST) -q -m "not servers" $(BESIDE)
-	$(PYTEST) -q -m servers
+	$(PYTEST) -q -m servers -n 2 --dist loadfile --no-loadscope-reorder
 	$(PYTEST) -q --pyargs rmqalloc spark_udfs --doctest-modules
 
 ENGINE_TESTS := tests/test_golden.py tests/test_strategies.py tests/test_fleet.py tests/test_fleet_errors.py tests/test_promises.py \

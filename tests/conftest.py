@@ -73,12 +73,31 @@ def java(cluster):
         yield process
 
 
+COMPARED = pytest.StashKey[list[str]]()
+
+
 @pytest.fixture(scope="session")
 def tally(pytestconfig):
-    """Counts of what the live tests compared, told at the end of the run, captured or not."""
+    """Counts of what the live tests compared, shown at the end of the run."""
     from live_proofs import Tally
 
     counts = Tally()
     yield counts
-    with pytestconfig.pluginmanager.getplugin("capturemanager").global_and_fixture_disabled():
-        print(f"\ncompared at a real cluster:\n{counts}")
+    pytestconfig.stash[COMPARED] = [str(counts)]
+
+
+def pytest_sessionfinish(session):
+    """A process that runs tests for another one hands its counts over."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["compared"] = session.config.stash.get(COMPARED, [])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node):
+    compared = getattr(node, "workeroutput", {}).get("compared", [])
+    node.config.stash[COMPARED] = node.config.stash.get(COMPARED, []) + compared
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    for compared in config.stash.get(COMPARED, []):
+        terminalreporter.write_line(f"compared at a real cluster:\n{compared}")

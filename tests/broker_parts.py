@@ -2,7 +2,7 @@
 
 from rmqalloc.protocol import PROFILES, ConsumerData, MessageModel, SubscriptionData
 
-NEW, OLD = PROFILES["5.3"], PROFILES["4.9"]
+NEW, OLD = PROFILES["5.5"], PROFILES["4.9"]
 BOTH = [NEW, OLD]
 
 

@@ -226,7 +226,7 @@ class LittleRemoting:
         return offsets[consumer_group, queue]
 
     def update_offset(self, address, consumer_group, queue, offset):
-        self._ask(address, "update_offset", queue, offset).offsets[consumer_group, queue] = offset
+        self._ask(address, "update_offset", address, queue, offset).offsets[consumer_group, queue] = offset
 
     def max_offset(self, address, queue):
         return self._ask(address, "max_offset", queue).max_offsets.get(queue, 0)

@@ -6,6 +6,7 @@ import pytest
 
 from rmqalloc import MessageQueue
 from rmqalloc.protocol import (
+    DEFAULT_PROFILE,
     PROFILES,
     BrokerData,
     ClientError,
@@ -74,16 +75,28 @@ def test_errors_keep_their_code_even_an_unknown_one():
 
 
 def test_profiles_differ_in_data_only():
-    new, old = PROFILES["5.3"], PROFILES["4.9"]
-    assert new == Profile("5.3")
-    differing = {field.name for field in fields(Profile) if getattr(new, field.name) != getattr(old, field.name)}
+    new, middle, old = PROFILES.values()
+    assert new == Profile("5.5") and new is DEFAULT_PROFILE
+    assert differing(new, middle) == {
+        "name",
+        "empty_view_is_missing",
+        "empty_client_list_is_missing",
+        "asks_clients_first",
+        "renews_logical_locks",
+    }
     same = {"late_unlock_delay", "nano_time_names", "merges_local_offsets"}
-    assert differing == {field.name for field in fields(Profile)} - same
+    assert differing(new, old) == {field.name for field in fields(Profile)} - same
+    assert differing(middle, old) == (differing(new, old) - differing(new, middle)) | {"name"}
+
+
+def differing(one, other):
+    return {field.name for field in fields(Profile) if getattr(one, field.name) != getattr(other, field.name)}
 
 
 def test_times_of_profiles():
-    new, old = PROFILES["5.3"], PROFILES["4.9"]
+    new, middle, old = PROFILES.values()
     names = ("min_interval", "retry_interval", "lock_retry_delay", "dispatch_delay", "ordered_lock_wait")
-    assert [getattr(new, name) for name in names] == [1_000, 1_000, 500, 500, 500]
+    for profile in (new, middle):
+        assert [getattr(profile, name) for name in names] == [1_000, 1_000, 500, 500, 500]
     assert [getattr(old, name) for name in names] == [0, None, None, 0, 1_000]
     assert new.late_unlock_delay == old.late_unlock_delay == 20_000

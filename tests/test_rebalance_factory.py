@@ -329,6 +329,7 @@ def test_a_pull_consumer_tells_of_registered_topics_and_divides_those_of_its_sta
     consumer = PullConsumer(manager_of(cluster), "g")
     consumer.subscribe("T")
     consumer.start()
+    cluster.clock.run_for(10)
     consumer.subscribe("U")
     consumer.unsubscribe("T")
     cluster.clock.run_for(25_000)

@@ -244,7 +244,7 @@ def static_route():
     )
 
 
-def test_4_9_logical_queues_are_renewed_all_together_where_java_keeps_only_the_last(cluster):
+def test_4_9_logical_queues_are_renewed_with_their_physical_broker(cluster):
     cluster.routes["S"] = static_route()
     queues = [MessageQueue("S", "__syslo__global__", i) for i in range(4)]
     consumer = started(push(cluster, topic="S", orderly=True, strategy=strategy("CONFIG", message_queues=queues)))

@@ -4,7 +4,7 @@ import pytest
 from little_cluster import Changes, LittleCluster, ids, manager_of, push, queues_of, started
 
 from rmqalloc import MessageQueue, strategy
-from rmqalloc.protocol import MessageModel, RemotingError, ResponseError
+from rmqalloc.protocol import DEFAULT_PROFILE, PROFILES, MessageModel, RemotingError, ResponseError
 from rmqalloc.rebalance import LitePullConsumer, PullConsumer, UnsortableError, sorted_allocate
 
 RETRY = "%RETRY%g"
@@ -15,9 +15,11 @@ def cluster():
     return LittleCluster()
 
 
-def two_clients(cluster, n_queues=5, **settings):
+def two_clients(cluster, n_queues=5, profile=DEFAULT_PROFILE, **settings):
     cluster.add_topic("T", n_queues)
-    consumers = [started(push(cluster, name, **settings)) for name in "xy"]
+    consumers = [
+        started(push(cluster, name, manager=manager_of(cluster, profile=profile), **settings)) for name in "xy"
+    ]
     cluster.clock.run_for(3_000)
     return consumers
 
@@ -237,9 +239,10 @@ def test_4_2_no_client_list_keeps_the_queues_and_waits_the_usual_time(cluster, e
     assert queues_of(x) == before
 
 
-def test_4_2_no_route_keeps_the_queues_asks_for_clients_all_the_same_and_is_told_at_every_pass(cluster):
+@pytest.mark.parametrize("profile", ["5.5", "5.3"])
+def test_4_2_no_route_keeps_the_queues_is_told_at_every_pass_and_before_5_5_clients_are_asked_for(cluster, profile):
     changes = Changes()
-    x, _ = two_clients(cluster, listener=changes)
+    x, _ = two_clients(cluster, listener=changes, profile=PROFILES[profile])
     before = queues_of(x)
     del x.rebalance.topic_subscribe_info["T"]
     changes.heard.clear()
@@ -247,7 +250,7 @@ def test_4_2_no_route_keeps_the_queues_asks_for_clients_all_the_same_and_is_told
     for _ in range(2):
         assert x.rebalance.do_rebalance(False)
     assert queues_of(x) == before
-    assert len(cluster.broker.asked("consumer_ids")) == asked + 2
+    assert len(cluster.broker.asked("consumer_ids")) == asked + (2 if profile == "5.3" else 0)
     assert changes.heard == [("T", set(), set())] * 2
 
 
@@ -261,7 +264,7 @@ def test_4_2_a_retry_topic_without_a_route_is_told_to_nobody(cluster):
 
 
 def test_4_2_a_strategy_error_keeps_the_queues_and_is_tried_again_soon(cluster):
-    x, _ = two_clients(cluster)
+    x, _ = two_clients(cluster, profile=PROFILES["5.3"])
     before = queues_of(x)
     cluster.add_topic("T", 4, perm=2)
     x.client_factory.update_topic_route("T")
@@ -280,9 +283,23 @@ def test_4_2_an_empty_result_takes_everything_away_and_is_balanced(cluster):
 
 
 def test_4_2_a_name_server_that_does_not_answer_in_a_pass_fails_the_topic(cluster):
-    consumer = started(push(cluster))
+    consumer = started(push(cluster, manager=manager_of(cluster, profile=PROFILES["5.3"])))
     cluster.name_server_down = True
     assert not consumer.rebalance.do_rebalance(False), "no broker of T is known, so its route is asked for"
+
+
+def test_4_2_since_5_5_a_pass_without_a_route_asks_nobody(cluster):
+    consumer = started(push(cluster))
+    cluster.name_server_down = True
+    assert consumer.rebalance.do_rebalance(False)
+    cluster.name_server_down = False
+    cluster.add_topic("T", 1)
+    consumer.client_factory.update_topic_route("T")
+    cluster.name_server_down = True
+    consumer.client_factory.routes._routes.clear()
+    assert not consumer.rebalance.do_rebalance(False), (
+        "there is something to divide, but nobody is known who could say among whom"
+    )
 
 
 def test_4_2_two_processes_with_one_id_hold_the_same_share(cluster):

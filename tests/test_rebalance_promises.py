@@ -141,7 +141,7 @@ def test_different_subscriptions_leave_the_share_of_the_others_to_nobody():
 
 def test_runs_repeat():
     def run():
-        fleet = Fleet("AVG", True, "5.3")
+        fleet = Fleet("AVG", True, "5.5")
         for name in "xyz":
             fleet.start(name)
             fleet.wait(1_700)

@@ -184,7 +184,7 @@ def test_4_3_the_table_becomes_the_target_and_says_whether_it_changed(steps):
         before = set(table(consumer))
         consumer.offset_store.unreadable = unreadable
         give(consumer, sorted(queues))
-        impl.topic_subscribe_info["T"] = frozenset(queues)
+        impl.topic_subscribe_info["T"] = frozenset(queues) | {MessageQueue("T", "broker-a", 99)}
         cluster.broker.groups = {"g": {consumer.client_id: None}}
         cluster.add_topic("T", 1)
         consumer.client_factory.routes.put("T", cluster.routes["T"])

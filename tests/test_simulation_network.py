@@ -4,7 +4,7 @@ import pytest
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.broker import Broker
-from rmqalloc.protocol import PROFILES, ConsumerData, HeartbeatData, MessageModel, RemotingError, ResponseError
+from rmqalloc.protocol import DEFAULT_PROFILE, ConsumerData, HeartbeatData, MessageModel, RemotingError, ResponseError
 from rmqalloc.rebalance import UnsortableError, sorted_allocate
 from rmqalloc.simulation import Cluster, Flow
 from rmqalloc.simulation.allocation import KEPT, SharedAllocation
@@ -50,7 +50,7 @@ def network():
     clock = VirtualClock()
     names = NameServer()
     network = Network(clock, names.topic_route, latency=20)
-    broker = Broker("broker-a", clock, PROFILES["5.3"], topic_route=names.topic_route)
+    broker = Broker("broker-a", clock, DEFAULT_PROFILE, topic_route=names.topic_route)
     names.register(broker, ADDRESS)
     network.brokers[ADDRESS] = broker
     return network
@@ -192,7 +192,7 @@ def test_other_requests_are_answered(network, client):
 
 
 def test_a_route_is_one_object_until_it_changes():
-    cluster = Cluster(PROFILES["5.3"])
+    cluster = Cluster(DEFAULT_PROFILE)
     for name in ("broker-b", "broker-a"):
         cluster.start_broker(name)
         cluster.set_topic("t", name, 2)
@@ -206,7 +206,7 @@ def test_a_route_is_one_object_until_it_changes():
 
 
 def test_a_broker_that_crashed_stays_in_routes_for_two_minutes():
-    cluster = Cluster(PROFILES["5.3"])
+    cluster = Cluster(DEFAULT_PROFILE)
     cluster.start_broker("broker-a")
     cluster.set_topic("t", "broker-a", 2)
     cluster.stop_broker("broker-a", crash=True)
@@ -264,7 +264,7 @@ def test_a_shared_allocation_forgets_old_views_and_never_mixes_them_up():
 
 
 def test_flows_are_watched_per_topic():
-    cluster = Cluster(PROFILES["5.3"])
+    cluster = Cluster(DEFAULT_PROFILE)
     cluster.start_broker("broker-a")
     cluster.set_topic("t", "broker-a", 2)
     group = cluster.add_group("g", {"t": Flow(1, 1)}, strategy("AVG"))

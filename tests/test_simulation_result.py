@@ -100,8 +100,8 @@ def test_equal_scripts_and_seeds_give_equal_bytes_in_any_process(path, tmp_path,
 def test_seed_and_profile_can_be_given_from_outside(result):
     other = simulate(Script.of(script()), seed=5, profile="4.9")
     assert (other.seed, other.profile) == (5, "4.9")
-    assert (result.seed, result.profile) == (0, "5.3")
-    with pytest.raises(ValueError, match=r"no profile '3\.2'; known are 5\.3, 4\.9"):
+    assert (result.seed, result.profile) == (0, "5.5")
+    with pytest.raises(ValueError, match=r"no profile '3\.2'; known are 5\.5, 5\.3, 4\.9"):
         simulate(Script.of(script()), profile="3.2")
 
 
@@ -162,7 +162,7 @@ def test_the_command_prints_figures_and_timeline(path, capsys, result):
     assert main(["simulate", str(path)]) == 0
     out, err = capsys.readouterr()
     head, events, groups, *timelines = out.strip().split("\n\n")
-    assert head == "try: RocketMQ 5.3, seed 0, 200.000s"
+    assert head == "try: RocketMQ 5.5, seed 0, 200.000s"
     assert [line.split()[0] for line in events.splitlines()] == ["at", "0.000s", "60.000s", "110.000s", "130.000s"]
     assert [line.split()[0] for line in groups.splitlines()] == ["group", "g", "h"]
     assert "\n\n".join(timelines) == text_timeline(result)

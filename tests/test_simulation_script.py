@@ -88,7 +88,7 @@ def test_files_that_are_no_scripts_are_refused_by_name(tmp_path, name, text, wor
     [
         ({"duration": "soon"}, "duration must be a time"),
         ({"duration": 0}, "duration must be a time"),
-        ({"profile": "5.2"}, "profile must be one of 5.3, 4.9"),
+        ({"profile": "5.2"}, "profile must be one of 5.5, 5.3, 4.9"),
         ({"brokers": []}, "brokers must be text"),
         ({"brokers": ["broker-a", "broker-a", "broker-b"]}, "has 'broker-a' twice"),
         ({"color": "red"}, "unknown field 'color'"),

@@ -45,7 +45,9 @@ _GROUP_HEADER = (
 @click.command()
 @click.argument("script", type=click.Path(exists=True, dir_okay=False))
 @click.option("--seed", type=click.IntRange(min=0), help="Seed instead of the script's; equal seeds give equal output.")
-@click.option("--profile", type=click.Choice(["5.3", "4.9"]), help="Release of RocketMQ instead of the script's.")
+@click.option(
+    "--profile", type=click.Choice(["5.5", "5.3", "4.9"]), help="Release of RocketMQ instead of the script's."
+)
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Directory for the figures and intervals (JSON, Parquet)."
 )

@@ -20,9 +20,10 @@ from rmqalloc.protocol.data import (
     TopicRouteData,
 )
 from rmqalloc.protocol.errors import ClientError, RemotingError, ResponseCode, ResponseError, one_line
-from rmqalloc.protocol.profile import PROFILES, Profile
+from rmqalloc.protocol.profile import DEFAULT_PROFILE, PROFILES, Profile
 
 __all__ = [
+    "DEFAULT_PROFILE",
     "PROFILES",
     "BrokerData",
     "ClientError",

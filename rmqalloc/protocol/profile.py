@@ -5,7 +5,9 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What a release does; the defaults are those of 5.3. Times are in milliseconds.
+    """What a release does; the defaults are those of 5.5. Times are in milliseconds.
+
+    Line numbers are those of the Java class in the release named.
 
     Attributes
     ----------
@@ -58,6 +60,25 @@ class Profile:
         A newer notice of a group replaces the rest of an older one.
     channel_events_rebalance : bool
         A channel that becomes active again triggers a heartbeat and a pass.
+    empty_view_is_missing : bool
+        A route without a readable queue counts as a missing one where queues are divided: the listener is told empty sets, the
+        pass is balanced (5.5.0 ``RebalanceImpl`` 289); else the strategy fails over no queues, and so does the pass.
+    empty_client_list_is_missing : bool
+        A client list without clients changes nothing and is balanced (5.5.0 ``RebalanceImpl`` 298); else the strategy fails.
+    asks_clients_first : bool
+        The client list is asked for before the route is looked at, so for a missing route too (5.3.3 ``RebalanceImpl`` 289;
+        5.5.0 asks in 297).
+    renews_logical_locks : bool
+        Locks of logical queues are renewed, and given back, with their physical broker (5.5.0 ``RebalanceImpl`` 143); else with
+        a broker that has no address, so not at all, unless a physical queue of the same broker came before them.
+    static_topics : bool
+        Clients know static topics; else they see the physical queues of one.
+    commits_to_known_server : bool
+        Where a master is not known, offsets are sent to any other server of the broker that is known (5.3.3
+        ``RemoteBrokerOffsetStore`` 209); else the route is asked for first, at each commit (4.9.8, 202).
+    no_queue_offset : int
+        What the offset store of a group that divides queues answers to no queue (5.3.3 ``RemoteBrokerOffsetStore`` 118; 4.9.8,
+        111).
     """
 
     name: str
@@ -84,9 +105,24 @@ class Profile:
     broadcasting_is_not_told: bool = True
     interruptible_notices: bool = True
     channel_events_rebalance: bool = True
+    empty_view_is_missing: bool = True
+    empty_client_list_is_missing: bool = True
+    asks_clients_first: bool = False
+    renews_logical_locks: bool = True
+    static_topics: bool = True
+    commits_to_known_server: bool = True
+    no_queue_offset: int = -3
 
 
-_5_3 = Profile("5.3")
+_5_5 = Profile("5.5")
+_5_3 = replace(
+    _5_5,
+    name="5.3",
+    empty_view_is_missing=False,
+    empty_client_list_is_missing=False,
+    asks_clients_first=True,
+    renews_logical_locks=False,
+)
 _4_9 = replace(
     _5_3,
     name="4.9",
@@ -110,7 +146,13 @@ _4_9 = replace(
     broadcasting_is_not_told=False,
     interruptible_notices=False,
     channel_events_rebalance=False,
+    static_topics=False,
+    commits_to_known_server=False,
+    no_queue_offset=-1,
 )
 
-PROFILES = {profile.name: profile for profile in (_5_3, _4_9)}
-"""Release lines by name: ``"5.3"`` and ``"4.9"``."""
+PROFILES = {profile.name: profile for profile in (_5_5, _5_3, _4_9)}
+"""Release lines by name, newest first: ``"5.5"``, ``"5.3"`` and ``"4.9"``."""
+
+DEFAULT_PROFILE = _5_5
+"""What counts where nobody says: the newest."""

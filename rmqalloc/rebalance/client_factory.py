@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
@@ -223,6 +223,8 @@ class MQClientFactory:
         except ResponseError as error:
             log.info("%s has no route to %s: %s", self.client_id, topic, error)
             return False
+        if route.topic_queue_mapping and not self.profile.static_topics:
+            route = replace(route, topic_queue_mapping={})
         consumers = self.consumers.values()
         if not self.routes.has_changed(topic, route) and not any(
             c.is_subscribe_topic_need_update(topic) for c in consumers

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from rmqalloc.protocol import PROFILES, Profile
+from rmqalloc.protocol import DEFAULT_PROFILE, Profile
 from rmqalloc.protocol.clock import Clock
 from rmqalloc.rebalance.allocation import Allocate, sorted_allocate
 from rmqalloc.rebalance.client_factory import Intervals, MQClientFactory
@@ -29,7 +29,7 @@ class MQClientManager:
         ``connect(factory)`` gives a new client its `Remoting`. Keep the factory to tell it of notices
         (`MQClientFactory.notify_consumer_ids_changed`, `MQClientFactory.channel_active`).
     profile : Profile
-        Release of RocketMQ.
+        Release of RocketMQ; the newest if not given.
     random : random.Random, optional
         Chooses the brokers to ask; seed it for runs that repeat.
     allocate : Allocate
@@ -63,7 +63,7 @@ class MQClientManager:
         clock: Clock,
         connect: Callable[[MQClientFactory], Remoting],
         *,
-        profile: Profile = PROFILES["5.3"],
+        profile: Profile = DEFAULT_PROFILE,
         random: Random | None = None,
         allocate: Allocate = sorted_allocate,
         views: RouteViews | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
@@ -35,7 +36,8 @@ def rebalance_by_topic(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
     -------
     bool
         Whether the group works on just these queues. True also where the route or the client list is missing, which
-        changes nothing: the next try is the usual one, not a soon one. False where the strategy failed.
+        changes nothing: the next try is the usual one, not a soon one; where queues are divided, a route without a queue and a
+        list without a client count as missing since 5.5. False where the strategy failed.
 
     Notes
     -----
@@ -59,11 +61,13 @@ def _take_all(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
 
 def _take_share(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
     factory = impl.client_factory
-    view = impl.topic_subscribe_info.get(topic)
-    client_ids = factory.find_consumer_id_list(topic, impl.consumer_group)
+    view = _view_to_divide(impl, topic)
+    client_ids = None
+    if view is not None or factory.profile.asks_clients_first:
+        client_ids = factory.find_consumer_id_list(topic, impl.consumer_group)
     if view is None and not topic.startswith(RETRY_PREFIX):
         _tell_null_route(impl, topic)
-    if view is None or client_ids is None:
+    if view is None or client_ids is None or (factory.profile.empty_client_list_is_missing and not client_ids):
         return True
     try:
         share = factory.allocate(impl.strategy, impl.consumer_group, factory.client_id, view, client_ids)
@@ -76,6 +80,12 @@ def _take_share(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
     if update_process_queue_table(impl, topic, mine, is_order):
         impl.message_queue_changed(topic, view, mine)
     return mine == impl.working_queues(topic)
+
+
+def _view_to_divide(impl: RebalanceImpl, topic: str) -> AbstractSet[MessageQueue] | None:
+    """Queues of a topic to be divided; None without a route and, since 5.5, also without a queue in it."""
+    view = impl.topic_subscribe_info.get(topic)
+    return None if impl.client_factory.profile.empty_view_is_missing and not view else view
 
 
 def _tell_null_route(impl: RebalanceImpl, topic: str) -> None:

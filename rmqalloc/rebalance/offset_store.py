@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 NOT_FOUND = -1
 UNREADABLE = -2
-NO_QUEUE = -3
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +90,7 @@ class OffsetStore(ABC):
             -1 if there is none; see the stores for their other answers.
         """
         if queue is None:
-            return self._answer_to_no_queue
+            return self._answer_to_no_queue()
         if where is not ReadOffsetType.READ_FROM_STORE and queue in self._offsets:
             return self._offsets[queue]
         if where is ReadOffsetType.READ_FROM_MEMORY:
@@ -101,7 +100,9 @@ class OffsetStore(ABC):
             self.update_offset(queue, offset, increase_only=False)
         return offset
 
-    _answer_to_no_queue: int
+    @abstractmethod
+    def _answer_to_no_queue(self) -> int:
+        """The number below zero that stands for a question without a queue."""
 
     @abstractmethod
     def _read_store(self, queue: MessageQueue) -> int:
@@ -119,19 +120,22 @@ class OffsetStore(ABC):
 class RemoteOffsetStore(OffsetStore):
     """Offsets kept at the brokers, for groups that divide queues.
 
-    `read_offset` answers -2 if the broker is unknown or fails, and -3 to no queue. Storing is one-way and nothing waits for it:
-    who takes a queue over may read an older offset, and so consume twice, but never skips.
+    `read_offset` answers -2 if the broker is unknown or fails, and -3 to no queue (4.9: -1). Storing is one-way and nothing
+    waits for it: who takes a queue over may read an older offset, and so consume twice, but never skips.
 
     Notes
     -----
     ``org.apache.rocketmq.client.consumer.store.RemoteBrokerOffsetStore``.
     """
 
-    _answer_to_no_queue = NO_QUEUE
+    def _answer_to_no_queue(self) -> int:
+        return self._factory.profile.no_queue_offset
 
     def _read_store(self, queue: MessageQueue) -> int:
         try:
-            return self._factory.remoting.query_offset(self._address(queue, master=True), self._consumer_group, queue)
+            return self._factory.remoting.query_offset(
+                self._address(queue, master_first=True), self._consumer_group, queue
+            )
         except ResponseError as error:
             # Before 5.0 a broker's failure was taken for "no offset", and a group could jump over messages.
             known = error.code == ResponseCode.QUERY_NOT_FOUND or self._factory.profile.broker_error_is_no_offset
@@ -145,8 +149,11 @@ class RemoteOffsetStore(OffsetStore):
         offset = self._offsets.get(queue)
         if offset is None:
             return
+        master_first = not self._factory.profile.commits_to_known_server
         try:
-            self._factory.remoting.update_offset(self._address(queue), self._consumer_group, queue, offset)
+            self._factory.remoting.update_offset(
+                self._address(queue, master_first), self._consumer_group, queue, offset
+            )
         except Exception as error:
             log.info("offset %d of %s for %s was not stored: %s", offset, queue, self._consumer_group, error)
 
@@ -160,10 +167,10 @@ class RemoteOffsetStore(OffsetStore):
             else:
                 self.remove_offset(queue)
 
-    def _address(self, queue: MessageQueue, master: bool = False) -> str:
-        """The master of a queue's broker, or any server of it where its master is not asked for or not known."""
+    def _address(self, queue: MessageQueue, master_first: bool) -> str:
+        """A server of a queue's broker: its master if known; where it is not and comes first, the route is asked for again."""
         routes = self._factory.routes
-        find = routes.master_of if master else routes.any_of
+        find = routes.master_of if master_first else routes.any_of
         address = find(routes.broker_of(queue))
         if address is None:
             self._factory.update_topic_route(queue.topic)
@@ -182,11 +189,12 @@ class LocalOffsetStore(OffsetStore):
     ``<offset directory>/<client id>/<group>/offsets.json``.
     """
 
-    _answer_to_no_queue = NOT_FOUND
-
     def __init__(self, factory: MQClientFactory, consumer_group: str, directory: Path) -> None:
         super().__init__(factory, consumer_group)
         self.path = offset_path(directory, factory.client_id, consumer_group)
+
+    def _answer_to_no_queue(self) -> int:
+        return NOT_FOUND
 
     def load(self) -> None:
         """Take what the file holds into memory; OffsetFileError if neither it nor its backup can be read."""

@@ -186,7 +186,7 @@ class RebalanceImpl(ABC):
 
     def lock_all(self) -> None:
         """Renew the locks of all queues, one request per broker; where nobody answers, queues stay as they are and age."""
-        for master, queues in self._queues_by_master().items():
+        for master, queues in self._queues_by_master():
             locked = self._lock_batch(master, queues)
             if locked is None:
                 continue
@@ -206,7 +206,7 @@ class RebalanceImpl(ABC):
 
     def unlock_all(self, oneway: bool) -> None:
         """Unlock all queues, one request per broker; those of a broker that answers count as not locked."""
-        for master, queues in self._queues_by_master().items():
+        for master, queues in self._queues_by_master():
             if self._unlock_batch(master, queues, oneway):
                 for queue in queues:
                     process_queue = self.process_queue_table.get(queue)
@@ -235,18 +235,19 @@ class RebalanceImpl(ABC):
         process_queue.locked = True
         process_queue.last_lock_timestamp = self.client_factory.clock.now()
 
-    def _queues_by_master(self) -> dict[str, list[MessageQueue]]:
-        """Queues to lock or unlock together; those of a broker without a known master are left out.
-
-        Java looks a group of queues up by physical broker and stores it by the queue's own broker name. For the queues of
-        static topics these differ, and each queue replaces the one before: only one is renewed. That is not imitated.
-        """
+    def _queues_by_master(self) -> list[tuple[str, list[MessageQueue]]]:
+        """Queues to lock or unlock together, by broker; those of a broker without a known master are left out."""
         factory = self.client_factory
-        by_master: dict[str, list[MessageQueue]] = {}
+        by_broker: dict[str | None, list[MessageQueue]] = {}
         for queue, process_queue in self.process_queue_table.items():
             if process_queue.dropped and not factory.profile.locks_dropped:
                 continue
-            master = factory.routes.master_of(factory.routes.broker_of(queue))
-            if master is not None:
-                by_master.setdefault(master, []).append(queue)
-        return by_master
+            broker = factory.routes.broker_of(queue)
+            if broker in by_broker:
+                by_broker[broker].append(queue)
+            else:
+                # Before 5.5 queues were looked up by their physical broker and kept by their own, which for the queues of
+                # static topics are two: the name of the latter has no address, and each of its queues replaces the one before.
+                by_broker[broker if factory.profile.renews_logical_locks else queue.broker_name] = [queue]
+        with_masters = ((factory.routes.master_of(broker), queues) for broker, queues in by_broker.items())
+        return [(master, queues) for master, queues in with_masters if master is not None]

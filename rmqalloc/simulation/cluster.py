@@ -51,10 +51,10 @@ class Cluster:
 
     Examples
     --------
-    >>> from rmqalloc.protocol import PROFILES
+    >>> from rmqalloc.protocol import DEFAULT_PROFILE
     >>> from rmqalloc.simulation.messages import Flow
     >>> from rmqalloc import strategy
-    >>> cluster = Cluster(PROFILES["5.3"])
+    >>> cluster = Cluster(DEFAULT_PROFILE)
     >>> cluster.start_broker("broker-a")
     >>> cluster.set_topic("orders", "broker-a", read_queue_nums=4)
     >>> group = cluster.add_group("g", {"orders": Flow(0, 0)}, strategy("AVG"))

@@ -9,7 +9,7 @@ from reprlib import repr as shown
 from typing import Any
 
 from rmqalloc.documents import read_document
-from rmqalloc.protocol import PROFILES
+from rmqalloc.protocol import DEFAULT_PROFILE, PROFILES
 from rmqalloc.simulation.events import STRATEGIES, Event, Events, Join, WithStrategy
 from rmqalloc.simulation.kinds import Duration, Members, Parts, Truth
 from rmqalloc.whatif.scenarios.fields import (
@@ -81,7 +81,7 @@ class Script(Checked):
     events: tuple[Event, ...] = optional(Events(), ())
     name: str = optional(Text(), "simulation")
     seed: int = optional(Whole(0, 2**63 - 1), 0)
-    profile: str = optional(Text(tuple(PROFILES)), "5.3")
+    profile: str = optional(Text(tuple(PROFILES)), DEFAULT_PROFILE.name)
     latency: int = optional(Duration(1), 1)
 
     def __post_init__(self) -> None:

@@ -90,7 +90,7 @@ class LittleBroker:
         if self.down:
             raise RemotingError(f"{self.name} does not answer")
         if kind in self.refuses:
-            raise self.refuses[kind]
+            raise self.refuses[kind].with_traceback(None)  # raised again and again it would grow
 
     def asked(self, kind):
         return [request for request in self.requests if request[1] == kind]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ClientError, HeartbeatData, MessageModel, QueueAssignment, RemotingError, ResponseError
+from rmqalloc.protocol import ClientError, HeartbeatData, MessageModel, QueueAssignment, ResponseError
 from rmqalloc.rebalance.clock import FixedRate
 from rmqalloc.rebalance.heartbeats import Heartbeats
 from rmqalloc.rebalance.ports import RebalancingConsumer
@@ -101,7 +101,7 @@ class MQClientFactory:
         for address in self.routes.addresses():
             try:
                 self.remoting.unregister_client(address, self.client_id, consumer_group)
-            except (RemotingError, ResponseError) as error:
+            except Exception as error:  # whatever it is, the other brokers are told and the client ends
                 log.info("%s could not leave %s at %s: %s", self.client_id, consumer_group, address, error)
 
     def start(self) -> None:
@@ -246,7 +246,7 @@ class MQClientFactory:
             return None
         try:
             return self.remoting.consumer_ids(address, consumer_group)
-        except (RemotingError, ResponseError) as error:
+        except Exception as error:
             log.info("%s cannot tell %s the clients of %s: %s", address, self.client_id, consumer_group, error)
             return None
 
@@ -284,7 +284,7 @@ class MQClientFactory:
             )
         try:
             return ask(address)
-        except (RemotingError, ResponseError) as error:
+        except Exception as error:
             raise ClientError(f"broker {address} did not tell an offset of {queue}: {error}") from error
 
     def _some_address(self, topic: str) -> str | None:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from zlib import crc32
 
-from rmqalloc.protocol import HeartbeatData, RemotingError, ResponseError
+from rmqalloc.protocol import HeartbeatData
 from rmqalloc.rebalance.ports import Remoting
 
 log = logging.getLogger(__name__)
@@ -75,7 +75,7 @@ class Heartbeats:
                 self._send_second_form(address, heartbeat)
             else:
                 self._remoting.send_heartbeat(address, heartbeat)
-        except (RemotingError, ResponseError) as error:
+        except Exception as error:  # whatever it is, the other brokers are told
             log.info("heartbeat of %s to %s failed: %s", heartbeat.client_id, address, error)
             return False
         finally:

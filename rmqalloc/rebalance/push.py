@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -149,14 +150,21 @@ class RebalancePush(RebalanceImpl):
         return INIT_FROM_MIN if first else INIT_FROM_MAX
 
     def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:
-        """Hand them to whoever reads."""
+        """Hand them to whoever reads; one that is not taken is logged, and its queue expires for lack of pulls."""
         for request in requests:
-            self._consumer.dispatcher.pull_later(request, delay)
+            self._dispatch(partial(self._consumer.dispatcher.pull_later, request, delay), request.queue)
 
     def dispatch_pop_requests(self, requests: list[PopRequest], delay: int) -> None:
-        """Hand them to whoever reads."""
+        """Hand them to whoever reads, as in `dispatch_pull_requests`."""
         for request in requests:
-            self._consumer.dispatcher.pop_later(request, delay)
+            self._dispatch(partial(self._consumer.dispatcher.pop_later, request, delay), request.queue)
+
+    def _dispatch(self, hand_over: Callable[[], None], queue: MessageQueue) -> None:
+        """The queues stand in the table already, so the pass must come to its end: brokers and the listener are told."""
+        try:
+            hand_over()
+        except Exception:
+            log.warning("nobody reads %s for %s", queue, self.consumer_group, exc_info=True)
 
     def prepare_ordered_pull(self, request: PullRequest) -> bool:
         """Whether an ordered queue may be pulled: only while locked, the first time from its offset read anew.

@@ -8,6 +8,7 @@ connection that nothing came over, the loss of a name server, and several groups
 for all others: the answers it waits for are those of the beginning of that step, and the time they take is added up.
 """
 
+from rmqalloc.simulation.clock import VirtualClock
 from rmqalloc.simulation.cluster import Cluster
 from rmqalloc.simulation.group import Group
 from rmqalloc.simulation.messages import Flow, MessageCounts
@@ -26,6 +27,7 @@ __all__ = [
     "Ownership",
     "Result",
     "Script",
+    "VirtualClock",
     "read_script",
     "simulate",
     "svg_timeline",

@@ -124,6 +124,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/mypy examples/clients/*.py
 
 BENCH := build/bench.json
 bench: install

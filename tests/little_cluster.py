@@ -249,6 +249,14 @@ class ManualPulls:
         self.pops.append((request, delay))
 
 
+class Reads(ManualPulls):
+    """Keeps the requests of a push consumer, and reads each for ever, so that no queue expires."""
+
+    def pull_later(self, request, delay):
+        super().pull_later(request, delay)
+        request.process_queue.pulling = True
+
+
 class Changes:
     """A queue listener that remembers what it heard."""
 

@@ -199,6 +199,17 @@ def test_no_clock_calls_an_action_before_it_has_taken_it():
     assert seen == ["virtual", "taken", "real"]
 
 
+def test_an_error_of_ones_own_action_is_logged_in_real_time_and_comes_out_in_virtual_time(caplog):
+    virtual = VirtualClock()
+    virtual.call_later(0, lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        virtual.run(until=virtual.now())
+    with SystemClock() as real:
+        real.call_later(0, lambda: 1 / 0)
+        assert real.call(lambda: "goes on") == "goes on"
+    assert "an action of the clock failed" in caplog.text
+
+
 def test_a_listener_ends_its_consumer_by_the_clock_not_in_the_pass(cluster):
     heard = []
 

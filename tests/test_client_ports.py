@@ -1,7 +1,7 @@
 """What docs/clients.md and rmqalloc/rebalance/ports.py promise to authors of clients: when ports are called and may fail."""
 
 import pytest
-from little_cluster import Changes, LittleCluster, Reads, push, queues_of, started
+from little_cluster import Changes, LittleCluster, Reads, manager_of, push, queues_of, started
 
 from rmqalloc.protocol import (
     ClientError,
@@ -10,7 +10,7 @@ from rmqalloc.protocol import (
     ResponseCode,
     ResponseError,
 )
-from rmqalloc.rebalance import MQClientManager, ServiceState
+from rmqalloc.rebalance import LitePullConsumer, MQClientManager, PullConsumer, ServiceState
 
 ERRORS = [
     RemotingError("no answer"),
@@ -100,6 +100,7 @@ def test_a_consumer_that_cannot_say_that_it_leaves_ends_all_the_same(cluster, er
     consumer.shutdown()
     assert consumer.state is ServiceState.SHUTDOWN_ALREADY
     assert len(cluster.brokers["broker-b"].asked("unregister")) == 1
+    assert cluster.factories == [consumer.client_factory]
     assert cluster.clock.timers() == 0
     assert queues_of(consumer) == []
 
@@ -193,11 +194,21 @@ def test_a_route_that_cannot_be_asked_for_ends_the_poll_and_the_start(cluster, e
     assert len(queues_of(consumer, "U")) == 2
     connect = cluster.connect
     cluster.connect = lambda factory: failing_route(connect(factory), error)
-    late = push(cluster, "late")
-    with pytest.raises(type(error)):
-        late.start()
-    assert late.state is ServiceState.SHUTDOWN_ALREADY
-    assert late.manager.factories == {}
+    for late in (push(cluster, "late"), lite_pull(cluster)):
+        with pytest.raises(type(error)):
+            late.start()
+        assert late.state is ServiceState.SHUTDOWN_ALREADY
+        assert late.manager.factories == {}
+    patient = PullConsumer(manager_of(cluster), "pull")
+    patient.subscribe("T")
+    patient.start()
+    assert patient.state is ServiceState.RUNNING
+
+
+def lite_pull(cluster):
+    consumer = LitePullConsumer(manager_of(cluster), "lite")
+    consumer.subscribe("T")
+    return consumer
 
 
 def failing_route(remoting, error):

@@ -4,7 +4,7 @@ import pytest
 from little_cluster import Changes, LittleCluster, ManualPulls, Reads, manager_of, push, queues_of, started
 
 from rmqalloc import MessageQueue
-from rmqalloc.protocol import MessageRequestMode, QueueAssignment
+from rmqalloc.protocol import PROFILES, MessageRequestMode, QueueAssignment
 from rmqalloc.rebalance import LitePullConsumer, PushConsumer, ServiceState, SystemClock
 from rmqalloc.simulation import VirtualClock
 
@@ -177,6 +177,15 @@ def test_run_task_that_raises_leaves_its_queue_unread_until_it_is_chosen_anew(cl
     consumer.assign([a, b])
     assert [task.queue for task in begun] == [a, b, a]
     assert begun[0].cancelled and not begun[2].cancelled
+
+
+@pytest.mark.parametrize(("profile", "n_more"), [("5.5", 1), ("5.3", 1), ("4.9", 0)])
+def test_a_connection_that_is_there_again_brings_a_heartbeat_from_5_0_on(cluster, profile, n_more):
+    consumer = started(push(cluster, manager=manager_of(cluster, profile=PROFILES[profile])))
+    cluster.clock.run_for(2_000)
+    heartbeats = len(cluster.brokers["broker-a"].asked("heartbeat"))
+    consumer.client_factory.channel_active("broker-a:master")
+    assert len(cluster.brokers["broker-a"].asked("heartbeat")) == heartbeats + n_more
 
 
 # --- Clocks, and consumers of one's own ---

@@ -5,7 +5,7 @@ from broker_parts import BOTH, NEW, OLD, RememberingChannel, RememberingListener
 
 from rmqalloc import MessageQueue
 from rmqalloc.broker import Broker, ConsumerOffsetManager, EmptyStore, SubscriptionGroup
-from rmqalloc.protocol import HeartbeatData, HeartbeatReply, QueueData, ResponseCode, ResponseError
+from rmqalloc.protocol import ConsumeType, HeartbeatData, HeartbeatReply, QueueData, ResponseCode, ResponseError
 from rmqalloc.simulation.clock import VirtualClock
 
 QUEUE = MessageQueue("t", "broker-a", 0)
@@ -41,12 +41,78 @@ def test_8_a_heartbeat_of_the_second_form_is_answered_since_5_1_3_only(clock):
     new, old = Broker("broker-a", clock, NEW), Broker("broker-a", clock, OLD)
     channel = RememberingChannel()
     assert beat(old, channel, "x", heard_of("g"), fingerprint=7) is None
-    assert beat(new, channel, "x", heard_of("g"), fingerprint=7) == HeartbeatReply(True, True)
     assert beat(new, channel, "x", heard_of("g"), fingerprint=7) == HeartbeatReply(True, False)
     short = {"fingerprint": 7, "without_subscriptions": True}
     assert beat(new, channel, "x", heard_of("g", []), **short) == HeartbeatReply(True, False)
     assert list(new.consumers.groups["g"].subscriptions) == ["t"], "topics of the long form stay"
-    assert beat(new, RememberingChannel(), "x", heard_of("g", []), **short) == HeartbeatReply(True, True)
+    assert beat(new, RememberingChannel(), "x", heard_of("g", []), **short) == HeartbeatReply(True, False)
+    assert beat(new, channel, "x", heard_of("g")) == HeartbeatReply(True, True), "the first form, always"
+
+
+def test_a_group_last_heard_of_with_another_fingerprint_is_told_to_say_everything(clock):
+    """The broker keeps one fingerprint for each group, not for each client."""
+    broker, x, y = Broker("broker-a", clock, NEW), RememberingChannel(), RememberingChannel()
+
+    def changed(channel, *data, **more):
+        return beat(broker, channel, "x", *data, **more).subscriptions_changed
+
+    assert not changed(x, heard_of("g"), fingerprint=7)
+    assert changed(y, heard_of("g"), fingerprint=8)
+    assert changed(x, heard_of("g", []), fingerprint=7, without_subscriptions=True)
+    assert not changed(y, heard_of("g"), fingerprint=7), "whoever says it"
+    assert changed(x, heard_of("h"), heard_of("g"), fingerprint=9), "one group is enough"
+    assert changed(y, heard_of("h"))
+    assert changed(x, heard_of("h"), fingerprint=9), "the first form counts as another"
+    assert not changed(x, heard_of("h"), fingerprint=9)
+
+
+def test_without_a_fingerprint_a_heartbeat_is_of_the_first_form_and_says_everything(clock):
+    broker = Broker("broker-a", clock, NEW)
+    beat(broker, RememberingChannel(), "x", heard_of("g", ["t"]), without_subscriptions=True)
+    assert list(broker.consumers.groups["g"].subscriptions) == ["t"]
+
+
+@pytest.mark.parametrize(("profile", "known"), [(NEW, ["h"]), (OLD, ["g", "h"])])
+def test_pull_consumers_can_be_passed_over_since_5_x(clock, profile, known):
+    broker = Broker("broker-a", clock, profile, reject_pull_consumers=True)
+    pulling = heard_of("g", consume_type=ConsumeType.ACTIVELY)
+    for fingerprint in (0, 7):
+        beat(broker, RememberingChannel(), "x", pulling, heard_of("h"), fingerprint=fingerprint)
+    assert list(broker.consumers.groups) == known
+
+
+def test_groups_of_one_heartbeat_live_as_long_as_any_of_them_is_heard_of(clock):
+    broker, channel = Broker("broker-a", clock, NEW), RememberingChannel()
+    beat(broker, channel, "x", heard_of("g"), heard_of("h"))
+    for _ in range(4):
+        clock.run(clock.now() + 60_000)
+        beat(broker, channel, "x", heard_of("g"))
+    assert broker.consumers.consumer_ids("h") == ["x"], "as in Java, where one object stands in the tables of both"
+    assert not channel.closed
+
+
+def test_groups_that_a_channel_entered_by_two_heartbeats_expire_each_for_itself(clock):
+    broker, channel = Broker("broker-a", clock, NEW), RememberingChannel()
+    beat(broker, channel, "x", heard_of("h"))
+    for _ in range(3):
+        beat(broker, channel, "x", heard_of("g"))
+        clock.run(clock.now() + 60_000)
+    assert list(broker.consumers.groups) == ["g"]
+
+
+@pytest.mark.parametrize("auto_create", [True, False])
+def test_leaving_a_group_may_configure_it(clock, auto_create):
+    broker = Broker("broker-a", clock, NEW, auto_create_subscription_group=auto_create)
+    broker.unregister_client(RememberingChannel(), "x", "g")
+    assert list(broker.subscription_groups) == (["g"] if auto_create else [])
+
+
+def test_the_fast_path_is_a_setting_of_the_broker(clock):
+    broker, channel = Broker("broker-a", clock, NEW, fast_channel_events=True), RememberingChannel()
+    beat(broker, channel, "x", heard_of("g"))
+    beat(broker, channel, "x", heard_of("h", []), fingerprint=7, without_subscriptions=True)
+    broker.consumers.channel_closed(channel)
+    assert list(broker.consumers.groups) == ["h"]
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -55,7 +121,7 @@ def test_the_groups_configuration_says_whether_its_clients_are_told(clock, enabl
     broker.subscription_groups["g"] = SubscriptionGroup(notify_consumer_ids_changed_enable=enabled)
     beat(broker, one, "x", heard_of("g"))
     beat(broker, other, "y", heard_of("g"))
-    broker.unregister_client(other, "g")
+    broker.unregister_client(other, "y", "g")
     assert one.notices == (["g"] * 3 if enabled else [])
     beat(broker, other, "y", heard_of("g"))
     del one.notices[:]

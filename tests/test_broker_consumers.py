@@ -4,7 +4,15 @@ import pytest
 from broker_parts import BOTH, NEW, OLD, RememberingChannel, RememberingListener, broadcasting, heard_of
 
 from rmqalloc.broker import ClientChannelInfo, ConsumerGroupInfo, ConsumerManager
-from rmqalloc.protocol import ConsumeFromWhere, ConsumeType, MessageModel, ResponseCode, ResponseError, SubscriptionData
+from rmqalloc.protocol import (
+    PROFILES,
+    ConsumeFromWhere,
+    ConsumeType,
+    MessageModel,
+    ResponseCode,
+    ResponseError,
+    SubscriptionData,
+)
 from rmqalloc.simulation.clock import VirtualClock
 
 
@@ -122,7 +130,7 @@ def test_6_2_the_groups_own_flag_stops_news_of_heartbeats_and_of_leaving_but_not
     assert "CHANGE" not in listener.names()
     manager.channel_closed(one)
     assert listener.heard[-1] == ("CHANGE", "g", [other])
-    manager.unregister(other, "g", notify=False)
+    manager.unregister(other, "y", "g", notify=False)
     assert listener.names().count("CHANGE") == 1
 
 
@@ -144,6 +152,91 @@ def test_6_2_the_fast_path_tells_broadcasting_groups_of_a_close(clock, listener)
     assert listener.names()[-1] == "CHANGE"
 
 
+def test_6_2_the_fast_path_knows_the_groups_of_full_heartbeats_only(clock, listener):
+    manager = ConsumerManager(clock, NEW, [listener], fast_channel_events=True)
+    channel = RememberingChannel()
+    manager.register_without_subscriptions(channel, "x", heard_of("short"))
+    manager.register(channel, "x", heard_of("h"))
+    manager.register(channel, "x", heard_of("g"))
+    manager.register(channel, "x", heard_of("short"))
+    del listener.heard[:]
+    manager.channel_closed(channel)
+    assert [event[:2] for event in listener.heard] == [
+        (event, group) for group in "hg" for event in ("CLIENT_UNREGISTER", "UNREGISTER", "CHANGE")
+    ]
+    assert manager.consumer_ids("short") == ["x"], "its channel was known when the full heartbeat came"
+    manager.channel_closed(channel)
+    assert manager.consumer_ids("short") == ["x"]
+    clock.run(clock.now() + 140_000)
+    assert manager.groups == {}
+
+
+def test_6_2_the_fast_path_remembers_a_channel_that_left_and_came_back(clock):
+    manager, channel = ConsumerManager(clock, NEW, fast_channel_events=True), RememberingChannel()
+    manager.register(channel, "x", heard_of("g"))
+    manager.unregister(channel, "x", "g")
+    manager.register_without_subscriptions(channel, "x", heard_of("g"))
+    manager.channel_closed(channel)
+    assert manager.groups == {}
+
+
+@pytest.mark.parametrize(("profile", "left"), [(NEW, ["g"]), (OLD, [])])
+def test_6_2_releases_before_5_x_do_not_know_the_fast_path(clock, profile, left):
+    manager, channel = ConsumerManager(clock, profile, fast_channel_events=True), RememberingChannel()
+    manager.register_without_subscriptions(channel, "x", heard_of("g"))
+    manager.channel_closed(channel)
+    assert list(manager.groups) == left
+
+
+def test_6_2_listeners_hear_who_says_that_it_leaves_and_who_was_at_a_closed_channel(clock, manager, listener):
+    leaving, closing = RememberingChannel(), RememberingChannel()
+    for channel in (leaving, closing):
+        manager.register(channel, "x", heard_of("g"))
+    clock.run(clock.now() + 5)
+    manager.unregister(leaving, "another", "g")
+    manager.channel_closed(closing)
+    left, closed = [event for event in listener.heard if event[0] == "CLIENT_UNREGISTER"]
+    assert left[2:] == (leaving, ClientChannelInfo("another", clock.now()), {"t"})
+    assert closed[2:] == (closing, ClientChannelInfo("x", clock.now() - 5), {"t"})
+
+
+def test_6_2_listeners_hear_the_topics_of_the_heartbeat_that_a_channel_came_with(manager, listener):
+    manager.register(RememberingChannel(), "x", heard_of("g", ["t"]))
+    manager.register(RememberingChannel(), "y", heard_of("g", ["u", "v"]))
+    came = [event for event in listener.heard if event[0] == "CLIENT_REGISTER"]
+    assert [(client.client_id, topics) for _, _, _, client, topics in came] == [("x", {"t"}), ("y", {"u", "v"})]
+
+
+def test_6_2_releases_before_5_x_tell_nobody_of_single_clients(clock, listener):
+    manager, channels = ConsumerManager(clock, OLD, [listener]), [RememberingChannel() for _ in range(3)]
+    for channel in channels:
+        manager.register(channel, "x", heard_of("g"))
+    manager.unregister(channels[0], "x", "g")
+    manager.channel_closed(channels[1])
+    clock.run(clock.now() + 140_000)
+    assert manager.groups == {}
+    assert set(listener.names()) == {"CHANGE", "REGISTER"}
+
+
+def test_6_2_a_channel_is_still_there_when_listeners_hear_that_the_scan_drops_it(clock, manager, listener):
+    there = []
+    listener.handle = lambda event, group, *_: there.append((event.name, len(manager.groups[group].channels)))
+    manager.register(RememberingChannel(), "x", heard_of("g"))
+    manager.register(RememberingChannel(), "y", heard_of("g"))
+    del there[:]
+    clock.run(clock.now() + 140_000)
+    assert there == [("CLIENT_UNREGISTER", 2), ("CLIENT_UNREGISTER", 1)]
+
+
+def test_6_2_the_index_by_topic_holds_groups_in_5_5_and_topics_before(clock):
+    for profile, entry, left in ((NEW, "g", {}), (PROFILES["5.3"], "t", {"t": {"t"}})):
+        manager, channel = ConsumerManager(clock, profile), RememberingChannel()
+        manager.register(channel, "x", heard_of("g"))
+        assert manager.topic_groups == {"t": {entry}}
+        manager.channel_closed(channel)
+        assert manager.topic_groups == left
+
+
 def test_6_2_a_short_heartbeat_registers_the_channel_without_topics(manager, listener):
     channel = RememberingChannel()
     assert manager.register_without_subscriptions(channel, "x", heard_of("g", [])) is True
@@ -157,13 +250,13 @@ def test_6_2_a_short_heartbeat_registers_the_channel_without_topics(manager, lis
 def test_6_2_leaving_tells_the_group_even_if_nothing_was_removed(manager, listener):
     channel = RememberingChannel()
     manager.register(channel, "x", heard_of("g"))
-    manager.unregister(RememberingChannel(), "g")
+    manager.unregister(RememberingChannel(), "y", "g")
     assert listener.names()[3:] == ["CHANGE"]
-    manager.unregister(channel, "g")
+    manager.unregister(channel, "x", "g")
     assert listener.names()[4:] == ["CLIENT_UNREGISTER", "UNREGISTER", "CHANGE"]
     assert listener.heard[-1] == ("CHANGE", "g", [])
     assert (manager.groups, manager.topic_groups) == ({}, {})
-    manager.unregister(channel, "g")
+    manager.unregister(channel, "x", "g")
     assert len(listener.heard) == 7
 
 

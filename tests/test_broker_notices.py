@@ -44,7 +44,7 @@ def test_6_3_both_flags_for_heartbeats_and_the_brokers_alone_for_a_close(clock, 
     for i, channel in enumerate(told):
         manager.register(channel, f"c{i}", heard_of("g"), notify=group_flag)
     assert len(staying.notices) == (3 if group_flag and broker_flag else 0)
-    manager.unregister(leaving, "g", notify=group_flag)
+    manager.unregister(leaving, "c1", "g", notify=group_flag)
     assert len(staying.notices) == (4 if group_flag and broker_flag else 0)
     before = len(staying.notices)
     manager.channel_closed(closing)
@@ -65,6 +65,81 @@ def test_6_3_collected_notices_go_out_after_30_s_and_then_every_15_s(clock):
     assert notices(late) == [1, 1]
     clock.run(begin + 60_000)
     assert notices(late) == [2, 2]
+
+
+def test_6_3_an_empty_list_replaces_a_collected_one(clock):
+    notifier, told = ConsumerIdsChangeNotifier(clock, NEW, real_time=False), channels(2)
+    notifier.handle(CHANGE, "g", told)
+    notifier.handle(CHANGE, "g", [])
+    clock.run(clock.now() + 60_000)
+    assert notices(told) == [0, 0]
+
+
+def test_6_3_no_list_at_all_replaces_none(clock):
+    notifier, told = ConsumerIdsChangeNotifier(clock, NEW, real_time=False), channels(2)
+    notifier.handle(CHANGE, "g", told)
+    notifier.handle(CHANGE, "g", None)
+    clock.run(clock.now() + 30_000)
+    assert notices(told) == [1, 1]
+
+
+@pytest.mark.parametrize(("at_first", "later", "n_notices"), [(True, False, 0), (False, True, 0), (True, True, 1)])
+def test_6_3_the_brokers_flag_counts_when_notices_are_collected_and_when_they_go_out(clock, at_first, later, n_notices):
+    notifier, told = ConsumerIdsChangeNotifier(clock, NEW, at_first, real_time=False), channels(2)
+    notifier.handle(CHANGE, "g", told)
+    notifier.notify_consumer_ids_changed_enable = later
+    clock.run(clock.now() + 30_000)
+    assert notices(told) == [n_notices] * 2
+    notifier.notify_consumer_ids_changed_enable = True
+    clock.run(clock.now() + 60_000)
+    assert notices(told) == [n_notices] * 2, "what a flush did not tell is forgotten"
+
+
+def test_6_3_what_comes_during_a_flush_ends_nothing_and_waits_for_the_next(clock):
+    begin = clock.now()
+    notifier, (first, second) = ConsumerIdsChangeNotifier(clock, NEW, real_time=False), channels(2)
+    first.on_notice = lambda: len(first.notices) == 1 and notifier.handle(CHANGE, "g", [first])
+    notifier.handle(CHANGE, "g", [first, second])
+    clock.run(begin + 30_000)
+    assert notices([first, second]) == [1, 1]
+    clock.run(begin + 45_000)
+    assert notices([first, second]) == [2, 1]
+
+
+def test_6_3_collected_notices_of_one_group_do_not_end_those_of_another_nor_those_told_at_once(clock):
+    notifier, told, other = ConsumerIdsChangeNotifier(clock, NEW, real_time=False), channels(2), channels(1)
+    notifier.handle(CHANGE, "g", told)
+    notifier.handle(CHANGE, "h", other)
+    notifier.real_time = True
+    notifier.handle(CHANGE, "g", told[:1])
+    assert notices(told + other) == [1, 0, 0]
+    clock.run(clock.now() + 30_000)
+    assert notices(told + other) == [2, 1, 1]
+
+
+def test_6_3_releases_before_5_x_do_not_collect(clock):
+    told = channels(1)
+    ConsumerIdsChangeNotifier(clock, OLD, real_time=False).handle(CHANGE, "g", told)
+    assert notices(told) == [1]
+
+
+@pytest.mark.parametrize("newer", [0, 2])
+@pytest.mark.parametrize(("profile", "interrupts"), [(NEW, True), (OLD, False)])
+def test_6_3_a_newer_list_ends_an_older_round_even_if_there_is_nobody_on_it(clock, profile, interrupts, newer):
+    notifier, (first, *rest) = ConsumerIdsChangeNotifier(clock, profile), channels(3)
+    others = channels(newer)
+    first.on_notice = lambda: notifier.handle(CHANGE, "g", others)
+    notifier.handle(CHANGE, "g", [first, *rest])
+    assert notices(rest) == ([0, 0] if interrupts else [1, 1])
+    assert notices(others) == [1] * newer
+
+
+def test_6_3_a_round_that_was_ended_does_not_end_the_next(clock):
+    notifier, (first, second) = ConsumerIdsChangeNotifier(clock, NEW), channels(2)
+    first.on_notice = lambda: len(first.notices) == 1 and notifier.handle(CHANGE, "g", [])
+    notifier.handle(CHANGE, "g", [first, second])
+    notifier.handle(CHANGE, "g", [first, second])
+    assert notices([first, second]) == [2, 1]
 
 
 @pytest.mark.parametrize(("profile", "later_ones"), [(NEW, [1, 1, 1]), (OLD, [2, 2, 2])])

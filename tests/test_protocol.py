@@ -83,6 +83,9 @@ def test_profiles_differ_in_data_only():
         "empty_client_list_is_missing",
         "asks_clients_first",
         "renews_logical_locks",
+        "longest_group",
+        "tells_more_subscriptions",
+        "indexes_groups",
     }
     same = {"late_unlock_delay", "nano_time_names", "merges_local_offsets"}
     assert differing(new, old) == {field.name for field in fields(Profile)} - same

@@ -80,10 +80,24 @@ def test_4_8_without_a_stored_offset_the_group_begins_where_it_wishes(cluster, k
 
 
 @pytest.mark.parametrize("where", DEPRECATED)
-def test_4_8_deprecated_wishes_stand_for_the_last_offset_with_push_and_for_nothing_with_lite_pull(cluster, where):
+def test_4_8_deprecated_wishes_stand_for_the_last_offset_with_push_and_are_refused_by_lite_pull(cluster, where):
     assert both_forms(consumer_of(cluster, "push", consume_from_where=where)) == MAX_OFFSET
-    cluster.broker.offsets["g", QUEUE] = 7
-    assert both_forms(consumer_of(cluster, "lite", consume_from_where=where)) == -1
+    refused = (
+        f"begins by CONSUME_FROM_LAST_OFFSET, CONSUME_FROM_FIRST_OFFSET, CONSUME_FROM_TIMESTAMP; got {where.value}"
+    )
+    with pytest.raises(ValueError, match=refused):
+        consumer_of(cluster, "lite", consume_from_where=where)
+    consumer = consumer_of(cluster, "lite", consume_from_where=FIRST)
+    with pytest.raises(ValueError, match=refused):
+        consumer.consume_from_where = where
+    assert consumer.consume_from_where is FIRST
+    consumer.consume_from_where = TIMESTAMP
+    assert consumer.consume_from_where is TIMESTAMP
+
+
+def test_4_8_lite_pull_refuses_no_wish_at_all(cluster):
+    with pytest.raises(ValueError, match="got None"):
+        consumer_of(cluster, "lite", consume_from_where=None)
 
 
 @every_where
@@ -96,7 +110,7 @@ def test_4_8_push_fails_on_an_offset_that_cannot_be_read(cluster, where):
     assert impl.compute_pull_from_where(QUEUE) == -1
 
 
-@every_where
+@pytest.mark.parametrize("where", [LAST, FIRST, TIMESTAMP])
 def test_4_8_lite_pull_answers_minus_one_to_an_offset_that_cannot_be_read(cluster, where):
     cluster.broker.refuses["query_offset"] = BROKEN
     assert both_forms(consumer_of(cluster, "lite", consume_from_where=where)) == -1

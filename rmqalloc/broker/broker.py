@@ -11,6 +11,7 @@ from rmqalloc.broker.ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker.query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
 from rmqalloc.model import MessageQueue
 from rmqalloc.protocol import (
+    ConsumeType,
     HeartbeatData,
     HeartbeatReply,
     MessageModel,
@@ -58,6 +59,10 @@ class Broker:
         See `ConsumerIdsChangeNotifier`.
     channel_expired_timeout, lock_max_live_time : int
         Milliseconds, see `ConsumerManager` and `RebalanceLockManager`.
+    fast_channel_events : bool
+        See `ConsumerManager`.
+    reject_pull_consumers : bool
+        Pass over what heartbeats tell of groups that pull actively (``rejectPullConsumerEnable``; not before 5.x).
     request_modes : RequestModes, optional
         How topics are read under broker-side assignment.
     server_load_balancer_enable : bool
@@ -95,6 +100,8 @@ class Broker:
         real_time_notify: bool = True,
         channel_expired_timeout: int = CHANNEL_EXPIRED_TIMEOUT,
         lock_max_live_time: int = LOCK_MAX_LIVE_TIME,
+        fast_channel_events: bool = False,
+        reject_pull_consumers: bool = False,
         request_modes: RequestModes | None = None,
         server_load_balancer_enable: bool = True,
         listeners: Sequence[ConsumerIdsChangeListener] = (),
@@ -106,40 +113,52 @@ class Broker:
         self.offsets = ConsumerOffsetManager()
         self.store: MessageStore = store or EmptyStore()
         self.notifier = ConsumerIdsChangeNotifier(clock, profile, notify_consumer_ids_changed_enable, real_time_notify)
-        self.consumers = ConsumerManager(clock, profile, (self.notifier, *listeners), channel_expired_timeout)
+        self.consumers = ConsumerManager(
+            clock, profile, (self.notifier, *listeners), channel_expired_timeout, fast_channel_events
+        )
         self.locks = RebalanceLockManager(clock, lock_max_live_time)
         self.request_modes = request_modes or RequestModes()
+        views = RouteViews(clock, topic_route or _no_route)
         self._assignment = QueryAssignment(
-            name,
-            self.request_modes,
-            RouteViews(clock, topic_route or _no_route),
-            self.consumers.consumer_ids,
-            server_load_balancer_enable,
+            name, self.request_modes, views, self.consumers.consumer_ids, server_load_balancer_enable
         )
         self._profile = profile
         self._auto_create_subscription_group = auto_create_subscription_group
+        self._reject_pull_consumers = reject_pull_consumers and profile.rejects_pull_consumers
         self._replicas = replicas
+        self._fingerprints: dict[str, int] = {}
 
     def heartbeat(self, channel: Channel, heartbeat: HeartbeatData) -> HeartbeatReply | None:
-        """Take a heartbeat (code 34); a new group gets its retry topic here. Releases without the second form answer None."""
-        changed = False
+        """Take a heartbeat (code 34); a new group gets its retry topic here.
+
+        Returns
+        -------
+        HeartbeatReply or None
+            The first form is always answered with changed subscriptions; the second, where a group was last heard of with
+            another fingerprint, whoever's that was. None by releases without the second form.
+        """
+        changed = not heartbeat.fingerprint
+        client = self.consumers.client(heartbeat.client_id)
         for data in heartbeat.consumers:
+            if self._reject_pull_consumers and data.consume_type is ConsumeType.ACTIVELY:
+                continue
+            changed |= self._fingerprints.get(data.consumer_group, heartbeat.fingerprint) != heartbeat.fingerprint
+            self._fingerprints[data.consumer_group] = heartbeat.fingerprint
             group = self._subscription_group(data.consumer_group)
             if group is None:
                 continue
             retry_topic = RETRY_PREFIX + data.consumer_group
             if retry_topic not in self.topics:
                 self.topics[retry_topic] = QueueData(self.name, group.retry_queue_nums, group.retry_queue_nums)
-            short = heartbeat.without_subscriptions
+            short = heartbeat.without_subscriptions and heartbeat.fingerprint != 0
             register = self.consumers.register_without_subscriptions if short else self.consumers.register
-            notify = group.notify_consumer_ids_changed_enable
-            changed |= register(channel, heartbeat.client_id, data, notify)
+            register(channel, client, data, group.notify_consumer_ids_changed_enable)
         return HeartbeatReply(True, changed) if self._profile.heartbeat_v2 else None
 
-    def unregister_client(self, channel: Channel, consumer_group: str) -> None:
-        """A client leaves a group (code 35)."""
-        group = self.subscription_groups.get(consumer_group, SubscriptionGroup())
-        self.consumers.unregister(channel, consumer_group, group.notify_consumer_ids_changed_enable)
+    def unregister_client(self, channel: Channel, client_id: str, consumer_group: str) -> None:
+        """A client leaves a group (code 35), which this may configure, as a heartbeat does."""
+        group = self._subscription_group(consumer_group) or SubscriptionGroup()
+        self.consumers.unregister(channel, client_id, consumer_group, group.notify_consumer_ids_changed_enable)
 
     def lock_batch(
         self, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], only_this_broker: bool = False

@@ -1,13 +1,13 @@
 """Which groups a broker knows, how clients enter and leave them, and who is told."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from rmqalloc.broker.change_listener import ConsumerGroupEvent, ConsumerIdsChangeListener
 from rmqalloc.broker.group_info import ClientChannelInfo, ConsumerGroupInfo
 from rmqalloc.broker.ports import Channel
-from rmqalloc.protocol import ConsumerData, MessageModel, Profile, ResponseCode, ResponseError
+from rmqalloc.protocol import ConsumerData, MessageModel, Profile, ResponseCode, ResponseError, SubscriptionData
 from rmqalloc.protocol.clock import Clock
 
 log = logging.getLogger(__name__)
@@ -24,20 +24,22 @@ class ConsumerManager:
     clock : Clock
         Time, and the timer of the scan.
     profile : Profile
-        Its ``broadcasting_is_not_told``.
+        Its ``broadcasting_is_not_told``, ``client_events``, ``indexes_groups`` and ``fast_channel_events``.
     listeners : sequence of ConsumerIdsChangeListener
         Who hears of changes; what they raise is logged.
     channel_expired_timeout : int
         Milliseconds without a heartbeat after which a channel is dropped; a constant before 5.1.0.
     fast_channel_events : bool
-        ``enableFastChannelEventProcess``: the close of a channel is told to broadcasting groups too.
+        ``enableFastChannelEventProcess``: a closed channel leaves the groups that it entered by a full heartbeat, and no
+        others; broadcasting groups are told too. Releases before 5.x do not know it.
 
     Attributes
     ----------
     groups : dict of str to ConsumerGroupInfo
         By name.
     topic_groups : dict of str to set of str
-        Groups by topic. Groups that the scan emptied stay in it for ever, as in Java.
+        Groups by topic. Groups that the scan emptied stay in it for ever, as in Java; before 5.5 it holds each topic under
+        itself instead, for ever.
 
     Notes
     -----
@@ -58,57 +60,94 @@ class ConsumerManager:
         self._profile = profile
         self._listeners = listeners
         self._channel_expired_timeout = channel_expired_timeout
-        self._fast_channel_events = fast_channel_events
+        self._fast_channel_events = fast_channel_events and profile.fast_channel_events
+        self._entered: dict[Channel, dict[str, None]] = {}
         clock.call_later(SCAN_INTERVAL, self._scan_again)
 
-    def register(self, channel: Channel, client_id: str, data: ConsumerData, notify: bool = True) -> bool:
-        """Take a heartbeat for one group; ``notify`` is the group's own flag.
+    def client(self, client_id: str) -> ClientChannelInfo:
+        """Who speaks now; one for all groups of a heartbeat, see `register`."""
+        return ClientChannelInfo(client_id, self._clock.now())
+
+    def register(
+        self, channel: Channel, client: str | ClientChannelInfo, data: ConsumerData, notify: bool = True
+    ) -> bool:
+        """Take a heartbeat for one group.
+
+        Parameters
+        ----------
+        channel : Channel
+            Where it came from.
+        client : str or ClientChannelInfo
+            Client id, or who speaks in a whole heartbeat (`client`). Groups that a channel entered by one heartbeat share what
+            is known of it, so a later heartbeat of any of them keeps it in all of them.
+        data : ConsumerData
+            What it says of the group.
+        notify : bool
+            The group's own flag.
 
         Returns
         -------
         bool
             Whether a channel came, or topics came or went; then the group is told.
         """
+        client = self.client(client) if isinstance(client, str) else client
         group = self.groups.setdefault(data.consumer_group, ConsumerGroupInfo(data))
-        for subscription in data.subscriptions:
-            self.topic_groups.setdefault(subscription.topic, set()).add(data.consumer_group)
-        client = ClientChannelInfo(client_id, self._clock.now())
+        self._index(data.consumer_group, data.subscriptions)
         is_new = group.update_channel(channel, client, data)
         if is_new:
-            self._tell(ConsumerGroupEvent.CLIENT_REGISTER, data.consumer_group, channel, client)
+            topics = {subscription.topic for subscription in data.subscriptions}
+            self._tell_of_client(ConsumerGroupEvent.CLIENT_REGISTER, group, channel, client, topics)
         changed = group.update_subscriptions(data.subscriptions) or is_new
         if changed and notify:
             self._tell_change(group)
+        if is_new and self._fast_channel_events:
+            self._entered.setdefault(channel, {})[data.consumer_group] = None
         self._tell(ConsumerGroupEvent.REGISTER, data.consumer_group, data.subscriptions)
         return changed
 
     def register_without_subscriptions(
-        self, channel: Channel, client_id: str, data: ConsumerData, notify: bool = True
+        self, channel: Channel, client: str | ClientChannelInfo, data: ConsumerData, notify: bool = True
     ) -> bool:
-        """Take a short heartbeat of the second form for one group: the channel alone counts."""
+        """Take a short heartbeat of the second form for one group: the channel alone counts, and nobody hears that it came."""
+        client = self.client(client) if isinstance(client, str) else client
         group = self.groups.setdefault(data.consumer_group, ConsumerGroupInfo(data))
-        is_new = group.update_channel(channel, ClientChannelInfo(client_id, self._clock.now()), data)
+        self._index(data.consumer_group, group.subscriptions.values())
+        is_new = group.update_channel(channel, client, data)
         if is_new and notify:
             self._tell_change(group)
         return is_new
 
-    def unregister(self, channel: Channel, consumer_group: str, notify: bool = True) -> None:
-        """A client leaves a group; the group is told even if the channel was not in it."""
+    def unregister(self, channel: Channel, client_id: str, consumer_group: str, notify: bool = True) -> None:
+        """A client leaves a group; the group is told even if the channel was not in it.
+
+        Listeners hear who says that it leaves, which need not be whom the channel was known as.
+        """
         group = self.groups.get(consumer_group)
         if group is None:
             return
-        self._remove(group, channel)
+        if group.remove_channel(channel) is not None:
+            topics = group.subscriptions.keys()
+            client = self.client(client_id)
+            self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
+        self._forget_if_empty(group)
         if notify:
             self._tell_change(group)
 
     def channel_closed(self, channel: Channel) -> None:
-        """A channel was closed, failed or was idle: it leaves all its groups, which are told whatever their own flag says."""
-        for group in list(self.groups.values()):
-            if self._remove(group, channel):
-                if self._fast_channel_events:
-                    self._tell(ConsumerGroupEvent.CHANGE, group.consumer_group, list(group.channels))
-                else:
-                    self._tell_change(group)
+        """A channel was closed, failed or was idle: it leaves its groups, which are told whatever their own flag says."""
+        groups = list(self._entered.pop(channel, ())) if self._fast_channel_events else list(self.groups)
+        for name in groups:
+            group = self.groups.get(name)
+            client = None if group is None else group.remove_channel(channel)
+            if group is None or client is None:
+                continue
+            topics = group.subscriptions.keys()
+            self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
+            self._forget_if_empty(group)
+            if self._fast_channel_events:
+                self._tell(ConsumerGroupEvent.CHANGE, name, list(group.channels))
+            else:
+                self._tell_change(group)
 
     def scan(self) -> None:
         """Drop and close the channels without a heartbeat for too long.
@@ -125,8 +164,9 @@ class ConsumerManager:
             ]
             for channel, client in expired:
                 log.warning("no heartbeat of %r in %s for too long", client.client_id, name)
+                topics = group.subscriptions.keys()
+                self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
                 group.remove_channel(channel)
-                self._tell(ConsumerGroupEvent.CLIENT_UNREGISTER, name, channel, client)
                 channel.close()
             if not group.channels:
                 del self.groups[name]
@@ -144,11 +184,14 @@ class ConsumerManager:
             raise ResponseError(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {consumer_group}")
         return group.client_ids()
 
-    def _remove(self, group: ConsumerGroupInfo, channel: Channel) -> bool:
-        """Take a channel out of a group, and an emptied group out of the tables."""
-        client = group.remove_channel(channel)
-        if client is not None:
-            self._tell(ConsumerGroupEvent.CLIENT_UNREGISTER, group.consumer_group, channel, client)
+    def _index(self, consumer_group: str, subscriptions: Iterable[SubscriptionData]) -> None:
+        for subscription in subscriptions:
+            topic = subscription.topic
+            entry = consumer_group if self._profile.indexes_groups else topic
+            self.topic_groups.setdefault(topic, set()).add(entry)
+
+    def _forget_if_empty(self, group: ConsumerGroupInfo) -> None:
+        """Take an emptied group out of the tables."""
         if not group.channels and self.groups.pop(group.consumer_group, None) is not None:
             self._tell(ConsumerGroupEvent.UNREGISTER, group.consumer_group)
             for topic in group.subscriptions:
@@ -156,12 +199,22 @@ class ConsumerManager:
                 groups.discard(group.consumer_group)
                 if not groups:
                     self.topic_groups.pop(topic, None)
-        return client is not None
 
     def _tell_change(self, group: ConsumerGroupInfo) -> None:
         """CHANGE, which broadcasting groups are spared since 5.3.1: their clients divide nothing."""
         if group.message_model is not MessageModel.BROADCASTING or not self._profile.broadcasting_is_not_told:
             self._tell(ConsumerGroupEvent.CHANGE, group.consumer_group, list(group.channels))
+
+    def _tell_of_client(
+        self,
+        event: ConsumerGroupEvent,
+        group: ConsumerGroupInfo,
+        channel: Channel,
+        client: ClientChannelInfo,
+        topics: Iterable[str],
+    ) -> None:
+        if self._profile.client_events:
+            self._tell(event, group.consumer_group, channel, client, frozenset(topics))
 
     def _tell(self, event: ConsumerGroupEvent, consumer_group: str, *arguments: Any) -> None:
         for listener in self._listeners:

@@ -102,7 +102,7 @@ class HeartbeatReply:
     supports_v2 : bool
         The broker keeps fingerprints.
     subscriptions_changed : bool
-        The broker took changed subscriptions from it, or does not know the fingerprint: say everything next time.
+        The broker last heard of one of its groups with another fingerprint: say everything next time.
     """
 
     supports_v2: bool = False

@@ -76,6 +76,30 @@ class Profile:
     commits_to_known_server : bool
         Where a master is not known, offsets are sent to any other server of the broker that is known (5.3.3
         ``RemoteBrokerOffsetStore`` 209); else the route is asked for first, at each commit (4.9.8, 202).
+    longest_group : int
+        Characters that the name of a consumer group may have (5.5.0 ``Validators`` 45; 5.3.3, 39).
+    asks_for_a_pass_if_heard : bool
+        The start of a push consumer asks for a pass only where its heartbeat had somebody to go to (5.3.3
+        ``DefaultMQPushConsumerImpl`` 1015; 4.9.8, 667).
+    failed_start_shuts_down : bool
+        A consumer that fails after it began to run is shut down (5.3.3 ``DefaultMQPushConsumerImpl`` 1020 and
+        ``DefaultLitePullConsumerImpl`` 313); else it stays and runs.
+    pull_passes_switch : bool
+        ``enableRebalance`` of a pull consumer is looked at (5.3.3 ``DefaultMQPullConsumerImpl`` 399).
+    told_subscriptions : bool
+        A pull consumer can be told what to say in heartbeats (5.3.3 ``DefaultMQPullConsumerImpl`` 359).
+    tells_more_subscriptions : bool
+        A lite pull consumer can be told what to say in heartbeats besides its own (5.5.0 ``DefaultLitePullConsumerImpl`` 1125).
+    client_events : bool
+        Listeners of a broker hear of each channel that comes or goes (5.3.3 ``ConsumerManager`` 251).
+    indexes_groups : bool
+        A broker's index of groups by topic holds groups (5.5.0 ``ConsumerManager`` 245), not topics (5.3.3, 244); 4.9 has none.
+    collects_notices : bool
+        Brokers can collect notices (5.3.3 ``DefaultConsumerIdsChangeListener`` 76).
+    fast_channel_events : bool
+        Brokers can keep the groups of each channel (5.3.3 ``ConsumerManager`` 138).
+    rejects_pull_consumers : bool
+        Brokers can pass over the heartbeats of pull consumers (5.3.3 ``ClientManageProcessor`` 93).
     no_queue_offset : int
         What the offset store of a group that divides queues answers to no queue (5.3.3 ``RemoteBrokerOffsetStore`` 118; 4.9.8,
         111).
@@ -111,6 +135,17 @@ class Profile:
     renews_logical_locks: bool = True
     static_topics: bool = True
     commits_to_known_server: bool = True
+    longest_group: int = 120
+    asks_for_a_pass_if_heard: bool = True
+    failed_start_shuts_down: bool = True
+    pull_passes_switch: bool = True
+    told_subscriptions: bool = True
+    tells_more_subscriptions: bool = True
+    client_events: bool = True
+    indexes_groups: bool = True
+    collects_notices: bool = True
+    fast_channel_events: bool = True
+    rejects_pull_consumers: bool = True
     no_queue_offset: int = -3
 
 
@@ -122,6 +157,9 @@ _5_3 = replace(
     empty_client_list_is_missing=False,
     asks_clients_first=True,
     renews_logical_locks=False,
+    longest_group=255,
+    tells_more_subscriptions=False,
+    indexes_groups=False,
 )
 _4_9 = replace(
     _5_3,
@@ -148,6 +186,14 @@ _4_9 = replace(
     channel_events_rebalance=False,
     static_topics=False,
     commits_to_known_server=False,
+    asks_for_a_pass_if_heard=False,
+    failed_start_shuts_down=False,
+    pull_passes_switch=False,
+    told_subscriptions=False,
+    client_events=False,
+    collects_notices=False,
+    fast_channel_events=False,
+    rejects_pull_consumers=False,
     no_queue_offset=-1,
 )
 

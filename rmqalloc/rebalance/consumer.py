@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
@@ -14,6 +15,7 @@ from rmqalloc.protocol import (
     ClientError,
     ConsumeFromWhere,
     ConsumerData,
+    ConsumeType,
     MessageModel,
     SubscriptionData,
 )
@@ -25,6 +27,10 @@ from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, Remot
 from rmqalloc.rebalance.ports import MessageQueueListener
 from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
 from rmqalloc.strategies import Averagely, Strategy
+from rmqalloc.text import message
+
+DEFAULT_CONSUMER_GROUP = "DEFAULT_CONSUMER"
+_GROUP = re.compile(r"[%|a-zA-Z0-9_-]+")
 
 log = logging.getLogger(__name__)
 
@@ -135,11 +141,13 @@ class Consumer(ABC):
         Raises
         ------
         ClientError
-            It was started before, or a consumer of this group runs in the same client.
+            It was started before, the group's name is none that the release takes, or a consumer of this group runs in the same
+            client.
         """
         if self.state is not ServiceState.CREATE_JUST:
             raise ClientError(f"a consumer of {self.consumer_group} starts once; this one is {self.state.value}")
         self.state = ServiceState.START_FAILED
+        self._check_group()
         self._prepare()
         nano_time = self.manager.nano_time if self.manager.profile.nano_time_names else None
         self.identity = self.identity.at_start(self.message_model, self.manager.pid, nano_time)
@@ -158,7 +166,8 @@ class Consumer(ABC):
         try:
             self._after_start()
         except Exception:
-            self.shutdown()
+            if factory.profile.failed_start_shuts_down:
+                self.shutdown()
             raise
 
     def shutdown(self) -> None:
@@ -181,6 +190,20 @@ class Consumer(ABC):
     def _after_start(self) -> None:
         """What it does at once when it runs."""
 
+    def _check_group(self) -> None:
+        """``Validators.checkGroup``, and the name that is no group's own."""
+        group, longest = self.consumer_group, self.manager.profile.longest_group
+        if len(group) > longest:
+            raise ClientError(
+                f"the name of a consumer group has at most {longest} characters, got {len(group)}: {message(group, 60)}"
+            )
+        if not _GROUP.fullmatch(group):
+            raise ClientError(
+                f"the name of a consumer group has letters, digits and %|_- only, got {message(group, 60)}"
+            )
+        if group == DEFAULT_CONSUMER_GROUP:
+            raise ClientError(f"a consumer group has a name of its own, got {group}, which stands for none")
+
     def _make_offset_store(self) -> OffsetStore:
         if self.message_model is MessageModel.BROADCASTING:
             return LocalOffsetStore(self.client_factory, self.consumer_group, self.manager.offset_directory)
@@ -198,10 +221,15 @@ class Consumer(ABC):
             self.consumer_group,
             self.rebalance.consume_type(),
             self.message_model,
-            self.consume_from_where,
+            self._told_consume_from_where(),
             frozenset(self.subscriptions()),
             self.unit_mode,
         )
+
+    def _told_consume_from_where(self) -> ConsumeFromWhere:
+        """What heartbeats say of it: of consumers that pull actively always the same, whatever they are set to."""
+        active = self.rebalance.consume_type() is ConsumeType.ACTIVELY
+        return ConsumeFromWhere.LAST_OFFSET if active else self.consume_from_where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
         """What it subscribes to."""
@@ -225,9 +253,12 @@ class Consumer(ABC):
         """Whether the topic is subscribed to and has no view yet."""
         return topic in self.rebalance.subscription_inner and topic not in self.rebalance.topic_subscribe_info
 
-    def _subscribe(self, topic: str, expression: str) -> None:
+    def _check_topic(self, topic: str) -> None:
         if not topic:
             raise ValueError(f"a subscription needs the name of a topic, got {topic!r}")
+
+    def _subscribe(self, topic: str, expression: str) -> None:
+        self._check_topic(topic)
         self.rebalance.subscription_inner[topic] = SubscriptionData(topic, expression, self.manager.clock.now())
 
     def _update_routes(self) -> None:

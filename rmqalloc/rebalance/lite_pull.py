@@ -5,15 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ConsumeFromWhere
 from rmqalloc.rebalance.first_offset import offset_without_history
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.pull import RebalancePull
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.lite_pull_consumer import LitePullConsumer
-
-_WISHES = (ConsumeFromWhere.LAST_OFFSET, ConsumeFromWhere.FIRST_OFFSET, ConsumeFromWhere.TIMESTAMP)
 
 
 class RebalanceLitePull(RebalancePull):
@@ -29,7 +26,7 @@ class RebalanceLitePull(RebalancePull):
         self._lite_consumer = consumer
 
     def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
-        """The offset in memory or in the store, or what the group wishes; -1 if that is a deprecated wish or none can be read.
+        """The offset in memory or in the store, or what the group wishes; -1 if none can be read.
 
         Raises
         ------
@@ -39,8 +36,6 @@ class RebalanceLitePull(RebalancePull):
             The consume timestamp is not one.
         """
         consumer = self._lite_consumer
-        if consumer.consume_from_where not in _WISHES:
-            return -1
         stored = consumer.offset_store.read_offset(queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
         if stored == -1:
             where, timestamp = consumer.consume_from_where, consumer.consume_timestamp

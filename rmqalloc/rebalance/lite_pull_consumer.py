@@ -8,13 +8,15 @@ from enum import Enum
 from typing import Unpack
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ClientError, MessageModel
+from rmqalloc.protocol import ClientError, ConsumeFromWhere, MessageModel, SubscriptionData
 from rmqalloc.rebalance.assigned import AssignedQueues
 from rmqalloc.rebalance.client_manager import MQClientManager
 from rmqalloc.rebalance.consumer import Consumer, ServiceState, Settings
 from rmqalloc.rebalance.lite_pull import RebalanceLitePull
 from rmqalloc.rebalance.ports import MessageQueueListener
 from rmqalloc.rebalance.requests import PullTask
+
+WISHES = (ConsumeFromWhere.LAST_OFFSET, ConsumeFromWhere.FIRST_OFFSET, ConsumeFromWhere.TIMESTAMP)
 
 
 class SubscriptionType(Enum):
@@ -41,6 +43,10 @@ class LitePullConsumer(Consumer):
         The state of each queue it pulls.
     tasks : dict of MessageQueue to PullTask
         The loops at work.
+    consume_from_where : ConsumeFromWhere
+        LAST_OFFSET, FIRST_OFFSET or TIMESTAMP; ValueError for the deprecated others.
+    subscriptions_for_heartbeat : set of SubscriptionData
+        What it tells brokers besides what it subscribes to (5.5).
 
     Notes
     -----
@@ -59,6 +65,7 @@ class LitePullConsumer(Consumer):
         **settings: Unpack[Settings],
     ) -> None:
         super().__init__(manager, consumer_group, **settings)
+        self.subscriptions_for_heartbeat: set[SubscriptionData] = set()
         self.rebalance = RebalanceLitePull(self)
         self.assigned = AssignedQueues(manager.clock, self.rebalance.process_queue_table)
         self.tasks: dict[MessageQueue, PullTask] = {}
@@ -79,7 +86,10 @@ class LitePullConsumer(Consumer):
         ------
         ClientError
             Queues were chosen by `assign` before.
+        ValueError
+            The topic has no name.
         """
+        self._check_topic(topic)
         self._set_type(SubscriptionType.SUBSCRIBE)
         self._subscribe(topic, expression)
         self.listener = self._take_queues if listener is None else self._take_queues_then(listener)
@@ -109,6 +119,23 @@ class LitePullConsumer(Consumer):
         self.assigned.replace(queues)
         if self.state is ServiceState.RUNNING:
             self._follow(queues)
+
+    @property
+    def consume_from_where(self) -> ConsumeFromWhere:
+        """Where queues without a stored offset begin; see the class."""
+        return self._consume_from_where
+
+    @consume_from_where.setter
+    def consume_from_where(self, where: ConsumeFromWhere) -> None:
+        if where not in WISHES:
+            known = ", ".join(wish.value for wish in WISHES)
+            raise ValueError(f"a lite pull consumer begins by {known}; got {getattr(where, 'value', where)}")
+        self._consume_from_where = where
+
+    def subscriptions(self) -> Iterable[SubscriptionData]:
+        """What it subscribes to, and what it was given to tell besides."""
+        told = self.subscriptions_for_heartbeat if self.manager.profile.tells_more_subscriptions else ()
+        return dict.fromkeys([*super().subscriptions(), *told])
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
         """Do not pull these for now; they stay its own."""

@@ -19,12 +19,14 @@ class PullConsumer(Consumer):
     manager, consumer_group, **settings
         As for `Consumer`.
     enable_rebalance : bool
-        False leaves its queues as they are.
+        False leaves its queues as they are; not looked at before 5.x.
 
     Attributes
     ----------
     register_topics : set of str
         Topics it tells brokers of. Those of `start` are allocated; what is added later is only told.
+    register_subscriptions : set of SubscriptionData
+        What it tells brokers instead, if there is anything in it (5.x).
 
     Notes
     -----
@@ -44,6 +46,7 @@ class PullConsumer(Consumer):
         super().__init__(manager, consumer_group, **settings)
         self.enable_rebalance = enable_rebalance
         self.register_topics: set[str] = set()
+        self.register_subscriptions: set[SubscriptionData] = set()
         self.rebalance = RebalancePull(self)
 
     def subscribe(self, topic: str) -> None:
@@ -51,16 +54,24 @@ class PullConsumer(Consumer):
         self.register_topics.add(topic)
 
     def unsubscribe(self, topic: str) -> None:
-        """Do not tell of a topic any longer; if it was there at `start`, its queues stay."""
+        """Do not tell of a topic any longer, and end its allocation: the next pass drops its queues.
+
+        In Java these are two steps; ``DefaultMQPullConsumerImpl.unsubscribe`` alone does not take the topic out of heartbeats.
+        """
         self.register_topics.discard(topic)
+        self.rebalance.subscription_inner.pop(topic, None)
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """Its registered topics, always with version 0."""
+        """Its registered topics, always with version 0, or what was registered in their place."""
+        if self.register_subscriptions and self.manager.profile.told_subscriptions:
+            return self.register_subscriptions
         return [SubscriptionData(topic) for topic in sorted(self.register_topics)]
 
     def try_rebalance(self) -> bool:
         """One pass; nothing to be done where that is switched off."""
-        return not self.enable_rebalance or self.rebalance.do_rebalance(False)
+        if not self.enable_rebalance and self.manager.profile.pull_passes_switch:
+            return True
+        return self.rebalance.do_rebalance(False)
 
     def halt(self) -> None:
         """It has no timers."""

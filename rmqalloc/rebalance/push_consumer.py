@@ -144,5 +144,5 @@ class PushConsumer(Consumer):
             self.orderly_service = OrderlyService(self.rebalance)
             self.orderly_service.start()
         self._update_routes()
-        if self.client_factory.send_heartbeat_to_all_brokers():
+        if self.client_factory.send_heartbeat_to_all_brokers() or not self.manager.profile.asks_for_a_pass_if_heard:
             self.client_factory.rebalance_immediately()

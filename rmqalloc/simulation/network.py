@@ -244,7 +244,7 @@ class ClientRemoting:
 
     def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
         """Code 35."""
-        self._order("unregister", address, TIMEOUT, lambda c: c.broker.unregister_client(c, consumer_group))
+        self._order("unregister", address, TIMEOUT, lambda c: c.broker.unregister_client(c, client_id, consumer_group))
 
     def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
         """Code 38."""

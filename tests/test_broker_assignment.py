@@ -11,6 +11,7 @@ from rmqalloc.protocol import (
     MessageModel,
     MessageRequestMode,
     QueueData,
+    RemotingError,
     ResponseCode,
     ResponseError,
     TopicRouteData,
@@ -147,19 +148,55 @@ def test_6_5_without_the_load_balancer_everybody_gets_everything(clock, names):
     assert ask(topic="unknown") is None
 
 
-def test_6_5_routes_are_fetched_when_needed_and_refreshed_every_30_s(clock, names):
+def test_6_5_routes_are_fetched_when_needed_after_a_second_and_then_every_30_s(clock, names):
     ask, begin = asking(clock, names, client_ids=["c1"]), clock.now()
     assert names.n_asked == 0
     assert ask() == ask()
     assert names.n_asked == 1
     names.route = TopicRouteData((QueueData("broker-a", 1, 1),))
-    clock.run(begin + 29_999)
+    for at, n_queues in ((999, 5), (1_000, 1)):
+        clock.run(begin + at)
+        assert len(ask()) == n_queues
+    names.route = ROUTE
+    for at, n_queues in ((30_999, 1), (31_000, 5), (60_000, 5)):
+        clock.run(begin + at)
+        assert len(ask()) == n_queues
+    assert names.n_asked == 3
+
+
+@pytest.mark.parametrize(
+    ("error", "topic", "is_kept"),
+    [
+        (ResponseError(ResponseCode.TOPIC_NOT_EXIST, "gone"), "t", False),
+        (ResponseError(ResponseCode.TOPIC_NOT_EXIST, "gone"), "%RETRY%g", True),
+        (ResponseError(ResponseCode.SYSTEM_BUSY, "busy"), "t", True),
+        (RemotingError("timeout"), "t", True),
+    ],
+)
+def test_6_5_a_topic_that_is_gone_is_forgotten_and_any_other_failure_leaves_the_last_view(clock, error, topic, is_kept):
+    answers = [ROUTE, error, error]
+
+    def topic_route(_):
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    views = RouteViews(clock, topic_route)
+    assert len(views.queues(topic)) == 5
+    clock.run(clock.now() + 1_000)
+    known = views.queues(topic)
+    assert (known is not None) == is_kept
+    assert len(answers) == (1 if is_kept else 0), "what was forgotten is asked for when it is needed"
+
+
+def test_6_5_a_topic_without_queues_is_asked_for_whenever_it_is_needed(clock, names):
+    ask = asking(clock, names, client_ids=["c1"])
+    names.route = TopicRouteData()
+    assert [ask(), ask(), ask(model=BROADCASTING)] == [None, None, []]
+    assert names.n_asked == 3
+    names.route = ROUTE
     assert len(ask()) == 5
-    clock.run(begin + 30_000)
-    assert len(ask()) == 1
-    names.route = None
-    clock.run(begin + 60_000)
-    assert len(ask()) == 1, "an answer that does not come leaves the last view"
 
 
 # --- POP ---

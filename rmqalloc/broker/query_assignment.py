@@ -19,6 +19,7 @@ from rmqalloc.strategies import Averagely, AveragelyByCircle, Pop, sort_client_i
 
 log = logging.getLogger(__name__)
 
+FIRST_ROUTES = 1_000
 ROUTE_INTERVAL = 30_000
 STRATEGIES = {"AVG": Averagely(), "AVG_BY_CIRCLE": AveragelyByCircle()}
 """What a broker can divide by; every other name is answered with "keep what you have"."""
@@ -72,7 +73,10 @@ class RequestModes:
 
 
 class RouteViews:
-    """Queues of topics as this broker sees them: asked for when first needed, and again every 30 s.
+    """Queues of topics as this broker sees them: asked for when first needed, after a second and then every 30 s.
+
+    A topic without queues is asked for again whenever it is needed. One that the name server does not know is forgotten, its
+    group's retry topic aside; any other failure leaves what was known.
 
     Parameters
     ----------
@@ -90,18 +94,21 @@ class RouteViews:
         self._clock = clock
         self._topic_route = topic_route
         self._views: dict[str, frozenset[MessageQueue]] = {}
-        clock.call_later(ROUTE_INTERVAL, self._refresh)
+        clock.call_later(FIRST_ROUTES, self._refresh)
 
     def queues(self, topic: str) -> frozenset[MessageQueue] | None:
         """Queues a consumer may read, None if the topic has no route."""
-        if topic not in self._views:
+        if not self._views.get(topic):
             self._fetch(topic)
         return self._views.get(topic)
 
     def _fetch(self, topic: str) -> None:
-        """An answer that does not come leaves the last view."""
         try:
             self._views[topic] = frozenset(self._topic_route(topic).readable_queues(topic))
+        except ResponseError as error:
+            log.warning("no route of %s: %s", topic, error)
+            if error.code == ResponseCode.TOPIC_NOT_EXIST and not topic.startswith(RETRY_PREFIX):
+                self._views.pop(topic, None)
         except Exception as error:  # whatever carries the request may fail in its own ways
             log.warning("no route of %s: %s", topic, error)
 

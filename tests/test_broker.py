@@ -46,7 +46,12 @@ def test_8_a_heartbeat_of_the_second_form_is_answered_since_5_1_3_only(clock):
     assert beat(new, channel, "x", heard_of("g", []), **short) == HeartbeatReply(True, False)
     assert list(new.consumers.groups["g"].subscriptions) == ["t"], "topics of the long form stay"
     assert beat(new, RememberingChannel(), "x", heard_of("g", []), **short) == HeartbeatReply(True, False)
-    assert beat(new, channel, "x", heard_of("g")) == HeartbeatReply(True, True), "the first form, always"
+
+
+def test_a_heartbeat_of_the_first_form_is_always_answered_as_changed(clock):
+    broker, channel = Broker("broker-a", clock, NEW), RememberingChannel()
+    for _ in range(2):
+        assert beat(broker, channel, "x", heard_of("g")) == HeartbeatReply(True, True)
 
 
 def test_a_group_last_heard_of_with_another_fingerprint_is_told_to_say_everything(clock):

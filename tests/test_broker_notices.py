@@ -172,3 +172,12 @@ def test_6_3_other_events_are_ignored_and_unknown_ones_refused(clock):
     assert notices(told) == [0]
     with pytest.raises(RuntimeError, match="unknown event 'CHANGED'"):
         notifier.handle("CHANGED", "g", told)
+
+
+def test_6_3_nested_lists_each_end_the_one_before(clock):
+    """A round that was overtaken leaves the mark of the newer one, which a still newer one then ends."""
+    notifier, (first, second, third) = ConsumerIdsChangeNotifier(clock, NEW), channels(3)
+    first.on_notice = lambda: len(first.notices) == 1 and notifier.handle(CHANGE, "g", [second, third])
+    second.on_notice = lambda: len(second.notices) == 1 and notifier.handle(CHANGE, "g", [])
+    notifier.handle(CHANGE, "g", [first, second, third])
+    assert notices([first, second, third]) == [1, 1, 0]

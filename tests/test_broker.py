@@ -37,6 +37,21 @@ def test_a_heartbeat_passes_over_groups_that_are_not_configured(clock):
     assert list(broker.topics) == ["%RETRY%h"]
 
 
+def test_8_a_heartbeat_of_a_group_that_is_not_configured_is_taken_by_4_9(clock):
+    old = Broker("b", clock, OLD, auto_create_subscription_group=False)
+    channel = RememberingChannel()
+    old.heartbeat(channel, HeartbeatData("x", (heard_of("stranger"),)))
+    assert (old.consumers.consumer_ids("stranger"), old.topics, channel.notices) == (["x"], {}, ["stranger"])
+
+
+def test_8_to_releases_without_the_second_form_a_short_heartbeat_says_that_there_are_no_topics(clock):
+    for profile, topics in ((NEW, {"t"}), (OLD, set())):
+        broker, channel = Broker("b", clock, profile), RememberingChannel()
+        broker.heartbeat(channel, HeartbeatData("x", (heard_of("g"),), 7))
+        broker.heartbeat(channel, HeartbeatData("x", (heard_of("g", ()),), 7, without_subscriptions=True))
+        assert broker.consumers.groups["g"].subscriptions.keys() == topics
+
+
 def test_8_a_heartbeat_of_the_second_form_is_answered_since_5_1_3_only(clock):
     new, old = Broker("broker-a", clock, NEW), Broker("broker-a", clock, OLD)
     channel = RememberingChannel()

@@ -180,6 +180,20 @@ def test_6_2_the_fast_path_remembers_a_channel_that_left_and_came_back(clock):
     assert manager.groups == {}
 
 
+def test_6_2_the_fast_path_does_not_know_groups_entered_after_the_scan_closed_the_channel(clock):
+    """Its last heartbeat was under way: the groups keep a dead channel until it expires once more."""
+    manager, channel = ConsumerManager(clock, NEW, fast_channel_events=True), RememberingChannel()
+    manager.register(channel, "x", heard_of("known"))
+    clock.run(clock.now() + 130_000)
+    assert channel.closed and not manager.groups
+    manager.register(channel, "x", heard_of("known"))
+    manager.register(channel, "x", heard_of("late"))
+    manager.channel_closed(channel)
+    assert list(manager.groups) == ["late"]
+    clock.run(clock.now() + 130_000)
+    assert manager.groups == {}
+
+
 @pytest.mark.parametrize(("profile", "left"), [(NEW, ["g"]), (OLD, [])])
 def test_6_2_releases_before_5_x_do_not_know_the_fast_path(clock, profile, left):
     manager, channel = ConsumerManager(clock, profile, fast_channel_events=True), RememberingChannel()

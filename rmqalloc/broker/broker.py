@@ -54,7 +54,7 @@ class Broker:
     store : MessageStore
         What is known of messages.
     auto_create_subscription_group : bool
-        A heartbeat of an unknown group configures it; off, such groups are passed over.
+        A heartbeat of an unknown group configures it; off, such groups are passed over, but by 4.9 taken without a retry topic.
     notify_consumer_ids_changed_enable, real_time_notify : bool
         See `ConsumerIdsChangeNotifier`.
     channel_expired_timeout, lock_max_live_time : int
@@ -139,6 +139,8 @@ class Broker:
         """
         changed = not heartbeat.fingerprint
         client = self.consumers.client(heartbeat.client_id)
+        short = self._profile.heartbeat_v2 and heartbeat.without_subscriptions and heartbeat.fingerprint != 0
+        register = self.consumers.register_without_subscriptions if short else self.consumers.register
         for data in heartbeat.consumers:
             if self._reject_pull_consumers and data.consume_type is ConsumeType.ACTIVELY:
                 continue
@@ -146,12 +148,12 @@ class Broker:
             self._fingerprints[data.consumer_group] = heartbeat.fingerprint
             group = self._subscription_group(data.consumer_group)
             if group is None:
+                if self._profile.takes_unconfigured_groups:
+                    register(channel, client, data)
                 continue
             retry_topic = RETRY_PREFIX + data.consumer_group
             if retry_topic not in self.topics:
                 self.topics[retry_topic] = QueueData(self.name, group.retry_queue_nums, group.retry_queue_nums)
-            short = heartbeat.without_subscriptions and heartbeat.fingerprint != 0
-            register = self.consumers.register_without_subscriptions if short else self.consumers.register
             register(channel, client, data, group.notify_consumer_ids_changed_enable)
         return HeartbeatReply(True, changed) if self._profile.heartbeat_v2 else None
 

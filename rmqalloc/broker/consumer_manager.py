@@ -62,6 +62,7 @@ class ConsumerManager:
         self._channel_expired_timeout = channel_expired_timeout
         self._fast_channel_events = fast_channel_events and profile.fast_channel_events
         self._entered: dict[Channel, dict[str, None]] = {}
+        self._closed_by_scan: set[Channel] = set()
         clock.call_later(SCAN_INTERVAL, self._scan_again)
 
     def client(self, client_id: str) -> ClientChannelInfo:
@@ -100,7 +101,7 @@ class ConsumerManager:
         changed = group.update_subscriptions(data.subscriptions) or is_new
         if changed and notify:
             self._tell_change(group)
-        if is_new and self._fast_channel_events:
+        if is_new and self._fast_channel_events and channel not in self._closed_by_scan:
             self._entered.setdefault(channel, {})[data.consumer_group] = None
         self._tell(ConsumerGroupEvent.REGISTER, data.consumer_group, data.subscriptions)
         return changed
@@ -135,6 +136,7 @@ class ConsumerManager:
 
     def channel_closed(self, channel: Channel) -> None:
         """A channel was closed, failed or was idle: it leaves its groups, which are told whatever their own flag says."""
+        self._closed_by_scan.discard(channel)
         groups = list(self._entered.pop(channel, ())) if self._fast_channel_events else list(self.groups)
         for name in groups:
             group = self.groups.get(name)
@@ -168,6 +170,8 @@ class ConsumerManager:
                 self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
                 group.remove_channel(channel)
                 channel.close()
+                if self._fast_channel_events:  # a heartbeat that it sent before enters no group that its close could leave
+                    self._closed_by_scan.add(channel)
             if not group.channels:
                 del self.groups[name]
 

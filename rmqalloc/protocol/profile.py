@@ -94,6 +94,9 @@ class Profile:
         Listeners of a broker hear of each channel that comes or goes (5.3.3 ``ConsumerManager`` 251).
     indexes_groups : bool
         A broker's index of groups by topic holds groups (5.5.0 ``ConsumerManager`` 245), not topics (5.3.3, 244); 4.9 has none.
+    takes_unconfigured_groups : bool
+        Brokers take the heartbeats of groups that are not configured and must not be created (4.9.8 ``ClientManageProcessor``
+        88; 5.3.3 passes them over, 108).
     collects_notices : bool
         Brokers can collect notices (5.3.3 ``DefaultConsumerIdsChangeListener`` 76).
     fast_channel_events : bool
@@ -143,6 +146,7 @@ class Profile:
     tells_more_subscriptions: bool = True
     client_events: bool = True
     indexes_groups: bool = True
+    takes_unconfigured_groups: bool = False
     collects_notices: bool = True
     fast_channel_events: bool = True
     rejects_pull_consumers: bool = True
@@ -191,6 +195,7 @@ _4_9 = replace(
     pull_passes_switch=False,
     told_subscriptions=False,
     client_events=False,
+    takes_unconfigured_groups=True,
     collects_notices=False,
     fast_channel_events=False,
     rejects_pull_consumers=False,

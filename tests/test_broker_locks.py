@@ -105,6 +105,21 @@ def test_6_4_strict_mode_needs_more_than_half_of_the_replicas(clock):
     assert not held_elsewhere.locks.try_lock("g", B, "y"), "a lock that missed the quorum stays held here"
 
 
+def test_6_4_in_strict_mode_locks_are_given_up_everywhere(clock):
+    told = []
+
+    def is_gone(group, client_id, queues):
+        raise RemotingError("too late")
+
+    broker = Broker("broker-a", clock, NEW, unlock_elsewhere=[is_gone, lambda *what: told.append(what)])
+    broker.lock_batch("g", "x", [A, B])
+    broker.unlock_batch("g", "x", iter([A, B]))
+    assert broker.locks.is_lock_all_expired("g")
+    assert told == [("g", "x", {A, B})]
+    broker.unlock_batch("g", "x", [A], only_this_broker=True)
+    assert len(told) == 1, "a replica that is told tells nobody"
+
+
 @pytest.mark.parametrize(("n_replicas", "votes_needed"), [(1, 1), (2, 2), (3, 2), (4, 3), (5, 3)])
 def test_6_4_what_a_quorum_is(n_replicas, votes_needed):
     for votes in range(1, n_replicas + 1):

@@ -128,3 +128,22 @@ def test_the_start_of_a_push_consumer_asks_for_a_pass_in_4_9_even_if_there_is_no
     consumer.start()
     cluster.clock.run_for(19_999)
     assert changes == ([0] if profile == "4.9" else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "most"),
+    [
+        ("pull_threshold_for_queue", 65_535),
+        ("pull_threshold_for_topic", 6_553_500),
+        ("pull_threshold_size_for_queue", 1_024),
+        ("pull_threshold_size_for_topic", 102_400),
+    ],
+)
+def test_a_push_consumer_refuses_limits_that_java_refuses(cluster, name, most):
+    for limit in (1, most, *([-1] if name.endswith("topic") else [])):
+        assert started(push(cluster, **{name: limit})).state is ServiceState.RUNNING
+    for limit in (0, most + 1, -2, *([] if name.endswith("topic") else [-1])):
+        consumer = push(cluster, **{name: limit})
+        with pytest.raises(ClientError, match=f"{name} goes from 1 to {most}, got {limit}"):
+            consumer.start()
+        assert consumer.state is ServiceState.START_FAILED

@@ -1,5 +1,6 @@
 """A broker: the parts of one, and the requests that reach it."""
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -26,8 +27,13 @@ from rmqalloc.protocol import (
 from rmqalloc.protocol.clock import Clock
 from rmqalloc.protocol.data import RETRY_PREFIX
 
+log = logging.getLogger(__name__)
+
 LockElsewhere = Callable[[str, str, set[MessageQueue]], set[MessageQueue]]
 """``ask(consumer_group, client_id, queues)``: locks of another replica; RemotingError if it does not answer in time."""
+
+UnlockElsewhere = Callable[[str, str, set[MessageQueue]], None]
+"""``tell(consumer_group, client_id, queues)``: locks of another replica are given up; nothing waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +76,9 @@ class Broker:
     listeners : sequence of ConsumerIdsChangeListener
         Who hears of changed groups besides the notifier.
     replicas : sequence of callable
-        The other replicas of a broker in strict lock mode; without any, this broker's locks suffice.
+        How the other replicas of a broker in strict lock mode are asked; without any, this broker's locks suffice.
+    unlock_elsewhere : sequence of callable
+        How they are told that locks were given up; whom this does not reach keeps them until they expire.
 
     Attributes
     ----------
@@ -106,6 +114,7 @@ class Broker:
         server_load_balancer_enable: bool = True,
         listeners: Sequence[ConsumerIdsChangeListener] = (),
         replicas: Sequence[LockElsewhere] = (),
+        unlock_elsewhere: Sequence[UnlockElsewhere] = (),
     ) -> None:
         self.name = name
         self.topics: dict[str, QueueData] = {}
@@ -118,14 +127,12 @@ class Broker:
         )
         self.locks = RebalanceLockManager(clock, lock_max_live_time)
         self.request_modes = request_modes or RequestModes()
-        views = RouteViews(clock, topic_route or _no_route)
-        self._assignment = QueryAssignment(
-            name, self.request_modes, views, self.consumers.consumer_ids, server_load_balancer_enable
-        )
+        routes = RouteViews(clock, topic_route or _no_route)
+        self._assignment = self._divider(routes, server_load_balancer_enable)
         self._profile = profile
         self._auto_create_subscription_group = auto_create_subscription_group
         self._reject_pull_consumers = reject_pull_consumers and profile.rejects_pull_consumers
-        self._replicas = replicas
+        self._replicas, self._unlock_elsewhere = replicas, unlock_elsewhere
         self._fingerprints: dict[str, int] = {}
 
     def heartbeat(self, channel: Channel, heartbeat: HeartbeatData) -> HeartbeatReply | None:
@@ -177,9 +184,17 @@ class Broker:
                 continue
         return locked_by_quorum(locked, answers, 1 + len(self._replicas))
 
-    def unlock_batch(self, consumer_group: str, client_id: str, queues: Iterable[MessageQueue]) -> None:
-        """Give up locks (code 42)."""
-        self.locks.unlock_batch(consumer_group, queues, client_id)
+    def unlock_batch(
+        self, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], only_this_broker: bool = False
+    ) -> None:
+        """Give up locks (code 42), those of the other replicas too where there are any."""
+        given_up = set(queues)
+        self.locks.unlock_batch(consumer_group, given_up, client_id)
+        for tell in () if only_this_broker else self._unlock_elsewhere:
+            try:
+                tell(consumer_group, client_id, given_up)
+            except RemotingError as error:
+                log.warning("a replica keeps locks of %r in %s: %s", client_id, consumer_group, error)
 
     def query_assignment(
         self, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
@@ -210,6 +225,9 @@ class Broker:
                 code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
                 raise ResponseError(code, f"consumer group {consumer_group} is not configured")
         self.request_modes.set(topic, consumer_group, mode)
+
+    def _divider(self, routes: RouteViews, is_on: bool) -> QueryAssignment:
+        return QueryAssignment(self.name, self.request_modes, routes, self.consumers.consumer_ids, is_on)
 
     def _check_server_assignment(self) -> None:
         if not self._profile.server_assignment:

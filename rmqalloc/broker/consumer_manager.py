@@ -170,7 +170,9 @@ class ConsumerManager:
                 self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
                 group.remove_channel(channel)
                 channel.close()
-                if self._fast_channel_events:  # a heartbeat that it sent before enters no group that its close could leave
+                if (
+                    self._fast_channel_events
+                ):  # a heartbeat that it sent before enters no group that its close could leave
                     self._closed_by_scan.add(channel)
             if not group.channels:
                 del self.groups[name]

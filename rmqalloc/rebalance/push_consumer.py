@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from rmqalloc.protocol import MessageModel
+from rmqalloc.protocol import ClientError, MessageModel
 from rmqalloc.protocol.data import RETRY_PREFIX
 from rmqalloc.rebalance.client_manager import MQClientManager
 from rmqalloc.rebalance.consumer import Consumer, ServiceState, Settings
@@ -15,6 +15,12 @@ from rmqalloc.rebalance.push import RebalancePush
 from rmqalloc.rebalance.requests import PopRequest, PullRequest
 
 UNSET = -1
+_MOST = {
+    "pull_threshold_for_queue": 65_535,
+    "pull_threshold_for_topic": 6_553_500,
+    "pull_threshold_size_for_queue": 1_024,
+    "pull_threshold_size_for_topic": 102_400,
+}
 
 
 class SteadyPulls:
@@ -136,6 +142,11 @@ class PushConsumer(Consumer):
 
     def _prepare(self) -> None:
         parse_timestamp(self.consume_timestamp)
+        for name, most in _MOST.items():
+            limit = getattr(self, name)
+            is_unset = limit == UNSET and name.endswith("_topic")
+            if not is_unset and not 1 <= limit <= most:
+                raise ClientError(f"{name} goes from 1 to {most}, got {limit}")
         if self.message_model is MessageModel.CLUSTERING:
             self._subscribe(RETRY_PREFIX + self.consumer_group, "*")
 

@@ -231,6 +231,20 @@ MUTANTS = [
         f"{_KINDS} -k no_topic",
     ),
     Mutant(
+        "rmqalloc/rebalance/push_consumer.py",
+        "if not is_unset and not 1 <= limit <= most:",
+        "if not 0 <= limit + is_unset <= most:",
+        "a push consumer takes a limit of zero",
+        f"{_KINDS} -k limits",
+    ),
+    Mutant(
+        _BROKER,
+        "for tell in () if only_this_broker else self._unlock_elsewhere:",
+        "for tell in ():",
+        "in strict mode replicas keep locks that were given up",
+        "tests/test_broker_locks.py -k strict",
+    ),
+    Mutant(
         "rmqalloc/rebalance/consumer.py",
         "if len(group) > longest:",
         "if len(group) > 255:",

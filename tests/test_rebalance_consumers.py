@@ -3,8 +3,8 @@
 import pytest
 from little_cluster import START, LittleCluster, manager_of, push, queues_of, started
 
-from rmqalloc import MessageQueue
-from rmqalloc.protocol import PROFILES, ClientError, ConsumeFromWhere, RemotingError, SubscriptionData
+from rmqalloc import MessageQueue, strategy
+from rmqalloc.protocol import PROFILES, ClientError, ConsumeFromWhere, MessageModel, RemotingError, SubscriptionData
 from rmqalloc.rebalance import LitePullConsumer, PullConsumer, PushConsumer, ServiceState
 
 
@@ -147,3 +147,26 @@ def test_a_push_consumer_refuses_limits_that_java_refuses(cluster, name, most):
         with pytest.raises(ClientError, match=f"{name} goes from 1 to {most}, got {limit}"):
             consumer.start()
         assert consumer.state is ServiceState.START_FAILED
+
+
+@pytest.mark.parametrize("kind", [PushConsumer, PullConsumer, LitePullConsumer])
+def test_what_is_set_before_the_start_counts_and_after_it_no_longer(cluster, kind, tmp_path):
+    consumer = kind(manager_of(cluster, offset_directory=tmp_path), "g")
+    consumer.subscribe("T")
+    chosen = strategy("CONFIG", message_queues=[MessageQueue("T", "broker-b", 1)])
+    consumer.strategy = chosen
+    started(consumer)
+    consumer.strategy, consumer.message_model = strategy("AVG"), MessageModel.BROADCASTING
+    cluster.clock.run_for(25_000)
+    assert queues_of(consumer) == [MessageQueue("T", "broker-b", 1)]
+    assert (consumer.rebalance.strategy, consumer.rebalance.message_model) == (chosen, MessageModel.CLUSTERING)
+
+
+def test_a_group_may_be_made_to_broadcast_until_it_starts(cluster, tmp_path):
+    consumer = PullConsumer(manager_of(cluster, offset_directory=tmp_path), "g")
+    consumer.subscribe("T")
+    consumer.message_model = MessageModel.BROADCASTING
+    started(consumer)
+    cluster.clock.run_for(25_000)
+    assert len(queues_of(consumer)) == 4
+    assert cluster.brokers["broker-a"].asked("consumer_ids") == []

@@ -153,6 +153,8 @@ class Consumer(ABC):
         self.identity = self.identity.at_start(self.message_model, self.manager.pid, nano_time)
         factory = self.client_factory = self.manager.get_or_create(self.client_id)
         self.rebalance.client_factory = factory
+        # Settings may have changed since the consumer was made; from here on they count no longer.
+        self.rebalance.message_model, self.rebalance.strategy = self.message_model, self.strategy
         self.offset_store = self._make_offset_store()
         self.offset_store.load()
         if not factory.register_consumer(self):

@@ -74,8 +74,8 @@ MUTANTS = [
     ),
     Mutant(
         _MANAGER,
-        "if is_new and self._fast_channel_events:",
-        "if self._fast_channel_events:",
+        "if is_new and self._fast_channel_events and channel",
+        "if self._fast_channel_events and channel",
         "with fast channel events any full heartbeat enters a group",
         f"{_CONSUMERS} -k fast_path",
     ),

@@ -72,7 +72,7 @@ class Profile:
         Locks of logical queues are renewed, and given back, with their physical broker (5.5.0 ``RebalanceImpl`` 143); else with
         a broker that has no address, so not at all, unless a physical queue of the same broker came before them.
     static_topics : bool
-        Clients know static topics; else they see the physical queues of one.
+        Clients know static topics (5.3.3 ``MQClientInstance`` 285); else they see the physical queues of one.
     commits_to_known_server : bool
         Where a master is not known, offsets are sent to any other server of the broker that is known (5.3.3
         ``RemoteBrokerOffsetStore`` 209); else the route is asked for first, at each commit (4.9.8, 202).

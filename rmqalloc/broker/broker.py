@@ -128,9 +128,9 @@ class Broker:
         self.locks = RebalanceLockManager(clock, lock_max_live_time)
         self.request_modes = request_modes or RequestModes()
         routes = RouteViews(clock, topic_route or _no_route)
-        self._assignment = self._divider(routes, server_load_balancer_enable)
+        self.assignment = self._divider(routes, server_load_balancer_enable)
         self._profile = profile
-        self._auto_create_subscription_group = auto_create_subscription_group
+        self.auto_create_subscription_group = auto_create_subscription_group
         self._reject_pull_consumers = reject_pull_consumers and profile.rejects_pull_consumers
         self._replicas, self._unlock_elsewhere = replicas, unlock_elsewhere
         self._fingerprints: dict[str, int] = {}
@@ -207,7 +207,7 @@ class Broker:
             REQUEST_CODE_NOT_SUPPORTED: the release does not know the request.
         """
         self._check_server_assignment()
-        return self._assignment.query(topic, consumer_group, client_id, strategy_name, model)
+        return self.assignment.query(topic, consumer_group, client_id, strategy_name, model)
 
     def set_message_request_mode(self, topic: str, consumer_group: str, mode: RequestMode) -> None:
         """Say how a group reads a topic (code 401).
@@ -234,7 +234,7 @@ class Broker:
             raise ResponseError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, "this release does not divide queues")
 
     def _subscription_group(self, consumer_group: str) -> SubscriptionGroup | None:
-        if self._auto_create_subscription_group:
+        if self.auto_create_subscription_group:
             return self.subscription_groups.setdefault(consumer_group, SubscriptionGroup())
         return self.subscription_groups.get(consumer_group)
 

@@ -59,8 +59,8 @@ class ConsumerManager:
         self._clock = clock
         self._profile = profile
         self._listeners = listeners
-        self._channel_expired_timeout = channel_expired_timeout
-        self._fast_channel_events = fast_channel_events and profile.fast_channel_events
+        self.channel_expired_timeout = channel_expired_timeout
+        self.fast_channel_events = fast_channel_events and profile.fast_channel_events
         self._entered: dict[Channel, dict[str, None]] = {}
         self._closed_by_scan: set[Channel] = set()
         clock.call_later(SCAN_INTERVAL, self._scan_again)
@@ -101,7 +101,7 @@ class ConsumerManager:
         changed = group.update_subscriptions(data.subscriptions) or is_new
         if changed and notify:
             self._tell_change(group)
-        if is_new and self._fast_channel_events and channel not in self._closed_by_scan:
+        if is_new and self.fast_channel_events and channel not in self._closed_by_scan:
             self._entered.setdefault(channel, {})[data.consumer_group] = None
         self._tell(ConsumerGroupEvent.REGISTER, data.consumer_group, data.subscriptions)
         return changed
@@ -137,7 +137,7 @@ class ConsumerManager:
     def channel_closed(self, channel: Channel) -> None:
         """A channel was closed, failed or was idle: it leaves its groups, which are told whatever their own flag says."""
         self._closed_by_scan.discard(channel)
-        groups = list(self._entered.pop(channel, ())) if self._fast_channel_events else list(self.groups)
+        groups = list(self._entered.pop(channel, ())) if self.fast_channel_events else list(self.groups)
         for name in groups:
             group = self.groups.get(name)
             client = None if group is None else group.remove_channel(channel)
@@ -146,7 +146,7 @@ class ConsumerManager:
             topics = group.subscriptions.keys()
             self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
             self._forget_if_empty(group)
-            if self._fast_channel_events:
+            if self.fast_channel_events:
                 self._tell(ConsumerGroupEvent.CHANGE, name, list(group.channels))
             else:
                 self._tell_change(group)
@@ -162,7 +162,7 @@ class ConsumerManager:
             expired = [
                 (channel, client)
                 for channel, client in group.channels.items()
-                if now - client.last_update > self._channel_expired_timeout
+                if now - client.last_update > self.channel_expired_timeout
             ]
             for channel, client in expired:
                 log.warning("no heartbeat of %r in %s for too long", client.client_id, name)
@@ -171,7 +171,7 @@ class ConsumerManager:
                 group.remove_channel(channel)
                 channel.close()
                 if (
-                    self._fast_channel_events
+                    self.fast_channel_events
                 ):  # a heartbeat that it sent before enters no group that its close could leave
                     self._closed_by_scan.add(channel)
             if not group.channels:

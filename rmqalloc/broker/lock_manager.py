@@ -37,7 +37,7 @@ class RebalanceLockManager:
 
     def __init__(self, clock: Clock, lock_max_live_time: int = LOCK_MAX_LIVE_TIME) -> None:
         self._clock = clock
-        self._lock_max_live_time = lock_max_live_time
+        self.lock_max_live_time = lock_max_live_time
         self._locks: dict[str, dict[MessageQueue, _Lock]] = {}
 
     def try_lock(self, consumer_group: str, queue: MessageQueue, client_id: str) -> bool:
@@ -78,7 +78,7 @@ class RebalanceLockManager:
         return all(self._is_expired(lock, now) for lock in self._locks.get(consumer_group, {}).values())
 
     def _is_expired(self, lock: _Lock, now: int) -> bool:
-        return now - lock.last_update > self._lock_max_live_time
+        return now - lock.last_update > self.lock_max_live_time
 
 
 def locked_by_quorum(

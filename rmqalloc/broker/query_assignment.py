@@ -50,9 +50,13 @@ class RequestModes:
     def __init__(
         self, default: MessageRequestMode = MessageRequestMode.PULL, default_pop_share_queue_num: int = -1
     ) -> None:
+        self._stored: dict[tuple[str, str], RequestMode] = {}
+        self.set_default(default, default_pop_share_queue_num)
+
+    def set_default(self, default: MessageRequestMode, default_pop_share_queue_num: int) -> None:
+        """Change the default, as an operator can while the broker runs."""
         is_pop = default is MessageRequestMode.POP
         self._default = RequestMode(default, default_pop_share_queue_num if is_pop else 0)
-        self._stored: dict[tuple[str, str], RequestMode] = {}
 
     def set(self, topic: str, consumer_group: str, mode: RequestMode) -> None:
         """Keep a mode (code 401).
@@ -151,7 +155,7 @@ class QueryAssignment:
         self._modes = modes
         self._routes = routes
         self._consumer_ids = consumer_ids
-        self._server_load_balancer_enable = server_load_balancer_enable
+        self.server_load_balancer_enable = server_load_balancer_enable
 
     def query(
         self, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
@@ -185,7 +189,7 @@ class QueryAssignment:
             queues: frozenset[MessageQueue] | None = frozenset([MessageQueue(topic, self._broker_name, 0)])
         else:
             queues = self._routes.queues(topic)
-        if queues is None or not self._server_load_balancer_enable:
+        if queues is None or not self.server_load_balancer_enable:
             return queues
         try:
             return self._divided(queues, consumer_group, client_id, strategy_name, mode)

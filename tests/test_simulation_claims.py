@@ -27,7 +27,7 @@ def run(
 
 def at_all_moments(kind, detail, *before, **more):
     """The row of an event, for an event at each of many moments."""
-    return [run(*before, {"at": moment, kind: detail}, **more).events[-1] for moment in MOMENTS]
+    return [run(*before, {"at": f"{moment}ms", kind: detail}, **more).events[-1] for moment in MOMENTS]
 
 
 def settled(rows):
@@ -61,7 +61,7 @@ def test_without_notices_a_change_settles_with_the_timer_of_20_s(kind, detail, p
 def test_a_silent_death_takes_one_and_a_half_to_two_and_a_half_minutes(profile):
     """120 s without a heartbeat, up to 30 s after the last one; a scan every 10 s; a pass every 20 s; and no notice at all."""
     rows = [
-        run({"at": moment, "vanish": LEAVING}, clients=3, start_every=every, profile=profile).events[-1]
+        run({"at": f"{moment}ms", "vanish": LEAVING}, clients=3, start_every=f"{every}ms", profile=profile).events[-1]
         for every in (1_430, 4_090, 9_410, 14_730)
         for moment in (60_000, 66_200, 72_400, 78_600, 84_800)
     ]

@@ -37,13 +37,15 @@ def event(at="40s", **kind):
 
 
 @pytest.mark.parametrize(
-    ("text", "milliseconds"), [("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("1h", 3_600_000), (7, 7)]
+    ("text", "milliseconds"), [("500ms", 500), ("30s", 30_000), ("2m", 120_000), ("1h", 3_600_000), (0, 0)]
 )
 def test_times_have_units(text, milliseconds):
     assert Duration().read(text) == milliseconds
 
 
-@pytest.mark.parametrize("text", ["30", "s", "-1s", "1.5s", "25h", "1d", "٣s", True, None, -1, 2.5, "9" * 20 + "s"])
+@pytest.mark.parametrize(
+    "text", ["30", "s", "-1s", "1.5s", "25h", "1d", "٣s", True, False, None, -1, 5, 0.0, 2.5, "9" * 20 + "s"]
+)
 def test_other_times_are_refused(text):
     with pytest.raises(ScenarioError, match="must be a time such as 500ms"):
         Duration().read(text)
@@ -169,6 +171,6 @@ def test_events_say_what_they_do_in_a_line():
 
 def test_the_schema_knows_every_kind_of_event():
     schema = Script.schema()
-    assert schema["properties"]["events"] == Events().schema()
+    assert Events().schema().items() <= schema["properties"]["events"].items()
     assert set(Events().schema()["items"]["properties"]) == {"at", *EVENTS}
     json.dumps(schema)

@@ -1,5 +1,6 @@
 """``rmqalloc simulate``: a cluster in virtual time, disturbed as a script says."""
 
+import json
 from typing import TYPE_CHECKING
 
 import click
@@ -42,6 +43,14 @@ _GROUP_HEADER = (
 )
 
 
+def _print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from rmqalloc.simulation import script_schema
+
+        hand_over(json.dumps(script_schema(), indent=2))
+        ctx.exit()
+
+
 @click.command()
 @click.argument("script", type=click.Path(exists=True, dir_okay=False))
 @click.option("--seed", type=click.IntRange(min=0), help="Seed instead of the script's; equal seeds give equal output.")
@@ -53,6 +62,14 @@ _GROUP_HEADER = (
 )
 @click.option("--svg", type=click.Path(dir_okay=False), help="File for the timeline as a picture.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option(
+    "--schema",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_print_schema,
+    help="Print the JSON Schema of a script, and end.",
+)
 def simulate(script: str, seed: int | None, profile: str | None, out: str | None, svg: str | None, output: str) -> None:
     """Play a SCRIPT (YAML or JSON) of joins, deaths, pauses and partitions to a simulated cluster.
 

@@ -3,9 +3,9 @@
 `read_script` reads what is to happen, `simulate` lets it happen, `text_timeline` and `svg_timeline` draw it. `Cluster` is the
 same without a script, for tests and experiments. Equal scripts and seeds give equal results, whatever the time of day.
 
-What is not modelled: single messages (production and consumption are rates), the idle time after which a broker closes a
-connection that nothing came over, the loss of a name server, and several groups in one client. A step of a client is one moment
-for all others: the answers it waits for are those of the beginning of that step, and the time they take is added up.
+What is not modelled: single messages (production and consumption are rates), the loss of a name server, and several groups in
+one client. A step of a client is one moment for all others: the answers it waits for are those of the beginning of that step,
+and the time they take is added up.
 """
 
 from rmqalloc.simulation.clock import VirtualClock
@@ -15,7 +15,7 @@ from rmqalloc.simulation.messages import Flow, MessageCounts
 from rmqalloc.simulation.picture import svg_timeline, text_timeline
 from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation.run import simulate
-from rmqalloc.simulation.script import Script, read_script
+from rmqalloc.simulation.script import Script, read_script, script_schema
 
 __all__ = [
     "Cluster",
@@ -29,6 +29,7 @@ __all__ = [
     "Script",
     "VirtualClock",
     "read_script",
+    "script_schema",
     "simulate",
     "svg_timeline",
     "text_timeline",

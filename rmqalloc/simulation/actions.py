@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
+from rmqalloc.protocol import ResponseError
 from rmqalloc.protocol.data import PERM_READ, PERM_WRITE
 from rmqalloc.simulation.cluster import Cluster
 from rmqalloc.simulation.events import (
@@ -23,6 +24,7 @@ from rmqalloc.simulation.events import (
 )
 from rmqalloc.simulation.group import Group
 from rmqalloc.simulation.member import Member
+from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.whatif.scenarios.fields import ScenarioError
 
 
@@ -37,7 +39,8 @@ def perform(cluster: Cluster, event: Event) -> int:
     Raises
     ------
     ScenarioError
-        A client joins that is running.
+        It cannot be done: a client or a broker runs, or does not, or a broker refuses. Scripts are checked for what can be
+        known before (`rmqalloc.simulation.steps`).
     """
     return _ACTIONS[event.kind](cluster, event.detail)
 
@@ -45,10 +48,14 @@ def perform(cluster: Cluster, event: Event) -> int:
 def _join(cluster: Cluster, event: Join) -> int:
     group = cluster.groups[event.group]
     for name in event.clients:
-        if name in cluster.members and cluster.members[name].process.is_alive:
-            raise ScenarioError(f"client {name} joins {event.group} while it is running; let it leave before")
-        cluster.join(group, name, event.client_id, event.made_strategy(), event.topics)
+        _start(cluster, group, name, event.client_id, event.made_strategy(), event.topics)
     return 0
+
+
+def _start(cluster: Cluster, group: Group, name: str, *settings: Any) -> None:
+    if name in cluster.members and cluster.members[name].process.is_alive:
+        raise ScenarioError(f"client {name} joins {group.name} while it is running; let it leave before")
+    cluster.join(group, name, *settings)
 
 
 def _leave(how: Callable[[Member], None], cluster: Cluster, event: Shutdown) -> int:
@@ -59,8 +66,9 @@ def _leave(how: Callable[[Member], None], cluster: Cluster, event: Shutdown) -> 
 
 
 def _disconnect(cluster: Cluster, event: Disconnect) -> int:
+    broker_names = _up(cluster, event.brokers) if event.brokers else cluster.broker_names
     for member in _living(cluster, event.clients):
-        for broker_name in event.brokers or cluster.broker_names:
+        for broker_name in broker_names:
             member.close_connections(broker_name)
     return 0
 
@@ -80,7 +88,7 @@ def _freeze(cluster: Cluster, event: Freeze) -> int:
 
 
 def _restart_broker(cluster: Cluster, event: RestartBroker) -> int:
-    for name in event.brokers:
+    for name in _up(cluster, event.brokers):
         cluster.stop_broker(name, event.crash)
         cluster.clock.call_later(event.lasts, partial(cluster.start_broker, name))
     return event.lasts
@@ -88,7 +96,7 @@ def _restart_broker(cluster: Cluster, event: RestartBroker) -> int:
 
 def _change_topic(cluster: Cluster, event: ChangeTopic) -> int:
     perm = PERM_READ | PERM_WRITE if event.readable else PERM_WRITE
-    for name in event.brokers or cluster.brokers_of(event.topic):
+    for name in _up(cluster, event.brokers or cluster.brokers_of(event.topic)):
         cluster.set_topic(event.topic, name, event.read_queue_nums, perm)
     return 0
 
@@ -101,7 +109,29 @@ def _partition(cluster: Cluster, event: Partition) -> int:
 
 
 def _notices(cluster: Cluster, event: Notices) -> int:
+    _up(cluster, cluster.broker_names)
     cluster.set_notices(event.enabled)
+    return 0
+
+
+def _update_broker_config(cluster: Cluster, event: UpdateBrokerConfig) -> int:
+    for name in _up(cluster, event.brokers or cluster.broker_names):
+        cluster.configure_broker(name, event.given())
+    return 0
+
+
+def _update_sub_group(cluster: Cluster, event: UpdateSubGroup) -> int:
+    for name in _up(cluster, event.brokers or cluster.broker_names):
+        cluster.configure_group(event.group, name, **event.given())
+    return 0
+
+
+def _set_consume_mode(cluster: Cluster, event: SetConsumeMode) -> int:
+    for name in _up(cluster, event.brokers or cluster.brokers_of(event.topic)):
+        try:
+            cluster.set_request_mode(event.topic, event.group, name, event.made())
+        except ResponseError as error:
+            raise ScenarioError(f"is refused by {name}: {error}") from None
     return 0
 
 
@@ -118,26 +148,35 @@ def _rolling_restart(cluster: Cluster, event: RollingRestart) -> int:
 
 
 def _shut_down(cluster: Cluster, members: Iterable[Member]) -> None:
-    for member in members:
-        if member.process.is_alive:
-            cluster.clock.begin_action()
-            member.shutdown()
+    for member in _living(cluster, [member.name for member in members]):
+        cluster.clock.begin_action()
+        member.shutdown()
 
 
 def _start_anew(cluster: Cluster, group: Group, members: Iterable[Member], new_ids: bool) -> None:
     """A process started anew has, by default, the same address and another instance name."""
     for member in members:
-        if not cluster.members[member.name].process.is_alive:
-            client_id = member.client_id
-            if new_ids:
-                starts = sum(other.name == member.name for other in group.members)
-                client_id = f"{client_id.partition('@')[0]}@{starts + 1}"
-            cluster.join(group, member.name, client_id, member.strategy, member.topics)
+        client_id = member.client_id
+        if new_ids:
+            starts = sum(other.name == member.name for other in group.members)
+            client_id = f"{client_id.partition('@')[0]}@{starts + 1}"
+        _start(cluster, group, member.name, client_id, member.strategy, member.topics)
 
 
 def _living(cluster: Cluster, names: Iterable[str]) -> list[Member]:
-    members = (cluster.members[name] for name in names if name in cluster.members)
-    return [member for member in members if member.process.is_alive]
+    """The processes of these names; all of them have to run."""
+    for name in names:
+        if name not in cluster.members or not cluster.members[name].process.is_alive:
+            raise ScenarioError(f"client {name} does not run; let it join before")
+    return [cluster.members[name] for name in names]
+
+
+def _up(cluster: Cluster, names: Iterable[str]) -> list[str]:
+    """These brokers, all of which have to run."""
+    for name in names:
+        if not cluster.is_up(name):
+            raise ScenarioError(f"broker {name} is down; wait until it is back")
+    return list(names)
 
 
 _ACTIONS: dict[str, Callable[[Cluster, Any], int]] = {
@@ -153,4 +192,7 @@ _ACTIONS: dict[str, Callable[[Cluster, Any], int]] = {
     "partition": _partition,
     "notices": _notices,
     "rolling_restart": _rolling_restart,
+    "update_broker_config": _update_broker_config,
+    "update_sub_group": _update_sub_group,
+    "set_consume_mode": _set_consume_mode,
 }

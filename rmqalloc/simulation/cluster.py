@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from random import Random
+from typing import Any
 
-from rmqalloc.broker import Broker
+from rmqalloc.broker import Broker, RequestMode, SubscriptionGroup
 from rmqalloc.model import MessageQueue
 from rmqalloc.protocol import Profile, QueueData, ResponseError, TopicRouteData
 from rmqalloc.rebalance import RouteViews
@@ -19,6 +21,7 @@ from rmqalloc.simulation.messages import Flow
 from rmqalloc.simulation.name_server import NameServer
 from rmqalloc.simulation.network import Network
 from rmqalloc.simulation.reader import Reader
+from rmqalloc.simulation.settings import configure
 from rmqalloc.simulation.timeline import Timeline
 from rmqalloc.strategies import Strategy, sort_queues
 
@@ -76,7 +79,7 @@ class Cluster:
         self._brokers: dict[str, tuple[Broker, Process]] = {}
         self._allocate = SharedAllocation()
         self._views = RouteViews()
-        self._notices = True
+        self._settings: dict[str, dict[str, Any]] = {}
 
     def run(self, until: int) -> None:
         """Let time pass up to ``until`` milliseconds since the beginning."""
@@ -96,17 +99,13 @@ class Cluster:
     def start_broker(self, name: str) -> None:
         """Start a broker; one that ran before has its topics and offsets, but neither connections nor locks."""
         process = Process(self.clock)
-        broker = Broker(
-            name,
-            process,
-            self._profile,
-            topic_route=self._topic_route,
-            notify_consumer_ids_changed_enable=self._notices,
-        )
-        if name in self._brokers:
-            old, _ = self._brokers[name]
+        old = self._brokers[name][0] if name in self._brokers else None
+        modes = None if old is None else old.request_modes
+        broker = Broker(name, process, self._profile, topic_route=self._topic_route, request_modes=modes)
+        if old is not None:
             broker.topics, broker.offsets = old.topics, old.offsets
-            broker.subscription_groups, broker.request_modes = old.subscription_groups, old.request_modes
+            broker.subscription_groups = old.subscription_groups
+        configure(broker, self._settings.setdefault(name, {}))
         self._brokers[name] = broker, process
         self.network.brokers[address_of(name)] = broker
         self._name_server.register(broker, address_of(name))
@@ -142,14 +141,36 @@ class Cluster:
                 group.timeline.remove_queues(sort_queues(before - after), now)
 
     def set_notices(self, enabled: bool) -> None:
-        """Let brokers, also those to come, tell clients of changed groups or not."""
-        self._notices = enabled
-        for broker, _ in self._brokers.values():
-            broker.notifier.notify_consumer_ids_changed_enable = enabled
+        """Let all brokers tell clients of changed groups or not."""
+        for name in self._brokers:
+            self.configure_broker(name, {"notify_consumer_ids_changed_enable": enabled})
+
+    def configure_broker(self, name: str, settings: Mapping[str, Any]) -> None:
+        """Change settings of a broker, by RocketMQ's names in snake case; it keeps them when it is started anew."""
+        self._settings.setdefault(name, {}).update(settings)
+        if (max_idle := settings.get("server_channel_max_idle_time_seconds")) is not None:
+            self.network.max_idle[name] = int(max_idle)
+        if name in self._brokers:
+            configure(self._brokers[name][0], self._settings[name])
+
+    def configure_group(self, consumer_group: str, name: str, **settings: Any) -> None:
+        """Configure a group on a broker; the fields of `rmqalloc.broker.SubscriptionGroup` that are not given stay."""
+        known = self._brokers[name][0].subscription_groups
+        known[consumer_group] = replace(known.get(consumer_group, SubscriptionGroup()), **settings)
+
+    def set_request_mode(self, topic: str, consumer_group: str, name: str, mode: RequestMode) -> None:
+        """Say how a group reads a topic of a broker; ResponseError if the broker refuses."""
+        self._brokers[name][0].set_message_request_mode(topic, consumer_group, mode)
+
+    def is_up(self, name: str) -> bool:
+        """Whether a broker runs."""
+        return self._brokers[name][1].is_alive
 
     def partition(self, member_name: str, broker_name: str, lasts: int) -> None:
         """Cut a client off from a broker for a while."""
         pair = member_name, broker_name
+        if member_name in self.members:
+            self.members[member_name].pulled(broker_name)
         self.network.partitions.add(pair)
         self.clock.call_later(lasts, lambda: self.network.partitions.discard(pair))
 

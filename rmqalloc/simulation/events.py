@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from reprlib import repr as shown
 from typing import Any
 
-from rmqalloc.simulation.kinds import Duration, Truth
+from rmqalloc.simulation.kinds import Duration, Milliseconds, Truth
+from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
 from rmqalloc.whatif.scenarios.fields import (
     MAX_READ_QUEUE_NUMS,
@@ -44,23 +45,29 @@ class WithStrategy(Checked):
             raise ScenarioError(f"cannot be used: {error}", "params") from None
 
 
+_CLIENTS = "Names of clients that run then."
+_ALL_BROKERS = "Names of brokers; all if left out."
+
+
 @dataclass(frozen=True)
 class Join(WithStrategy):
     """Clients join a group, perhaps with an id that another has, another strategy or other topics."""
 
-    group: str = needed(Text())
-    clients: tuple[str, ...] = needed(Texts())
-    client_id: str | None = optional(Text())
-    strategy: str | None = optional(Text(STRATEGIES))
-    params: Mapping[str, Any] | None = optional(Params())
-    topics: tuple[str, ...] | None = optional(Texts())
+    group: str = needed(Text(), "Name of the group.")
+    clients: tuple[str, ...] = needed(Texts(), "Names of clients that do not run then: new ones, or some that left.")
+    client_id: str | None = optional(
+        Text(), says="Client id instead of the name with @1, such as one that another client has."
+    )
+    strategy: str | None = optional(Text(STRATEGIES), says="Strategy instead of the group's.")
+    params: Mapping[str, Any] | None = optional(Params(), says="Parameters of that strategy, by name.")
+    topics: tuple[str, ...] | None = optional(Texts(), says="Topics to subscribe to instead of the group's.")
 
 
 @dataclass(frozen=True)
 class Shutdown(Checked):
     """Clients leave in good order."""
 
-    clients: tuple[str, ...] = needed(Texts())
+    clients: tuple[str, ...] = needed(Texts(), _CLIENTS)
 
 
 @dataclass(frozen=True)
@@ -77,16 +84,16 @@ class Vanish(Shutdown):
 class Disconnect(Checked):
     """Living clients lose their connections, to some brokers or to all."""
 
-    clients: tuple[str, ...] = needed(Texts())
-    brokers: tuple[str, ...] | None = optional(Texts())
+    clients: tuple[str, ...] = needed(Texts(), _CLIENTS)
+    brokers: tuple[str, ...] | None = optional(Texts(), says=_ALL_BROKERS)
 
 
 @dataclass(frozen=True)
 class Pause(Checked):
     """Clients keep their queues and neither read nor rebalance for a while."""
 
-    clients: tuple[str, ...] = needed(Texts())
-    lasts: int = needed(Duration(1))
+    clients: tuple[str, ...] = needed(Texts(), _CLIENTS)
+    lasts: int = needed(Duration(1), "How long.")
 
 
 @dataclass(frozen=True)
@@ -98,46 +105,48 @@ class Freeze(Pause):
 class RestartBroker(Checked):
     """Brokers go down and come back; after a crash routes show them for two more minutes."""
 
-    brokers: tuple[str, ...] = needed(Texts())
-    lasts: int = needed(Duration(1))
-    crash: bool = optional(Truth(), False)
+    brokers: tuple[str, ...] = needed(Texts(), "Names of brokers that run then.")
+    lasts: int = needed(Duration(1), "How long they are down.")
+    crash: bool = optional(Truth(), False, "They die, instead of leaving in good order.")
 
 
 @dataclass(frozen=True)
 class ChangeTopic(Checked):
     """A topic gets another number of read queues, or can no longer be read."""
 
-    topic: str = needed(Text())
-    read_queue_nums: int = needed(Whole(0, MAX_READ_QUEUE_NUMS))
-    brokers: tuple[str, ...] | None = optional(Texts())
-    readable: bool = optional(Truth(), True)
+    topic: str = needed(Text(), "Name of the topic.")
+    read_queue_nums: int = needed(Whole(0, MAX_READ_QUEUE_NUMS), "Read queues on each of the brokers.")
+    brokers: tuple[str, ...] | None = optional(
+        Texts(), says="Names of brokers, also such that do not hold the topic yet; all that hold it if left out."
+    )
+    readable: bool = optional(Truth(), True, "Whether it may be read.")
 
 
 @dataclass(frozen=True)
 class Partition(Checked):
     """Clients and brokers cannot reach each other for a while."""
 
-    clients: tuple[str, ...] = needed(Texts())
-    brokers: tuple[str, ...] = needed(Texts())
-    lasts: int = needed(Duration(1))
+    clients: tuple[str, ...] = needed(Texts(), "Names of clients that run at some time meanwhile.")
+    brokers: tuple[str, ...] = needed(Texts(), "Names of brokers.")
+    lasts: int = needed(Duration(1), "How long.")
 
 
 @dataclass(frozen=True)
 class Notices(Checked):
-    """Brokers tell clients of changed groups, or no longer do."""
+    """Brokers tell clients of changed groups, or no longer do: `update_broker_config` of that flag on all brokers."""
 
-    enabled: bool = needed(Truth())
+    enabled: bool = needed(Truth(), "notifyConsumerIdsChangedEnable of all brokers.")
 
 
 @dataclass(frozen=True)
 class RollingRestart(Checked):
     """The clients of a group are shut down and started anew, one batch after the other."""
 
-    group: str = needed(Text())
-    batch: int = optional(Whole(1, 100_000), 1)
-    every: int = optional(Duration(1), 30_000)
-    down: int = optional(Duration(1), 10_000)
-    new_ids: bool = optional(Truth(), True)
+    group: str = needed(Text(), "Name of the group; all its clients that run then are restarted.")
+    batch: int = optional(Whole(1, 100_000), 1, "How many clients at a time.")
+    every: int = optional(Duration(1), Milliseconds(30_000), "From one batch to the next.")
+    down: int = optional(Duration(1), Milliseconds(10_000), "How long a client is gone.")
+    new_ids: bool = optional(Truth(), True, "Clients come back with new client ids.")
 
 
 EVENTS: dict[str, type[Checked]] = {
@@ -153,6 +162,9 @@ EVENTS: dict[str, type[Checked]] = {
     "partition": Partition,
     "notices": Notices,
     "rolling_restart": RollingRestart,
+    "update_broker_config": UpdateBrokerConfig,
+    "update_sub_group": UpdateSubGroup,
+    "set_consume_mode": SetConsumeMode,
 }
 """What can happen, by what a script calls it."""
 
@@ -171,9 +183,13 @@ class Event:
         for one in fields(self.detail):
             value = getattr(self.detail, one.name)
             if value != one.default:
-                shown_value = _time(value) if isinstance(one.metadata["kind"], Duration) else _short(value)
+                shown_value = value.to_data() if isinstance(value, Milliseconds) else _short(value)
                 said.append(shown_value if one.name in ("clients", "brokers") else f"{one.name}={shown_value}")
         return " ".join([self.kind, *said])
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data, as a script holds it."""
+        return {"at": Milliseconds(self.at).to_data(), self.kind: self.detail.to_data()}
 
 
 @dataclass(frozen=True)
@@ -208,16 +224,18 @@ class Events:
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema."""
-        kinds = {kind: cls.schema() for kind, cls in EVENTS.items()}
-        one = {"type": "object", "properties": {"at": Duration().schema(), **kinds}, "required": ["at"]}
+        kinds = {kind: {**cls.schema(), "description": said(cls)} for kind, cls in EVENTS.items()}
+        at = {**Duration().schema(), "description": "When it happens, from the beginning on; before the end."}
+        one = {"type": "object", "properties": {"at": at, **kinds}, "required": ["at"]}
         return {
             "type": "array",
             "items": {**one, "minProperties": 2, "maxProperties": 2, "additionalProperties": False},
         }
 
 
-def _time(milliseconds: int) -> str:
-    return f"{milliseconds // 1000}s" if milliseconds % 1000 == 0 else f"{milliseconds}ms"
+def said(cls: type[Checked]) -> str:
+    """What the docstring of a class says in its first line, for people who write scripts."""
+    return (cls.__doc__ or "").partition("\n")[0].replace("`", "")
 
 
 def _short(value: Any) -> str:

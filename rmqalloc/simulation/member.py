@@ -135,6 +135,7 @@ class Member:
 
     def vanish(self) -> None:
         """Die without anybody noticing: no power, no network."""
+        self.pulled()
         self.reader.suspend()
         self.consumer.client_factory.kill()
         self.process.die()
@@ -145,8 +146,16 @@ class Member:
             if connection.is_open and broker_name in (None, connection.broker.name):
                 connection.close()
 
+    def pulled(self, broker_name: str | None = None) -> None:
+        """Pulls have gone over its connections up to now; no requests here, but they keep a connection busy."""
+        broker_names = self.reader.broker_names()
+        for connection in self._remoting.connections.values():
+            if connection.broker.name in broker_names and broker_name in (None, connection.broker.name):
+                connection.last_used = self.process.now()
+
     def freeze(self) -> None:
         """Stand still, as in a long garbage collection: connections stay, but nothing is answered."""
+        self.pulled()
         self.reader.suspend()
         self.process.freeze()
 
@@ -165,7 +174,8 @@ class Member:
     def resume(self) -> None:
         """Let a suspended consumer go on."""
         if self.process.is_alive and self.consumer.paused:
-            self.reader.resume()
+            if not self.process.is_frozen:  # else it goes on when it is thawed
+                self.reader.resume()
             self.process.do(self.consumer.resume)
 
     # --- At its end of the network ---

@@ -23,6 +23,8 @@ from rmqalloc.simulation.clock import Process, VirtualClock
 TIMEOUT = 3_000
 OFFSET_TIMEOUT = 5_000
 UNLOCK_TIMEOUT = 1_000
+MAX_IDLE = 120_000
+"""``serverChannelMaxIdleTimeSeconds`` of a broker, in milliseconds, unless it is told otherwise."""
 
 Answer = TypeVar("Answer")
 
@@ -56,20 +58,25 @@ class Connection:
     ----------
     is_open : bool
         Whether requests and notices still go through; the broker may not know yet that they do not.
+    last_used : int
+        When something last went over it, as the broker sees it (ms since the epoch).
     """
 
-    __slots__ = ("_network", "broker", "host", "is_open")
+    __slots__ = ("_network", "broker", "host", "is_open", "last_used")
 
     def __init__(self, network: Network, host: Host, broker: Broker) -> None:
         self._network = network
         self.host = host
         self.broker = broker
         self.is_open = True
+        self.last_used = network.clock.now()
+        self.close_if_idle()
 
     def notify_consumer_ids_changed(self, consumer_group: str) -> None:
         """Send a notice, one-way."""
         network = self._network
         network.n_notices += 1
+        self.last_used = network.clock.now()  # also if it is lost on its way: who sends it cannot know
         if network.clock.now() != network.notices_sent:
             network.begin_notices()
         network.notices[self] = consumer_group
@@ -78,6 +85,18 @@ class Connection:
         """End it, from either side; the broker hears of it as an event."""
         self.is_open = False
         self._network.later(partial(self.broker.consumers.channel_closed, self))
+
+    def close_if_idle(self) -> None:
+        """Let the broker close it when nothing has gone over it for too long, and look again until then."""
+        clock, max_idle = self._network.clock, self._network.max_idle.get(self.broker.name, MAX_IDLE)
+        if not self.is_open or not max_idle:
+            return
+        rest = self.last_used + max_idle - clock.now()
+        if rest > 0:
+            clock.call_later(rest, self.close_if_idle)
+        elif self.broker in self._network.brokers.values():
+            self.is_open = False
+            self.broker.consumers.channel_closed(self)
 
 
 class Network:
@@ -100,6 +119,8 @@ class Network:
         Names of clients and brokers that cannot reach each other; what is sent meanwhile is lost.
     requests : Counter of str
         Requests of clients by kind, answered or not.
+    max_idle : dict of str to int
+        Milliseconds after which a broker closes a connection that nothing goes over, by its name; 0 for never.
     n_notices : int
         Notices of brokers.
     notices, notices_sent
@@ -113,6 +134,7 @@ class Network:
         self.brokers: dict[str, Broker] = {}
         self.partitions: set[tuple[str, str]] = set()
         self.requests: Counter[str] = Counter()
+        self.max_idle: dict[str, int] = {}
         self.n_notices = 0
         self.notices: dict[Connection, str] = {}
         self.notices_sent = 0
@@ -199,6 +221,7 @@ class ClientRemoting:
         if connection is None or not connection.is_open:
             connection = self.connections[address] = Connection(network, self._host, broker)
             self._host.connected(address)
+        connection.last_used = network.clock.now()
         return connection
 
     def _ask(self, kind: str, address: str, timeout: int, question: Callable[[Connection], Answer]) -> Answer:

@@ -156,6 +156,10 @@ class Reader:
             return self._dropped_at.get(queue, offset)
         return read.offset if read.since == OPEN else self._position(read, self._clock.elapsed())
 
+    def broker_names(self) -> set[str]:
+        """Brokers that it pulls from now."""
+        return {queue.broker_name for queue, read in self._reads.items() if read.since != OPEN}
+
     # --- Locks ---
 
     def _first_pull(self, read: _Read) -> None:

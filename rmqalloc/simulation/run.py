@@ -12,11 +12,15 @@ from rmqalloc.documents.budget import no_collection
 from rmqalloc.protocol import PROFILES
 from rmqalloc.simulation.actions import perform
 from rmqalloc.simulation.cluster import Cluster
+from rmqalloc.simulation.events import Event
 from rmqalloc.simulation.group import Group
 from rmqalloc.simulation.messages import Flow, MessageCounts, Reading, count_messages
 from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
-from rmqalloc.simulation.script import Script
+from rmqalloc.simulation.script import GroupPart, Script
+from rmqalloc.simulation.settings import SetConsumeMode
+from rmqalloc.simulation.steps import Place
 from rmqalloc.simulation.timeline import Times
+from rmqalloc.whatif.scenarios.fields import ScenarioError
 
 OTHER_COUNTS = ("process_queues", "passes", "notices")
 
@@ -40,7 +44,7 @@ def simulate(script: Script, seed: int | None = None, profile: str | None = None
     Raises
     ------
     ScenarioError
-        A client joins while it is running.
+        The profile does not have what the script asks for, or a broker refuses a step.
     ValueError
         There is no such profile.
 
@@ -58,9 +62,10 @@ def simulate(script: Script, seed: int | None = None, profile: str | None = None
     profile = script.profile if profile is None else profile
     if profile not in PROFILES:
         raise ValueError(f"there is no profile {profile!r}; known are {', '.join(PROFILES)}")
+    script.check_profile(profile)
     seed = script.seed if seed is None else seed
     with no_collection():
-        cluster = _built(script, Cluster(PROFILES[profile], seed, script.latency))
+        cluster = _built(script, Cluster(PROFILES[profile], seed, int(script.latency)))
         windows = _run(script, cluster)
         ownerships = [_ownership(group, script.duration) for group in cluster.groups.values()]
         moves = [_moves(group, script.duration) for group in cluster.groups.values()]
@@ -88,19 +93,45 @@ class _Window(NamedTuple):
 def _built(script: Script, cluster: Cluster) -> Cluster:
     """The cluster as it is when the simulation begins."""
     for broker in script.brokers:
+        for settings in script.broker_settings:
+            if settings.brokers is None or broker in settings.brokers:
+                cluster.configure_broker(broker, settings.given())
         cluster.start_broker(broker)
     for topic in script.topics:
         for broker in topic.brokers or script.brokers:
             cluster.set_topic(topic.name, broker, topic.read_queue_nums)
     produced = {topic.name: topic.produced_per_second for topic in script.topics}
-    for part in script.groups:
+    for number, part in enumerate(script.groups):
         strategy = part.made_strategy()
         assert strategy is not None  # it has a default
         flows = {topic: Flow(produced[topic], part.consumed_per_second) for topic in part.topics}
-        group = cluster.add_group(part.name, flows, strategy, part.ordered, part.listener_time, part.server_assignment)
+        group = cluster.add_group(
+            part.name, flows, strategy, part.ordered, int(part.listener_time), part.server_assignment
+        )
+        _configure(cluster, part, script, number)
         for i, name in enumerate(part.client_names):
             cluster.clock.call_later(i * part.start_every, partial(cluster.join, group, name))
     return cluster
+
+
+def _configure(cluster: Cluster, part: GroupPart, script: Script, number: int) -> None:
+    """What brokers know of a group before its first heartbeat."""
+    if part.subscription_group is not None:
+        for broker in script.brokers:
+            cluster.configure_group(part.name, broker, **part.subscription_group.given())
+    if part.message_request_mode is None:
+        return
+    for topic in part.topics:
+        mode = SetConsumeMode(part.name, topic, part.message_request_mode, part.pop_share_queue_num)
+        _perform(cluster, script, Event(0, "set_consume_mode", mode), ("groups", number, "message_request_mode"))
+
+
+def _perform(cluster: Cluster, script: Script, event: Event, place: Place) -> int:
+    """Do a step; what is found to be impossible is an error of its place in the script."""
+    try:
+        return perform(cluster, event)
+    except ScenarioError as error:
+        raise script.located(ScenarioError(error.what, place)) from None
 
 
 def _run(script: Script, cluster: Cluster) -> list[_Window]:
@@ -108,16 +139,16 @@ def _run(script: Script, cluster: Cluster) -> list[_Window]:
     windows: list[_Window] = []
     last_step = max((max(0, len(one.client_names) - 1) * one.start_every for one in script.groups), default=0)
     event, start, before = "start", 0, Counter[str]()
-    for one in [*sorted(script.events, key=lambda event: event.at), None]:
-        end = script.duration if one is None else one.at
+    for i, one in [*sorted(enumerate(script.events), key=lambda event: event[1].at), (0, None)]:
+        end = int(script.duration if one is None else one.at)
         cluster.run(end)
         counts = cluster.counts()
         unowned, double_owned = cluster.badly_owned()
         settled = max(0, cluster.last_change() - last_step)
         windows.append(_Window(event, start, end, settled, unowned, double_owned, counts - before))
         if one is not None:
-            event, start, before = str(one), one.at, counts
-            last_step = one.at + perform(cluster, one)
+            event, start, before = str(one), end, counts
+            last_step = one.at + _perform(cluster, script, one, ("events", i, one.kind))
     for group in cluster.groups.values():
         for member in group.members:
             member.reader.suspend()

@@ -125,14 +125,14 @@ class Params:
         return {"type": "object"}
 
 
-def needed(kind: Kind) -> Any:
-    """A field that must be given."""
-    return field(metadata={"kind": kind})
+def needed(kind: Kind, says: str = "") -> Any:
+    """A field that must be given; what it ``says`` is its description in the schema."""
+    return field(metadata={"kind": kind, "says": says})
 
 
-def optional(kind: Kind, default: Any = None) -> Any:
+def optional(kind: Kind, default: Any = None, says: str = "") -> Any:
     """A field that may be left out."""
-    return field(default=default, metadata={"kind": kind})
+    return field(default=default, metadata={"kind": kind, "says": says})
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Checked:
     @classmethod
     def schema(cls) -> dict[str, Any]:
         """JSON Schema of the plain data."""
-        properties = {one.name: one.metadata["kind"].schema() for one in fields(cls)}
+        properties = {one.name: _field_schema(one) for one in fields(cls)}
         required = [one.name for one in fields(cls) if is_needed(one)]
         made = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
         return {**made, "oneOf": [{"required": [name]} for name in cls.one_of]} if cls.one_of else made
@@ -189,8 +189,19 @@ def is_needed(one: Field[Any]) -> bool:
     return one.default is MISSING
 
 
+def _field_schema(one: Field[Any]) -> dict[str, Any]:
+    """JSON Schema of a field, with its description and its default where it has them."""
+    schema = dict(one.metadata["kind"].schema())
+    if one.metadata["says"]:
+        schema["description"] = one.metadata["says"]
+        if not is_needed(one) and one.default is not None:
+            schema["default"] = _plain(one.default)
+    return schema
+
+
 def _plain(value: Any) -> Any:
-    """Tuples as lists; a tuple of one as that one."""
-    if not isinstance(value, tuple):
-        return value
-    return value[0] if len(value) == 1 else list(value)
+    """Values that have plain data of their own as that; tuples as lists, a tuple of one text as that text."""
+    if isinstance(value, tuple):
+        return value[0] if len(value) == 1 and isinstance(value[0], str) else [_plain(one) for one in value]
+    to_data = getattr(value, "to_data", None)
+    return value if to_data is None else to_data()

@@ -11,16 +11,24 @@ QUIET = {"at": "50s", "notices": {"enabled": False}}
 
 
 def run(
-    *events, clients=4, read_queue_nums=12, brokers=("broker-a", "broker-b"), duration="240s", profile="5.5", **group
+    *events,
+    clients=4,
+    read_queue_nums=12,
+    brokers=("broker-a", "broker-b"),
+    duration="240s",
+    profile="5.5",
+    settings=(),
+    **group,
 ):
     """One group over one topic; its clients do not start all at once, so that they do not pass all at once."""
-    settings = {"name": "g", "topics": "orders", "clients": clients, "start_every": "4700ms", **group}
+    made = {"name": "g", "topics": "orders", "clients": clients, "start_every": "4700ms", **group}
     data = {
         "duration": duration,
         "brokers": list(brokers),
         "topics": [{"name": "orders", "read_queue_nums": read_queue_nums}],
-        "groups": [settings],
+        "groups": [made],
         "events": list(events),
+        "broker_settings": list(settings),
     }
     return simulate(Script.of(data), profile=profile)
 
@@ -57,14 +65,40 @@ def test_without_notices_a_change_settles_with_the_timer_of_20_s(kind, detail, p
     assert 15_000 < longest <= 20_100
 
 
-@pytest.mark.parametrize("profile", ["5.5", "4.9"])
-def test_a_silent_death_takes_one_and_a_half_to_two_and_a_half_minutes(profile):
-    """120 s without a heartbeat, up to 30 s after the last one; a scan every 10 s; a pass every 20 s; and no notice at all."""
-    rows = [
-        run({"at": f"{moment}ms", "vanish": LEAVING}, clients=3, start_every=f"{every}ms", profile=profile).events[-1]
+def silent_deaths(profile, settings=()):
+    """A death without a trace at each of many moments."""
+    return [
+        run(
+            {"at": f"{moment}ms", "vanish": LEAVING},
+            clients=3,
+            start_every=f"{every}ms",
+            profile=profile,
+            settings=settings,
+        ).events[-1]
         for every in (1_430, 4_090, 9_410, 14_730)
         for moment in (60_000, 66_200, 72_400, 78_600, 84_800)
     ]
+
+
+@pytest.mark.parametrize("profile", ["5.5", "4.9"])
+def test_a_silent_death_takes_one_and_a_half_minutes_to_two_and_a_third(profile):
+    """120 s without a heartbeat, up to 30 s after the last one; a scan every 10 s, of which nobody is told; a pass every 20 s.
+
+    Where the scan comes later than 120 s after the death, the idle connection is closed before, and the others are told of it.
+    """
+    rows = silent_deaths(profile)
+    shortest, longest = settled(rows)
+    assert 90_000 <= shortest < 105_000
+    assert 135_000 < longest <= 140_100
+    assert all(row.longest_gap == row.settled_after for row in rows)
+    told = [row.settled_after for row in rows if row.notices]
+    assert len(told) == 5
+    assert all(120_000 < one <= 121_100 for one in told)
+
+
+@pytest.mark.parametrize("profile", ["5.5", "4.9"])
+def test_a_silent_death_takes_up_to_two_and_a_half_minutes_if_no_connection_is_idle(profile):
+    rows = silent_deaths(profile, [{"server_channel_max_idle_time_seconds": 0}])
     shortest, longest = settled(rows)
     assert 90_000 <= shortest < 105_000
     assert 145_000 < longest <= 150_100
@@ -91,7 +125,19 @@ def test_a_client_that_stands_still_for_too_long_comes_back_to_other_owners():
     row = result.events[-1]
     assert 90_000 < row.longest_gap < 150_100
     assert (row.unowned, row.double_owned) == (0, 0)
-    assert row.longest_double <= 1_100, "its old queues are its own until its first pass"
+    (ownership,) = result.ownerships
+    thawed = ownership.double_owned.within(270_000, 330_000)
+    assert thawed.longest() <= 1_100, "its old queues are its own until its first pass"
+
+
+def test_brokers_find_an_idle_connection_at_different_times_and_clients_divide_by_either():
+    """g-1 reads from broker-a alone: its connection to broker-b is idle since its last request there, up to 30 s earlier."""
+    result = run({"at": "70s", "freeze": {"clients": "g-1", "lasts": "200s"}}, duration="330s")
+    (ownership,) = result.ownerships
+    double = ownership.double_owned.within(70_000, 270_000)
+    assert {ownership.queues[queue].broker_name for queue in double.queue.tolist()} == {"broker-b"}
+    assert 4_000 < double.longest() < 5_000
+    assert double.end.tolist() == [190_003, 190_003], "broker-a closes its own 120 s after the freeze"
 
 
 # --- How many ---

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreter import run_python
+from json_schema import faults
 
 from rmqalloc import MessageQueue
 from rmqalloc.documents import budget, yaml_text
@@ -369,40 +370,6 @@ def test_unknown_forms_are_refused(tmp_path):
 def test_the_shipped_schema_is_that_of_the_model():
     shipped = (ROOT / "rmqalloc" / "snapshot" / "snapshot.schema.json").read_text(encoding="utf-8")
     assert shipped == json.dumps(snapshot_schema(), indent=2) + "\n"
-
-
-KINDS = {
-    "object": dict,
-    "array": list,
-    "string": str,
-    "integer": int,
-    "number": (int, float),
-    "null": type(None),
-}
-
-
-def faults(value, schema, root, at="$"):
-    """What a value breaks of the parts of JSON Schema that ours uses."""
-    if "$ref" in schema:
-        schema = root["$defs"][schema["$ref"].rpartition("/")[2]]
-    if "anyOf" in schema:
-        tried = [list(faults(value, one, root, at)) for one in schema["anyOf"]]
-        yield from () if [] in tried else tried[0]
-        return
-    if ("const" in schema and value != schema["const"]) or ("enum" in schema and value not in schema["enum"]):
-        yield f"{at}: value"
-    is_right = isinstance(value, KINDS.get(schema.get("type"), object)) and not isinstance(value, bool)
-    if "type" in schema and is_right != (schema["type"] != "boolean"):
-        yield f"{at}: {schema['type']}"
-        return
-    if "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
-        yield f"{at}: range"
-    yield from (f"{at}: {name} is missing" for name in schema.get("required", ()) if name not in value)
-    for name, item in value.items() if isinstance(value, dict) else ():
-        inner = schema.get("properties", {}).get(name, schema.get("additionalProperties", {}))
-        yield from [f"{at}.{name}: unknown"] if inner is False else faults(item, inner, root, f"{at}.{name}")
-    for item in value if isinstance(value, list) else ():
-        yield from faults(item, schema.get("items", {}), root, f"{at}[]")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

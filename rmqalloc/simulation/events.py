@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from reprlib import repr as shown
 from typing import Any
 
-from rmqalloc.simulation.kinds import Duration, Milliseconds, Truth
+from rmqalloc.simulation.kinds import Duration, Milliseconds, Truth, described
 from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
 from rmqalloc.whatif.scenarios.fields import (
@@ -224,18 +224,13 @@ class Events:
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema."""
-        kinds = {kind: {**cls.schema(), "description": said(cls)} for kind, cls in EVENTS.items()}
+        kinds = {kind: described(cls) for kind, cls in EVENTS.items()}
         at = {**Duration().schema(), "description": "When it happens, from the beginning on; before the end."}
         one = {"type": "object", "properties": {"at": at, **kinds}, "required": ["at"]}
         return {
             "type": "array",
             "items": {**one, "minProperties": 2, "maxProperties": 2, "additionalProperties": False},
         }
-
-
-def said(cls: type[Checked]) -> str:
-    """What the docstring of a class says in its first line, for people who write scripts."""
-    return (cls.__doc__ or "").partition("\n")[0].replace("`", "")
 
 
 def _short(value: Any) -> str:

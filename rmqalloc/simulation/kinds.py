@@ -141,4 +141,9 @@ class Parts:
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema."""
-        return {"type": "array", "items": self.cls.schema()}
+        return {"type": "array", "items": described(self.cls)}
+
+
+def described(cls: type[Checked]) -> dict[str, Any]:
+    """JSON Schema of data with fields of its own; its description is the first line of the docstring."""
+    return {**cls.schema(), "description": (cls.__doc__ or "").partition("\n")[0].replace("`", "")}

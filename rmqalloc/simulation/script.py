@@ -72,9 +72,7 @@ class GroupPart(WithStrategy):
         Text(MODES),
         says="How brokers let it read its topics from the start on, with server_assignment; see set_consume_mode.",
     )
-    pop_share_queue_num: int = optional(
-        SHARE, 0, "Under message_request_mode POP, queues that clients share; -1 for all."
-    )
+    pop_share_queue_num: int = optional(SHARE, 0, "With message_request_mode POP; see set_consume_mode.")
 
     def __post_init__(self) -> None:
         super().__post_init__()

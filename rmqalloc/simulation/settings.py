@@ -74,7 +74,7 @@ class UpdateBrokerConfig(_Needy):
         Text(MODES), says="How groups with server_assignment read topics without a mode of their own. Default PULL."
     )
     default_pop_share_queue_num: int | None = optional(
-        SHARE, says="Queues that clients share under a default of POP; -1 for all. Default -1."
+        SHARE, says="pop_share_queue_num that goes with a default of POP. Default -1."
     )
 
 
@@ -134,7 +134,9 @@ class SetConsumeMode(Checked):
     mode: str = needed(
         Text(MODES), "PULL: each queue has one owner. POP: clients share queues, which then count as unowned."
     )
-    pop_share_queue_num: int = optional(SHARE, 0, "Under POP, queues that clients share; -1 for all.")
+    pop_share_queue_num: int = optional(
+        SHARE, 0, "Under POP, of how many further clients each client reads the queues; 0 or less: all queues."
+    )
     brokers: tuple[str, ...] | None = optional(
         Texts(), says="Names of brokers that hold the topic; all of them if left out."
     )

@@ -4,12 +4,15 @@ import json
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from rmqalloc import strategy
 from rmqalloc.protocol import PROFILES
 from rmqalloc.simulation import Cluster, Flow, Script, read_script, simulate
 from rmqalloc.simulation.actions import perform
 from rmqalloc.simulation.events import Event, Events
+from rmqalloc.simulation.steps import Rehearsal
 from rmqalloc.whatif.scenarios import ScenarioError
 
 
@@ -96,6 +99,13 @@ IMPOSSIBLE = {
     "disconnect from a broker that is down": (
         [DOWN, at("20s", disconnect={"clients": "g-1", "brokers": "broker-a"})],
         f"events[1].disconnect.brokers {NOT_UP}",
+    ),
+    "disconnect from a broker without its topics": (
+        [
+            at("20s", join={"group": "g", "clients": "n", "topics": "bills"}),
+            at("30s", disconnect={"clients": ["g-1", "n"], "brokers": "broker-b"}),
+        ],
+        "events[1].disconnect.brokers names 'broker-b', which holds no topic of 'n': they have no connection",
     ),
     "topic of a broker that is down": (
         [DOWN, at("20s", change_topic={"topic": "orders", "read_queue_nums": 8, "brokers": "broker-a"})],
@@ -272,3 +282,55 @@ def test_a_paused_client_that_stands_still_when_its_pause_ends_goes_on_when_it_i
     groups = [{"name": "g", "topics": "orders", "clients": 2}]
     result = simulate(Script.of(script(*events, groups=groups)))
     assert [row.longest_gap for row in result.events[1:]] == [5_000, 20_000]
+
+
+# --- Whatever the rehearsal lets pass ---
+
+NAMES = st.sampled_from(["g-0", "g-1", "g-2", "n"])
+BROKERS = st.sampled_from(["broker-a", "broker-b"])
+TIMES = st.sampled_from(["1ms", "5s", "10s", "15s", "20s", "30s"])
+
+
+def mapping(**fields):
+    return st.fixed_dictionaries(fields)
+
+
+EVENTS = st.one_of(
+    mapping(join=mapping(group=st.just("g"), clients=NAMES)),
+    *(mapping(**{kind: mapping(clients=NAMES)}) for kind in ("shutdown", "crash", "vanish", "disconnect")),
+    *(mapping(**{kind: mapping(clients=NAMES, lasts=TIMES)}) for kind in ("pause", "freeze")),
+    mapping(partition=mapping(clients=NAMES, brokers=BROKERS, lasts=TIMES)),
+    mapping(restart_broker=mapping(brokers=BROKERS, lasts=TIMES, crash=st.booleans())),
+    mapping(change_topic=mapping(topic=st.just("orders"), read_queue_nums=st.integers(0, 4))),
+    mapping(notices=mapping(enabled=st.booleans())),
+    mapping(rolling_restart=mapping(
+        group=st.just("g"), batch=st.integers(1, 2), every=TIMES, down=TIMES, new_ids=st.booleans()
+    )),
+)  # fmt: skip
+
+
+def possible(data):
+    try:
+        return Script.of(data)
+    except ScenarioError:
+        return None
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([f"{i}s" for i in range(0, 100, 5)]), EVENTS), max_size=12),
+    st.booleans(),
+    st.sampled_from(["0s", "7s"]),
+)
+@settings(max_examples=40, deadline=None)
+def test_what_is_rehearsed_is_what_happens(drawn, ordered, start_every):
+    """No step that was let pass is refused while it runs, and the same processes run under the same client ids."""
+    group = {"name": "g", "topics": "orders", "clients": 3, "start_every": start_every, "ordered": ordered}
+    data = script(groups=[{**group, "listener_time": "3s"}])
+    for time, event in drawn:
+        with_it = {**data, "events": [*data["events"], {"at": time, **event}]}
+        data = with_it if possible(with_it) else data
+    result = simulate(Script.of(data))
+    rehearsal = Rehearsal(Script.of(data))
+    rehearsal.play()
+    rehearsed = sorted(one.client_id for processes in rehearsal._processes.values() for one in processes)
+    assert sorted(result.ownerships[0].client_ids) == rehearsed

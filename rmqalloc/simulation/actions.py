@@ -74,16 +74,19 @@ def _disconnect(cluster: Cluster, event: Disconnect) -> int:
 
 
 def _pause(cluster: Cluster, event: Pause) -> int:
-    for member in _living(cluster, event.clients):
-        member.pause()
-        cluster.clock.call_later(event.lasts, member.resume)
-    return event.lasts
+    return _for_a_while(cluster, event, Member.pause, Member.resume)
 
 
 def _freeze(cluster: Cluster, event: Freeze) -> int:
+    return _for_a_while(cluster, event, Member.freeze, Member.thaw)
+
+
+def _for_a_while(cluster: Cluster, event: Pause, begin: Callable[[Member], None], end: Callable[[Member], None]) -> int:
+    """The end is set first: what the beginning waits for does not make it later than the script says."""
     for member in _living(cluster, event.clients):
-        member.freeze()
-        cluster.clock.call_later(event.lasts, member.thaw)
+        cluster.clock.begin_action()
+        cluster.clock.call_later(event.lasts, partial(end, member))
+        begin(member)
     return event.lasts
 
 

@@ -48,6 +48,7 @@ class _Process:
     name: str
     group: str
     client_id: str
+    topics: tuple[str, ...]
     since: int
     until: int | None = None
     ended: str = ""
@@ -131,12 +132,14 @@ class Rehearsal:
                 )
             for number, name in enumerate(group.client_names):
                 self._due[name] = number * group.start_every
-                self._call_later(self._due[name], partial(self._begin, group.name, name))
+                self._call_later(self._due[name], partial(self._begin, group.name, name, name, None))
 
-    def _begin(self, group: str, name: str, client_id: str | None = None) -> None:
+    def _begin(self, group: str, name: str, client_id: str, topics: tuple[str, ...] | None) -> None:
         self._due.pop(name, None)
-        identity = identity_of(name if client_id is None else client_id)
-        self._processes.setdefault(name, []).append(_Process(name, group, identity.client_id, self._now))
+        if topics is None:
+            topics = next(one.topics for one in self._script.groups if one.name == group)
+        process = _Process(name, group, identity_of(client_id).client_id, topics, self._now)
+        self._processes.setdefault(name, []).append(process)
 
     def _running(self, names: Iterable[str], place: Place) -> list[_Process]:
         """The processes of clients, all of which run now."""
@@ -182,7 +185,7 @@ class Rehearsal:
                     f"names {shown(name)}, which its group starts at {starts}; take another name", place
                 )
             self._check_absent(event.group, name, place)
-            self._begin(event.group, name, event.client_id)
+            self._begin(event.group, name, event.client_id or name, event.topics)
 
     def _check_absent(self, group: str, name: str, place: Place) -> None:
         known = self._processes.get(name)
@@ -207,8 +210,15 @@ class Rehearsal:
             one.frozen_until = self._now + event.lasts
 
     def _disconnect(self, event: Disconnect, place: Place) -> None:
-        self._running(event.clients, (*place, "clients"))
-        self._up(event.brokers or (), (*place, "brokers"))
+        place = (*place, "brokers")
+        for one in self._running(event.clients, (*place[:-1], "clients")):
+            for broker in event.brokers or ():
+                if not any(broker in self._holders[topic] for topic in one.topics):
+                    raise ScenarioError(
+                        f"names {shown(broker)}, which holds no topic of {shown(one.name)}: they have no connection",
+                        place,
+                    )
+        self._up(event.brokers or (), place)
 
     @staticmethod
     def _overlaps(what: str, until: int, place: Place) -> NoReturn:
@@ -247,7 +257,7 @@ class Rehearsal:
             self._check_absent(event.group, name, place)
             starts = [one for one in self._processes[name] if one.group == event.group]
             new_id = f"{starts[-1].client_id.partition('@')[0]}@{len(starts) + 1}"
-            self._begin(event.group, name, new_id if event.new_ids else starts[-1].client_id)
+            self._begin(event.group, name, new_id if event.new_ids else starts[-1].client_id, starts[-1].topics)
 
     # --- Brokers ---
 

@@ -84,7 +84,7 @@ GOOD = {
         {"at": "5s", "join": {"group": "g", "clients": "n", "client_id": "g-0@1", "topics": "orders"}},
         {"at": "6s", "pause": {"clients": "g-1", "lasts": "5s"}},
         {"at": "7s", "freeze": {"clients": ["g-2"], "lasts": "5s"}},
-        {"at": "8s", "disconnect": {"clients": "g-3", "brokers": "broker-b"}},
+        {"at": "8s", "disconnect": {"clients": "g-3", "brokers": "broker-a"}},
         {"at": "9s", "partition": {"clients": "n", "brokers": "broker-a", "lasts": "1m"}},
         {"at": "10s", "change_topic": {"topic": "orders", "read_queue_nums": 0, "readable": False}},
         {"at": "20s", "restart_broker": {"brokers": "broker-b", "lasts": "5s", "crash": True}},

@@ -134,4 +134,32 @@ MUTANTS = [
         "a broker forgets request modes when it restarts",
         _OF_SETTINGS,
     ),
+    Mutant(
+        _STEPS,
+        "if not any(broker in self._holders[topic] for topic in one.topics):",
+        "if not self._holders:",
+        "a connection that cannot be there is closed",
+        _OF_STEPS,
+    ),
+    Mutant(
+        _SETTINGS,
+        "return None if profile.server_assignment else",
+        "return None if profile.name else",
+        "4.9 takes settings that it does not have",
+        _OF_SETTINGS,
+    ),
+    Mutant(
+        "rmqalloc/simulation/actions.py",
+        'raise ScenarioError(f"client {name} does not run; let it join before")',
+        "return []",
+        "a cluster passes over clients that do not run",
+        _OF_STEPS,
+    ),
+    Mutant(
+        "tests/script_reference.py",
+        """left_out = "**needed**" if name in schema["required"] else""",
+        """left_out = "" if name in schema["required"] else""",
+        "the page does not say which fields are needed",
+        _OF_SCHEMA,
+    ),
 ]

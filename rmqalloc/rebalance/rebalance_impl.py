@@ -106,6 +106,10 @@ class RebalanceImpl(ABC):
         """Where popping begins; only push consumers pop."""
         raise NotImplementedError("only push consumers pop")
 
+    def create_process_queue(self) -> ProcessQueue:
+        """State of a queue that is about to be taken."""
+        return ProcessQueue(self.client_factory.clock.now())
+
     def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:  # noqa: B027 (most pull by themselves)
         """Begin to pull new queues."""
 

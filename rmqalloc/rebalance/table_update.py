@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.protocol import ConsumeType
-from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
+from rmqalloc.rebalance.process_queue import PopProcessQueue
 from rmqalloc.rebalance.queue_table import AnyProcessQueue, QueueTable
 from rmqalloc.rebalance.requests import PopRequest, PullRequest
 
@@ -89,7 +89,7 @@ def add_pulled(
             all_locked = False
             continue
         impl.remove_dirty_offset(queue)
-        process_queue = ProcessQueue(factory.clock.now())
+        process_queue = impl.create_process_queue()
         process_queue.locked = True
         next_offset = first_offset(queue)
         if next_offset >= 0 and table.setdefault(queue, process_queue) is process_queue:

@@ -14,27 +14,30 @@ from rmqalloc.rebalance.allocation import Allocate
 from rmqalloc.simulation.clock import Process
 from rmqalloc.simulation.network import ClientRemoting, Network
 from rmqalloc.simulation.reader import Reader
+from rmqalloc.simulation.watched import WatchedRebalance
 from rmqalloc.strategies import Strategy
 
 
 class CountingConsumer(PushConsumer):
-    """A push consumer that counts its passes.
+    """A push consumer that counts its passes, with process queues that can be watched.
 
     Attributes
     ----------
     n_passes : int
         Passes so far.
-    is_woken : bool
-        A notice came after the last pass, so that the next one is on its way already.
     """
 
     n_passes = 0
-    is_woken = False
+
+    def __init__(self, member: Member, manager: MQClientManager, consumer_group: str, **settings: Any) -> None:
+        super().__init__(manager, consumer_group, **settings)
+        self.rebalance = WatchedRebalance(self)
+        self._member = member
 
     def try_rebalance(self) -> bool:
         """One pass; False asks for another one soon."""
         self.n_passes += 1
-        self.is_woken = False
+        self._member.is_woken = False
         return super().try_rebalance()
 
     def _check_group(self) -> None:
@@ -69,6 +72,8 @@ class Member:
         What it owns and reads.
     topics : tuple of str
         What it subscribes to.
+    is_woken : bool
+        A notice came after the last pass, so that the next one is on its way already.
     """
 
     consumer: CountingConsumer
@@ -88,6 +93,7 @@ class Member:
         self.name = name
         self.client_id = identity.client_id
         self.process = Process(network.clock, self.look)
+        self.is_woken = False
         self._identity = identity
         self._network = network
         self._remoting = ClientRemoting(network, self)
@@ -107,7 +113,7 @@ class Member:
         """Join a group; the settings are those of `rmqalloc.rebalance.PushConsumer`."""
         self.reader = make_reader(self.process)
         self.consumer = CountingConsumer(
-            self._manager, consumer_group, identity=self._identity, dispatcher=self.reader, **settings
+            self, self._manager, consumer_group, identity=self._identity, dispatcher=self.reader, **settings
         )
         for topic in topics:
             self.consumer.subscribe(topic)
@@ -182,8 +188,8 @@ class Member:
 
     def notified(self, consumer_group: str) -> None:
         """A broker says that the members of a group have changed; of all notices before a pass the first one matters."""
-        if not self.consumer.is_woken:
-            self.consumer.is_woken = True
+        if not self.is_woken:
+            self.is_woken = True
             self.process.do(partial(self.consumer.client_factory.notify_consumer_ids_changed, consumer_group))
 
     def connected(self, address: str) -> None:

@@ -11,21 +11,37 @@ from rmqalloc.rebalance import PopRequest, PullRequest, PushConsumer
 from rmqalloc.rebalance.process_queue import LOCK_MAX_LIVE
 from rmqalloc.simulation.clock import EPOCH, Process, VirtualClock
 from rmqalloc.simulation.group import Group
-from rmqalloc.simulation.messages import Reading
+from rmqalloc.simulation.messages import Flow, Reading
 from rmqalloc.simulation.timeline import OPEN
+from rmqalloc.simulation.watched import WatchedQueue
 
 RETRY_PULL = 3_000
+NEVER = 2**62
 
 
 class _Read:
-    """One process queue: its interval in the timeline if it is worked on now, and its reading."""
+    """One process queue, the n-th of its reader: its interval in the timeline if it is worked on now, and its reading."""
 
-    __slots__ = ("interval", "lock_seen", "offset", "place", "process_queue", "request", "since", "stopped")
+    __slots__ = (
+        "flow",
+        "interval",
+        "lock_seen",
+        "number",
+        "offset",
+        "place",
+        "process_queue",
+        "request",
+        "since",
+        "stopped",
+    )
 
-    def __init__(self, request: PullRequest, place: int) -> None:
+    def __init__(self, number: int, request: PullRequest, place: int, flow: Flow) -> None:
+        assert isinstance(request.process_queue, WatchedQueue)
+        self.number = number
         self.request = request
         self.process_queue = request.process_queue
         self.place = place
+        self.flow = flow
         self.interval = OPEN
         self.lock_seen = request.process_queue.last_lock_timestamp
         self.offset = request.next_offset
@@ -36,8 +52,9 @@ class _Read:
 class Reader:
     """Reads the queues that one push consumer is given; a `rmqalloc.rebalance.ports.PullDispatcher`.
 
-    The consumer does not say when it drops a queue or loses a lock, so `look` is called after each of its actions and
-    before each of its requests: no time passes between a change and the look that finds it.
+    `look` is called after each action of the consumer and before each of its requests, so that no time passes between a
+    change of a process queue and the look that finds it. It looks at those that have changed; at all of them only when the
+    first of the locks held has run out, which nobody tells.
 
     Parameters
     ----------
@@ -75,6 +92,8 @@ class Reader:
         self._lock_wait = lock_wait
         self._random = random
         self._reads: dict[MessageQueue, _Read] = {}
+        self._changed: dict[int, _Read] = {}
+        self._first_loss = NEVER
         self._dropped_at: dict[MessageQueue, int] = {}
         self._busy_until: dict[MessageQueue, int] = {}
         self._works = True
@@ -94,7 +113,8 @@ class Reader:
             return
         self.look()
         self.n_created += 1
-        read = self._reads[request.queue] = _Read(request, place)
+        read = self._reads[request.queue] = _Read(self.n_created, request, place, self._flows[request.queue.topic])
+        self._watch(read)
         if self._works:
             read.interval = self._timeline.begin(place, self._number, read.lock_seen - EPOCH)
         if self._is_ordered:
@@ -111,14 +131,18 @@ class Reader:
 
     def look(self) -> None:
         """Find what the consumer dropped, and in an ordered group which locks it holds."""
+        if not self._changed and not (self._is_ordered and self._clock.now() > self._first_loss):
+            return
+        reads = self._to_look_at()
         if self._is_ordered:
-            self._look_at_locks()
-        dropped = [read for read in self._reads.values() if read.process_queue.dropped]
+            self._look_at_locks(reads)
+        dropped = [read for read in reads if read.process_queue.dropped]
         if not dropped:
             return
         now = self._clock.elapsed()
         for read in dropped:
             del self._reads[read.request.queue]
+            read.process_queue.watcher = None
             # It is not pulled any longer: if it cannot be removed, it blocks its own return until it counts as stuck.
             read.process_queue.pulling, read.process_queue.last_pull_timestamp = False, self._clock.now()
             self._stop(read, now + self._rest(read))
@@ -145,6 +169,7 @@ class Reader:
         self._works = True
         now = self._clock.elapsed()
         for read in self._reads.values():
+            self._changed[read.number] = read
             if not read.process_queue.dropped and self._is_locked(read):
                 self._go_on(read, now)
         self.look()
@@ -154,7 +179,7 @@ class Reader:
         read = self._reads.get(queue)
         if read is None:
             return self._dropped_at.get(queue, offset)
-        return read.offset if read.since == OPEN else self._position(read, self._clock.elapsed())
+        return read.offset if read.since == OPEN else read.flow.position(read.offset, read.since, self._clock.elapsed())
 
     def broker_names(self) -> set[str]:
         """Brokers that it pulls from now."""
@@ -191,9 +216,9 @@ class Reader:
         process_queue = read.process_queue
         return not self._is_ordered or (process_queue.locked and not process_queue.is_lock_expired(self._clock.now()))
 
-    def _look_at_locks(self) -> None:
+    def _look_at_locks(self, reads: list[_Read]) -> None:
         """A lock is lost 30 s after it was last renewed, seen or not; a renewed one is held again."""
-        for read in self._reads.values():
+        for read in reads:
             renewed = read.process_queue.last_lock_timestamp
             lost = read.lock_seen + LOCK_MAX_LIVE
             if read.interval != OPEN and min(self._clock.now(), renewed) > lost:
@@ -204,6 +229,27 @@ class Reader:
                     self._go_on(read, self._clock.elapsed())
             elif read.interval != OPEN:
                 self._stop(read, min(self._clock.now(), renewed + LOCK_MAX_LIVE) - EPOCH)
+            if read.interval != OPEN:
+                self._first_loss = min(self._first_loss, renewed + LOCK_MAX_LIVE)
+            elif self._works and read.process_queue.locked and not read.process_queue.dropped:
+                self._changed[read.number] = read  # too late or too early: that depends on when it is looked at next
+
+    # --- What is to be looked at ---
+
+    def _watch(self, read: _Read) -> None:
+        """Look at a read once, and again whenever its process queue changes."""
+        self._changed[read.number] = read
+        read.process_queue.watcher = partial(self._changed.__setitem__, read.number, read)
+
+    def _to_look_at(self) -> list[_Read]:
+        """Reads that may have changed, in the order they were made; all of them if time alone may have changed one."""
+        if self._clock.now() > self._first_loss:
+            self._first_loss = NEVER
+            reads = list(self._reads.values())
+        else:
+            reads = [self._changed[number] for number in sorted(self._changed)]
+        self._changed.clear()
+        return reads
 
     # --- Intervals and readings ---
 
@@ -226,12 +272,8 @@ class Reader:
             read.interval, read.stopped = OPEN, now
         if read.since != OPEN and read.since < now:
             self._readings.append(Reading(read.place, read.offset, read.since, now))
-            read.offset = self._position(read, now)
+            read.offset = read.flow.position(read.offset, read.since, now)
         read.since = OPEN
-
-    def _position(self, read: _Read, now: int) -> int:
-        flow = self._flows[self._timeline.queues[read.place].topic]
-        return flow.position(read.offset, read.since, now)
 
     def _rest(self, read: _Read) -> int:
         """How long the user's code still works on a dropped ordered queue, which holds its consume lock; 0 otherwise."""

@@ -244,7 +244,7 @@ class Consumer(ABC):
     def persist_consumer_offset(self) -> None:
         """Store the offsets of all queues in its table, dropped ones too; nothing unless it runs."""
         if self.state is ServiceState.RUNNING:
-            self.offset_store.persist_all(self.rebalance.process_queue_table.keys())
+            self.offset_store.persist_all(self.rebalance.process_queue_table)
 
     def update_topic_subscribe_info(self, topic: str, queues: AbstractSet[MessageQueue]) -> None:
         """Take a route view, if the topic is subscribed to."""

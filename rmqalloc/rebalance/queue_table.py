@@ -20,36 +20,35 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
     (1, [MessageQueue(topic='orders', broker_name='broker-a', queue_id=0)], [])
     """
 
-    __slots__ = ("_by_topic", "_size")
+    __slots__ = ("_by_topic", "_queues")
 
     def __init__(self) -> None:
+        self._queues: dict[MessageQueue, AnyProcessQueue] = {}
         self._by_topic: dict[str, dict[MessageQueue, AnyProcessQueue]] = {}
-        self._size = 0
 
     def __getitem__(self, queue: MessageQueue) -> AnyProcessQueue:
-        return self.of_topic(queue.topic)[queue]
+        return self._queues[queue]
 
     def __setitem__(self, queue: MessageQueue, process_queue: AnyProcessQueue) -> None:
-        queues = self._by_topic.setdefault(queue.topic, {})
-        self._size += queue not in queues
-        queues[queue] = process_queue
+        self._queues[queue] = process_queue
+        self._by_topic.setdefault(queue.topic, {})[queue] = process_queue
 
     def __delitem__(self, queue: MessageQueue) -> None:
+        del self._queues[queue]
         queues = self._by_topic[queue.topic]
         del queues[queue]
-        self._size -= 1
         if not queues:
             del self._by_topic[queue.topic]
 
     def __contains__(self, queue: object) -> bool:
-        return isinstance(queue, MessageQueue) and queue in self.of_topic(queue.topic)
+        return queue in self._queues
 
     def __iter__(self) -> Iterator[MessageQueue]:
         for queues in self._by_topic.values():
             yield from queues
 
     def __len__(self) -> int:
-        return self._size
+        return len(self._queues)
 
     def of_topic(self, topic: str) -> Mapping[MessageQueue, AnyProcessQueue]:
         """Queues of one topic; a view, to be copied by whoever changes the table while reading it."""
@@ -58,7 +57,6 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
     def drop_topics_not_in(self, topics: Container[str]) -> None:
         """Drop and forget every queue of other topics."""
         for topic in [topic for topic in self._by_topic if topic not in topics]:
-            queues = self._by_topic.pop(topic)
-            self._size -= len(queues)
-            for process_queue in queues.values():
+            for queue, process_queue in self._by_topic.pop(topic).items():
                 process_queue.dropped = True
+                del self._queues[queue]

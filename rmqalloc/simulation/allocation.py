@@ -34,6 +34,7 @@ class SharedAllocation:
     def __init__(self) -> None:
         self._queues: OrderedDict[Hashable, tuple[object, list[MessageQueue]]] = OrderedDict()
         self._client_ids: OrderedDict[Hashable, tuple[object, tuple[str, ...]]] = OrderedDict()
+        self._equal: OrderedDict[Hashable, tuple[object, tuple[str, ...]]] = OrderedDict()
         self._slices: OrderedDict[Hashable, tuple[object, Slices | None]] = OrderedDict()
 
     def __call__(
@@ -47,14 +48,19 @@ class SharedAllocation:
         """Queues of one client, of unsorted lists; whatever is out of the ordinary is left to ``sorted_allocate``."""
         try:
             queues = _kept(self._queues, id(mq_all), mq_all, lambda: sort_queues(mq_all))
-            client_ids = _kept(self._client_ids, id(cid_all), cid_all, lambda: tuple(sort_client_ids(cid_all)))
+            client_ids = _kept(self._client_ids, id(cid_all), cid_all, lambda: self._sorted_ids(cid_all))
         except TypeError as error:
             raise UnsortableError(str(error)) from error
-        key = (id(strategy), id(queues), client_ids)
-        slices = _kept(self._slices, key, (strategy, queues), lambda: _divided(strategy, queues, client_ids))
+        key, sources = (id(strategy), id(queues), id(client_ids)), (strategy, queues, client_ids)
+        slices = _kept(self._slices, key, sources, lambda: _divided(strategy, queues, client_ids))
         if slices is None or not current_cid or not current_cid.isascii():
             return sorted_allocate(strategy, consumer_group, current_cid, mq_all, cid_all)
         return slices.get(current_cid, ())
+
+    def _sorted_ids(self, cid_all: Sequence[str]) -> tuple[str, ...]:
+        """The ids in order; equal ones are one object, so that they too are known by identity."""
+        client_ids = tuple(sort_client_ids(cid_all))
+        return _kept(self._equal, client_ids, None, lambda: client_ids)
 
 
 def _kept(

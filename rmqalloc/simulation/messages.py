@@ -27,7 +27,8 @@ class Flow(NamedTuple):
 
     def position(self, offset: int, since: int, now: int) -> int:
         """How far somebody has come who reads from ``offset`` since a time."""
-        return max(offset, min(offset + self.consumed_per_second * max(0, now - since) // 1_000, self.produced(now)))
+        read = offset + self.consumed_per_second * (now - since) // 1_000 if now > since else offset
+        return max(offset, min(read, self.produced_per_second * now // 1_000))
 
 
 class Reading(NamedTuple):
@@ -88,35 +89,33 @@ def count_messages(flow: Flow, readings: list[Reading], until: int) -> MessageCo
     >>> count_messages(Flow(10, 20), [Reading(0, 0, 10_000, 60_000)], until=60_000)
     MessageCounts(consumed_twice=0, delayed=180, longest_delay=10000, left=0)
     """
-    counts = MessageCounts(left=flow.produced(until))
-    frontier = 0
+    twice = delayed = longest_delay = frontier = 0
     for reading in readings:
         end = flow.position(reading.offset, reading.since, reading.until)
-        twice = min(end, frontier) - reading.offset
-        counts = counts.plus(MessageCounts(consumed_twice=max(0, twice)))
+        twice += max(0, min(end, frontier) - reading.offset)
         if end > frontier:
-            counts = counts.plus(_waits(flow, reading, max(frontier, reading.offset), end))
+            n_late, longest = _waits(flow, reading, max(frontier, reading.offset), end)
+            delayed, longest_delay = delayed + n_late, max(longest_delay, longest)
             frontier = end
-    return counts._replace(left=max(0, flow.produced(until) - frontier))
+    return MessageCounts(twice, delayed, longest_delay, max(0, flow.produced(until) - frontier))
 
 
-def _waits(flow: Flow, reading: Reading, first: int, end: int) -> MessageCounts:
-    """How long the messages from ``first`` to ``end`` waited: message x was there at x / p and consumed at s + (x - o) / c."""
+def _waits(flow: Flow, reading: Reading, first: int, end: int) -> tuple[int, int]:
+    """How many messages from ``first`` to ``end`` waited too long, and how long the longest did.
+
+    Message x was there at x / p and consumed at s + (x - o) / c.
+    """
     if not flow.produced_per_second or not flow.consumed_per_second:
-        return MessageCounts()
+        return 0, 0
     p, c = flow.produced_per_second / 1_000, flow.consumed_per_second / 1_000
-    slope = 1 / c - 1 / p
-
-    def wait(x: float) -> float:
-        return reading.since + (x - reading.offset) / c - x / p
-
-    at_first, at_end = wait(first), wait(end)
-    longest = max(0.0, at_first, at_end)
+    at_first = reading.since + (first - reading.offset) / c - first / p
+    at_end = reading.since + (end - reading.offset) / c - end / p
     if min(at_first, at_end) > DELAYED:
         delayed = end - first
     elif max(at_first, at_end) <= DELAYED:
         delayed = 0
     else:
+        slope = 1 / c - 1 / p
         turn = first + (DELAYED - at_first) / slope
         delayed = round(turn - first if slope < 0 else end - turn)
-    return MessageCounts(delayed=delayed, longest_delay=round(longest))
+    return delayed, round(max(0.0, at_first, at_end))

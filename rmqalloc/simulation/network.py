@@ -30,10 +30,11 @@ Answer = TypeVar("Answer")
 
 
 class Host(Protocol):
-    """A client at its end of the network."""
+    """A client at its end of the network; one that is woken already does not need another notice."""
 
     name: str
     process: Process
+    is_woken: bool
 
     def notified(self, consumer_group: str) -> None:
         """A broker says that the members of a group have changed."""
@@ -138,8 +139,8 @@ class Network:
         self.n_notices = 0
         self.notices: dict[Connection, str] = {}
         self.notices_sent = 0
-        self._commits: list[tuple[int, int, Connection, str, MessageQueue, int]] = []
-        self._n_commits = 0
+        self._commits: dict[int, list[tuple[Connection, str, MessageQueue, int]]] = {}
+        self._arrivals: list[int] = []
 
     def later(self, action: Callable[[], None]) -> None:
         """What is sent now happens at the other end."""
@@ -158,7 +159,8 @@ class Network:
     def _deliver(self, notices: dict[Connection, str]) -> None:
         self.notices_sent = 0  # what is sent from now on travels anew, even if it is the same moment
         for connection, consumer_group in notices.items():
-            if self.is_up(connection):
+            # First what costs least: nearly all notices reach a client that another broker has woken at this moment.
+            if not connection.host.is_woken and self.is_up(connection):
                 self.clock.begin_action()
                 connection.host.notified(consumer_group)
 
@@ -169,10 +171,12 @@ class Network:
     def commit(self, connection: Connection, consumer_group: str, queue: MessageQueue, offset: int) -> None:
         """An offset is on its way to be stored."""
         arrival = self.clock.now() + self.latency
-        if not self._commits or self._commits[-1][0] != arrival:
+        arriving = self._commits.get(arrival)
+        if arriving is None:
+            arriving = self._commits[arrival] = []
+            heappush(self._arrivals, arrival)
             self.later(partial(self.arrive, arrival))
-        self._n_commits += 1
-        heappush(self._commits, (arrival, self._n_commits, connection, consumer_group, queue, offset))
+        arriving.append((connection, consumer_group, queue, offset))
 
     def arrive(self, until: int) -> None:
         """Store the offsets that are due by then (ms since the epoch).
@@ -180,10 +184,10 @@ class Network:
         Clients that act at one moment do so one after the other, but the offset that one of them asks for while it acts is the
         one that another has stored by then. For locks it is not so: a lock given up must not be had before that moment is over.
         """
-        while self._commits and self._commits[0][0] <= until:
-            _, _, connection, consumer_group, queue, offset = heappop(self._commits)
-            if self.is_up(connection):
-                connection.broker.offsets.commit_offset(consumer_group, queue, offset)
+        while self._arrivals and self._arrivals[0] <= until:
+            for connection, consumer_group, queue, offset in self._commits.pop(heappop(self._arrivals)):
+                if self.is_up(connection):
+                    connection.broker.offsets.commit_offset(consumer_group, queue, offset)
 
 
 class ClientRemoting:

@@ -20,6 +20,8 @@ BEAT = HeartbeatData("x@1", (ConsumerData("g"),))
 class Client:
     """A client that only listens."""
 
+    is_woken = False
+
     def __init__(self, name, network):
         self.name = name
         self.process = Process(network.clock)

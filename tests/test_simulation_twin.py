@@ -21,6 +21,10 @@ class LooksAtAll(Reader):
         self._changed.update((read.number, read) for read in self._reads.values())
         super().look()
 
+    def _to_look_at(self):
+        self._changed.clear()
+        return list(self._reads.values())
+
 
 class OneByOne(Network):
     """Every offset on its way waits for its own arrival."""

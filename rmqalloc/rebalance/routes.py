@@ -144,15 +144,13 @@ class RouteTable:
 
     def master_of(self, broker_name: str | None) -> str | None:
         """Address of a broker's master, None if none is known."""
-        return self._servers(broker_name).get(MASTER_ID)
+        servers = None if broker_name is None else self.broker_addresses.get(broker_name)
+        return servers.get(MASTER_ID) if servers else None
 
     def any_of(self, broker_name: str | None) -> str | None:
         """Address of a broker's master or else of its server with the lowest id, None if none is known."""
-        servers = self._servers(broker_name)
+        servers = None if broker_name is None else self.broker_addresses.get(broker_name)
         return servers[min(servers)] if servers else None
-
-    def _servers(self, broker_name: str | None) -> Mapping[int, str]:
-        return {} if broker_name is None else self.broker_addresses.get(broker_name, {})
 
     def random_address(self, topic: str) -> str | None:
         """Address of a random broker of a topic: its master, or a random server of a broker without one."""

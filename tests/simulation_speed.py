@@ -1,0 +1,99 @@
+"""Where the time of a large simulation goes: ``python -m simulation_speed [--clients N] [--report FILE]``.
+
+A group on ten queues per client is restarted, once concurrent and once ordered. Calls of Python functions are counted, which is
+the same on a busy machine too; `BEFORE` holds the counts of the same scripts from when every look was at every read.
+"""
+
+import argparse
+import cProfile
+import pstats
+import time
+from pathlib import Path
+
+from rmqalloc.simulation import Script, simulate
+
+CLIENTS = 20
+BEFORE = {"concurrent": 0, "ordered": 0}
+MOST_ROWS = 25
+
+
+def script(clients, ordered):
+    """A rolling restart of all clients, a fiftieth at a time."""
+    restart = {"group": "payments", "batch": max(1, clients // 50), "every": "10s", "down": "5s"}
+    group = {"name": "payments", "topics": "orders", "clients": clients, "ordered": ordered, "listener_time": "300ms"}
+    return Script.of(
+        {
+            "duration": "10m",
+            "brokers": ["broker-a", "broker-b", "broker-c", "broker-d"],
+            "topics": [{"name": "orders", "read_queue_nums": clients * 10 // 4}],
+            "groups": [group],
+            "events": [{"at": "60s", "rolling_restart": restart}],
+            "profile": "5.3",
+        }
+    )
+
+
+def profiled(clients, ordered):
+    """Calls of functions in all, seconds of CPU without the profiler, and the profile."""
+    began = time.process_time()
+    simulate(script(clients, ordered))
+    seconds = time.process_time() - began
+    profiler = cProfile.Profile(time.process_time)
+    profiler.runcall(simulate, script(clients, ordered))
+    stats = pstats.Stats(profiler)
+    return stats.total_calls, seconds, stats
+
+
+def rows(stats):
+    """The functions with most time of their own, as rows of a table."""
+    own = sorted(stats.stats.items(), key=lambda item: -item[1][2])
+    total = sum(item[2] for item in stats.stats.values())
+    for (file, _, name), (_, n_calls, seconds, _, _) in own[:MOST_ROWS]:
+        place = file.rpartition("/rmqalloc/")[2] if "/rmqalloc/" in file else Path(file).name
+        function = name.strip("<>") if file == "~" else f"{place} {name}"
+        yield f"| `{function}` | {n_calls:,} | {seconds / total:.1%} |"
+
+
+def page(clients):
+    """The report."""
+    out = [
+        "# Speed of the simulation",
+        "",
+        f"{clients} clients on {clients * 10:,} queues, ten virtual minutes, a rolling restart of all clients; made by",
+        "`PYTHONPATH=tests python -m simulation_speed --report docs/evidence/simulation.md`. Equal answers are held by",
+        "`tests/test_simulation_twin.py`. Seconds are those of a busy machine and say little; calls repeat.",
+        "",
+        "| form | calls before | calls now | before / now | CPU |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    tables = []
+    for form in ("concurrent", "ordered"):
+        n_calls, seconds, stats = profiled(clients, form == "ordered")
+        before = BEFORE[form] if clients == CLIENTS else 0
+        ratio = f"{before:,} | {n_calls:,} | {before / n_calls:.2f}" if before else f"– | {n_calls:,} | –"
+        out.append(f"| {form} | {ratio} | {seconds:.1f} s |")
+        tables += [
+            "",
+            f"## {form.capitalize()}",
+            "",
+            "| function | calls | own time |",
+            "| --- | ---: | ---: |",
+            *rows(stats),
+        ]
+    return "\n".join([*out, *tables]) + "\n"
+
+
+def main():
+    """Print or write the report."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--clients", type=int, default=CLIENTS)
+    parser.add_argument("--report", type=Path)
+    arguments = parser.parse_args()
+    text = page(arguments.clients)
+    print(text)
+    if arguments.report:
+        arguments.report.write_text(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -13,7 +13,7 @@ from pathlib import Path
 from rmqalloc.simulation import Script, simulate
 
 CLIENTS = 20
-BEFORE = {"concurrent": 0, "ordered": 0}
+BEFORE = {"concurrent": 2_208_158, "ordered": 7_578_034}
 MOST_ROWS = 25
 
 

@@ -2,7 +2,9 @@
 
 from random import Random
 
+from rmqalloc.simulation import Script
 from rmqalloc.simulation.events import EVENTS
+from rmqalloc.whatif.scenarios import ScenarioError
 
 KINDS = tuple(EVENTS)
 PROFILES = ("5.5", "5.3", "4.9")
@@ -15,6 +17,15 @@ def random_script(seed):
     Nothing in it is impossible: only clients that run are stopped, and only others join.
     """
     return _Maker(Random(seed)).script(seed)
+
+
+def is_possible(data):
+    """Whether a script is taken; steps that cannot be are refused."""
+    try:
+        Script.of(data)
+    except ScenarioError:
+        return False
+    return True
 
 
 class _Maker:
@@ -33,18 +44,25 @@ class _Maker:
         times = sorted(
             random.randrange(0, duration * 1_000, random.choice((1, 500))) for _ in range(random.randint(2, 8))
         )
+        profile = PROFILES[seed % len(PROFILES)]
+        if profile == "4.9":
+            for group in groups:
+                group["server_assignment"] = False
         events = [event for event in (self.event(at) for at in times) if event is not None]
-        return {
+        data = {
             "name": f"random {seed}",
             "duration": f"{duration}s",
             "brokers": self.brokers,
             "topics": [self.topic(name) for name in self.topics],
             "groups": groups,
-            "events": events,
+            "events": [],
             "seed": random.randrange(1_000),
-            "profile": PROFILES[seed % len(PROFILES)],
+            "profile": profile,
             "latency": f"{random.choice((1, 1, 3, 40, 700))}ms",
         }
+        for event in events:
+            data = with_it if is_possible(with_it := {**data, "events": [*data["events"], event]}) else data
+        return data
 
     def topic(self, name):
         return {
@@ -68,7 +86,7 @@ class _Maker:
             "ordered": random.random() < 0.6,
             "listener_time": random.choice(("0ms", "300ms", "2500ms")),
             "consumed_per_second": random.choice((5, 20, 100)),
-            "server_assignment": random.random() < 0.15,
+            "server_assignment": random.random() < 0.4,
         }
 
     def event(self, at):
@@ -138,6 +156,17 @@ class _Maker:
 
     def _notices(self, group, at):
         return {"enabled": self.random.random() < 0.4}
+
+    def _update_broker_config(self, group, at):
+        names = ("notify_consumer_ids_changed_enable", "auto_create_subscription_group")
+        return {"brokers": self.some(self.brokers), self.random.choice(names): self.random.random() < 0.5}
+
+    def _update_sub_group(self, group, at):
+        return {"group": group, "notify_consumer_ids_changed_enable": self.random.random() < 0.5}
+
+    def _set_consume_mode(self, group, at):
+        mode = self.random.choice(("PULL", "POP"))
+        return {"group": group, "topic": self.random.choice(self.topics), "mode": mode}
 
     def _rolling_restart(self, group, at):
         if not self.running[group]:

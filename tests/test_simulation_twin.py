@@ -76,7 +76,8 @@ def test_the_twin_answers_the_same(seed, monkeypatch):
 def test_the_scripts_hold_every_kind_of_event_for_every_release():
     scripts = [random_script(seed) for seed in SEEDS]
     kinds = {(script["profile"], kind) for script in scripts for event in script["events"] for kind in event}
-    assert kinds >= {(profile, kind) for profile in PROFILES for kind in KINDS}
+    possible = {(profile, kind) for profile in PROFILES for kind in KINDS} - {("4.9", "set_consume_mode")}
+    assert kinds >= possible
     assert {group["ordered"] for script in scripts for group in script["groups"]} == {True, False}
 
 

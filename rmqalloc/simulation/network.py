@@ -251,7 +251,10 @@ class ClientRemoting:
     def _open_connection(self, address: str) -> Connection:
         """The connection to an address, for something that nobody waits for."""
         connection = self.connections.get(address)
-        return connection if connection is not None and connection.is_open else self._connection(address, 0)
+        if connection is None or not connection.is_open:
+            return self._connection(address, 0)
+        connection.last_used = self._network.clock.now()
+        return connection
 
     def _begin(self, kind: str) -> None:
         self._network.requests[kind] += 1

@@ -11,12 +11,15 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
-from mutants import documents, fleet, listed, live, publishing, writing
+import mutants as areas
 
 ROOT = Path(__file__).parents[2]
-MUTANTS = [one for area in (listed, documents, fleet, live, publishing, writing) for one in area.MUTANTS]
+AREAS = [import_module(f"mutants.{one.name}") for one in iter_modules(areas.__path__) if one.name != "__main__"]
+MUTANTS = [one for area in AREAS for one in getattr(area, "MUTANTS", ())]
 COPIES = 2
 """Copies of the tree that are worked on side by side."""
 NEEDED = ("rmqalloc", "spark_udfs", "tests", "examples", "docs", "README.md", "pyproject.toml", "setup.py", "Makefile")
@@ -27,7 +30,7 @@ def copied(folder):
     for name in NEEDED:
         source = ROOT / name
         if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "target"))
+            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "target*"))
         else:
             shutil.copy(source, folder / name)
     import rmqalloc._engine

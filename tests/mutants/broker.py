@@ -67,15 +67,15 @@ MUTANTS = [
     ),
     Mutant(
         _MANAGER,
-        "list(self._entered.pop(channel, ())) if self._fast_channel_events else list(self.groups)",
+        "list(self._entered.pop(channel, ())) if self.fast_channel_events else list(self.groups)",
         "list(self.groups)",
         "with fast channel events a close reaches groups of short heartbeats",
         _CONSUMERS,
     ),
     Mutant(
         _MANAGER,
-        "if is_new and self._fast_channel_events and channel",
-        "if self._fast_channel_events and channel",
+        "if is_new and self.fast_channel_events and channel",
+        "if self.fast_channel_events and channel",
         "with fast channel events any full heartbeat enters a group",
         f"{_CONSUMERS} -k fast_path",
     ),

@@ -46,27 +46,39 @@ def require_tools() -> None:
         raise JavaMissing(f"the JDK here is {(said.stdout + said.stderr).strip()!r}: {INSTALL}")
 
 
-def is_built(project: Path) -> bool:
+def target(project: Path, version: str | None = None) -> Path:
+    """Where Maven's output goes; a project that is built with several releases of RocketMQ keeps them apart."""
+    return project / ("target" if version is None else f"target-{version}")
+
+
+def is_built(project: Path, version: str | None = None) -> bool:
     """Whether the classes are newer than their sources and every jar they need is still in place."""
-    classpath = project / "target" / "classpath"
+    classpath = target(project, version) / "classpath"
     if not classpath.is_file():
         return False
     folders = (project / "src", project.parent / "src")  # the second is shared by several projects
     sources = [project / "pom.xml", *(path for one in folders for path in one.rglob("*") if path.is_file())]
     built = classpath.stat().st_mtime
-    return all(path.stat().st_mtime < built for path in sources) and all(map(os.path.exists, jars(project)))
+    return all(path.stat().st_mtime < built for path in sources) and all(map(os.path.exists, jars(project, version)))
 
 
-def jars(project: Path) -> list[str]:
+def jars(project: Path, version: str | None = None) -> list[str]:
     """Paths of the jars that the classes need."""
-    return (project / "target" / "classpath").read_text(encoding="utf-8").strip().split(os.pathsep)
+    return (target(project, version) / "classpath").read_text(encoding="utf-8").strip().split(os.pathsep)
 
 
 @functools.cache
-def maven_classpath(project: Path) -> str:
+def maven_classpath(project: Path, version: str | None = None) -> str:
     """Build a Maven project if need be and return its class path.
 
     The local Maven repository is tried first, as it answers at once; the network only if something is missing there.
+
+    Parameters
+    ----------
+    project : Path
+        Its folder.
+    version : str, optional
+        Release of RocketMQ, for a project whose output goes to ``target-<version>``; by default what its pom says, in ``target``.
 
     Raises
     ------
@@ -76,12 +88,14 @@ def maven_classpath(project: Path) -> str:
         Maven could not build, even with the network.
     """
     require_tools()
-    if not is_built(project):
-        (project / "target" / "classpath").unlink(missing_ok=True)
+    if not is_built(project, version):
+        (target(project, version) / "classpath").unlink(missing_ok=True)
         maven = [command("mvn"), "-B", "-q", "-f", str(project / "pom.xml"), "process-classes"]
+        if version is not None:
+            maven.append(f"-Drocketmq.version={version}")
         if subprocess.run([*maven, "-o"], capture_output=True).returncode != 0:
             run(maven, f"building {project.name} with Maven")
-    return os.pathsep.join([str(project / "target" / "classes"), *jars(project)])
+    return os.pathsep.join([str(target(project, version) / "classes"), *jars(project, version)])
 
 
 def run(arguments: list[str], doing: str, text: str = "") -> str:

@@ -10,7 +10,7 @@ import java.util.Map;
  * Just enough JSON, kept by hand because it has to be exact: a lone surrogate must come in and go out as it is, and the
  * text written is pure ASCII. Whole numbers are read as Long; objects keep their order and may not repeat a key.
  */
-final class Json {
+public final class Json {
     private final String text;
     private int at;
 
@@ -18,7 +18,7 @@ final class Json {
         this.text = text;
     }
 
-    static Object parse(String text) {
+    public static Object parse(String text) {
         Json json = new Json(text);
         Object value = json.value();
         if (json.next() != '\0') {
@@ -27,7 +27,7 @@ final class Json {
         return value;
     }
 
-    static String write(Object value) {
+    public static String write(Object value) {
         StringBuilder out = new StringBuilder();
         write(value, out);
         return out.toString();

@@ -1,0 +1,55 @@
+"""The page of what was compared: a part for each half, of which a run replaces those that it ran."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from differential.comparing import Totals
+from differential.releases import HALVES
+from differential.tolerated import TOLERATED
+
+HEAD = """# The differential: RocketMQ's real classes and the product under the same events
+
+`python -m differential --report docs/evidence/differential.md`. Random sequences of events go through the classes of a release,
+with the transport stubbed and the clock replaced, and through the product; both are compared after every event. The broker of
+4.9.8 is not on Maven Central: 4.9.7 stands in for it, whose broker differs from it in `AdminBrokerProcessor` alone.
+"""
+PARTS = "\n<!-- {} half -->\n"
+
+
+def written(path: Path, runs: Iterable[Totals], seed: int, seconds: float) -> None:
+    """Write the page, with the parts of other halves as they are."""
+    runs = list(runs)
+    old = path.read_text(encoding="utf-8") if path.is_file() else ""
+    parts = [HEAD]
+    for half in HALVES:
+        mine = [one for one in runs if one.half == half]
+        found = re.search(re.escape(PARTS.format(half)) + r"(.*?)(?=\n<!-- |\Z)", old, re.DOTALL)
+        text = part(half, mine, seed, seconds) if mine else found.group(1) if found else ""
+        parts.append(PARTS.format(half) + text if text else "")
+    path.write_text("".join(parts), encoding="utf-8")
+
+
+def part(half: str, runs: list[Totals], seed: int, seconds: float) -> str:
+    """Totals and tolerated corners of one half."""
+    lines = [f"## The {half} half", "", "| release | sequences | events | differences | tolerated |"]
+    lines.append("| --- | ---: | ---: | ---: | ---: |")
+    for one in runs:
+        counts = (one.sequences, one.events, one.differences, one.met.total())
+        lines.append(f"| {one.version} | " + " | ".join(f"{count:,}" for count in counts) + " |")
+    lines += ["", f"Seeds from {seed}; {seconds:,.0f} s, on a machine that others used.", ""]
+    lines += ["Events: " + kinds(runs) + ".", ""]
+    corners = [one for one in TOLERATED if one.half == half]
+    if corners:
+        lines += ["| tolerated corner | Java | why | met |", "| --- | --- | --- | ---: |"]
+    for corner in corners:
+        places = "; ".join(f"{version} `{line}`" for version, line in corner.lines.items())
+        met = ", ".join(f"{one.version}: {one.met[corner.name]:,}" for one in runs if one.version in corner.lines)
+        lines.append(f"| {corner.name} | {places} | {corner.why} | {met} |")
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def kinds(runs: list[Totals]) -> str:
+    """How often each kind of event happened, in all releases together."""
+    names = sorted({name for one in runs for name in one.kinds})
+    return ", ".join(f"{name} {sum(one.kinds[name] for one in runs):,}" for name in names)

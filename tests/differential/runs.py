@@ -1,0 +1,25 @@
+"""Runs of several halves and releases, side by side."""
+
+import multiprocessing
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+from differential.comparing import PROJECT, Totals, compare
+from java_driver import maven_classpath
+
+
+def run(halves: Sequence[str], versions: Sequence[str], n_sequences: int, seed: int) -> list[Totals]:
+    """Totals of each half and release, in that order; every run is a process of its own, as many at a time as there are cores.
+
+    Raises
+    ------
+    JavaMissing, JavaFailed
+        As of `maven_classpath` and `compare`.
+    """
+    cores = os.cpu_count() or 1
+    with ThreadPoolExecutor(cores) as pool:
+        list(pool.map(lambda version: maven_classpath(PROJECT, version), versions))
+    wanted = [(half, version, n_sequences, seed) for half in halves for version in versions]
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as processes:
+        return list(processes.map(compare, *zip(*wanted, strict=True)))

@@ -78,7 +78,7 @@ def maven_classpath(project: Path, version: str | None = None) -> str:
     project : Path
         Its folder.
     version : str, optional
-        Release of RocketMQ, for a project whose output goes to ``target-<version>``; by default what its pom says, in ``target``.
+        Release of RocketMQ, for a project that keeps its output in ``target-<version>``; by default what its pom says.
 
     Raises
     ------

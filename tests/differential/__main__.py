@@ -1,7 +1,7 @@
-"""Compare RocketMQ's real classes with the product: ``python -m differential [--quick] [--half client|broker] [--releases ...]``.
+"""Compare RocketMQ's real classes with the product: ``python -m differential [--quick] [--half H] [--releases R ...]``.
 
-``--sequences N`` of the seeds from ``--seed S`` on, for each half and release; one of them again: ``--seed S --sequences 1``. Ends with
-1 if anything differs, or if a tolerated corner is never met in a run of the full length.
+``--sequences N`` of the seeds from ``--seed S`` on, for each half and release; one of them again: ``--seed S --sequences 1``.
+Ends with 1 if anything differs, or if a tolerated corner is never met in a run of the full length.
 """
 
 import argparse

@@ -12,11 +12,12 @@ from random import Random
 from threading import Thread
 from typing import Any
 
+from java_driver import PROJECT as WITNESS
+from java_driver import JavaFailed, command, maven_classpath
+
 from differential.corner import Seen
 from differential.releases import RELEASES, Release
 from differential.tolerated import TOLERATED
-from java_driver import PROJECT as WITNESS
-from java_driver import JavaFailed, command, maven_classpath
 
 PROJECT = WITNESS / "differential"
 AHEAD = 64

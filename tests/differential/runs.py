@@ -5,8 +5,9 @@ import os
 from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
-from differential.comparing import PROJECT, Totals, compare
 from java_driver import maven_classpath
+
+from differential.comparing import PROJECT, Totals, compare
 
 
 def run(halves: Sequence[str], versions: Sequence[str], n_sequences: int, seed: int) -> list[Totals]:

@@ -24,6 +24,7 @@ public final class Sequences {
         // Whatever a class of RocketMQ prints must not come between the answers.
         PrintStream out = new PrintStream(new FileOutputStream(FileDescriptor.out), false, StandardCharsets.US_ASCII);
         System.setOut(System.err);
+        Quiet.please();
         BufferedReader in = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
             out.print(Json.write(answer(isClient, object(Json.parse(line)))));

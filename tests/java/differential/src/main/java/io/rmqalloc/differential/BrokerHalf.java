@@ -236,6 +236,9 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
         if (arguments.length > 0) {
             told.add(told(arguments[0]));
         }
+        if (arguments.length > 1 && event != ConsumerGroupEvent.REGISTER) {
+            told.add(new ArrayList<>(new TreeSet<>((Collection<?>) arguments[1])));
+        }
         heard.add(told);
     }
 

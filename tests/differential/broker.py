@@ -35,8 +35,9 @@ def sequence(rng: Random, release: Release) -> dict[str, Any]:
     """A configuration, and events."""
     nested = rng.random() < 0.2
     config = {
+        "nested": nested,
         "notify": rng.random() < 0.9,
-        "auto create": rng.random() < 0.8,
+        "auto create": nested or rng.random() < 0.8,
         "topics": rng.sample(TOPICS[:3], rng.randint(1, 3)),
         **QUIET,
     }
@@ -63,6 +64,8 @@ class Maker:
         self._closed: list[int] = []
         self._said: dict[int, tuple[str, list[str]]] = {}
         self._left: set[tuple[int, str]] = set()
+        self._entered: dict[str, list[int]] = {}
+        self._arming = False
         self._version = 1
         kinds: dict[Callable[[], Event], int] = {
             self._heartbeat: 34,
@@ -73,15 +76,14 @@ class Maker:
             self._group_flag: 2,
             self._fail: 1,
             self._lists: 6,
-            self._topic_groups: 3,
             self._topics: 1,
             self._lock: 8,
             self._unlock: 4,
         }
         if nested:
             kinds[self._arm] = 12
-        if release.profile.server_assignment:
-            kinds |= {self._all_expired: 2, self._route: 5, self._query: 10, self._set_mode: 4}
+        if release.profile.server_assignment:  # what 4.9 does not have; its groups are no index by topic, either
+            kinds |= {self._topic_groups: 3, self._all_expired: 2, self._route: 5, self._query: 10, self._set_mode: 4}
         self._kinds, self._weights = list(kinds), list(kinds.values())
 
     def events(self, n_events: int) -> list[Event]:
@@ -97,7 +99,7 @@ class Maker:
         if rng.random() < 0.2:
             groups = rng.sample(GROUPS, rng.choice((1, 1, 2, 3)))
         if self._nested:
-            groups = [name for name in groups[:1] if (channel, name) not in self._left] or [f"g{3 + channel}"]
+            groups = [self._nested_group(channel, groups[0])]
         fingerprint = rng.choice((0, 0, 7, 7, 8))
         short = rng.random() < (0.5 if fingerprint else 0.03)
         consumers = [self._consumer(name, short) for name in groups]
@@ -109,6 +111,13 @@ class Maker:
             "consumerDataSet": consumers,
         }
         return {"kind": "heartbeat", "channel": channel, "data": data}
+
+    def _nested_group(self, channel: int, group: str) -> str:
+        """The group, if the channel is in it or came after all others; else one that it is alone in."""
+        entered = self._entered.setdefault(group, [])
+        if not self._arming and channel not in entered and channel > max(entered, default=-1):
+            entered.append(channel)
+        return group if channel in entered and (channel, group) not in self._left else f"g{3 + channel}"
 
     def _speaking(self) -> int:
         """Whose heartbeat it is: a known channel's, now and then one that was closed already, or a new one's."""
@@ -170,7 +179,9 @@ class Maker:
     def _arm(self) -> Event:
         """The next notice of a group to a channel makes something happen before the one after it is sent."""
         channel = self._rng.choice(self._channels or [0])
+        self._arming = True  # it may never happen
         then = self._rng.choice((self._heartbeat, self._unregister, self._close, self._flag))()
+        self._arming = False
         return {"kind": "arm", "channel": channel, "group": self._group(), "then": then}
 
     def _group(self) -> str:

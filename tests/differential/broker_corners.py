@@ -1,5 +1,77 @@
-"""Differences of the broker half that are let pass."""
+"""Differences of the broker half that are let pass: orders that Java takes from hashes."""
 
-from differential.corner import Corner
+from typing import Any
 
-CORNERS: tuple[Corner, ...] = ()
+from differential.corner import Corner, Seen
+
+
+def _groups_sorted(seen: Seen, *kinds: str) -> tuple[Any, Any]:
+    """What was heard and sent, group by group; in one group the order stays."""
+    if seen.event["kind"] not in kinds:
+        return seen.java, seen.product
+    return _by_group(seen.java), _by_group(seen.product)
+
+
+def _by_group(side: dict[str, Any]) -> dict[str, Any]:
+    by_name = {name: sorted(side[name], key=lambda one: one[1]) for name in ("heard", "notices")}
+    return {**side, **by_name}
+
+
+def _channels_sorted(seen: Seen) -> tuple[Any, Any]:
+    """Channels of a group as sets; where notices make something happen at once, their order counts."""
+    if seen.config["nested"]:
+        return seen.java, seen.product
+    return _by_channel(seen.java), _by_channel(seen.product)
+
+
+def _by_channel(side: dict[str, Any]) -> dict[str, Any]:
+    groups = {name: [*how, sorted(members), topics] for name, (*how, members, topics) in side["groups"].items()}
+    heard = [[*one[:2], sorted(one[2])] if one[0] == "CHANGE" else one for one in side["heard"]]
+    answer = side["answer"]
+    is_list_of_clients = isinstance(answer, list) and all(isinstance(one, str) for one in answer)
+    return {
+        **side,
+        "answer": sorted(answer) if is_list_of_clients else answer,
+        "groups": groups,
+        "heard": _runs_sorted(heard),
+        "notices": sorted(side["notices"], key=lambda one: (one[1], one[0])),
+    }
+
+
+def _runs_sorted(heard: list[Any]) -> list[Any]:
+    """Channels of a group that went one after the other."""
+    made: list[Any] = []
+    for one in heard:
+        if made and one[0] == made[-1][0][0] == "CLIENT_UNREGISTER" and one[1] == made[-1][0][1]:
+            made[-1].append(one)
+        else:
+            made.append([one])
+    return [one for run in made for one in sorted(run)]
+
+
+CORNERS: tuple[Corner, ...] = (
+    Corner(
+        "groups of one heartbeat",
+        "broker",
+        {"4.9.8": "ClientManageProcessor:84", "5.3.3": "ClientManageProcessor:91", "5.5.0": "ClientManageProcessor:91"},
+        "a heartbeat's groups are a `HashSet` of objects without a hash of their own: their order is another in every run; the "
+        "product takes them as they come",
+        lambda seen: _groups_sorted(seen, "heartbeat"),
+    ),
+    Corner(
+        "groups of a broker",
+        "broker",
+        {"4.9.8": "ConsumerManager:78, 145", "5.3.3": "ConsumerManager:169, 355", "5.5.0": "ConsumerManager:170, 356"},
+        "a scan or a closed channel goes through the groups by the hash of their names, the product by their age",
+        lambda seen: _groups_sorted(seen, "close", "advance"),
+    ),
+    Corner(
+        "channels of a group",
+        "broker",
+        {"4.9.8": "ConsumerGroupInfo:78, 86", "5.3.3": "ConsumerGroupInfo:87, 95", "5.5.0": "ConsumerGroupInfo:87, 95"},
+        "a group's channels are told, listed and scanned by the hash of their ids, which are drawn at random; in the product by "
+        "age. Sequences in which a notice makes something happen before the next is sent have no such difference, for there "
+        "both orders are one",
+        _channels_sorted,
+    ),
+)

@@ -137,6 +137,12 @@ def _let_pass(totals: Totals, seen: Seen) -> tuple[bool, bool]:
 
 
 def _told(totals: Totals, seed: int, seen: Seen) -> str:
+    """A difference as text; of two dicts, the keys in which they differ."""
+    if isinstance(seen.java, dict) and isinstance(seen.product, dict):
+        keys = [key for key in seen.java | seen.product if seen.java.get(key) != seen.product.get(key)]
+        seen = seen._replace(
+            java={key: seen.java.get(key) for key in keys}, product={key: seen.product.get(key) for key in keys}
+        )
     return (
         f"{totals.half} half, {totals.version}, seed {seed}, event {seen.index}: {json.dumps(seen.event)}\n"
         f"  config: {json.dumps(seen.config)}\n"

@@ -46,6 +46,7 @@ import ${subscription}.SubscriptionGroupConfig;
  */
 final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
     private final Map<Long, EmbeddedChannel> channels = new HashMap<>();
+    private final Map<Long, ChannelHandlerContext> contexts = new HashMap<>();
     private final Map<Channel, Long> numbers = new HashMap<>();
     private final Set<Long> failing = new HashSet<>();
     private final Set<Long> seenClosed = new HashSet<>();
@@ -129,7 +130,7 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
             case "lock":
                 return queues(locks.tryLockBatch(group, queues(event.get("queues")), (String) event.get("client")));
             case "lock one":
-                MessageQueue one = queues(event.get("queues")).iterator().next();
+                MessageQueue one = queue((List<?>) ((List<?>) event.get("queues")).get(0));
                 return locks.tryLock(group, one, (String) event.get("client"));
             case "unlock":
                 locks.unlockBatch(group, queues(event.get("queues")), (String) event.get("client"));
@@ -189,13 +190,15 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
         return channels.computeIfAbsent(number, n -> {
             EmbeddedChannel channel = new EmbeddedChannel(new Number(n), new ChannelInboundHandlerAdapter());
             numbers.put(channel, n);
+            contexts.put(n, channel.pipeline().firstContext()); // a closed channel has none any longer
             return channel;
         });
     }
 
     private ChannelHandlerContext context(Map<String, Object> event) {
         Object number = event.get("channel");
-        return channel(number == null ? -1 : (Long) number).pipeline().firstContext();
+        channel(number == null ? -1 : (Long) number);
+        return contexts.get(number == null ? -1L : (Long) number);
     }
 
     /** Channels that the broker itself has closed since the last event, those that the event closed aside. */
@@ -281,10 +284,13 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
     static Set<MessageQueue> queues(Object value) {
         Set<MessageQueue> queues = new HashSet<>();
         for (Object item : (List<?>) value) {
-            List<?> parts = (List<?>) item;
-            queues.add(new MessageQueue((String) parts.get(0), (String) parts.get(1), ((Long) parts.get(2)).intValue()));
+            queues.add(queue((List<?>) item));
         }
         return queues;
+    }
+
+    private static MessageQueue queue(List<?> parts) {
+        return new MessageQueue((String) parts.get(0), (String) parts.get(1), ((Long) parts.get(2)).intValue());
     }
 
     /** A set has no order: it is shown sorted. */

@@ -67,6 +67,7 @@ class Maker:
         self._entered: dict[str, list[int]] = {}
         self._arming = False
         self._version = 1
+        self._types = ["CONSUME_PASSIVELY", "CONSUME_PASSIVELY", "CONSUME_ACTIVELY"]
         kinds: dict[Callable[[], Event], int] = {
             self._heartbeat: 34,
             self._unregister: 8,
@@ -82,18 +83,22 @@ class Maker:
         }
         if nested:
             kinds[self._arm] = 12
-        if release.profile.server_assignment:  # what 4.9 does not have; its groups are no index by topic, either
-            kinds |= {self._topic_groups: 3, self._all_expired: 2, self._route: 5, self._query: 10, self._set_mode: 4}
+        if release.profile.server_assignment:  # what 4.9 does not have; nor has it an index of groups by topic
+            self._types.append("CONSUME_POP")
+            kinds |= {self._topic_groups: 3, self._all_expired: 2, self._route: 5, self._query: 14, self._set_mode: 4}
         self._kinds, self._weights = list(kinds), list(kinds.values())
 
     def events(self, n_events: int) -> list[Event]:
-        """That many."""
-        return [self._rng.choices(self._kinds, self._weights)[0]() for _ in range(n_events)]
+        """That many, and routes before them."""
+        routes = [self._route() for _ in range(3 if self._route in self._kinds else 0)]
+        return routes + [self._rng.choices(self._kinds, self._weights)[0]() for _ in range(n_events)]
 
     def _heartbeat(self) -> Event:
         rng = self._rng
         channel = self._speaking()
-        client, groups = self._said.setdefault(channel, (rng.choice(CLIENTS), rng.sample(GROUPS, rng.choice((1, 1, 2)))))
+        client, groups = self._said.setdefault(
+            channel, (rng.choice(CLIENTS), rng.sample(GROUPS, rng.choice((1, 1, 2))))
+        )
         if rng.random() < 0.05:
             client = rng.choice(CLIENTS)
         if rng.random() < 0.2:
@@ -117,7 +122,8 @@ class Maker:
         entered = self._entered.setdefault(group, [])
         if not self._arming and channel not in entered and channel > max(entered, default=-1):
             entered.append(channel)
-        return group if channel in entered and (channel, group) not in self._left else f"g{3 + channel}"
+        comes_in_order = channel in entered and (channel, group) not in self._left and not self._arming
+        return group if comes_in_order else f"g{3 + channel}"
 
     def _speaking(self) -> int:
         """Whose heartbeat it is: a known channel's, now and then one that was closed already, or a new one's."""
@@ -139,7 +145,7 @@ class Maker:
         usual = MODELS[group == "g2"]
         return {
             "groupName": group,
-            "consumeType": rng.choice(("CONSUME_PASSIVELY", "CONSUME_PASSIVELY", "CONSUME_ACTIVELY", "CONSUME_POP")),
+            "consumeType": rng.choice(self._types),
             "messageModel": usual if rng.random() < 0.9 else rng.choice(MODELS),
             "consumeFromWhere": rng.choice(("CONSUME_FROM_LAST_OFFSET", "CONSUME_FROM_FIRST_OFFSET")),
             "unitMode": False,
@@ -206,7 +212,10 @@ class Maker:
         return {"kind": "topics"}
 
     def _queues(self) -> list[list[Any]]:
-        return [[self._rng.choice(TOPICS[:2]), "b0", number] for number in self._rng.sample(range(4), self._rng.randint(1, 3))]
+        return [
+            [self._rng.choice(TOPICS[:2]), "b0", number]
+            for number in self._rng.sample(range(4), self._rng.randint(1, 3))
+        ]
 
     def _lock(self) -> Event:
         kind = self._rng.choice(("lock", "lock", "lock one"))
@@ -223,7 +232,12 @@ class Maker:
         """What the name server says of a topic from now on."""
         rng = self._rng
         queues = [
-            {"brokerName": broker, "readQueueNums": rng.randint(0, 5), "writeQueueNums": 4, "perm": rng.choice((6, 6, 6, 4, 2))}
+            {
+                "brokerName": broker,
+                "readQueueNums": rng.randint(0, 5),
+                "writeQueueNums": 4,
+                "perm": rng.choice((6, 6, 6, 4, 2)),
+            }
             for broker in BROKERS[: rng.randint(0, 2)]
         ]
         route: Any = {"queueDatas": queues, "brokerDatas": []}
@@ -236,7 +250,7 @@ class Maker:
         data = {
             "topic": rng.choice(TOPICS),
             "consumerGroup": self._group(),
-            "clientId": rng.choice(CLIENTS),
+            "clientId": rng.choice([client for client, _ in self._said.values()] + [rng.choice(CLIENTS)]),
             "strategyName": rng.choice(STRATEGIES[:2]) if rng.random() < 0.9 else rng.choice(STRATEGIES),
             "messageModel": MODELS[rng.random() < 0.15],
         }

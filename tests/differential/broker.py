@@ -1,8 +1,8 @@
 """The broker half: its random sequences; the product under them is `differential.broker_twin`.
 
-Groups are registered, left and lost, channels expire, notices are told at once or collected, queues are locked and divided. In a
-*nested* sequence some notices make something else happen at once, before the next one is sent; there the order of channels is the
-same on both sides, as no channel comes back to a group that it left.
+Groups are registered, left and lost, channels expire, notices are told at once or collected, queues are locked and divided. In
+a *nested* sequence some notices make something else happen at once, before the next one is sent; there the order of channels
+is the same on both sides, as no channel comes back to a group that it left, and so is that of groups, as channels share one.
 """
 
 from collections.abc import Callable
@@ -25,7 +25,15 @@ NESTED_LIMIT = 100_000
 """Milliseconds of a nested sequence: none of its channels expires."""
 MOST_CHANNELS = 20
 """Java's tables of channels keep the order of their numbers up to 24 (`ConcurrentHashMap`)."""
-QUIET = {"real time": True, "fast": False, "divides": True, "mode": "PULL", "share": -1, "expired": 120_000}
+QUIET = {
+    "real time": True,
+    "fast": False,
+    "rejects pull": False,
+    "divides": True,
+    "mode": "PULL",
+    "share": -1,
+    "expired": 120_000,
+}
 """What 4.9 does; it has no such settings."""
 
 Event = dict[str, Any]
@@ -45,35 +53,38 @@ def sequence(rng: Random, release: Release) -> dict[str, Any]:
         config |= {
             "real time": rng.random() < 0.6,
             "fast": rng.random() < 0.4,
+            "rejects pull": rng.random() < 0.1 and not nested,
             "divides": rng.random() < 0.9,
             "mode": rng.choice(("PULL", "PULL", "POP")),
             "share": rng.choice((-1, 0, 1, 2)),
             "expired": 120_000 if nested else rng.choice((120_000, 120_000, 30_000, 5_000)),
         }
-    return {"config": config, "events": Maker(rng, release, nested).events(rng.randint(20, 60))}
+    return {"config": config, "events": Maker(rng, release, config).events(rng.randint(20, 60))}
 
 
 class Maker:
     """Makes the events of one sequence; remembers roughly who is connected."""
 
-    def __init__(self, rng: Random, release: Release, nested: bool) -> None:
+    def __init__(self, rng: Random, release: Release, config: dict[str, Any]) -> None:
         self._rng = rng
-        self._nested = nested
+        self._nested = config["nested"]
         self._elapsed = 0
         self._channels: list[int] = []
         self._closed: list[int] = []
         self._said: dict[int, tuple[str, list[str]]] = {}
         self._left: set[tuple[int, str]] = set()
         self._entered: dict[str, list[int]] = {}
-        self._arming = False
         self._version = 1
+        self._can_collect = release.profile.collects_notices and not self._nested
+        self._nests = [self._unregister, self._close, self._flag]
+        self._groups = GROUPS[: 1 if self._nested else 3]
         self._types = ["CONSUME_PASSIVELY", "CONSUME_PASSIVELY", "CONSUME_ACTIVELY"]
         kinds: dict[Callable[[], Event], int] = {
             self._heartbeat: 34,
             self._unregister: 8,
             self._close: 6,
             self._advance: 16,
-            self._flag: 2,
+            self._flag: 3,
             self._group_flag: 2,
             self._fail: 1,
             self._lists: 6,
@@ -81,7 +92,7 @@ class Maker:
             self._lock: 8,
             self._unlock: 4,
         }
-        if nested:
+        if self._nested:
             kinds[self._arm] = 12
         if release.profile.server_assignment:  # what 4.9 does not have; nor has it an index of groups by topic
             self._types.append("CONSUME_POP")
@@ -96,13 +107,11 @@ class Maker:
     def _heartbeat(self) -> Event:
         rng = self._rng
         channel = self._speaking()
-        client, groups = self._said.setdefault(
-            channel, (rng.choice(CLIENTS), rng.sample(GROUPS, rng.choice((1, 1, 2))))
-        )
+        client, groups = self._said.setdefault(channel, (rng.choice(CLIENTS), self._some_groups(1, 1, 2)))
         if rng.random() < 0.05:
             client = rng.choice(CLIENTS)
         if rng.random() < 0.2:
-            groups = rng.sample(GROUPS, rng.choice((1, 1, 2, 3)))
+            groups = self._some_groups(1, 1, 2, 3)
         if self._nested:
             groups = [self._nested_group(channel, groups[0])]
         fingerprint = rng.choice((0, 0, 7, 7, 8))
@@ -117,12 +126,15 @@ class Maker:
         }
         return {"kind": "heartbeat", "channel": channel, "data": data}
 
+    def _some_groups(self, *numbers: int) -> list[str]:
+        return self._rng.sample(self._groups, min(self._rng.choice(numbers), len(self._groups)))
+
     def _nested_group(self, channel: int, group: str) -> str:
         """The group, if the channel is in it or came after all others; else one that it is alone in."""
         entered = self._entered.setdefault(group, [])
-        if not self._arming and channel not in entered and channel > max(entered, default=-1):
+        if channel not in entered and channel > max(entered, default=-1):
             entered.append(channel)
-        comes_in_order = channel in entered and (channel, group) not in self._left and not self._arming
+        comes_in_order = channel in entered and (channel, group) not in self._left
         return group if comes_in_order else f"g{3 + channel}"
 
     def _speaking(self) -> int:
@@ -162,15 +174,15 @@ class Maker:
     def _unregister(self) -> Event:
         rng = self._rng
         channel = rng.choice(self._channels or [0])
-        client, groups = self._said.get(channel, (rng.choice(CLIENTS), GROUPS))
-        group = rng.choice(groups) if rng.random() < 0.9 else rng.choice(GROUPS)
+        client, groups = self._said.get(channel, (rng.choice(CLIENTS), self._groups))
+        group = rng.choice(groups) if rng.random() < 0.9 else rng.choice(self._groups)
         self._left.add((channel, group))
         client = client if rng.random() < 0.9 else rng.choice(CLIENTS)
         return {"kind": "unregister", "channel": channel, "client": client, "group": group}
 
     def _close(self) -> Event:
         if not self._channels:
-            return self._heartbeat()
+            return self._flag()
         channel = self._channels.pop(self._rng.randrange(len(self._channels)))
         self._closed.append(channel)
         return {"kind": "close", "channel": channel}
@@ -185,16 +197,16 @@ class Maker:
     def _arm(self) -> Event:
         """The next notice of a group to a channel makes something happen before the one after it is sent."""
         channel = self._rng.choice(self._channels or [0])
-        self._arming = True  # it may never happen
-        then = self._rng.choice((self._heartbeat, self._unregister, self._close, self._flag))()
-        self._arming = False
+        then = self._rng.choice(self._nests)()  # it may never happen
         return {"kind": "arm", "channel": channel, "group": self._group(), "then": then}
 
     def _group(self) -> str:
-        return self._rng.choice(GROUPS)
+        return self._rng.choice(self._groups)
 
     def _flag(self) -> Event:
-        return {"kind": "flag", "on": self._rng.random() < 0.7}
+        """A switch of the broker: whether notices are sent, and whether at once."""
+        kind = self._rng.choice(("notices", "notices", "real time")) if self._can_collect else "notices"
+        return {"kind": kind, "on": self._rng.random() < 0.7}
 
     def _group_flag(self) -> Event:
         return {"kind": "group flag", "group": self._group(), "on": self._rng.random() < 0.6}

@@ -25,7 +25,9 @@ def _channels_sorted(seen: Seen) -> tuple[Any, Any]:
 
 
 def _by_channel(side: dict[str, Any]) -> dict[str, Any]:
-    groups = {name: [*how, sorted(members), topics] for name, (*how, members, topics) in side["groups"].items()}
+    groups = side["groups"]
+    if groups is not None:
+        groups = {name: [*how, sorted(members), topics] for name, (*how, members, topics) in groups.items()}
     heard = [[*one[:2], sorted(one[2])] if one[0] == "CHANGE" else one for one in side["heard"]]
     answer = side["answer"]
     is_list_of_clients = isinstance(answer, list) and all(isinstance(one, str) for one in answer)
@@ -49,6 +51,8 @@ def _runs_sorted(heard: list[Any]) -> list[Any]:
     return [one for run in made for one in sorted(run)]
 
 
+_TABLE, _FLUSH = "ConsumerManager", "DefaultConsumerIdsChangeListener"
+
 CORNERS: tuple[Corner, ...] = (
     Corner(
         "groups of one heartbeat",
@@ -61,17 +65,20 @@ CORNERS: tuple[Corner, ...] = (
     Corner(
         "groups of a broker",
         "broker",
-        {"4.9.8": "ConsumerManager:78, 145", "5.3.3": "ConsumerManager:169, 355", "5.5.0": "ConsumerManager:170, 356"},
-        "a scan or a closed channel goes through the groups by the hash of their names, the product by their age",
+        {
+            "4.9.8": f"{_TABLE}:78, 145",
+            "5.3.3": f"{_TABLE}:169, 355; {_FLUSH}:128",
+            "5.5.0": f"{_TABLE}:170, 356; {_FLUSH}:127",
+        },
+        "a scan, a closed channel and a flush go through the groups by the hash of their names, the product by their age",
         lambda seen: _groups_sorted(seen, "close", "advance"),
     ),
     Corner(
         "channels of a group",
         "broker",
         {"4.9.8": "ConsumerGroupInfo:78, 86", "5.3.3": "ConsumerGroupInfo:87, 95", "5.5.0": "ConsumerGroupInfo:87, 95"},
-        "a group's channels are told, listed and scanned by the hash of their ids, which are drawn at random; in the product by "
-        "age. Sequences in which a notice makes something happen before the next is sent have no such difference, for there "
-        "both orders are one",
+        "a group's channels are told, listed and scanned by the hash of their ids, which are drawn at random; in the product "
+        "by age. Where notices make something happen before the next is sent, both orders are made to be one",
         _channels_sorted,
     ),
 )

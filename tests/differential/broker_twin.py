@@ -54,6 +54,7 @@ class Twin:
         self._armed: dict[tuple[int, str], Event] = {}
         self._notices: list[Any] = []
         self._heard: list[Any] = []
+        self._last_groups: dict[str, Any] = {}
         self.closed: list[int] = []
         self._broker = Broker(
             "b0",
@@ -65,6 +66,7 @@ class Twin:
             real_time_notify=config["real time"],
             channel_expired_timeout=config["expired"],
             fast_channel_events=config["fast"],
+            reject_pull_consumers=config["rejects pull"],
             request_modes=RequestModes(MessageRequestMode(config["mode"]), config["share"]),
             server_load_balancer_enable=config["divides"],
             listeners=[self],
@@ -76,7 +78,8 @@ class Twin:
             "unregister": self._unregister,
             "close": self._close,
             "advance": lambda event: self._clock.run(self._clock.now() + event["by"]),
-            "flag": self._flag,
+            "notices": lambda event: self._switch("notify_consumer_ids_changed_enable", event),
+            "real time": lambda event: self._switch("real_time", event),
             "group flag": self._group_flag,
             "fail": self._fail,
             "arm": self._arm,
@@ -96,10 +99,12 @@ class Twin:
         """Let one event happen, and say what is seen then."""
         self._notices, self._heard, self.closed = [], [], []
         answer = self._does[event["kind"]](event)
+        groups = self._groups()
+        is_as_before, self._last_groups = groups == self._last_groups, groups
         return {
             "answer": answer,
             "closed": sorted(self.closed),
-            "groups": self._groups(),
+            "groups": None if is_as_before else groups,
             "heard": self._heard,
             "notices": self._notices,
         }
@@ -164,8 +169,8 @@ class Twin:
         channel.is_active = False
         self._broker.consumers.channel_closed(channel)
 
-    def _flag(self, event: Event) -> None:
-        self._broker.notifier.notify_consumer_ids_changed_enable = event["on"]
+    def _switch(self, name: str, event: Event) -> None:
+        setattr(self._broker.notifier, name, event["on"])
 
     def _group_flag(self, event: Event) -> None:
         self._broker.subscription_groups[event["group"]] = SubscriptionGroup(event["on"])

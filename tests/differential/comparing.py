@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import logging
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -48,6 +49,7 @@ def compare(half: str, version: str, n_sequences: int, seed: int) -> Totals:
     JavaFailed
         The Java side could not go on, or is not there.
     """
+    logging.disable()  # the product's complaints take time, and nobody reads them
     module, release = importlib.import_module(f"differential.{half}"), RELEASES[version]
     totals = Totals(half, version)
     made: Queue[tuple[int, dict[str, Any]]] = Queue(AHEAD)

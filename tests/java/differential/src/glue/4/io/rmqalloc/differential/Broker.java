@@ -54,6 +54,10 @@ class Broker extends BrokerController {
         return consumers;
     }
 
+    void isRealTime(boolean isRealTime) {
+        throw new UnsupportedOperationException("notices are always sent at once in 4.9");
+    }
+
     @SuppressWarnings("unchecked")
     ConcurrentMap<String, ConsumerGroupInfo> groups() throws ReflectiveOperationException {
         return (ConcurrentMap<String, ConsumerGroupInfo>) Stubs.get(consumers, ConsumerManager.class, "consumerTable");

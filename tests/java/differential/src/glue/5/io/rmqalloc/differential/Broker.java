@@ -45,6 +45,7 @@ class Broker extends BrokerController {
         config.setBrokerName("b0");
         config.setNotifyConsumerIdsChangedEnable((Boolean) said.get("notify"));
         config.setRealTimeNotifyConsumerChange((Boolean) said.get("real time"));
+        config.setRejectPullConsumerEnable((Boolean) said.get("rejects pull"));
         config.setEnableFastChannelEventProcess((Boolean) said.get("fast"));
         config.setAutoCreateSubscriptionGroup((Boolean) said.get("auto create"));
         config.setServerLoadBalancerEnable((Boolean) said.get("divides"));
@@ -69,6 +70,10 @@ class Broker extends BrokerController {
         routes = new TopicRouteInfoManager(this);
         routes.start();
         return consumers;
+    }
+
+    void isRealTime(boolean isRealTime) {
+        config.setRealTimeNotifyConsumerChange(isRealTime);
     }
 
     ConcurrentMap<String, ConsumerGroupInfo> groups() {

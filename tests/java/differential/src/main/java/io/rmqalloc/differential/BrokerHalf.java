@@ -59,6 +59,8 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
     private final ClientManageProcessor clients;
     private final ConsumerManageProcessor lists;
     private final Assignment assignment;
+    private final Set<String> names = new TreeSet<>();
+    private Map<String, Object> lastGroups = Map.of();
     private List<Object> notices = new ArrayList<>();
     private List<Object> heard = new ArrayList<>();
 
@@ -84,7 +86,9 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
         seen.put("answer", happens(event));
         seen.put("notices", notices);
         seen.put("heard", heard);
-        seen.put("groups", groups());
+        Map<String, Object> groups = groups();
+        seen.put("groups", groups.equals(lastGroups) ? null : groups);
+        lastGroups = groups;
         seen.put("closed", closed());
         return seen;
     }
@@ -110,8 +114,11 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
             case "advance":
                 VirtualTime.advance((Long) event.get("by"));
                 return null;
-            case "flag":
+            case "notices":
                 broker.getBrokerConfig().setNotifyConsumerIdsChangedEnable((Boolean) event.get("on"));
+                return null;
+            case "real time":
+                broker.isRealTime((Boolean) event.get("on"));
                 return null;
             case "group flag":
                 groupFlag(group, (Boolean) event.get("on"));
@@ -146,6 +153,9 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
     }
 
     private Object heartbeat(Map<String, Object> event) throws Exception {
+        for (Object consumer : (List<?>) object(event.get("data")).get("consumerDataSet")) {
+            names.add((String) object(consumer).get("groupName"));
+        }
         RemotingCommand request = RemotingCommand.createRequestCommand(RequestCode.HEART_BEAT, null);
         request.setBody(Json.write(event.get("data")).getBytes(StandardCharsets.US_ASCII));
         RemotingCommand response = clients.processRequest(context(event), request);
@@ -266,9 +276,14 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
 
     // --- what is known ---
 
+    /** Who is in which group; shown where it is not what it was after the last event. */
     private Map<String, Object> groups() throws Exception {
         Map<String, Object> groups = new TreeMap<>();
-        for (ConsumerGroupInfo info : broker.groups().values()) {
+        for (String name : names) { // the table itself has thousands of empty entries to go through
+            ConsumerGroupInfo info = broker.groups().get(name);
+            if (info == null) {
+                continue;
+            }
             Map<String, Object> topics = new TreeMap<>();
             info.getSubscriptionTable().forEach((topic, subscription) ->
                 topics.put(topic, List.of(subscription.getSubString(), subscription.getSubVersion())));
@@ -277,6 +292,9 @@ final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
                 members.add(List.of(numbers.get(channel), client.getClientId(), client.getLastUpdateTimestamp())));
             groups.put(info.getGroupName(), List.of(info.getConsumeType().name(), info.getMessageModel().name(),
                 info.getConsumeFromWhere().name(), members, topics));
+        }
+        if (groups.size() != broker.groups().size()) {
+            throw new IllegalStateException("a group that no heartbeat named: " + broker.groups().keySet());
         }
         return groups;
     }

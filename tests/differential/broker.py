@@ -20,7 +20,24 @@ CLIENTS = ("c0", "c1", "c2", "c3", "c\U0001f600", "c\uffee")
 BROKERS = ("b0", "b1")
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "NONE")
 MODELS = ("CLUSTERING", "BROADCASTING")
-TIMES = (1, 500, 9_999, 10_000, 14_999, 15_000, 30_000, 45_000, 59_999, 60_000, 60_001, 110_000, 120_000, 120_001)
+TIMES = (
+    1,
+    500,
+    999,
+    1_000,
+    9_999,
+    10_000,
+    14_999,
+    15_000,
+    30_000,
+    45_000,
+    59_999,
+    60_000,
+    60_001,
+    110_000,
+    120_000,
+    120_001,
+)
 NESTED_LIMIT = 100_000
 """Milliseconds of a nested sequence: none of its channels expires."""
 MOST_CHANNELS = 20
@@ -76,7 +93,9 @@ class Maker:
         self._entered: dict[str, list[int]] = {}
         self._version = 1
         self._can_collect = release.profile.collects_notices and not self._nested
-        self._nests = [self._unregister, self._close, self._flag]
+        self._nests = [self._unregister, self._close]
+        if config["real time"]:  # a flush goes on to the next group: in which order, the switch would tell
+            self._nests.append(self._flag)
         self._groups = GROUPS[: 1 if self._nested else 3]
         self._types = ["CONSUME_PASSIVELY", "CONSUME_PASSIVELY", "CONSUME_ACTIVELY"]
         kinds: dict[Callable[[], Event], int] = {
@@ -97,7 +116,12 @@ class Maker:
         if release.profile.server_assignment:  # what 4.9 does not have; nor has it an index of groups by topic
             self._types.append("CONSUME_POP")
             kinds |= {self._topic_groups: 3, self._all_expired: 2, self._route: 5, self._query: 14, self._set_mode: 4}
-        self._kinds, self._weights = list(kinds), list(kinds.values())
+        focus = rng.choice(
+            ((), (), (self._lock, self._unlock, self._lists), (self._route, self._query, self._set_mode))
+        )
+        self._topics_asked = TOPICS[:1] if self._query in focus else TOPICS[:4]
+        self._kinds = list(kinds)
+        self._weights = [weight * (5 if kind in focus else 1) for kind, weight in kinds.items()]
 
     def events(self, n_events: int) -> list[Event]:
         """That many, and routes before them."""
@@ -255,12 +279,12 @@ class Maker:
         route: Any = {"queueDatas": queues, "brokerDatas": []}
         if rng.random() < 0.3:
             route = rng.choice((None, "error", "timeout"))
-        return {"kind": "route", "topic": rng.choice(TOPICS[:4]), "route": route}
+        return {"kind": "route", "topic": rng.choice(self._topics_asked), "route": route}
 
     def _query(self) -> Event:
         rng = self._rng
         data = {
-            "topic": rng.choice(TOPICS),
+            "topic": rng.choice((*self._topics_asked * 3, *TOPICS)),
             "consumerGroup": self._group(),
             "clientId": rng.choice([client for client, _ in self._said.values()] + [rng.choice(CLIENTS)]),
             "strategyName": rng.choice(STRATEGIES[:2]) if rng.random() < 0.9 else rng.choice(STRATEGIES),
@@ -271,7 +295,7 @@ class Maker:
     def _set_mode(self) -> Event:
         rng = self._rng
         data = {
-            "topic": rng.choice(TOPICS[:4]),
+            "topic": rng.choice(self._topics_asked),
             "consumerGroup": self._group(),
             "mode": rng.choice(("POP", "POP", "PULL")),
             "popShareQueueNum": rng.choice((-1, 0, 1, 2, 3)),

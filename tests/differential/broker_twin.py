@@ -56,21 +56,7 @@ class Twin:
         self._heard: list[Any] = []
         self._last_groups: dict[str, Any] = {}
         self.closed: list[int] = []
-        self._broker = Broker(
-            "b0",
-            self._clock,
-            release.profile,
-            topic_route=self._route,
-            auto_create_subscription_group=config["auto create"],
-            notify_consumer_ids_changed_enable=config["notify"],
-            real_time_notify=config["real time"],
-            channel_expired_timeout=config["expired"],
-            fast_channel_events=config["fast"],
-            reject_pull_consumers=config["rejects pull"],
-            request_modes=RequestModes(MessageRequestMode(config["mode"]), config["share"]),
-            server_load_balancer_enable=config["divides"],
-            listeners=[self],
-        )
+        self._broker = self._made(config, release)
         for topic in config["topics"]:
             self._broker.topics[topic] = QueueData("b0", 4, 4)
         self._does = {
@@ -94,6 +80,23 @@ class Twin:
             "query": self._query,
             "set mode": self._set_mode,
         }
+
+    def _made(self, config: dict[str, Any], release: Release) -> Broker:
+        return Broker(
+            "b0",
+            self._clock,
+            release.profile,
+            topic_route=self._route,
+            auto_create_subscription_group=config["auto create"],
+            notify_consumer_ids_changed_enable=config["notify"],
+            real_time_notify=config["real time"],
+            channel_expired_timeout=config["expired"],
+            fast_channel_events=config["fast"],
+            reject_pull_consumers=config["rejects pull"],
+            request_modes=RequestModes(MessageRequestMode(config["mode"]), config["share"]),
+            server_load_balancer_enable=config["divides"],
+            listeners=[self],
+        )
 
     def after(self, event: Event) -> Any:
         """Let one event happen, and say what is seen then."""

@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import logging
 import subprocess
 from collections import Counter
 from collections.abc import Iterator
@@ -49,7 +48,6 @@ def compare(half: str, version: str, n_sequences: int, seed: int) -> Totals:
     JavaFailed
         The Java side could not go on, or is not there.
     """
-    logging.disable()  # the product's complaints take time, and nobody reads them
     module, release = importlib.import_module(f"differential.{half}"), RELEASES[version]
     totals = Totals(half, version)
     made: Queue[tuple[int, dict[str, Any]]] = Queue(AHEAD)

@@ -1,5 +1,6 @@
 """Runs of several halves and releases, side by side."""
 
+import logging
 import multiprocessing
 import os
 from collections.abc import Sequence
@@ -22,5 +23,6 @@ def run(halves: Sequence[str], versions: Sequence[str], n_sequences: int, seed: 
     with ThreadPoolExecutor(cores) as pool:
         list(pool.map(lambda version: maven_classpath(PROJECT, version), versions))
     wanted = [(half, version, n_sequences, seed) for half in halves for version in versions]
-    with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn")) as processes:
+    # Nobody reads what the product logs, and to write it takes time.
+    with ProcessPoolExecutor(cores, multiprocessing.get_context("spawn"), logging.disable) as processes:
         return list(processes.map(compare, *zip(*wanted, strict=True)))

@@ -172,7 +172,7 @@ class ConsumerManager:
                 channel.close()
                 if (
                     self.fast_channel_events
-                ):  # a heartbeat that it sent before enters no group that its close could leave
+                ):  # a heartbeat sent before the close enters no group that the close could leave
                     self._closed_by_scan.add(channel)
             if not group.channels:
                 del self.groups[name]

@@ -51,7 +51,7 @@ def _runs_sorted(heard: list[Any]) -> list[Any]:
     return [one for run in made for one in sorted(run)]
 
 
-_TABLE, _FLUSH = "ConsumerManager", "DefaultConsumerIdsChangeListener"
+_TABLE, _GROUP, _FLUSH = "ConsumerManager", "ConsumerGroupInfo", "DefaultConsumerIdsChangeListener"
 
 CORNERS: tuple[Corner, ...] = (
     Corner(
@@ -76,7 +76,11 @@ CORNERS: tuple[Corner, ...] = (
     Corner(
         "channels of a group",
         "broker",
-        {"4.9.8": "ConsumerGroupInfo:78, 86", "5.3.3": "ConsumerGroupInfo:87, 95", "5.5.0": "ConsumerGroupInfo:87, 95"},
+        {
+            "4.9.8": f"{_GROUP}:78, 86; {_TABLE}:153",
+            "5.3.3": f"{_GROUP}:87, 95; {_TABLE}:363",
+            "5.5.0": f"{_GROUP}:87, 95; {_TABLE}:364",
+        },
         "a group's channels are told, listed and scanned by the hash of their ids, which are drawn at random; in the product "
         "by age. Where notices make something happen before the next is sent, both orders are made to be one",
         _channels_sorted,

@@ -39,7 +39,7 @@ class Broker extends BrokerController {
         super(null, null, null, null); // never called
     }
 
-    static Broker made(Map<String, Object> said, World world) throws Exception {
+    static Broker made(Map<String, Object> said, BrokerWorld world) throws Exception {
         Broker broker = Stubs.blank(Broker.class);
         BrokerConfig config = new BrokerConfig();
         config.setBrokerName("b0");

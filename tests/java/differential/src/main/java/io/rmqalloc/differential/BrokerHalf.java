@@ -44,7 +44,7 @@ import ${subscription}.SubscriptionGroupConfig;
  * The broker half: the real classes of who is in a group, who is told of it and who holds which lock. Stubbed are the
  * connections, what a broker writes to disk, and the name server.
  */
-final class BrokerHalf implements Half, ConsumerIdsChangeListener, World {
+final class BrokerHalf implements Half, ConsumerIdsChangeListener, BrokerWorld {
     private final Map<Long, EmbeddedChannel> channels = new HashMap<>();
     private final Map<Long, ChannelHandlerContext> contexts = new HashMap<>();
     private final Map<Channel, Long> numbers = new HashMap<>();

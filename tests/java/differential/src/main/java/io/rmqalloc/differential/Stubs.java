@@ -49,7 +49,7 @@ final class Stubs {
     }
 
     /** The server's end of all connections: it takes notices. */
-    static RemotingServer server(World world) {
+    static RemotingServer server(BrokerWorld world) {
         InvocationHandler handler = (proxy, method, arguments) -> {
             if (!method.getName().equals("invokeOneway")) {
                 throw new UnsupportedOperationException(method.getName());
@@ -63,7 +63,7 @@ final class Stubs {
     }
 
     /** The broker's connections to name servers: they answer with a route, with an error code, or not at all. */
-    static RemotingClient client(World world) {
+    static RemotingClient client(BrokerWorld world) {
         InvocationHandler handler = (proxy, method, arguments) -> {
             Object header = ((RemotingCommand) arguments[1]).readCustomHeader();
             Object said = world.route(((GetRouteInfoRequestHeader) header).getTopic());

@@ -4,7 +4,7 @@ package io.rmqalloc.differential;
 import io.netty.channel.Channel;
 
 /** What is beyond a broker. */
-interface World {
+interface BrokerWorld {
     /** A notice of changed clients was sent; may fail. */
     void sent(Channel channel, String group) throws Exception;
 

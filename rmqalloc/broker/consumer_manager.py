@@ -170,9 +170,8 @@ class ConsumerManager:
                 self._tell_of_client(ConsumerGroupEvent.CLIENT_UNREGISTER, group, channel, client, topics)
                 group.remove_channel(channel)
                 channel.close()
-                if (
-                    self.fast_channel_events
-                ):  # a heartbeat sent before the close enters no group that the close could leave
+                if self.fast_channel_events:
+                    # A heartbeat sent before the close enters no group that the close could leave.
                     self._closed_by_scan.add(channel)
             if not group.channels:
                 del self.groups[name]

@@ -260,14 +260,14 @@ def test_8_a_first_offset_below_zero_is_an_error_in_5_x_and_passed_on_in_4_9(clu
         assert compute(QUEUE) == -5
 
 
-def test_8_an_ordered_queue_of_4_9_is_not_pulled_from_an_offset_below_zero(cluster):
+def test_8_an_ordered_queue_of_4_9_is_pulled_from_an_offset_below_zero(cluster):
     pulls = ManualPulls()
     consumer = consumer_of(cluster, OLD, orderly=True, dispatcher=pulls)
     consumer.rebalance.do_rebalance(True)
     request, _ = pulls.pulls[0]
     cluster.broker.max_offsets[request.queue] = -5
-    assert not consumer.rebalance.prepare_ordered_pull(request)
-    assert (request.next_offset, request.previously_locked) == (0, False)
+    assert consumer.rebalance.prepare_ordered_pull(request)
+    assert (request.next_offset, request.previously_locked) == (-5, True)
 
 
 @each

@@ -39,7 +39,8 @@ class Profile:
     swallows_offset_errors : bool
         The local path takes a failed offset computation for -1 (else for a skipped queue; both leave the queue out).
     bad_offset_raises : bool
-        A stored offset below -1 is an error (else it is answered as -1).
+        A stored offset below -1 is an error (else it is answered as -1, and an ordered queue is pulled from it: 4.9.8
+        ``DefaultMQPushConsumerImpl`` 281).
     broker_error_is_no_offset : bool
         Any answer of a broker but success counts as "no offset stored" (else only "not found" does).
     push_listener : bool
@@ -106,6 +107,9 @@ class Profile:
     no_queue_offset : int
         What the offset store of a group that divides queues answers to no queue (5.3.3 ``RemoteBrokerOffsetStore`` 118; 4.9.8,
         111).
+    lock_services : int
+        How many timers renew all locks of an ordered group; where consuming and popping have one each, every broker is asked
+        twice (5.3.3 ``DefaultMQPushConsumerImpl`` 986).
     """
 
     name: str
@@ -151,6 +155,7 @@ class Profile:
     fast_channel_events: bool = True
     rejects_pull_consumers: bool = True
     no_queue_offset: int = -3
+    lock_services: int = 2
 
 
 _5_5 = Profile("5.5")
@@ -200,6 +205,7 @@ _4_9 = replace(
     fast_channel_events=False,
     rejects_pull_consumers=False,
     no_queue_offset=-1,
+    lock_services=1,
 )
 
 PROFILES = {profile.name: profile for profile in (_5_5, _5_3, _4_9)}

@@ -66,6 +66,8 @@ class MQClientFactory:
         What it was told of topics and brokers.
     consumers : dict of str to RebalancingConsumer
         Its consumer groups.
+    has_ended : bool
+        It was shut down, and takes no more timers.
 
     Notes
     -----
@@ -88,6 +90,7 @@ class MQClientFactory:
         self._timers: list[FixedRate] = []
         self._running = False
         self._killed = False
+        self.has_ended = False
 
     # --- Life ---
 
@@ -119,6 +122,7 @@ class MQClientFactory:
         if self.consumers or not self._running:
             return
         self._stop()
+        self.has_ended = True
         self._manager.forget(self)
 
     def kill(self) -> None:
@@ -159,9 +163,17 @@ class MQClientFactory:
         self._service.wakeup()
 
     def rebalance_later(self, delay: int) -> None:
-        """Wake the service of passes ``delay`` milliseconds from now; at once if that is not above zero."""
+        """Wake the service of passes ``delay`` milliseconds from now; at once if that is not above zero.
+
+        Raises
+        ------
+        ClientError
+            The client has ended; Java throws ``RejectedExecutionException``.
+        """
         if delay <= 0:
             self._service.wakeup()
+        elif self.has_ended:
+            raise ClientError(f"the client {self.client_id} has ended; start another one for further passes")
         else:
             self.call_later(delay, self._service.wakeup)
 

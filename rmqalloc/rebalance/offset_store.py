@@ -95,10 +95,7 @@ class OffsetStore(ABC):
             return self._offsets[queue]
         if where is ReadOffsetType.READ_FROM_MEMORY:
             return NOT_FOUND
-        offset = self._read_store(queue)
-        if offset >= 0:
-            self.update_offset(queue, offset, increase_only=False)
-        return offset
+        return self._read_store(queue)
 
     @abstractmethod
     def _answer_to_no_queue(self) -> int:
@@ -106,7 +103,7 @@ class OffsetStore(ABC):
 
     @abstractmethod
     def _read_store(self, queue: MessageQueue) -> int:
-        """A stored offset, or a number below zero."""
+        """A stored offset, put into memory even if it is below zero; or a number below zero that says why there is none."""
 
     @abstractmethod
     def persist(self, queue: MessageQueue) -> None:
@@ -133,7 +130,7 @@ class RemoteOffsetStore(OffsetStore):
 
     def _read_store(self, queue: MessageQueue) -> int:
         try:
-            return self._factory.remoting.query_offset(
+            offset = self._factory.remoting.query_offset(
                 self._address(queue, master_first=True), self._consumer_group, queue
             )
         except ResponseError as error:
@@ -143,6 +140,8 @@ class RemoteOffsetStore(OffsetStore):
         except Exception as error:
             log.info("offset of %s for %s: %s", queue, self._consumer_group, error)
             return UNREADABLE
+        self.update_offset(queue, offset, increase_only=False)
+        return offset
 
     def persist(self, queue: MessageQueue) -> None:
         """Send the offset of one queue to its broker, if memory holds one; errors are logged."""
@@ -202,9 +201,13 @@ class LocalOffsetStore(OffsetStore):
 
     def _read_store(self, queue: MessageQueue) -> int:
         try:
-            return read_offsets(self.path).get(queue, NOT_FOUND)
+            offset = read_offsets(self.path).get(queue)
         except OffsetFileError:
             return NOT_FOUND
+        if offset is None:
+            return NOT_FOUND
+        self.update_offset(queue, offset, increase_only=False)
+        return offset
 
     def persist(self, queue: MessageQueue) -> None:
         """Merge the offset of one queue into the file, if memory holds one; errors are logged."""

@@ -32,22 +32,27 @@ class OrderlyService:
 
     def __init__(self, impl: RebalanceImpl) -> None:
         self._impl = impl
-        self._timer: FixedRate | None = None
+        self._timers: list[FixedRate] = []
+        self._stopped = False
 
     def start(self) -> None:
         """Renew all locks after 1 s and then every 20 s."""
         factory = self._impl.client_factory
         if self._shares_queues:
-            self._timer = FixedRate(factory.clock, 1_000, factory.intervals.lock, self._impl.lock_all)
+            self._timers = [
+                FixedRate(factory.clock, 1_000, factory.intervals.lock, self._impl.lock_all)
+                for _ in range(factory.profile.lock_services)
+            ]
 
     def halt(self) -> None:
         """Stop renewing; what is locked stays so until it runs out."""
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
+        for timer in self._timers:
+            timer.cancel()
+        self._timers = []
 
     def shutdown(self) -> None:
-        """Stop renewing and unlock all."""
+        """Stop renewing and unlock all; what `lock_later` has put off is not done any longer."""
+        self._stopped = True
         self.halt()
         if self._shares_queues:
             self._impl.unlock_all(oneway=False)
@@ -66,7 +71,8 @@ class OrderlyService:
         """Lock a queue in 10 ms, then call ``resume(delay)``: 10 ms if that went well, else 3 s."""
 
         def lock() -> None:
-            resume(RESUME_DELAY_LOCKED if self._impl.lock(queue) else RESUME_DELAY_UNLOCKED)
+            if not self._stopped:
+                resume(RESUME_DELAY_LOCKED if self._impl.lock(queue) else RESUME_DELAY_UNLOCKED)
 
         self._impl.client_factory.call_later(RETRY_LOCK_DELAY, lock)
 

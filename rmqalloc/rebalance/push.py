@@ -109,6 +109,8 @@ class RebalancePush(RebalanceImpl):
             process_queue.try_unlock_times += 1
             return False
         if process_queue.n_messages:
+            if factory.has_ended:
+                return False  # nobody would unlock it
             factory.call_later(factory.profile.late_unlock_delay, partial(self.unlock, queue, oneway=True))
         else:
             self.unlock(queue, oneway=True)
@@ -169,7 +171,7 @@ class RebalancePush(RebalanceImpl):
     def prepare_ordered_pull(self, request: PullRequest) -> bool:
         """Whether an ordered queue may be pulled: only while locked, the first time from its offset read anew.
 
-        Whoever pulls asks this before each pull of an ordered group and tries again later (3 s) when told no.
+        Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) when told no.
         """
         if not request.process_queue.locked:
             return False
@@ -179,7 +181,7 @@ class RebalancePush(RebalanceImpl):
             except Exception as error:
                 log.info("%s has no first offset of %s: %s", self.consumer_group, request.queue, error)
                 return False
-            if offset < 0:
+            if offset < 0 and self.client_factory.profile.bad_offset_raises:
                 return False
             request.previously_locked = True
             request.next_offset = offset

@@ -100,7 +100,7 @@ class PushConsumer(Consumer):
     def subscribe(self, topic: str, expression: str = "*") -> None:
         """Subscribe to a topic and tell brokers; its route is asked for at the next poll, unless it comes before `start`."""
         self._subscribe(topic, expression)
-        if self.state is ServiceState.RUNNING:
+        if hasattr(self, "client_factory"):  # also after its end, while other groups use its client
             self.client_factory.send_heartbeat_to_all_brokers()
 
     def unsubscribe(self, topic: str) -> None:

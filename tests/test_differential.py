@@ -20,16 +20,17 @@ from java_driver import JavaMissing
 pytestmark = pytest.mark.java
 
 SEED = int(os.environ.get("RMQALLOC_SEED") or 1)
-SEQUENCES = 1_000
+SEQUENCES = {"client": 340, "broker": 1_000}
+"""Of each release; those of the client half are the longer ones: 1,020 of them take as long as 3,000 of the other."""
 
 
 @pytest.mark.parametrize("half", HALVES)
 def test_real_classes_and_the_product_agree_after_every_event(half):
     try:
-        totals = run([half], list(RELEASES), SEQUENCES, SEED)
+        totals = run([half], list(RELEASES), SEQUENCES[half], SEED)
     except JavaMissing as missing:
         pytest.skip(str(missing))
-    assert [one.sequences for one in totals] == [SEQUENCES] * len(RELEASES)
+    assert [one.sequences for one in totals] == [SEQUENCES[half]] * len(RELEASES)
     assert not any(one.differences for one in totals), "\n".join(map(told, totals))
 
 

@@ -81,7 +81,9 @@ final class RewritingLoader extends ClassLoader {
         reader.accept(new ClassVisitor(Opcodes.ASM9, writer) {
             @Override
             public MethodVisitor visitMethod(int access, String name, String type, String signature, String[] errors) {
-                return new Calls(super.visitMethod(access, name, type, signature, errors));
+                MethodVisitor next = super.visitMethod(access, name, type, signature, errors);
+                MethodVisitor client = ClientRewrites.over(reader.getClassName(), reader.getSuperName(), name, type, next);
+                return client == null ? null : new Calls(client);
             }
         }, 0);
         return writer.toByteArray();

@@ -5,6 +5,7 @@ import java.util.List;
 import java.util.concurrent.AbstractExecutorService;
 import java.util.concurrent.Callable;
 import java.util.concurrent.Executors;
+import java.util.concurrent.RejectedExecutionException;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ScheduledFuture;
 import java.util.concurrent.TimeUnit;
@@ -38,8 +39,12 @@ final class VirtualScheduler extends AbstractExecutorService implements Schedule
         return scheduleAtFixedRate(action, delay, period, unit);
     }
 
-    private static <V> ScheduledFuture<V> pushed(Callable<V> action, long delay, long period) {
+    private <V> ScheduledFuture<V> pushed(Callable<V> action, long delay, long period) {
+        if (isShutdown) {
+            throw new RejectedExecutionException("shut down");
+        }
         VirtualTask<V> task = new VirtualTask<>(action, delay, period);
+        task.pool = this;
         VirtualTime.push(task);
         return task;
     }
@@ -47,6 +52,7 @@ final class VirtualScheduler extends AbstractExecutorService implements Schedule
     @Override
     public void shutdown() {
         isShutdown = true;
+        VirtualTime.cancelPeriodic(this);
     }
 
     @Override

@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit;
 final class VirtualTask<T> extends FutureTask<T> implements RunnableScheduledFuture<T> {
     long due;
     long number;
+    VirtualScheduler pool;
     private final long period;
 
     VirtualTask(Callable<T> action, long delay, long period) {
@@ -23,7 +24,7 @@ final class VirtualTask<T> extends FutureTask<T> implements RunnableScheduledFut
     public void run() {
         if (period == 0) {
             super.run();
-        } else if (runAndReset()) { // as in Java's pools, one that fails runs no more
+        } else if (runAndReset() && (pool == null || !pool.isShutdown())) { // as in Java's pools, one that fails runs no more
             due += period;
             VirtualTime.push(this);
         }

@@ -1,6 +1,7 @@
 // Copyright the rmqalloc authors. Licensed under the Apache License, Version 2.0: see LICENSE.
 package io.rmqalloc.differential;
 
+import java.util.List;
 import java.util.PriorityQueue;
 import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.ThreadFactory;
@@ -43,11 +44,10 @@ public final class VirtualTime {
         now += milliseconds;
     }
 
-    /** A lock that is not free stays so while the one thread there is waits. */
+    /** A lock that is not free stays so, unless who holds it is known to release it in time; no time passes either way. */
     public static boolean tryLock(Lock lock, long time, TimeUnit unit) {
-        boolean got = lock.tryLock();
-        now += got ? 0 : unit.toMillis(time);
-        return got;
+        Consuming.endBy(now + unit.toMillis(time));
+        return lock.tryLock();
     }
 
     /** Lets time pass, and all happen that is due by then. */
@@ -75,6 +75,18 @@ public final class VirtualTime {
 
     public static ScheduledExecutorService newScheduledThreadPool(int threads, ThreadFactory factory) {
         return new VirtualScheduler();
+    }
+
+    /** Tasks of a pool that is shut down: those that repeat do so no more, as in Java's pools. */
+    static void cancelPeriodic(VirtualScheduler pool) {
+        TASKS.removeIf(task -> task.pool == pool && task.isPeriodic());
+    }
+
+    /** Tasks of a pool come after all others that are due at their time, as if they had been asked for last. */
+    static void postpone(VirtualScheduler pool) {
+        List<VirtualTask<?>> moved = TASKS.stream().filter(task -> task.pool == pool).sorted().toList();
+        moved.forEach(VirtualTime::cancel);
+        moved.forEach(VirtualTime::push);
     }
 
     static void push(VirtualTask<?> task) {

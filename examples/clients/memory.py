@@ -103,7 +103,7 @@ class Connection:
 
     def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
         """Code 35."""
-        self._broker.unregister_client(self, consumer_group)
+        self._broker.unregister_client(self, client_id, consumer_group)
 
     def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
         """Code 38."""

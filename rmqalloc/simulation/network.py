@@ -253,7 +253,8 @@ class ClientRemoting:
         connection = self.connections.get(address)
         if connection is None or not connection.is_open:
             return self._connection(address, 0)
-        connection.last_used = self._network.clock.now()
+        if self._network.is_up(connection):  # what is cut off on its way keeps no connection from being idle
+            connection.last_used = self._network.clock.now()
         return connection
 
     def _begin(self, kind: str) -> None:

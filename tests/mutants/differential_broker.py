@@ -15,8 +15,8 @@ MUTANTS = [
     ),
     Mutant(
         f"{_BROKER}/lock_manager.py",
-        "return now - lock.last_update > self._lock_max_live_time",
-        "return now - lock.last_update >= self._lock_max_live_time",
+        "return now - lock.last_update > self.lock_max_live_time",
+        "return now - lock.last_update >= self.lock_max_live_time",
         "a lock can be taken over a millisecond early",
         _TESTS,
     ),

@@ -1,65 +1,32 @@
 // Copyright the rmqalloc authors. Licensed under the Apache License, Version 2.0: see LICENSE.
 package io.rmqalloc.differential;
 
-import java.util.Collection;
 import java.util.Map;
 import java.util.concurrent.ConcurrentMap;
-import org.apache.rocketmq.broker.BrokerController;
 import org.apache.rocketmq.broker.client.ConsumerGroupInfo;
 import org.apache.rocketmq.broker.client.ConsumerIdsChangeListener;
 import org.apache.rocketmq.broker.client.ConsumerManager;
-import org.apache.rocketmq.broker.client.net.Broker2Client;
-import org.apache.rocketmq.broker.filter.ConsumerFilterManager;
 import org.apache.rocketmq.broker.out.BrokerOuterAPI;
-import org.apache.rocketmq.broker.subscription.SubscriptionGroupManager;
-import org.apache.rocketmq.broker.topic.TopicConfigManager;
 import org.apache.rocketmq.broker.topic.TopicRouteInfoManager;
-import org.apache.rocketmq.common.BrokerConfig;
 import org.apache.rocketmq.common.TopicConfig;
-import org.apache.rocketmq.remoting.RemotingServer;
 import org.apache.rocketmq.remoting.protocol.DataVersion;
-import org.apache.rocketmq.remoting.protocol.heartbeat.SubscriptionData;
 import org.apache.rocketmq.store.MessageStore;
-import org.apache.rocketmq.store.config.MessageStoreConfig;
 
-/** A broker that was never started: the parts that a rebalance meets. */
-class Broker extends BrokerController {
-    private BrokerConfig config;
-    private MessageStoreConfig storeConfig;
-    private RemotingServer server;
-    private Broker2Client toClients;
-    private Filters filters;
-    private Groups groups;
-    private Topics topics;
+/** What a broker of 5 has besides. */
+class Broker extends QuietBroker {
     private BrokerOuterAPI nameServers;
-    private ConsumerManager consumers;
     private TopicRouteInfoManager routes;
-
-    private Broker() {
-        super(null, null, null, null); // never called
-    }
 
     static Broker made(Map<String, Object> said, BrokerWorld world) throws Exception {
         Broker broker = Stubs.blank(Broker.class);
-        BrokerConfig config = new BrokerConfig();
-        config.setBrokerName("b0");
-        config.setNotifyConsumerIdsChangedEnable((Boolean) said.get("notify"));
-        config.setRealTimeNotifyConsumerChange((Boolean) said.get("real time"));
-        config.setRejectPullConsumerEnable((Boolean) said.get("rejects pull"));
-        config.setEnableFastChannelEventProcess((Boolean) said.get("fast"));
-        config.setAutoCreateSubscriptionGroup((Boolean) said.get("auto create"));
-        config.setServerLoadBalancerEnable((Boolean) said.get("divides"));
-        config.setDefaultMessageRequestMode((String) said.get("mode"));
-        config.setDefaultPopShareQueueNum(((Long) said.get("share")).intValue());
-        config.setChannelExpiredTimeout((Long) said.get("expired"));
-        broker.config = config;
-        broker.storeConfig = new MessageStoreConfig();
-        broker.storeConfig.setStorePathRootDir("/nonexistent");
-        broker.server = Stubs.server(world);
-        broker.toClients = new Broker2Client(broker);
-        broker.filters = Stubs.blank(Filters.class);
-        broker.groups = new Groups(broker);
-        broker.topics = new Topics(broker);
+        broker.furnish(said, world);
+        broker.config.setRealTimeNotifyConsumerChange((Boolean) said.get("real time"));
+        broker.config.setRejectPullConsumerEnable((Boolean) said.get("rejects pull"));
+        broker.config.setEnableFastChannelEventProcess((Boolean) said.get("fast"));
+        broker.config.setServerLoadBalancerEnable((Boolean) said.get("divides"));
+        broker.config.setDefaultMessageRequestMode((String) said.get("mode"));
+        broker.config.setDefaultPopShareQueueNum(((Long) said.get("share")).intValue());
+        broker.config.setChannelExpiredTimeout((Long) said.get("expired"));
         broker.nameServers = Stubs.blank(BrokerOuterAPI.class);
         Stubs.set(broker.nameServers, BrokerOuterAPI.class, "remotingClient", Stubs.client(world));
         return broker;
@@ -81,53 +48,13 @@ class Broker extends BrokerController {
     }
 
     @Override
-    public BrokerConfig getBrokerConfig() {
-        return config;
-    }
-
-    @Override
-    public MessageStoreConfig getMessageStoreConfig() {
-        return storeConfig;
-    }
-
-    @Override
     public MessageStore getMessageStore() {
         return null;
     }
 
     @Override
-    public RemotingServer getRemotingServer() {
-        return server;
-    }
-
-    @Override
-    public Broker2Client getBroker2Client() {
-        return toClients;
-    }
-
-    @Override
-    public ConsumerFilterManager getConsumerFilterManager() {
-        return filters;
-    }
-
-    @Override
-    public SubscriptionGroupManager getSubscriptionGroupManager() {
-        return groups;
-    }
-
-    @Override
-    public TopicConfigManager getTopicConfigManager() {
-        return topics;
-    }
-
-    @Override
     public BrokerOuterAPI getBrokerOuterAPI() {
         return nameServers;
-    }
-
-    @Override
-    public ConsumerManager getConsumerManager() {
-        return consumers;
     }
 
     @Override
@@ -138,39 +65,5 @@ class Broker extends BrokerController {
     @Override
     public synchronized void registerIncrementBrokerData(TopicConfig topic, DataVersion version) {
         // there is no name server
-    }
-
-    private static final class Filters extends ConsumerFilterManager {
-        @Override
-        public void register(String group, Collection<SubscriptionData> all) {
-            // no filters
-        }
-
-        @Override
-        public void unRegister(String group) {
-            // no filters
-        }
-    }
-
-    private static final class Groups extends SubscriptionGroupManager {
-        Groups(BrokerController broker) {
-            super(broker);
-        }
-
-        @Override
-        public synchronized void persist() {
-            // no disk
-        }
-    }
-
-    private static final class Topics extends TopicConfigManager {
-        Topics(BrokerController broker) {
-            super(broker);
-        }
-
-        @Override
-        public synchronized void persist() {
-            // no disk
-        }
     }
 }

@@ -2,26 +2,10 @@
 package io.rmqalloc.differential;
 
 import java.util.List;
-import java.util.concurrent.ExecutorService;
-import org.apache.rocketmq.remoting.RPCHook;
-import org.apache.rocketmq.remoting.RemotingClient;
-import org.apache.rocketmq.remoting.netty.NettyRequestProcessor;
 import org.apache.rocketmq.remoting.pipeline.RequestPipeline;
 
-/** What a transport of 5 has besides requests: nothing happens. */
-public abstract class QuietTransport implements RemotingClient {
-    @Override
-    public void start() {
-    }
-
-    @Override
-    public void shutdown() {
-    }
-
-    @Override
-    public void registerRPCHook(RPCHook hook) {
-    }
-
+/** What a transport of 5 has besides: nothing happens. */
+public abstract class QuietTransport extends SilentTransport {
     @Override
     public void setRequestPipeline(RequestPipeline pipeline) {
     }
@@ -31,26 +15,8 @@ public abstract class QuietTransport implements RemotingClient {
     }
 
     @Override
-    public void updateNameServerAddressList(List<String> addresses) {
-    }
-
-    @Override
-    public List<String> getNameServerAddressList() {
-        return List.of("name server");
-    }
-
-    @Override
     public List<String> getAvailableNameSrvList() {
         return getNameServerAddressList();
-    }
-
-    @Override
-    public void setCallbackExecutor(ExecutorService executor) {
-    }
-
-    @Override
-    public boolean isChannelWritable(String address) {
-        return true;
     }
 
     @Override
@@ -61,7 +27,4 @@ public abstract class QuietTransport implements RemotingClient {
     @Override
     public void closeChannels(List<String> addresses) {
     }
-
-    @Override
-    public abstract void registerProcessor(int code, NettyRequestProcessor processor, ExecutorService executor);
 }

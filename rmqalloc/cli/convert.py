@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc.cli.sink import hand_over, say, tell
+from rmqalloc.cli.options import schema_option
+from rmqalloc.cli.sink import say, tell
 from rmqalloc.cli.text import printable
 from rmqalloc.text import counted, shortened
 
@@ -18,12 +19,10 @@ _READ = ("auto", "json", "yaml", "csv", "parquet", "mqadmin")
 _WRITTEN = ("auto", "json", "yaml", "csv", "parquet")
 
 
-def _print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from rmqalloc.snapshot.files import snapshot_schema
+def _schema() -> Mapping[str, Any]:
+    from rmqalloc.snapshot.files import snapshot_schema
 
-        hand_over(json.dumps(snapshot_schema(), indent=2))
-        ctx.exit()
+    return snapshot_schema()
 
 
 @click.command()
@@ -38,14 +37,7 @@ def _print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
     is_flag=True,
     help="In CSV, put an apostrophe before cells that a spreadsheet would run as formulas. They are read back with it.",
 )
-@click.option(
-    "--schema",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_schema,
-    help="Print the JSON Schema of a snapshot, and end.",
-)
+@schema_option("a snapshot", _schema)
 def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bool) -> None:
     """Make a snapshot file of another form, or of what mqadmin prints.
 

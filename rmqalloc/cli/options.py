@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from rmqalloc.cli.inputs import Inputs, tell
+from rmqalloc.cli.sink import hand_over
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.model import Snapshot
@@ -26,6 +28,24 @@ Command = Callable[..., Any]
 
 MOST_TOLD = 20
 """Most groups that are told not to keep a gate."""
+
+
+def schema_option(what: str, schema: Callable[[], Mapping[str, Any]]) -> Callable[[Command], Command]:
+    """``--schema``: print the JSON Schema of ``what``, and end; it is made only when it is asked for."""
+
+    def print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+        if wanted:
+            hand_over(json.dumps(schema(), indent=2))
+            ctx.exit()
+
+    return click.option(
+        "--schema",
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=print_schema,
+        help=f"Print the JSON Schema of {what}, and end.",
+    )
 
 
 class Bound(click.FloatRange):

@@ -1,10 +1,11 @@
 """``rmqalloc simulate``: a cluster in virtual time, disturbed as a script says."""
 
-import json
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.cli.options import schema_option
 from rmqalloc.cli.sink import hand_over, say
 from rmqalloc.cli.text import printable, table
 from rmqalloc.store import write_file
@@ -43,12 +44,10 @@ _GROUP_HEADER = (
 )
 
 
-def _print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        from rmqalloc.simulation import script_schema
+def _schema() -> Mapping[str, Any]:
+    from rmqalloc.simulation import script_schema
 
-        hand_over(json.dumps(script_schema(), indent=2))
-        ctx.exit()
+    return script_schema()
 
 
 @click.command()
@@ -62,14 +61,7 @@ def _print_schema(ctx: click.Context, _option: click.Parameter, wanted: bool) ->
 )
 @click.option("--svg", type=click.Path(dir_okay=False), help="File for the timeline as a picture.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
-@click.option(
-    "--schema",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=_print_schema,
-    help="Print the JSON Schema of a script, and end.",
-)
+@schema_option("a script", _schema)
 def simulate(script: str, seed: int | None, profile: str | None, out: str | None, svg: str | None, output: str) -> None:
     """Play a SCRIPT (YAML or JSON) of joins, deaths, pauses and partitions to a simulated cluster.
 

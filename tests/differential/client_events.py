@@ -32,6 +32,17 @@ class Maker:
         self.rng = rng
         self.release = release
         self.consumers = {f"c{i}": self._consumer() for i in range(rng.choice([1, 1, 1, 2, 2, 3]))}
+        self.gives_up = rng.random() < 0.25
+        if self.gives_up:
+            spec = {
+                "type": "push",
+                "model": "CLUSTERING",
+                "orderly": True,
+                "strategy": "AVG",
+                "topics": ["T"],
+                "assigned": [],
+            }
+            self.consumers = {"c0": self._consumer() | spec | {"from": "CONSUME_FROM_FIRST_OFFSET"}}
         identities: dict[Any, str] = {}
         for name, spec in self.consumers.items():
             identities.setdefault((spec["group"], spec["instance"], spec["type"] == "push"), name)
@@ -49,9 +60,28 @@ class Maker:
     def events(self) -> list[Event]:
         """What happens."""
         events = [{"kind": "start", "consumer": name} for name in self.consumers]
+        if self.gives_up:
+            events.append({"kind": "advance", "ms": self.rng.choice([500, 1_000])})
         for _ in range(self.rng.randint(5, 22)):
-            events.append(self._event())
+            events.append(self._giving_up() if self.gives_up and self.rng.random() < 0.8 else self._event())
         return events
+
+    def _giving_up(self) -> Event:
+        """Something that matters where ordered queues are given up while they are consumed."""
+        rng, of = self.rng, {"consumer": "c0", "queue": f"#{self.rng.randrange(4)}"}
+        kind = self._pick(
+            {"consuming": 4, "clients": 4, "pass": 4, "advance": 3, "consumed": 1, "messages": 1, "lock all": 1}
+        )
+        if kind == "clients":
+            own = f"{IP}@{self.consumers['c0']['instance']}"
+            answer = {"body": {"consumerIdList": rng.choice([[own], [own], OTHERS[:1], [own, *OTHERS[:2]]])}}
+            return {"kind": "answer", "what": "clients", "key": self.consumers["c0"]["group"], "answer": answer}
+        if kind == "advance":
+            return {"kind": "advance", "ms": rng.choice([500, 1_000, 1_000, 19_000, 20_000, 20_001, 22_000, 25_000])}
+        if kind in ("pass", "lock all"):
+            return {"kind": kind, "consumer": "c0"}
+        times = [None, None, None, None, 100, 500, 500, 501, 1_000, 1_000, 1_001]
+        return of | {"kind": kind} | {"consuming": {"for": rng.choice(times)}, "messages": {"n": 1}}.get(kind, {})
 
     def _pick(self, weights: dict[str, int]) -> str:
         return self.rng.choices(list(weights), list(weights.values()))[0]

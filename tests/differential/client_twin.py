@@ -60,6 +60,25 @@ class OddStrategy(Strategy):
         raise NotImplementedError
 
 
+class WaitingProcessQueue(ProcessQueue):
+    """Lets time pass where the product only says how a wait for the consume lock would end."""
+
+    __slots__ = ("_clock",)
+
+    def __init__(self, clock: Any) -> None:
+        super().__init__(clock.now())
+        self._clock = clock
+
+    def takes_consume_lock(self, now: int, wait: int) -> bool:
+        """As in Java: until the lock is had, or for all of the wait; no timer runs in between."""
+        taken = super().takes_consume_lock(now, wait)
+        if self._consuming:
+            until = self._consumed_until if taken else now + wait
+            assert until is not None
+            self._clock.jump(max(0, until - now))
+        return taken
+
+
 class ClientTwin:
     """Consumers by name over stubs."""
 
@@ -122,6 +141,7 @@ class ClientTwin:
 
     def _start(self, name: str) -> None:
         self._members[name] = member = self._made(self._specs[name])
+        member.rebalance.create_process_queue = lambda: WaitingProcessQueue(self.world.clock)
         self._known[name] = {}
         member.start()
 

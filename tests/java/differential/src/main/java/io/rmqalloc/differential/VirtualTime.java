@@ -44,9 +44,9 @@ public final class VirtualTime {
         now += milliseconds;
     }
 
-    /** A lock that is not free stays so, unless who holds it is known to release it in time; no time passes either way. */
+    /** A lock that is not free stays so for all of the time, unless who holds it is known to release it before; no timer runs. */
     public static boolean tryLock(Lock lock, long time, TimeUnit unit) {
-        Consuming.endBy(now + unit.toMillis(time));
+        now = Consuming.awaited(lock, now, now + unit.toMillis(time));
         return lock.tryLock();
     }
 

@@ -6,7 +6,8 @@ import pytest
 from random_scripts import KINDS, PROFILES, random_script
 
 from rmqalloc.rebalance import ProcessQueue, sorted_allocate
-from rmqalloc.simulation import Script, cluster, simulate
+from rmqalloc.rebalance.offset_store import RemoteOffsetStore
+from rmqalloc.simulation import Script, cluster, member, simulate
 from rmqalloc.simulation.network import Network
 from rmqalloc.simulation.reader import Reader
 from rmqalloc.simulation.watched import WatchedQueue
@@ -26,24 +27,34 @@ class LooksAtAll(Reader):
         return list(self._reads.values())
 
 
+def one_after_the_other(factory, consumer_group, remoting):
+    """A store that sends each offset in a request of its own."""
+    return RemoteOffsetStore(factory, consumer_group)
+
+
 class OneByOne(Network):
-    """Every offset on its way waits for its own arrival."""
+    """Every offset on its way waits for its own arrival, and every channel is told by itself."""
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self.waiting, self.n_sent = [], 0
 
-    def commit(self, connection, consumer_group, queue, offset):
-        self.n_sent += 1
+    def commit(self, connection, consumer_group, offsets):
         arrival = self.clock.now() + self.latency
-        heappush(self.waiting, (arrival, self.n_sent, connection, consumer_group, queue, offset))
-        self.later(lambda: self.arrive(arrival))
+        for queue, offset in offsets.items():
+            self.n_sent += 1
+            heappush(self.waiting, (arrival, self.n_sent, connection, consumer_group, queue, offset))
+            self.later(lambda: self.arrive(arrival))
 
     def arrive(self, until):
         while self.waiting and self.waiting[0][0] <= until:
             _, _, connection, consumer_group, queue, offset = heappop(self.waiting)
             if self.is_up(connection):
                 connection.broker.offsets.commit_offset(consumer_group, queue, offset)
+
+    def notify(self, connections, consumer_group):
+        for connection in connections:
+            super().notify([connection], consumer_group)
 
     def _deliver(self, notices):
         self.notices_sent = 0
@@ -70,6 +81,7 @@ def test_the_twin_answers_the_same(seed, monkeypatch):
     monkeypatch.setattr(cluster, "Reader", LooksAtAll)
     monkeypatch.setattr(cluster, "Network", OneByOne)
     monkeypatch.setattr(cluster, "SharedAllocation", lambda: sorted_allocate)
+    monkeypatch.setattr(member, "SimulatedOffsetStore", one_after_the_other)
     assert answers(script) == fast
 
 

@@ -234,9 +234,10 @@ class Broker:
             raise ResponseError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, "this release does not divide queues")
 
     def _subscription_group(self, consumer_group: str) -> SubscriptionGroup | None:
-        if self.auto_create_subscription_group:
-            return self.subscription_groups.setdefault(consumer_group, SubscriptionGroup())
-        return self.subscription_groups.get(consumer_group)
+        group = self.subscription_groups.get(consumer_group)
+        if group is None and self.auto_create_subscription_group:
+            group = self.subscription_groups[consumer_group] = SubscriptionGroup()
+        return group
 
 
 def _no_route(topic: str) -> TopicRouteData:

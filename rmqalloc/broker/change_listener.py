@@ -1,7 +1,7 @@
 """How a broker tells the clients of a group that its members have changed."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from enum import Enum
 from typing import Any, Protocol
 
@@ -54,6 +54,8 @@ class ConsumerIdsChangeNotifier:
     notify_consumer_ids_changed_enable, real_time : bool
         Settings, which may change while the broker runs. What was collected is flushed all the same, if the broker's flag is
         then on.
+    tell_together : callable or None
+        Told all channels and the group instead of one channel after the other, by whom telling never fails or changes a group.
 
     Notes
     -----
@@ -69,6 +71,7 @@ class ConsumerIdsChangeNotifier:
     ) -> None:
         self.notify_consumer_ids_changed_enable = notify_consumer_ids_changed_enable
         self.real_time = real_time
+        self.tell_together: Callable[[Collection[Any], str], None] | None = None
         self._clock = clock
         self._can_collect = profile.collects_notices
         self._interruptible = profile.interruptible_notices
@@ -100,6 +103,9 @@ class ConsumerIdsChangeNotifier:
 
     def _tell_now(self, consumer_group: str, channels: Collection[Channel]) -> None:
         """A newer list that comes in between covers the rest, where the release lets it interrupt."""
+        if self.tell_together is not None:
+            self.tell_together(channels, consumer_group)
+            return
         this_round = self._being_told[consumer_group] = object()
         for channel in channels:
             if self._interruptible and self._being_told.get(consumer_group) is not this_round:

@@ -92,7 +92,7 @@ class ConsumerManager:
             Whether a channel came, or topics came or went; then the group is told.
         """
         client = self.client(client) if isinstance(client, str) else client
-        group = self.groups.setdefault(data.consumer_group, ConsumerGroupInfo(data))
+        group = self._group(data)
         self._index(data.consumer_group, data.subscriptions)
         is_new = group.update_channel(channel, client, data)
         if is_new:
@@ -111,7 +111,7 @@ class ConsumerManager:
     ) -> bool:
         """Take a short heartbeat of the second form for one group: the channel alone counts, and nobody hears that it came."""
         client = self.client(client) if isinstance(client, str) else client
-        group = self.groups.setdefault(data.consumer_group, ConsumerGroupInfo(data))
+        group = self._group(data)
         self._index(data.consumer_group, group.subscriptions.values())
         is_new = group.update_channel(channel, client, data)
         if is_new and notify:
@@ -188,6 +188,13 @@ class ConsumerManager:
         if group is None or not group.channels:
             raise ResponseError(ResponseCode.SYSTEM_ERROR, f"no consumer for this group, {consumer_group}")
         return group.client_ids()
+
+    def _group(self, data: ConsumerData) -> ConsumerGroupInfo:
+        """The group of a heartbeat, which makes it known."""
+        group = self.groups.get(data.consumer_group)
+        if group is None:
+            group = self.groups[data.consumer_group] = ConsumerGroupInfo(data)
+        return group
 
     def _index(self, consumer_group: str, subscriptions: Iterable[SubscriptionData]) -> None:
         for subscription in subscriptions:

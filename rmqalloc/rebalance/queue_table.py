@@ -1,6 +1,6 @@
 """Queues and what a client knows of each, found by queue and by topic."""
 
-from collections.abc import Container, Iterator, Mapping, MutableMapping
+from collections.abc import Container, Iterable, Iterator, Mapping, MutableMapping
 from typing import TypeVar
 
 from rmqalloc.model import MessageQueue
@@ -42,6 +42,18 @@ class QueueTable(MutableMapping[MessageQueue, AnyProcessQueue]):
 
     def __contains__(self, queue: object) -> bool:
         return queue in self._queues
+
+    def lacks(self, queues: Iterable[MessageQueue]) -> list[MessageQueue]:
+        """Those of some queues that are not in it."""
+        known = self._queues
+        return [queue for queue in queues if queue not in known]
+
+    def setdefault(self, queue: MessageQueue, process_queue: AnyProcessQueue) -> AnyProcessQueue:
+        """As of any mapping, without the error in between."""
+        known = self._queues.get(queue)
+        if known is None:
+            self[queue] = known = process_queue
+        return known
 
     def __iter__(self) -> Iterator[MessageQueue]:
         for queues in self._by_topic.values():

@@ -151,7 +151,8 @@ class RebalanceImpl(ABC):
         """Queues of a topic that are pulled or popped and not dropped."""
         pulled, popped = self.process_queue_table.of_topic(topic), self.pop_process_queue_table.of_topic(topic)
         working = {queue for queue, process_queue in pulled.items() if not process_queue.dropped}
-        working.update(queue for queue, process_queue in popped.items() if not process_queue.dropped)
+        if popped:
+            working.update(queue for queue, process_queue in popped.items() if not process_queue.dropped)
         return working
 
     def truncate_message_queue_not_my_topic(self) -> None:

@@ -158,8 +158,9 @@ class RouteTable:
         if route is None or not route.broker_datas:
             return None
         broker = self._random.choice(route.broker_datas)
-        if broker.master is not None or not broker.addresses:
-            return broker.master
+        master = broker.master
+        if master is not None or not broker.addresses:
+            return master
         return self._random.choice(list(broker.addresses.values()))
 
 

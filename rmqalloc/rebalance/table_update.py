@@ -69,7 +69,8 @@ def drop_unneeded(
     changed = False
     for queue, process_queue in dropped:
         if remove(queue, process_queue):
-            table.pop(queue, None)
+            if queue in table:
+                del table[queue]
             changed = True
     return changed
 
@@ -126,4 +127,4 @@ def offset_or_nothing(impl: RebalanceImpl) -> Callable[[MessageQueue], int]:
 
 def _missing(target: Collection[MessageQueue], table: QueueTable[AnyProcessQueue]) -> list[MessageQueue]:
     """In an order that does not depend on hashes, so that runs repeat; Java has none."""
-    return sorted(queue for queue in target if queue not in table)
+    return sorted(table.lacks(target))

@@ -36,6 +36,7 @@ class SharedAllocation:
         self._client_ids: OrderedDict[Hashable, tuple[object, tuple[str, ...]]] = OrderedDict()
         self._equal: OrderedDict[Hashable, tuple[object, tuple[str, ...]]] = OrderedDict()
         self._slices: OrderedDict[Hashable, tuple[object, Slices | None]] = OrderedDict()
+        self._shares: OrderedDict[Hashable, tuple[object, Slices | None]] = OrderedDict()
 
     def __call__(
         self,
@@ -46,6 +47,14 @@ class SharedAllocation:
         cid_all: Sequence[str],
     ) -> Sequence[Any] | None:
         """Queues of one client, of unsorted lists; whatever is out of the ordinary is left to ``sorted_allocate``."""
+        known = self._shares.get((id(strategy), id(mq_all), id(cid_all)))
+        slices = self._divided(strategy, mq_all, cid_all) if known is None else known[1]
+        if slices is None or not current_cid or not current_cid.isascii():
+            return sorted_allocate(strategy, consumer_group, current_cid, mq_all, cid_all)
+        return slices.get(current_cid, ())
+
+    def _divided(self, strategy: Strategy, mq_all: Collection[MessageQueue], cid_all: Sequence[str]) -> Slices | None:
+        """Queues of every client; a view that equals a known one is divided as that was."""
         try:
             queues = _kept(self._queues, id(mq_all), mq_all, lambda: sort_queues(mq_all))
             client_ids = _kept(self._client_ids, id(cid_all), cid_all, lambda: self._sorted_ids(cid_all))
@@ -53,9 +62,8 @@ class SharedAllocation:
             raise UnsortableError(str(error)) from error
         key, sources = (id(strategy), id(queues), id(client_ids)), (strategy, queues, client_ids)
         slices = _kept(self._slices, key, sources, lambda: _divided(strategy, queues, client_ids))
-        if slices is None or not current_cid or not current_cid.isascii():
-            return sorted_allocate(strategy, consumer_group, current_cid, mq_all, cid_all)
-        return slices.get(current_cid, ())
+        given, source = (id(strategy), id(mq_all), id(cid_all)), (strategy, mq_all, cid_all)
+        return _kept(self._shares, given, source, lambda: slices)
 
     def _sorted_ids(self, cid_all: Sequence[str]) -> tuple[str, ...]:
         """The ids in order; equal ones are one object, so that they too are known by identity."""

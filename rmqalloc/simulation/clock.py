@@ -31,6 +31,11 @@ class VirtualClock:
     An action runs in an instant, but it may have waited for answers: `spend` says how long. Then `now` is later for the rest of
     that action, and so are the timers it sets; other actions do not see it.
 
+    Attributes
+    ----------
+    time : int
+        What `now` tells, for those who ask often.
+
     Examples
     --------
     >>> clock, seen = VirtualClock(), []
@@ -42,22 +47,22 @@ class VirtualClock:
     """
 
     def __init__(self) -> None:
-        self._time = EPOCH
-        self._spent = 0
+        self.time = EPOCH
+        self._moment = EPOCH
         self._heap: list[tuple[int, int, VirtualTimer]] = []
         self._n_timers = 0
 
     def now(self) -> int:
         """Milliseconds since the epoch."""
-        return self._time + self._spent
+        return self.time
 
     def elapsed(self) -> int:
         """Milliseconds since the simulation began."""
-        return self._time + self._spent - EPOCH
+        return self.time - EPOCH
 
     def spend(self, milliseconds: int) -> None:
         """The action at work has waited."""
-        self._spent += milliseconds
+        self.time += milliseconds
 
     def call_later(self, delay: int, action: Callable[[], object]) -> VirtualTimer:
         """Call ``action`` once, ``delay`` milliseconds from now; of several due at one time, the earlier asked for first."""
@@ -68,20 +73,20 @@ class VirtualClock:
     def push(self, delay: int, timer: VirtualTimer) -> None:
         """Let a timer fire ``delay`` milliseconds from now."""
         self._n_timers += 1
-        heapq.heappush(self._heap, (self._time + self._spent + delay, self._n_timers, timer))
+        heapq.heappush(self._heap, (self.time + delay, self._n_timers, timer))
 
     def begin_action(self) -> None:
         """What follows is another action at the same time, which has not waited for anything yet."""
-        self._spent = 0
+        self.time = self._moment
 
     def run(self, until: int) -> None:
         """Let everything happen that is due by then (ms since the epoch), in order."""
         heap = self._heap
         while heap and heap[0][0] <= until:
-            self._time, _, timer = heapq.heappop(heap)
-            self._spent = 0
+            self.time, _, timer = heapq.heappop(heap)
+            self._moment = self.time
             timer.fire()
-        self._time, self._spent = until, 0
+        self.time = self._moment = until
 
 
 class _ProcessTimer(VirtualTimer):
@@ -94,7 +99,9 @@ class _ProcessTimer(VirtualTimer):
         self._process = process
 
     def fire(self) -> None:
-        self._process.do(super().fire)  # it may be cancelled while a frozen process keeps it waiting
+        self._process.do(self._fire)  # it may be cancelled while a frozen process keeps it waiting
+
+    _fire = VirtualTimer.fire
 
 
 class Process:
@@ -111,6 +118,8 @@ class Process:
     ----------
     is_alive, is_frozen : bool
         A frozen process does nothing until it is thawed, and then catches up.
+    after : callable or None
+        See above.
     """
 
     def __init__(self, clock: VirtualClock, after: Callable[[], object] | None = None) -> None:
@@ -118,7 +127,7 @@ class Process:
         self.is_frozen = False
         self.now = clock.now
         self._clock = clock
-        self._after = after
+        self.after = after
         self._waiting: list[Callable[[], object]] = []
 
     def call_later(self, delay: int, action: Callable[[], object]) -> VirtualTimer:
@@ -135,8 +144,8 @@ class Process:
             self._waiting.append(action)
             return
         action()
-        if self._after is not None:
-            self._after()
+        if self.after is not None:
+            self.after()
 
     def freeze(self) -> None:
         """Stand still: neither timers nor messages have an effect."""

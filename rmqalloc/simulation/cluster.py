@@ -105,6 +105,7 @@ class Cluster:
         if old is not None:
             broker.topics, broker.offsets = old.topics, old.offsets
             broker.subscription_groups = old.subscription_groups
+        broker.notifier.tell_together = self.network.notify
         configure(broker, self._settings.setdefault(name, {}))
         self._brokers[name] = broker, process
         self.network.brokers[address_of(name)] = broker

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from random import Random
 from typing import Any
@@ -12,6 +12,7 @@ from rmqalloc.protocol import Profile
 from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager, PushConsumer, Remoting, RouteViews
 from rmqalloc.rebalance.allocation import Allocate
 from rmqalloc.simulation.clock import Process
+from rmqalloc.simulation.commits import SimulatedOffsetStore
 from rmqalloc.simulation.network import ClientRemoting, Network
 from rmqalloc.simulation.reader import Reader
 from rmqalloc.simulation.watched import WatchedRebalance
@@ -39,6 +40,9 @@ class CountingConsumer(PushConsumer):
         self.n_passes += 1
         self._member.is_woken = False
         return super().try_rebalance()
+
+    def _make_offset_store(self) -> SimulatedOffsetStore:
+        return SimulatedOffsetStore(self.client_factory, self.consumer_group, self._member.remoting)
 
     def _check_group(self) -> None:
         """Names in a simulation are only text, whatever RocketMQ takes."""
@@ -68,17 +72,25 @@ class Member:
         Its life, and its clock.
     consumer : CountingConsumer
         Its consumer.
+    remoting : ClientRemoting
+        Its requests.
     reader : Reader
         What it owns and reads.
     topics : tuple of str
         What it subscribes to.
     is_woken : bool
         A notice came after the last pass, so that the next one is on its way already.
+    look, has_seen_all, offset_of, offsets_of
+        Those of the reader.
     """
 
     consumer: CountingConsumer
     reader: Reader
     topics: tuple[str, ...]
+    look: Callable[[], None]
+    has_seen_all: Callable[[], bool]
+    offset_of: Callable[[MessageQueue, int], int]
+    offsets_of: Callable[[Mapping[MessageQueue, int]], dict[MessageQueue, int]]
 
     def __init__(
         self,
@@ -92,11 +104,11 @@ class Member:
     ) -> None:
         self.name = name
         self.client_id = identity.client_id
-        self.process = Process(network.clock, self.look)
+        self.process = Process(network.clock)
         self.is_woken = False
         self._identity = identity
         self._network = network
-        self._remoting = ClientRemoting(network, self)
+        self.remoting = ClientRemoting(network, self)
         self._manager = MQClientManager(
             self.process, self._connect, profile=profile, random=random, allocate=allocate, views=views
         )
@@ -111,7 +123,10 @@ class Member:
         **settings: Any,
     ) -> None:
         """Join a group; the settings are those of `rmqalloc.rebalance.PushConsumer`."""
-        self.reader = make_reader(self.process)
+        self.reader = reader = make_reader(self.process)
+        self.look, self.has_seen_all = reader.look, reader.has_seen_all
+        self.offset_of, self.offsets_of = reader.offset_of, reader.offsets_of
+        self.process.after = self.look
         self.consumer = CountingConsumer(
             self, self._manager, consumer_group, identity=self._identity, dispatcher=self.reader, **settings
         )
@@ -148,14 +163,14 @@ class Member:
 
     def close_connections(self, broker_name: str | None = None) -> None:
         """Close the connections to a broker, or all; a living client makes them anew when it next asks something."""
-        for connection in list(self._remoting.connections.values()):
+        for connection in list(self.remoting.connections.values()):
             if connection.is_open and broker_name in (None, connection.broker.name):
                 connection.close()
 
     def pulled(self, broker_name: str | None = None) -> None:
         """Pulls have gone over its connections up to now; no requests here, but they keep a connection busy."""
         broker_names = self.reader.broker_names()
-        for connection in self._remoting.connections.values():
+        for connection in self.remoting.connections.values():
             if connection.broker.name in broker_names and broker_name in (None, connection.broker.name):
                 connection.last_used = self.process.now()
 
@@ -196,20 +211,12 @@ class Member:
         """A connection to a broker is there; what that leads to happens beside what is going on now."""
         self.process.call_later(0, lambda: self.consumer.client_factory.channel_active(address))
 
-    def look(self) -> None:
-        """See what the consumer has done up to now."""
-        self.reader.look()
-
-    def offset_of(self, queue: MessageQueue, offset: int) -> int:
-        """What to store for a queue."""
-        return self.reader.offset_of(queue, offset)
-
     def before_unlock(self, queues: Iterable[MessageQueue]) -> None:
         """Let the user's code return, if that is soon enough for the consumer to wait for it."""
         self.reader.wait_for_listeners(queues)
 
     def _connect(self, factory: MQClientFactory) -> Remoting:
-        return self._remoting
+        return self.remoting
 
 
 def identity_of(client_id: str) -> ClientIdentity:

@@ -27,8 +27,11 @@ class Flow(NamedTuple):
 
     def position(self, offset: int, since: int, now: int) -> int:
         """How far somebody has come who reads from ``offset`` since a time."""
-        read = offset + self.consumed_per_second * (now - since) // 1_000 if now > since else offset
-        return max(offset, min(read, self.produced_per_second * now // 1_000))
+        if now <= since:
+            return offset
+        read = offset + self.consumed_per_second * (now - since) // 1_000
+        produced = self.produced_per_second * now // 1_000
+        return read if read < produced else produced if produced > offset else offset
 
 
 class Reading(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import partial
 from heapq import heappop, heappush
 from typing import Protocol, TypeVar
@@ -45,8 +45,14 @@ class Host(Protocol):
     def look(self) -> None:
         """A moment before something is sent: time to see what the client has done up to now."""
 
+    def has_seen_all(self) -> bool:
+        """Whether a look would find nothing."""
+
     def offset_of(self, queue: MessageQueue, offset: int) -> int:
         """What to store for a queue instead of the offset the client knows, which has no messages."""
+
+    def offsets_of(self, offsets: Mapping[MessageQueue, int]) -> dict[MessageQueue, int]:
+        """The same of many queues."""
 
     def before_unlock(self, queues: Iterable[MessageQueue]) -> None:
         """Spend the time that giving up ordered queues waits for the user's code."""
@@ -75,12 +81,7 @@ class Connection:
 
     def notify_consumer_ids_changed(self, consumer_group: str) -> None:
         """Send a notice, one-way."""
-        network = self._network
-        network.n_notices += 1
-        self.last_used = network.clock.now()  # also if it is lost on its way: who sends it cannot know
-        if network.clock.now() != network.notices_sent:
-            network.begin_notices()
-        network.notices[self] = consumer_group
+        self._network.notify([self], consumer_group)
 
     def close(self) -> None:
         """End it, from either side; the broker hears of it as an event."""
@@ -124,7 +125,7 @@ class Network:
         Milliseconds after which a broker closes a connection that nothing goes over, by its name; 0 for never.
     n_notices : int
         Notices of brokers.
-    notices, notices_sent
+    notices : dict of Connection to str
         What brokers tell at this moment. Notices that reach a client together wake it once, so they travel together.
     """
 
@@ -139,7 +140,7 @@ class Network:
         self.n_notices = 0
         self.notices: dict[Connection, str] = {}
         self.notices_sent = 0
-        self._commits: dict[int, list[tuple[Connection, str, MessageQueue, int]]] = {}
+        self._commits: dict[int, list[tuple[Connection, str, dict[MessageQueue, int]]]] = {}
         self._arrivals: list[int] = []
 
     def later(self, action: Callable[[], None]) -> None:
@@ -148,13 +149,20 @@ class Network:
 
     def is_up(self, connection: Connection) -> bool:
         """Whether something sent over it now arrives."""
-        cut = self.partitions and (connection.host.name, connection.broker.name) in self.partitions
-        return connection.is_open and not cut
+        if self.partitions and (connection.host.name, connection.broker.name) in self.partitions:
+            return False
+        return connection.is_open
 
-    def begin_notices(self) -> None:
-        """Collect what brokers send from now on; it is one event on the clock, however many clients are told."""
-        self.notices, self.notices_sent = {}, self.clock.now()
-        self.later(partial(self._deliver, self.notices))
+    def notify(self, connections: Collection[Connection], consumer_group: str) -> None:
+        """Send one notice over many connections; all that is sent at one moment is one event on the clock."""
+        self.n_notices += len(connections)
+        now = self.clock.time
+        for connection in connections:
+            connection.last_used = now  # also if it is lost on its way: who sends it cannot know
+        if connections and now != self.notices_sent:
+            self.notices, self.notices_sent = {}, now
+            self.later(partial(self._deliver, self.notices))
+        self.notices.update(dict.fromkeys(connections, consumer_group))
 
     def _deliver(self, notices: dict[Connection, str]) -> None:
         self.notices_sent = 0  # what is sent from now on travels anew, even if it is the same moment
@@ -168,15 +176,15 @@ class Network:
         """Something takes effect when it arrives at the broker; what is cut off on its way is lost."""
         self.later(lambda: action(connection) if self.is_up(connection) else None)
 
-    def commit(self, connection: Connection, consumer_group: str, queue: MessageQueue, offset: int) -> None:
-        """An offset is on its way to be stored."""
-        arrival = self.clock.now() + self.latency
+    def commit(self, connection: Connection, consumer_group: str, offsets: dict[MessageQueue, int]) -> None:
+        """Offsets are on their way to be stored."""
+        arrival = self.clock.time + self.latency
         arriving = self._commits.get(arrival)
         if arriving is None:
             arriving = self._commits[arrival] = []
             heappush(self._arrivals, arrival)
             self.later(partial(self.arrive, arrival))
-        arriving.append((connection, consumer_group, queue, offset))
+        arriving.append((connection, consumer_group, offsets))
 
     def arrive(self, until: int) -> None:
         """Store the offsets that are due by then (ms since the epoch).
@@ -185,9 +193,9 @@ class Network:
         one that another has stored by then. For locks it is not so: a lock given up must not be had before that moment is over.
         """
         while self._arrivals and self._arrivals[0] <= until:
-            for connection, consumer_group, queue, offset in self._commits.pop(heappop(self._arrivals)):
+            for connection, consumer_group, offsets in self._commits.pop(heappop(self._arrivals)):
                 if self.is_up(connection):
-                    connection.broker.offsets.commit_offset(consumer_group, queue, offset)
+                    connection.broker.offsets.commit_offsets(consumer_group, offsets)
 
 
 class ClientRemoting:
@@ -218,26 +226,28 @@ class ClientRemoting:
         if broker is None:
             network.clock.spend(2 * network.latency)
             raise RemotingError(f"{address} refuses the connection")
-        if (self._host.name, broker.name) in network.partitions:
+        if network.partitions and (self._host.name, broker.name) in network.partitions:
             network.clock.spend(timeout)
             raise RemotingError(f"{address} gave no answer within {timeout} ms")
         connection = self.connections.get(address)
         if connection is None or not connection.is_open:
             connection = self.connections[address] = Connection(network, self._host, broker)
             self._host.connected(address)
-        connection.last_used = network.clock.now()
+        connection.last_used = network.clock.time
         return connection
 
     def _ask(self, kind: str, address: str, timeout: int, question: Callable[[Connection], Answer]) -> Answer:
         """A request and its answer, there and back."""
-        self._begin(kind)
+        network = self._network
+        network.requests[kind] += 1
+        self._host.look()
         connection = self._connection(address, timeout)
-        clock, there = self._network.clock, min(self._network.latency, timeout)
-        clock.spend(there)
+        clock, there = network.clock, network.latency if network.latency < timeout else timeout
+        clock.time += there
         try:
             answer = question(connection)
         finally:
-            clock.spend(min(there, timeout - there))
+            clock.time += there if there + there <= timeout else timeout - there
         if there + there > timeout:
             raise RemotingError(f"{address} gave no answer within {timeout} ms")
         return answer
@@ -253,8 +263,8 @@ class ClientRemoting:
         connection = self.connections.get(address)
         if connection is None or not connection.is_open:
             return self._connection(address, 0)
-        if self._network.is_up(connection):  # what is cut off on its way keeps no connection from being idle
-            connection.last_used = self._network.clock.now()
+        if self._network.is_up(connection):  # what is cut off the broker never sees
+            connection.last_used = self._network.clock.time
         return connection
 
     def _begin(self, kind: str) -> None:
@@ -327,7 +337,19 @@ class ClientRemoting:
         """Code 15."""
         offset = self._host.offset_of(queue, offset)
         self._begin("update_offset")
-        self._network.commit(self._open_connection(address), consumer_group, queue, offset)
+        self._network.commit(self._open_connection(address), consumer_group, {queue: offset})
+
+    def update_offsets(self, consumer_group: str, by_address: Mapping[str, Mapping[MessageQueue, int]]) -> bool:
+        """Code 15 for each of many queues; nothing and False unless all of it goes through without a moment's delay."""
+        connections = {address: self.connections.get(address) for address in by_address}
+        if not self._host.has_seen_all() or not all(one and one.is_open for one in connections.values()):
+            return False
+        network = self._network
+        for address, offsets in by_address.items():
+            network.requests["update_offset"] += len(offsets)
+            connection = self._open_connection(address)
+            network.commit(connection, consumer_group, self._host.offsets_of(offsets))
+        return True
 
     def max_offset(self, address: str, queue: MessageQueue) -> int:
         """Code 30."""

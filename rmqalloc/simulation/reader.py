@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from random import Random
 
@@ -129,9 +129,13 @@ class Reader:
 
     # --- What is seen from outside ---
 
+    def has_seen_all(self) -> bool:
+        """Whether a look would find nothing."""
+        return not self._changed and not (self._is_ordered and self._clock.time > self._first_loss)
+
     def look(self) -> None:
         """Find what the consumer dropped, and in an ordered group which locks it holds."""
-        if not self._changed and not (self._is_ordered and self._clock.now() > self._first_loss):
+        if not self._changed and not (self._is_ordered and self._clock.time > self._first_loss):
             return
         reads = self._to_look_at()
         if self._is_ordered:
@@ -144,18 +148,18 @@ class Reader:
             del self._reads[read.request.queue]
             read.process_queue.watcher = None
             # It is not pulled any longer: if it cannot be removed, it blocks its own return until it counts as stuck.
-            read.process_queue.pulling, read.process_queue.last_pull_timestamp = False, self._clock.now()
+            read.process_queue.pulling, read.process_queue.last_pull_timestamp = False, self._clock.time
             self._stop(read, now + self._rest(read))
             self._dropped_at[read.request.queue] = read.offset
         self.wait_for_listeners([read.request.queue for read in dropped])
 
     def wait_for_listeners(self, queues: Iterable[MessageQueue]) -> None:
         """Spend the time until the user's code is done with dropped queues; one that needs too long is not waited for."""
-        waited = self._clock.now()
+        waited = self._clock.time
         for until in sorted(self._busy_until.get(queue, 0) for queue in queues):
             if until <= waited + self._lock_wait:
                 waited = max(waited, until)
-        self._clock.spend(waited - self._clock.now())
+        self._clock.spend(waited - self._clock.time)
 
     def suspend(self) -> None:
         """Stop working on all queues, for a while or for ever; they stay the consumer's."""
@@ -181,6 +185,17 @@ class Reader:
             return self._dropped_at.get(queue, offset)
         return read.offset if read.since == OPEN else read.flow.position(read.offset, read.since, self._clock.elapsed())
 
+    def offsets_of(self, offsets: Mapping[MessageQueue, int]) -> dict[MessageQueue, int]:
+        """The same of many queues."""
+        now, reads, found = self._clock.elapsed(), self._reads, {}
+        for queue, offset in offsets.items():
+            read = reads.get(queue)
+            if read is None:
+                found[queue] = self._dropped_at.get(queue, offset)
+            else:
+                found[queue] = read.offset if read.since == OPEN else read.flow.position(read.offset, read.since, now)
+        return found
+
     def broker_names(self) -> set[str]:
         """Brokers that it pulls from now."""
         return {queue.broker_name for queue, read in self._reads.items() if read.since != OPEN}
@@ -204,7 +219,7 @@ class Reader:
         if process_queue.dropped:
             return
         if self._is_locked(read):
-            age = self._clock.now() - process_queue.last_lock_timestamp
+            age = self._clock.time - process_queue.last_lock_timestamp
             self._process.call_later(LOCK_MAX_LIVE + 1 - age, partial(self._check_lock, read))
         elif self._consumer is not None and self._consumer.orderly_service is not None:
             self._consumer.orderly_service.lock_later(read.request.queue, partial(self._recheck, read))
@@ -214,21 +229,21 @@ class Reader:
 
     def _is_locked(self, read: _Read) -> bool:
         process_queue = read.process_queue
-        return not self._is_ordered or (process_queue.locked and not process_queue.is_lock_expired(self._clock.now()))
+        return not self._is_ordered or (process_queue.locked and not process_queue.is_lock_expired(self._clock.time))
 
     def _look_at_locks(self, reads: list[_Read]) -> None:
         """A lock is lost 30 s after it was last renewed, seen or not; a renewed one is held again."""
         for read in reads:
             renewed = read.process_queue.last_lock_timestamp
             lost = read.lock_seen + LOCK_MAX_LIVE
-            if read.interval != OPEN and min(self._clock.now(), renewed) > lost:
+            if read.interval != OPEN and min(self._clock.time, renewed) > lost:
                 self._stop(read, lost - EPOCH)
             read.lock_seen = renewed
             if self._is_locked(read):
                 if self._works and not read.process_queue.dropped:
                     self._go_on(read, self._clock.elapsed())
             elif read.interval != OPEN:
-                self._stop(read, min(self._clock.now(), renewed + LOCK_MAX_LIVE) - EPOCH)
+                self._stop(read, min(self._clock.time, renewed + LOCK_MAX_LIVE) - EPOCH)
             if read.interval != OPEN:
                 self._first_loss = min(self._first_loss, renewed + LOCK_MAX_LIVE)
             elif self._works and read.process_queue.locked and not read.process_queue.dropped:
@@ -243,7 +258,7 @@ class Reader:
 
     def _to_look_at(self) -> list[_Read]:
         """Reads that may have changed, in the order they were made; all of them if time alone may have changed one."""
-        if self._clock.now() > self._first_loss:
+        if self._clock.time > self._first_loss:
             self._first_loss = NEVER
             reads = list(self._reads.values())
         else:
@@ -280,6 +295,6 @@ class Reader:
         if not self._listener_time or not self._is_ordered or read.since == OPEN:
             return 0
         rest = self._random.randrange(self._listener_time)
-        until = self._busy_until[read.request.queue] = self._clock.now() + rest
+        until = self._busy_until[read.request.queue] = self._clock.time + rest
         read.process_queue.begin_consuming(until)
         return rest

@@ -109,7 +109,8 @@ class Timeline:
     def begin(self, place: int, owner: int, now: int) -> int:
         """A process begins to work on a queue; the answer is what `end` needs."""
         self.owners[place].add(owner)
-        self.last_change = max(self.last_change, now)
+        if now > self.last_change:
+            self.last_change = now
         self._queue.append(place)
         self._owner.append(owner)
         self._start.append(now)
@@ -120,7 +121,8 @@ class Timeline:
         """A process stops working on a queue."""
         self._end[interval] = max(now, self._start[interval])
         self.owners[self._queue[interval]].discard(self._owner[interval])
-        self.last_change = max(self.last_change, now)
+        if now > self.last_change:
+            self.last_change = now
 
     def intervals(self, until: int) -> tuple[Spans, NDArray[np.int32]]:
         """All intervals and whose they are, those still open cut off."""

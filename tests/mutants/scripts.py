@@ -101,7 +101,7 @@ MUTANTS = [
     ),
     Mutant(
         _NETWORK,
-        "        connection.last_used = network.clock.now()\n        return connection",
+        "        connection.last_used = network.clock.time\n        return connection",
         "        return connection",
         "a living client counts as idle",
         _OF_SETTINGS,

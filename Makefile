@@ -104,6 +104,7 @@ evidence: install
 	$(PROOF) fuzz.wire --report $(EVIDENCE)/wire.md
 	$(PROOF) badday --report $(EVIDENCE)/badday.md
 	$(PROOF) differential --report $(EVIDENCE)/differential.md
+	$(PROOF) simulation_speed --report $(EVIDENCE)/simulation.md
 	$(BIN)/pip install -q "moto[s3,server]>=5.1"
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc

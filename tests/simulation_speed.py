@@ -1,7 +1,8 @@
-"""Where the time of a large simulation goes: ``python -m simulation_speed [--clients N] [--report FILE]``.
+"""Where the time of a large simulation goes: ``python -m simulation_speed [--clients N] [--report FILE] [--tables FILE]``.
 
 A group on ten queues per client is restarted, once concurrent and once ordered. Calls of Python functions are counted, which is
-the same on a busy machine too; `BEFORE` holds the counts of the same scripts from when every look was at every read.
+the same on a busy machine too, within half a percent. `BEFORE` and `TABLES_BEFORE` hold what this program saw of the same
+scripts when every look was at every read (commit 2dcd9fe; ``--tables`` wrote them).
 """
 
 import argparse
@@ -13,7 +14,8 @@ from pathlib import Path
 from rmqalloc.simulation import Script, simulate
 
 CLIENTS = 20
-BEFORE = {"concurrent": 2_208_158, "ordered": 7_578_034}
+TABLES_BEFORE = Path(__file__).parent / "data" / "simulation-speed-before.md"
+BEFORE = {"concurrent": 2_204_278, "ordered": 7_597_684}
 MOST_ROWS = 25
 
 
@@ -54,33 +56,39 @@ def rows(stats):
         yield f"| `{function}` | {n_calls:,} | {seconds / total:.1%} |"
 
 
-def page(clients):
-    """The report."""
-    out = [
-        "# Speed of the simulation",
-        "",
-        f"{clients} clients on {clients * 10:,} queues, ten virtual minutes, a rolling restart of all clients; made by",
-        "`PYTHONPATH=tests python -m simulation_speed --report docs/evidence/simulation.md`. Equal answers are held by",
-        "`tests/test_simulation_twin.py`. Seconds are those of a busy machine and say little; calls repeat.",
-        "",
-        "| form | calls before | calls now | before / now | CPU |",
-        "| --- | ---: | ---: | ---: | ---: |",
-    ]
-    tables = []
+def measured(clients):
+    """Rows of the summary, and the profile of each form as a table."""
+    summary, tables = [], []
     for form in ("concurrent", "ordered"):
         n_calls, seconds, stats = profiled(clients, form == "ordered")
         before = BEFORE[form] if clients == CLIENTS else 0
         ratio = f"{before:,} | {n_calls:,} | {before / n_calls:.2f}" if before else f"– | {n_calls:,} | –"
-        out.append(f"| {form} | {ratio} | {seconds:.1f} s |")
-        tables += [
-            "",
-            f"## {form.capitalize()}",
-            "",
-            "| function | calls | own time |",
-            "| --- | ---: | ---: |",
-            *rows(stats),
-        ]
-    return "\n".join([*out, *tables]) + "\n"
+        summary.append(f"| {form} | {ratio} | {seconds:.1f} s |")
+        head = f"### {form.capitalize()}", "", "| function | calls | own time |", "| --- | ---: | ---: |"
+        tables += [*head, *rows(stats), ""]
+    return summary, tables
+
+
+def page(summary, tables, clients):
+    """The report."""
+    before = ["## Profile before", "", TABLES_BEFORE.read_text(encoding="utf-8")] if clients == CLIENTS else []
+    lines = [
+        "# Speed of the simulation",
+        "",
+        f"{clients} clients on {clients * 10:,} queues, ten virtual minutes, a rolling restart of all clients; made by",
+        "`PYTHONPATH=tests python -m simulation_speed --report docs/evidence/simulation.md`. Equal answers are held by",
+        "`tests/test_simulation_twin.py`. Seconds are of a busy machine and say little; calls repeat within half a percent.",
+        "",
+        "| form | calls before | calls now | before / now | CPU now |",
+        "| --- | ---: | ---: | ---: | ---: |",
+        *summary,
+        "",
+        "## Profile now",
+        "",
+        *tables,
+        *before,
+    ]
+    return "\n".join(lines).strip() + "\n"
 
 
 def main():
@@ -88,11 +96,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--clients", type=int, default=CLIENTS)
     parser.add_argument("--report", type=Path)
+    parser.add_argument("--tables", type=Path, help="where to write the profiles alone")
     arguments = parser.parse_args()
-    text = page(arguments.clients)
+    summary, tables = measured(arguments.clients)
+    text = page(summary, tables, arguments.clients)
     print(text)
     if arguments.report:
-        arguments.report.write_text(text)
+        arguments.report.write_text(text, encoding="utf-8")
+    if arguments.tables:
+        arguments.tables.write_text("\n".join(tables).strip() + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

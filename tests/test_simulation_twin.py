@@ -1,13 +1,16 @@
 """The simulation's shortcuts against a slow readable twin without them, on random scripts of every kind of event."""
 
+from functools import partial
 from heapq import heappop, heappush
 
 import pytest
 from random_scripts import KINDS, PROFILES, random_script
 
+from rmqalloc import MessageQueue, strategy
+from rmqalloc.protocol import DEFAULT_PROFILE
 from rmqalloc.rebalance import ProcessQueue, sorted_allocate
 from rmqalloc.rebalance.offset_store import RemoteOffsetStore
-from rmqalloc.simulation import Script, cluster, member, simulate
+from rmqalloc.simulation import Flow, Script, cluster, member, simulate
 from rmqalloc.simulation.network import Network
 from rmqalloc.simulation.reader import Reader
 from rmqalloc.simulation.watched import WatchedQueue
@@ -37,7 +40,7 @@ class OneByOne(Network):
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
-        self.waiting, self.n_sent = [], 0
+        self.waiting, self.n_sent = self.arrivals, 0
 
     def commit(self, connection, consumer_group, offsets):
         arrival = self.clock.now() + self.latency
@@ -54,7 +57,12 @@ class OneByOne(Network):
 
     def notify(self, connections, consumer_group):
         for connection in connections:
-            super().notify([connection], consumer_group)
+            self.n_notices += 1
+            connection.last_used = self.clock.now()
+            if self.clock.now() != self.notices_sent:
+                self.notices, self.notices_sent = {}, self.clock.now()
+                self.later(partial(self._deliver, self.notices))
+            self.notices[connection] = consumer_group
 
     def _deliver(self, notices):
         self.notices_sent = 0
@@ -83,6 +91,23 @@ def test_the_twin_answers_the_same(seed, monkeypatch):
     monkeypatch.setattr(cluster, "SharedAllocation", lambda: sorted_allocate)
     monkeypatch.setattr(member, "SimulatedOffsetStore", one_after_the_other)
     assert answers(script) == fast
+
+
+@pytest.mark.parametrize("make", [member.SimulatedOffsetStore, one_after_the_other])
+def test_offsets_of_queues_that_are_not_in_the_table_are_forgotten_and_not_sent(make, monkeypatch):
+    monkeypatch.setattr(member, "SimulatedOffsetStore", make)
+    one = cluster.Cluster(DEFAULT_PROFILE)
+    one.start_broker("broker-a")
+    one.set_topic("t", "broker-a", read_queue_nums=4)
+    client = one.join(one.add_group("g", {"t": Flow(10, 20)}, strategy("AVG")), "x")
+    one.run(until=5_000)
+    store, gone = client.consumer.offset_store, MessageQueue("gone", "broker-a", 0)
+    store.update_offset(gone, 7, increase_only=False)
+    before = one.counts()["update_offset"]
+    client.consumer.persist_consumer_offset()
+    assert one.counts()["update_offset"] - before == 4
+    assert gone not in store.offsets()
+    assert len(store.offsets()) == 4
 
 
 def test_the_scripts_hold_every_kind_of_event_for_every_release():

@@ -54,8 +54,7 @@ class OffsetStore(ABC):
         """Set an offset, or raise it only; nothing once it is frozen."""
         if queue is None or queue in self._frozen:
             return
-        old = self._offsets.get(queue, offset)
-        self._offsets[queue] = max(old, offset) if increase_only else offset
+        self._offsets[queue] = max(self._offsets.get(queue, offset), offset) if increase_only else offset
 
     def update_and_freeze_offset(self, queue: MessageQueue | None, offset: int) -> None:
         """Set an offset that was reset; later updates are passed over until it is removed (before 5.2: taken)."""

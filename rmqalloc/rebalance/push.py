@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from functools import partial
@@ -154,19 +153,22 @@ class RebalancePush(RebalanceImpl):
     def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:
         """Hand them to whoever reads; one that is not taken is logged, and its queue expires for lack of pulls."""
         for request in requests:
-            self._dispatch(partial(self._consumer.dispatcher.pull_later, request, delay), request.queue)
+            try:
+                self._consumer.dispatcher.pull_later(request, delay)
+            except Exception:
+                self._not_taken(request)
 
     def dispatch_pop_requests(self, requests: list[PopRequest], delay: int) -> None:
         """Hand them to whoever reads, as in `dispatch_pull_requests`."""
         for request in requests:
-            self._dispatch(partial(self._consumer.dispatcher.pop_later, request, delay), request.queue)
+            try:
+                self._consumer.dispatcher.pop_later(request, delay)
+            except Exception:
+                self._not_taken(request)
 
-    def _dispatch(self, hand_over: Callable[[], None], queue: MessageQueue) -> None:
-        """The queues stand in the table already, so the pass must come to its end: brokers and the listener are told."""
-        try:
-            hand_over()
-        except Exception:
-            log.warning("nobody reads %s for %s", queue, self.consumer_group, exc_info=True)
+    def _not_taken(self, request: PullRequest | PopRequest) -> None:
+        """The queue stands in the table already, so the pass must come to its end: brokers and the listener are told."""
+        log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
 
     def prepare_ordered_pull(self, request: PullRequest) -> bool:
         """Whether an ordered queue may be pulled: only while locked, the first time from its offset read anew.

@@ -63,7 +63,7 @@ def drop_unneeded(
     passive = impl.consume_type() is ConsumeType.PASSIVELY
     dropped = []
     for queue, process_queue in table.of_topic(topic).items():
-        if queue not in target or (passive and process_queue.is_pull_expired(now)):
+        if queue not in target or (passive and not process_queue.pulling and process_queue.is_pull_expired(now)):
             process_queue.dropped = True
             dropped.append((queue, process_queue))
     changed = False

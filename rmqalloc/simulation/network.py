@@ -125,6 +125,8 @@ class Network:
         Milliseconds after which a broker closes a connection that nothing goes over, by its name; 0 for never.
     n_notices : int
         Notices of brokers.
+    arrivals : list of int
+        A heap of the times at which offsets arrive.
     notices : dict of Connection to str
         What brokers tell at this moment. Notices that reach a client together wake it once, so they travel together.
     """
@@ -141,7 +143,7 @@ class Network:
         self.notices: dict[Connection, str] = {}
         self.notices_sent = 0
         self._commits: dict[int, list[tuple[Connection, str, dict[MessageQueue, int]]]] = {}
-        self._arrivals: list[int] = []
+        self.arrivals: list[int] = []
 
     def later(self, action: Callable[[], None]) -> None:
         """What is sent now happens at the other end."""
@@ -182,7 +184,7 @@ class Network:
         arriving = self._commits.get(arrival)
         if arriving is None:
             arriving = self._commits[arrival] = []
-            heappush(self._arrivals, arrival)
+            heappush(self.arrivals, arrival)
             self.later(partial(self.arrive, arrival))
         arriving.append((connection, consumer_group, offsets))
 
@@ -192,8 +194,8 @@ class Network:
         Clients that act at one moment do so one after the other, but the offset that one of them asks for while it acts is the
         one that another has stored by then. For locks it is not so: a lock given up must not be had before that moment is over.
         """
-        while self._arrivals and self._arrivals[0] <= until:
-            for connection, consumer_group, offsets in self._commits.pop(heappop(self._arrivals)):
+        while self.arrivals and self.arrivals[0] <= until:
+            for connection, consumer_group, offsets in self._commits.pop(heappop(self.arrivals)):
                 if self.is_up(connection):
                     connection.broker.offsets.commit_offsets(consumer_group, offsets)
 
@@ -328,7 +330,9 @@ class ClientRemoting:
         """Code 14."""
 
         def ask(connection: Connection) -> int:
-            self._network.arrive(self._network.clock.now())
+            network = self._network
+            if network.arrivals:
+                network.arrive(network.clock.time)
             return connection.broker.offsets.query_offset(consumer_group, queue)
 
         return self._ask("query_offset", address, OFFSET_TIMEOUT, ask)
@@ -336,7 +340,8 @@ class ClientRemoting:
     def update_offset(self, address: str, consumer_group: str, queue: MessageQueue, offset: int) -> None:
         """Code 15."""
         offset = self._host.offset_of(queue, offset)
-        self._begin("update_offset")
+        self._network.requests["update_offset"] += 1
+        self._host.look()
         self._network.commit(self._open_connection(address), consumer_group, {queue: offset})
 
     def update_offsets(self, consumer_group: str, by_address: Mapping[str, Mapping[MessageQueue, int]]) -> bool:

@@ -155,6 +155,8 @@ class Reader:
 
     def wait_for_listeners(self, queues: Iterable[MessageQueue]) -> None:
         """Spend the time until the user's code is done with dropped queues; one that needs too long is not waited for."""
+        if not self._busy_until:
+            return
         waited = self._clock.time
         for until in sorted(self._busy_until.get(queue, 0) for queue in queues):
             if until <= waited + self._lock_wait:
@@ -252,8 +254,9 @@ class Reader:
     # --- What is to be looked at ---
 
     def _watch(self, read: _Read) -> None:
-        """Look at a read once, and again whenever its process queue changes."""
-        self._changed[read.number] = read
+        """Look at a read whenever its process queue changes, and once now if a lock says whether it is worked on."""
+        if self._is_ordered or read.process_queue.dropped:
+            self._changed[read.number] = read
         read.process_queue.watcher = partial(self._changed.__setitem__, read.number, read)
 
     def _to_look_at(self) -> list[_Read]:

@@ -20,7 +20,6 @@ MUTANTS = [
     Mutant(_NETWORK, "self.n_notices += len(connections)", "self.n_notices += 1", "a notice to all is one", _TWIN),
     Mutant(_NETWORK, "if connections and now != self.notices_sent:", "if False:", "notices never travel", _TWIN),
     Mutant(_COMMITS, "            self.remove_offset(queue)\n", "            pass\n", "offsets are not forgotten", _TWIN),
-    Mutant(_READER, "if self._is_ordered or read.process_queue.dropped:", "if False:", "locks of new reads are not looked at", _TWIN),
     Mutant(_COMMITS, "if not forgotten else", "if forgotten else", "offsets to be forgotten are stored", _TWIN),
     Mutant(
         _NETWORK,

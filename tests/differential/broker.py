@@ -56,7 +56,7 @@ QUIET = {
 Event = dict[str, Any]
 
 
-def sequence(rng: Random, release: Release) -> dict[str, Any]:
+def sequence(rng: Random, release: Release, short: bool = False) -> dict[str, Any]:
     """A configuration, and events."""
     nested = rng.random() < 0.2
     config = {

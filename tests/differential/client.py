@@ -8,9 +8,9 @@ from differential.client_twin import ClientTwin
 from differential.releases import Release
 
 
-def sequence(rng: Random, release: Release) -> dict[str, Any]:
+def sequence(rng: Random, release: Release, short: bool) -> dict[str, Any]:
     """A configuration, and events."""
-    return client_events.sequence(rng, release)
+    return client_events.sequence(rng, release, short)
 
 
 class Twin(ClientTwin):

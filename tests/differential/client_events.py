@@ -19,10 +19,10 @@ CODES = (1, 2, 16, 17, 22, 26)
 MODELS = ["CLUSTERING"] * 5 + ["BROADCASTING"]
 
 
-def sequence(rng: Random, release: Release) -> dict[str, Any]:
+def sequence(rng: Random, release: Release, short: bool) -> dict[str, Any]:
     """A configuration, and events."""
     maker = Maker(rng, release)
-    return {"config": maker.config(), "events": maker.events()}
+    return {"config": maker.config(), "events": maker.events(rng.randint(5, 22) if short else rng.randint(20, 60))}
 
 
 class Maker:
@@ -31,6 +31,7 @@ class Maker:
     def __init__(self, rng: Random, release: Release) -> None:
         self.rng = rng
         self.release = release
+        self.second_form = rng.random() < 0.3
         self.consumers = {f"c{i}": self._consumer() for i in range(rng.choice([1, 1, 1, 2, 2, 3]))}
         self.gives_up = rng.random() < 0.25
         if self.gives_up:
@@ -55,14 +56,16 @@ class Maker:
         if self.rng.random() < 0.5:
             answers += [self._route(f"%RETRY%{group}") for group in GROUPS]
         answers += [self._stored() for _ in range(self.rng.randrange(4))]
+        if self.second_form:
+            answers += [self._heard(f"{name}:{number}") for name in BROKERS for number in (0, 1)]
         return {"seed": self.rng.randrange(2**31), "consumers": self.consumers, "answers": answers}
 
-    def events(self) -> list[Event]:
+    def events(self, count: int) -> list[Event]:
         """What happens."""
         events = [{"kind": "start", "consumer": name} for name in self.consumers]
         if self.gives_up:
             events.append({"kind": "advance", "ms": self.rng.choice([500, 1_000])})
-        for _ in range(self.rng.randint(5, 22)):
+        for _ in range(count):
             events.append(self._giving_up() if self.gives_up and self.rng.random() < 0.8 else self._event())
         return events
 
@@ -100,6 +103,7 @@ class Maker:
             "type": kind,
             "group": rng.choice(GROUPS),
             "ip": IP,
+            "heartbeat v2": self.second_form,
             "instance": rng.choice("xxxy"),
             "model": rng.choice(MODELS),
             "from": "CONSUME_FROM_" + rng.choice(WHERE if kind == "push" else WHERE[:-2]),
@@ -222,8 +226,15 @@ class Maker:
         key = f"{self.rng.choice(GROUPS)} {self._queue()}"
         return {"kind": "answer", "what": "stored", "key": key, "answer": self._offset()}
 
+    def _heard(self, address: str) -> Event:
+        """What a broker says to heartbeats: whether it keeps fingerprints, and whether subscriptions have changed."""
+        said = self.rng.choice([[True, False]] * 3 + [[True, True], [False, False]])
+        return {"kind": "answer", "what": "heartbeat", "key": address, "answer": {"v2": said}}
+
     def _answer(self) -> Event:
         rng = self.rng
+        if self.second_form and rng.random() < 0.15:
+            return self._heard(self._address())
         what = self._pick(
             {"route": 3, "clients": 5, "assignment": 3, "stored": 3, "first": 2, "lock": 4, "other": 2, "down": 1}
         )

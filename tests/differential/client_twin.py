@@ -98,6 +98,7 @@ class ClientTwin:
             lambda factory: StubRemoting(self.world, factory),
             profile=release.profile,
             random=TwinRandom(config["seed"]),
+            heartbeat_v2=any(spec["heartbeat v2"] for spec in self._specs.values()),
             pid=1,
             offset_directory=self._directory or Path(tempfile.gettempdir()) / "unused",
         )

@@ -136,8 +136,9 @@ class StubRemoting:
             where, model = data.consume_from_where.value, data.message_model.value
             line = [data.consumer_group, data.consume_type.value, model, where, data.unit_mode, subscriptions]
             groups.append(line)
-        self._ask("heartbeat", address, address, [heartbeat.client_id, heartbeat.without_subscriptions, groups])
-        return None
+        line = [heartbeat.client_id, heartbeat.without_subscriptions, groups]
+        answer = self._ask("heartbeat", address, address, line)
+        return HeartbeatReply(*answer["v2"]) if "v2" in answer else None
 
     def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
         """Code 35."""

@@ -40,8 +40,10 @@ class Totals:
     met: Counter[str] = field(default_factory=Counter)
 
 
-def compare(half: str, version: str, n_sequences: int, seed: int) -> Totals:
+def compare(half: str, version: str, n_sequences: int, seed: int, short: bool = False) -> Totals:
     """Sequences of the seeds ``seed`` to ``seed + n_sequences - 1``; a difference ends its sequence.
+
+    Those of the client half come in two lengths.
 
     Raises
     ------
@@ -53,7 +55,7 @@ def compare(half: str, version: str, n_sequences: int, seed: int) -> Totals:
     made: Queue[tuple[int, dict[str, Any]]] = Queue(AHEAD)
     with java(half, version) as process:
         Thread(
-            target=_feed, args=(process, module, release, range(seed, seed + n_sequences), made), daemon=True
+            target=_feed, args=(process, module, release, range(seed, seed + n_sequences), short, made), daemon=True
         ).start()
         for _ in range(n_sequences):
             number, sequence = made.get()
@@ -89,10 +91,12 @@ def java(half: str, version: str) -> Iterator[Any]:
                 continue
 
 
-def _feed(process: Any, module: Any, release: Release, seeds: range, made: Queue[tuple[int, dict[str, Any]]]) -> None:
+def _feed(
+    process: Any, module: Any, release: Release, seeds: range, short: bool, made: Queue[tuple[int, dict[str, Any]]]
+) -> None:
     """A thread of its own: neither side may wait for the other with both pipes full."""
     for seed in seeds:
-        sequence = module.sequence(Random(seed), release)
+        sequence = module.sequence(Random(seed), release, short)
         made.put((seed, sequence))
         try:
             process.stdin.write(json.dumps({"seed": seed, **sequence}) + "\n")

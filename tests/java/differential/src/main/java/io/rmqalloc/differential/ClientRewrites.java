@@ -27,6 +27,7 @@ final class ClientRewrites extends MethodVisitor {
         "java/util/concurrent/ThreadPoolExecutor", OURS + "ConsumePool",
         "org/apache/rocketmq/remoting/netty/NettyRemotingClient", OURS + "StubTransport");
 
+    private static final Set<String> QUEUE_TABLES = Set.of("processQueueTable", "popProcessQueueTable");
     private static final Set<String> DISPATCHES = Set.of("executePullRequestLater", "executePullRequestImmediately",
         "executePopPullRequestLater", "executePopPullRequestImmediately");
 
@@ -108,7 +109,8 @@ final class ClientRewrites extends MethodVisitor {
     public void visitFieldInsn(int opcode, String where, String name, String type) {
         if (opcode == Opcodes.PUTFIELD && type.equals(CONCURRENT_MAP) && where.startsWith(CLIENT)) {
             String both = "(" + CONCURRENT_MAP + ")" + CONCURRENT_MAP;
-            super.visitMethodInsn(Opcodes.INVOKESTATIC, OURS + "OrderedConcurrentMap", "insteadOf", both, false);
+            String made = QUEUE_TABLES.contains(name) ? "byTopicInsteadOf" : "insteadOf";
+            super.visitMethodInsn(Opcodes.INVOKESTATIC, OURS + "OrderedConcurrentMap", made, both, false);
         }
         super.visitFieldInsn(opcode, where, name, type);
     }

@@ -41,6 +41,9 @@ final class Consumers {
         consumer.setNamesrvAddr("127.0.0.1:9876");
         consumer.setClientIP((String) spec.get("ip"));
         consumer.setInstanceName((String) spec.get("instance"));
+        if (Peek.has(consumer, "setUseHeartbeatV2")) {
+            Peek.call(consumer, "setUseHeartbeatV2", spec.get("heartbeat v2"));
+        }
         Peek.call(consumer, "setMessageModel", MessageModel.valueOf((String) spec.get("model")));
         Peek.call(consumer, "setAllocateMessageQueueStrategy", strategy(spec));
         if (!(consumer instanceof DefaultMQPullConsumer)) {

@@ -52,6 +52,10 @@ public final class StubTransport extends QuietTransport {
         if (answer.containsKey("offset")) {
             response.setExtFields(new HashMap<>(Map.of("offset", String.valueOf(answer.get("offset")))));
         }
+        if (answer.get("v2") instanceof List<?> told) {
+            response.setExtFields(new HashMap<>(Map.of("IS_SUPPORT_HEART_BEAT_V2", String.valueOf(told.get(0)), "IS_SUB_CHANGE",
+                String.valueOf(told.get(1)))));
+        }
         if (answer.containsKey("body")) {
             response.setBody(Json.write(answer.get("body")).getBytes(StandardCharsets.UTF_8));
         }

@@ -1,7 +1,8 @@
 """Compare RocketMQ's real classes with the product: ``python -m differential [--quick] [--half H] [--releases R ...]``.
 
-``--sequences N`` of the seeds from ``--seed S`` on, for each half and release; one of them again: ``--seed S --sequences 1``, with ``--quick`` if it was met there.
-Ends with 1 if anything differs, or if a tolerated corner is never met in a run of the full length.
+``--sequences N`` of the seeds from ``--seed S`` on, for each half and release; one of them again: ``--seed S --sequences 1``,
+with ``--quick`` if it was met there. Ends with 1 if anything differs, or if a tolerated corner is never met in a run of the
+full length.
 """
 
 import argparse
@@ -22,7 +23,9 @@ QUICK, LONG = 1_000, 20_000
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run what is asked for and say what differs."""
     parser = argparse.ArgumentParser(prog="differential", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help=f"{QUICK:,} sequences each, shorter ones of the client half")
+    parser.add_argument(
+        "--quick", action="store_true", help=f"{QUICK:,} sequences each, shorter ones of the client half"
+    )
     parser.add_argument("--half", choices=HALVES, help="this one only")
     parser.add_argument("--releases", nargs="+", choices=list(RELEASES), default=list(RELEASES))
     parser.add_argument("--sequences", type=int, help=f"for each half and release; by default {LONG:,}")

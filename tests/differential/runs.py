@@ -11,7 +11,9 @@ from java_driver import maven_classpath
 from differential.comparing import PROJECT, Totals, compare
 
 
-def run(halves: Sequence[str], versions: Sequence[str], n_sequences: int, seed: int, short: bool = False) -> list[Totals]:
+def run(
+    halves: Sequence[str], versions: Sequence[str], n_sequences: int, seed: int, short: bool = False
+) -> list[Totals]:
     """Totals of each half and release, in that order; every run is a process of its own, as many at a time as there are cores.
 
     Raises

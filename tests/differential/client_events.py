@@ -69,7 +69,30 @@ class Maker:
             events.append({"kind": "advance", "ms": self.rng.choice([500, 1_000])})
         for _ in range(count):
             events.append(self._giving_up() if self.gives_up and self.rng.random() < 0.8 else self._event())
+        if self.gives_up:
+            for _ in range(3):
+                at = self.rng.randrange(len(self.consumers) + 1, len(events) + 1)
+                events[at:at] = self._given_up_while_consumed()
         return events
+
+    def _given_up_while_consumed(self) -> list[Event]:
+        """Queues are taken, one is consumed for about as long as whoever gives it up waits, or for longer, and all go."""
+        wait = 1_000 if self.release.line == "4.9" else 500
+        key, own = self.consumers["c0"]["group"], f"{IP}@{self.consumers['c0']['instance']}"
+        taken, gone = (
+            {"kind": "answer", "what": "clients", "key": key, "answer": {"body": {"consumerIdList": [one]}}}
+            for one in (own, OTHERS[0])
+        )
+        one_pass = {"kind": "pass", "consumer": "c0"}
+        consuming = {"kind": "consuming", "consumer": "c0", "queue": f"#{self.rng.randrange(4)}"}
+        if self.rng.random() < 0.5:
+            consuming["for"] = wait + self.rng.choice([-1, 0, 0, 1])
+            return [taken, one_pass, consuming, gone, one_pass]
+        consuming["for"] = None
+        # The wait of the first pass is over when the second comes, 20 s after the lock.
+        until_forced = {"kind": "advance", "ms": 20_000 - wait + self.rng.choice([0, 0, 1])}
+        locked = {"kind": "lock all", "consumer": "c0"}
+        return [taken, one_pass, locked, consuming, gone, one_pass, until_forced, one_pass]
 
     def _giving_up(self) -> Event:
         """Something that matters where ordered queues are given up while they are consumed."""

@@ -104,11 +104,4 @@ MUTANTS = [
         "an ordered queue is given up by force 1 ms early",
         _TESTS,
     ),
-    Mutant(
-        f"{_REBALANCE}/heartbeats.py",
-        "            self._fingerprints.pop(address, None)",
-        "            pass",
-        "a broker that asks for everything is not told everything",
-        _TESTS,
-    ),
 ]

@@ -1,4 +1,4 @@
-"""Apply every mutant to a copy of the tree and run the tests that must see it: ``python -m mutants [--every N] [--report F]``.
+"""Apply every mutant to a copy of the tree and run the tests that must see it: ``python -m mutants [--every N] [--area A] [--report F]``.
 
 Ends with 1 if a mutant survives, or if the text that it replaces is not there just once: the list has to follow the code.
 """
@@ -18,8 +18,8 @@ from pkgutil import iter_modules
 import mutants as areas
 
 ROOT = Path(__file__).parents[2]
-AREAS = [import_module(f"mutants.{one.name}") for one in iter_modules(areas.__path__) if one.name != "__main__"]
-MUTANTS = [one for area in AREAS for one in getattr(area, "MUTANTS", ())]
+NAMES = [one.name for one in iter_modules(areas.__path__) if one.name not in ("__main__", "mutant")]
+AREAS = {name: import_module(f"mutants.{name}").MUTANTS for name in NAMES}
 COPIES = 2
 """Copies of the tree that are worked on side by side."""
 NEEDED = ("rmqalloc", "spark_udfs", "tests", "examples", "docs", "README.md", "pyproject.toml", "setup.py", "Makefile")
@@ -73,10 +73,12 @@ def tried(mutants, folder):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--every", type=int, default=1, help="take every N-th mutant only")
+    parser.add_argument("--area", choices=AREAS, help="take the mutants of one list only")
     parser.add_argument("--file", default="", help="take mutants of files whose path holds this text only")
     parser.add_argument("--report", help="write the table into this file, too")
     options = parser.parse_args()
-    chosen = [one for one in MUTANTS if options.file in one.file][:: options.every]
+    listed = [one for area in ([options.area] if options.area else AREAS) for one in AREAS[area]]
+    chosen = [one for one in listed if options.file in one.file][:: options.every]
     started = time.monotonic()
     with tempfile.TemporaryDirectory() as home, ThreadPoolExecutor(COPIES) as pool:
         folders = [Path(home, str(number)) for number in range(COPIES)]

@@ -21,4 +21,5 @@ MUTANTS = [
     Mutant("rmqalloc/rebalance/offset_store.py", "if queue is None or queue in self._frozen:", "if queue is None:", "a late offset overrules one that was reset", _READERS),
     Mutant(_LITE, "self.tasks.pop(queue).cancelled = True", "self.tasks.pop(queue)", "a loop is not told that its queue went", f"{_READERS} tests/test_rebalance_changed.py"),
     Mutant("rmqalloc/rebalance/clock.py", "self._push(0, _Entry(lambda: _complete(future, action), future))", "_complete(future, action)", "a call runs on the caller's thread", "tests/test_rebalance_clock.py"),
+    Mutant("rmqalloc/rebalance/heartbeats.py", "            self._fingerprints.pop(address, None)", "            pass", "a broker that forgot a client is told no more", "tests/test_rebalance_factory.py -k second_form"),
 ]  # fmt: skip

@@ -1,6 +1,7 @@
 """Hypothesis profiles, the one Spark session and the one real cluster of a test run."""
 
 import os
+import signal
 import sys
 
 import hypothesis
@@ -12,6 +13,10 @@ hypothesis.settings.register_profile("ci", max_examples=50, deadline=None, deran
 hypothesis.settings.register_profile("dev", max_examples=40, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 
+
+# Where tests are started in the background, Ctrl-C is ignored, by every program that they start, too: some tests send one.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Every program that a test starts takes it over: the driver of a Spark session is one of them.
 os.environ["SPARK_SUBMIT_OPTS"] = QUICK_START

@@ -7,6 +7,7 @@ from rmqalloc import MessageQueue
 from rmqalloc.protocol import PROFILES, ClientError, MessageModel
 from rmqalloc.rebalance import ReadOffsetType
 from rmqalloc.rebalance.offset_file import write_offsets
+from rmqalloc.rebalance.table_update import drop_unneeded
 
 OLD, NEW = PROFILES["4.9"], PROFILES["5.5"]
 QUEUE = MessageQueue("T", "broker-a", 0)
@@ -103,3 +104,26 @@ def test_an_ordered_queue_is_pulled_from_an_offset_below_zero_in_4_9_only(cluste
     cluster.broker.offsets["g", request.queue] = -5
     assert consumer.rebalance.prepare_ordered_pull(request) == request.previously_locked == (profile is OLD)
     assert request.next_offset == (-1 if profile is OLD else 0)
+
+
+@each
+def test_4_9_removes_a_queue_before_it_looks_at_the_next_which_may_stand_still_by_then(cluster, profile):
+    impl = started(push(cluster, manager=manager_of(cluster, profile=profile))).rebalance
+    impl.do_rebalance(False)
+    table = impl.process_queue_table
+    first, second = table.of_topic("T").values()
+    for process_queue, pulled in ((first, 120_001), (second, 119_500)):
+        process_queue.pulling, process_queue.last_pull_timestamp = False, cluster.clock.now() - pulled
+    removed = []
+
+    def remove(queue, process_queue):
+        removed.append((process_queue, first.dropped, second.dropped))
+        cluster.clock.jump(1_000)
+        return True
+
+    assert drop_unneeded(impl, "T", set(table), table, remove)
+    assert removed == [(first, True, False), (second, True, True)][: 2 if profile is OLD else 1]
+    cluster.clock.jump(1_000)
+    removed.clear()
+    assert drop_unneeded(impl, "T", set(), table, remove) == (profile is not OLD)
+    assert [one for one, *_ in removed] == ([] if profile is OLD else [second])

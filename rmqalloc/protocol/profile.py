@@ -21,6 +21,9 @@ class Profile:
         Wait after a pass that is not balanced; None for the usual one.
     lock_retry_delay : int or None
         Delay of the extra pass after a queue could not be locked; None for none.
+    drops_before_removing : bool
+        All queues that a pass takes away are dropped before the first of them is removed (5.3.3 ``RebalanceImpl`` 433); else
+        each is removed before the next is looked at (4.9.8, 342), which sees what has passed while a removal waited.
     dispatch_delay : int
         Delay of the first pull of a new process queue.
     ordered_lock_wait : int
@@ -117,6 +120,7 @@ class Profile:
     min_interval: int = 1_000
     retry_interval: int | None = 1_000
     lock_retry_delay: int | None = 500
+    drops_before_removing: bool = True
     dispatch_delay: int = 500
     ordered_lock_wait: int = 500
     removes_ordered_at_once: bool = False
@@ -177,6 +181,7 @@ _4_9 = replace(
     min_interval=0,
     retry_interval=None,
     lock_retry_delay=None,
+    drops_before_removing=False,
     dispatch_delay=0,
     ordered_lock_wait=1_000,
     removes_ordered_at_once=True,

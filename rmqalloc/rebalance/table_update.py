@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
@@ -59,20 +59,28 @@ def drop_unneeded(
     remove: Callable[[MessageQueue, AnyProcessQueue], bool],
 ) -> bool:
     """Drop queues of a topic that are not in the target or stand still, and remove those that let themselves be removed."""
-    now = impl.client_factory.clock.now()
-    passive = impl.consume_type() is ConsumeType.PASSIVELY
-    dropped = []
-    for queue, process_queue in table.of_topic(topic).items():
-        if queue not in target or (passive and not process_queue.pulling and process_queue.is_pull_expired(now)):
-            process_queue.dropped = True
-            dropped.append((queue, process_queue))
+    unneeded = _dropped(impl, topic, target, table)
     changed = False
-    for queue, process_queue in dropped:
+    for queue, process_queue in list(unneeded) if impl.client_factory.profile.drops_before_removing else unneeded:
         if remove(queue, process_queue):
             if queue in table:
                 del table[queue]
             changed = True
     return changed
+
+
+def _dropped(
+    impl: RebalanceImpl, topic: str, target: Collection[MessageQueue], table: QueueTable[AnyProcessQueue]
+) -> Iterator[tuple[MessageQueue, AnyProcessQueue]]:
+    """Queues that are not needed, dropped as they are found; whether one stands still is looked at when its turn comes."""
+    clock = impl.client_factory.clock
+    passive = impl.consume_type() is ConsumeType.PASSIVELY
+    for queue, process_queue in list(table.of_topic(topic).items()):
+        if queue not in target or (
+            passive and not process_queue.pulling and process_queue.is_pull_expired(clock.now())
+        ):
+            process_queue.dropped = True
+            yield queue, process_queue
 
 
 def add_pulled(

@@ -32,7 +32,7 @@ MUTANTS = [
         "    elif pops and not pulls:\n        impl.subscription_inner.pop(retry_topic, None)",
         "    elif pops and not pulls:\n        pass",
         "a topic that is popped keeps the retry topic of popping",
-        _TESTS,
+        "tests/test_rebalance_server.py",
     ),
     Mutant(
         f"{_REBALANCE}/offset_store.py",

@@ -85,6 +85,8 @@ def test_a_queue_without_a_sign_of_pulls_is_dropped_after_120_s_and_given_anew(c
     assert len(pulls.pulls) == n_requests
     assert [request.process_queue.dropped for request, _ in pulls.pulls] == [True] * (n_requests - 8) + [False] * 8
     assert len(queues_of(consumer)) == 8
+    expired = {one.is_pull_expired(cluster.clock.now()) for one in consumer.rebalance.process_queue_table.values()}
+    assert expired == {False}, "what a loop pulls is not stuck, whether each try is stamped or not"
 
 
 @pytest.mark.parametrize("stamped", [False, True], ids=["not stamped", "stamped"])

@@ -162,6 +162,16 @@ def test_queues_that_two_clients_claim_are_no_evidence_however_many():
     assert summary(group) == ("AVG_BY_CIRCLE", None, "fitted", 1.0, False)
 
 
+def test_of_two_wrong_claims_neither_is_evidence():
+    """Whichever of the two were taken, no strategy would explain it."""
+    first, second, third, *rest = owning("AVG_BY_CIRCLE", *IDS)
+    contested, *kept = first.owned
+    wrong = [replace(one, owned=(*one.owned, contested)) for one in (second, third)]
+    assert summary(known(cluster(replace(first, owned=tuple(kept)), *wrong, *rest)))[:4] == (
+        "AVG_BY_CIRCLE", None, "fitted", 1.0,
+    )  # fmt: skip
+
+
 def test_queues_of_nobody_and_of_several_are_no_evidence():
     first, second, *rest = owning("AVG_BY_CIRCLE", *IDS)
     first, second = replace(first, owned=None), replace(second, owned=(*second.owned, rest[0].owned[0]))

@@ -133,7 +133,7 @@ MUTANTS = [
         "            self._failures.pop((address, kind), None)",
         "            pass",
         "two answers that do not come in a long run make a server down",
-        f"{_DAY} -k no_server_down",
+        f"{_DAY} -k failures_in_a_row",
     ),
     Mutant(
         f"{_LIVE}/health.py",

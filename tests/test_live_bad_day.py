@@ -12,8 +12,8 @@ from loopback import Loopback
 from programs import environment
 
 from rmqalloc.cli import main
-from rmqalloc.snapshot.document import from_document
 from rmqalloc.protocol import RemotingError
+from rmqalloc.snapshot.document import from_document
 from rmqalloc.snapshot.live import health
 from rmqalloc.snapshot.live.connection import SilentError, UnreachableError
 from rmqalloc.snapshot.live.remote import Access

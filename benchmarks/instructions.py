@@ -9,6 +9,7 @@ report beside the clock, not instead of it.
 """
 
 import argparse
+import ctypes
 import json
 import os
 import re
@@ -16,6 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -26,6 +28,9 @@ ENTRY = "__pyx_pw_8rmqalloc_7_engine_"
 
 # Groups, queues and clients of what is counted.
 SIZES = [(200, 16, 4), (20, 64, 16), (1, 1024, 100)]
+
+# What every call through ctypes goes through.
+CALL = "ffi_call"
 
 # What needs fewer is the call and not the loop.
 FEWEST = 5_000
@@ -96,6 +101,41 @@ def run(command: list[str], environment: dict[str, str]) -> str:
     if done.returncode:
         sys.exit(f"{command[0]} failed:\n{done.stderr}")
     return done.stdout
+
+
+def count_calls(module: str, arguments: list[str], isa: str = "avx2") -> tuple[str, list[int]]:
+    """Run a module under callgrind and count each call that it makes by `counted`: what it prints, and a count for each.
+
+    A count holds everything below that call: Python, numpy and kernels.
+    """
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "RMQALLOC_ISA": isa}
+    with tempfile.TemporaryDirectory() as directory:
+        output = f"{directory}/calls"
+        options = [
+            "--tool=callgrind",
+            f"--toggle-collect={CALL}",
+            f"--dump-after={CALL}",
+            f"--callgrind-out-file={output}",
+        ]
+        printed = run(["valgrind", *options, sys.executable, "-m", module, *arguments], environment)
+        dumps = sorted(Path(directory).glob("calls.*"), key=lambda path: int(path.suffix[1:]))
+        totals = [re.search(r"^totals: (\d+)", path.read_text(), flags=re.MULTILINE) for path in dumps]
+    return printed, [int(total[1]) for total in totals if total]
+
+
+def counted(function: Callable[[], object]) -> None:
+    """Make a call that `count_calls` counts: the only one that goes through libffi, by whose name callgrind knows it."""
+    failed: list[BaseException] = []
+
+    def guarded() -> None:
+        try:
+            function()
+        except BaseException as error:  # it would be lost on its way through C
+            failed.append(error)
+
+    ctypes.PYFUNCTYPE(None)(guarded)()
+    if failed:
+        raise failed[0]
 
 
 def compiler() -> str:

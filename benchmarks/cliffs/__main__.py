@@ -1,0 +1,45 @@
+"""Count every shape, print the factors, and end with 1 if one is above its bound."""
+
+import argparse
+import sys
+from pathlib import Path
+
+from cliffs import kernels, verbs
+from cliffs.row import table
+
+BEGIN, END = "<!-- cliffs:begin -->", "<!-- cliffs:end -->"
+
+
+def put(path: Path, text: str) -> None:
+    """Replace what stands between the markers of a file.
+
+    Raises
+    ------
+    SystemExit
+        If the file lacks the markers.
+    """
+    head, found, rest = path.read_text(encoding="utf-8").partition(BEGIN)
+    _, closed, tail = rest.partition(END)
+    if not (found and closed):
+        sys.exit(f"{path} has no section to fill: expected {BEGIN} and, after it, {END}")
+    path.write_text(f"{head}{BEGIN}\n{text}\n{END}{tail}", encoding="utf-8")
+
+
+def main() -> int:
+    """Do what the command line says."""
+    parser = argparse.ArgumentParser(prog="python -m cliffs", description="Factors of work for inputs that are odd")
+    parser.add_argument("--quick", action="store_true", help="leave out the rows that take long")
+    parser.add_argument("--docs", type=Path, help="file whose marked section gets the table")
+    options = parser.parse_args()
+    rows = kernels.rows(options.quick) + verbs.rows(options.quick)
+    print(table(rows))
+    above = [row for row in rows if not row.kept]
+    for row in above:
+        print(f"{row.what}, {row.shape}: {row.factor:.2f} times the work, at most {row.bound:g}", file=sys.stderr)
+    if options.docs:
+        put(options.docs, table(rows))
+    return 1 if above else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -17,7 +17,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties')
 
 QUICK := publishing mutants writing fuzz badday
-.PHONY: help install plan test test-debug test-isa lint wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick instructions cluster cluster-stop clean
+.PHONY: help install plan test test-debug test-isa lint wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -28,6 +28,7 @@ help:
 	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
+	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
 # The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
 install: $(VENV)/installed
@@ -133,6 +134,11 @@ bench: install
 	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --readme README.md --docs docs/benchmarks.md
 bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
+	$(CLIFFS) --quick
+# Work of odd inputs over that of plain ones, by counts: fails above a bound.
+CLIFFS := PYTHONPATH=benchmarks $(BIN)/python -m cliffs
+cliffs: install
+	$(CLIFFS) --docs docs/benchmarks.md
 
 # Instructions of every kernel, counted by callgrind against the committed counts: repeatable on a busy machine too.
 instructions: install

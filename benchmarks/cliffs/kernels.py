@@ -6,12 +6,18 @@ the plain call and the odd one.
 
 import sys
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from cliffs.row import Row
+import numpy as np
 from instructions import count_calls, counted
 
+from cliffs.fleets import emptied, plain, repeated, with_ids, without_clients
+from cliffs.row import Row
+from rmqalloc import Fleet
+from rmqalloc.strategies import Averagely, AveragelyByCircle, ConsistentHash, Strategy
+
 Call = Callable[[], object]
+OnError = Literal["raise", "report"]
 
 
 class Shape(NamedTuple):
@@ -20,11 +26,88 @@ class Shape(NamedTuple):
     what: str
     shape: str
     bound: float
-    calls: Callable[[], tuple[Call, Call]]
+    calls: Callable[[], tuple[Call, ...]]
     quick: bool = True
 
 
-SHAPES: list[Shape] = []
+MANY, ROWS = 100_000, np.array([50_000])
+
+
+def calls_of(strategy: Strategy, *fleets: Fleet, warm: bool = True, on_error: OnError = "raise") -> tuple[Call, ...]:
+    """`assign_fleet` of each fleet into memory that is there; a warm fleet knows its lists from an earlier call."""
+
+    def call_of(fleet: Fleet) -> Call:
+        out = np.zeros(int(fleet.queue_offsets[-1]), np.int32)
+        call = lambda: strategy.assign_fleet(fleet, out, on_error)  # noqa: E731
+        if warm:
+            call()
+        return call
+
+    return tuple(map(call_of, fleets))
+
+
+def one_repeat(strategy: Strategy, warm: bool) -> tuple[Call, ...]:
+    """One unit of many has a client id twice."""
+    fleet = plain(MANY, 16, 4)
+    return calls_of(strategy, fleet, repeated(fleet, ROWS).sorted(), warm=warm)
+
+
+def one_empty(strategy: Strategy, warm: bool) -> tuple[Call, ...]:
+    """One unit of many has an empty client id."""
+    fleet = plain(MANY, 16, 4)
+    return calls_of(strategy, fleet, emptied(fleet, ROWS).sorted(), warm=warm)
+
+
+def one_bad(strategy: Strategy) -> tuple[Call, ...]:
+    """One unit of many has no clients."""
+    fleet = plain(MANY, 16, 4)
+    return calls_of(strategy, fleet, without_clients(fleet, 50_000), on_error="report")
+
+
+def tenth_repeat(strategy: Strategy, over_fill: bool) -> tuple[Call, ...]:
+    """A tenth of the units has a client id twice."""
+    fleet = plain(200, 1024, 100)
+    plain_call, odd = calls_of(strategy, fleet, repeated(fleet, np.arange(0, 200, 10)).sorted())
+    out = np.zeros(int(fleet.queue_offsets[-1]), np.int32)
+    return (lambda: out.fill(-1)) if over_fill else plain_call, odd
+
+
+def all_twice(strategy: Strategy) -> tuple[Call, ...]:
+    """Every id of a list is there twice, in a list of 800."""
+    fleet = plain(1, 1024, 800)
+    ids = fleet.client_lists.client_ids
+    twice = with_ids(fleet, ids.take(np.arange(800) // 2))
+    return calls_of(strategy, fleet, twice)
+
+
+def one_unit(strategy: Strategy) -> tuple[Call, ...]:
+    """A fleet of one small unit, and the same group as Python lists."""
+    fleet = plain(1, 16, 4)
+    queues, client_ids = fleet.queues_of(0), fleet.client_ids_of(0)
+    (call,) = calls_of(strategy, fleet)
+    strategy.assign(queues, client_ids)
+    return lambda: strategy.assign(queues, client_ids), call
+
+
+AVG, CIRCLE, RING, RING160 = Averagely(), AveragelyByCircle(), ConsistentHash(), ConsistentHash(160)
+
+SHAPES = [
+    Shape("AVG", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=True)),
+    Shape("AVG, first call", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=False)),
+    Shape("AVG_BY_CIRCLE", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(CIRCLE, warm=True)),
+    Shape("AVG", "1 of 100,000 units has an empty id", 1.1, lambda: one_empty(AVG, warm=True)),
+    Shape("AVG, first call", "1 of 100,000 units has an empty id", 1.1, lambda: one_empty(AVG, warm=False)),
+    Shape('AVG, on_error="report"', "1 of 100,000 units has no clients", 1.1, lambda: one_bad(AVG)),
+    Shape(
+        "AVG",
+        "1 of 10 units of 1024 x 100 has an id twice, over out.fill",
+        2,
+        lambda: tenth_repeat(AVG, over_fill=True),
+    ),
+    Shape("AVG", "1 of 10 units of 1024 x 100 has an id twice", 2, lambda: tenth_repeat(AVG, over_fill=False)),
+    Shape("CONSISTENT_HASH(160)", "each of 800 ids is there twice", 2.5, lambda: all_twice(RING160)),
+    Shape("CONSISTENT_HASH", "a fleet of one unit of 16 x 4, over `assign`", 3, lambda: one_unit(RING)),
+]
 
 
 def chosen(quick: bool) -> list[Shape]:

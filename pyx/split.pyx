@@ -4,7 +4,7 @@
 
 from libc.stdint cimport int64_t
 
-from typedefs cimport offset_t, owner_t
+from typedefs cimport index_t, offset_t, owner_t
 
 include "isa.pxi"
 
@@ -67,3 +67,51 @@ def rename(const offset_t[::1] queue_offsets not None, const offset_t[::1] slot_
             for queue in range(queue_offsets[unit], queue_offsets[unit + 1]):
                 if out[queue] >= 0:
                     out[queue] = slot_owner[slot_starts[unit] + out[queue]]
+
+
+def rename_some(const offset_t[::1] units not None, const offset_t[::1] queue_offsets not None,
+                const offset_t[::1] slot_starts not None, const owner_t[::1] slot_owner not None, owner_t[::1] out not None):
+    """The same in some units; ``slot_starts[k]`` is the first slot of ``units[k]``."""
+    cdef Py_ssize_t k
+    cdef offset_t queue
+    with nogil:
+        for k in range(units.shape[0]):
+            for queue in range(queue_offsets[units[k]], queue_offsets[units[k] + 1]):
+                if out[queue] >= 0:
+                    out[queue] = slot_owner[slot_starts[k] + out[queue]]
+
+
+def vacate_contiguous(const offset_t[::1] units not None, const index_t[::1] unit_list not None,
+                      const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
+                      const offset_t[::1] vacant_offsets not None, const index_t[::1] vacant not None,
+                      owner_t[::1] out not None):
+    """Leave to nobody what ``contiguous`` gave to the vacant places of some units' lists."""
+    cdef Py_ssize_t k
+    cdef offset_t i, lo, n, size, extra, begin, place
+    with nogil:
+        for k in range(units.shape[0]):
+            lo = queue_offsets[units[k]]
+            n = n_clients[units[k]]
+            size = (queue_offsets[units[k] + 1] - lo) // n
+            extra = queue_offsets[units[k] + 1] - lo - size * n
+            for i in range(vacant_offsets[unit_list[k]], vacant_offsets[unit_list[k] + 1]):
+                place = vacant[i]
+                begin = lo + place * size + min(place, extra)
+                fill(&out[0], begin, begin + size + (place < extra), -1)
+
+
+def vacate_circular(const offset_t[::1] units not None, const index_t[::1] unit_list not None,
+                    const offset_t[::1] queue_offsets not None, const owner_t[::1] n_clients not None,
+                    const offset_t[::1] vacant_offsets not None, const index_t[::1] vacant not None,
+                    owner_t[::1] out not None):
+    """Leave to nobody what ``circular`` gave to the vacant places of some units' lists."""
+    cdef Py_ssize_t k
+    cdef offset_t i, queue, end
+    with nogil:
+        for k in range(units.shape[0]):
+            end = queue_offsets[units[k] + 1]
+            for i in range(vacant_offsets[unit_list[k]], vacant_offsets[unit_list[k] + 1]):
+                queue = queue_offsets[units[k]] + vacant[i]
+                while queue < end:
+                    out[queue] = -1
+                    queue = queue + n_clients[units[k]]

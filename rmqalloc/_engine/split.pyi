@@ -24,6 +24,39 @@ def rename(
 ) -> None:
     """Replace every owner ``o >= 0`` of unit ``u`` by ``slot_owner[slot_starts[u] + o]``, in place."""
 
+def rename_some(
+    units: NDArray[np.int64],
+    queue_offsets: NDArray[np.int64],
+    slot_starts: NDArray[np.int64],
+    slot_owner: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """The same in some units alone; ``slot_starts[k]`` is the first slot of ``units[k]``."""
+
+def vacate_contiguous(
+    units: NDArray[np.int64],
+    unit_list: NDArray[np.int32],
+    queue_offsets: NDArray[np.int64],
+    n_clients: NDArray[np.int32],
+    vacant_offsets: NDArray[np.int64],
+    vacant: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Leave to nobody what `contiguous` gave to the places ``vacant[vacant_offsets[l]:vacant_offsets[l + 1]]`` of list
+    ``l = unit_list[k]`` of each unit ``units[k]``, which has at least one client.
+    """
+
+def vacate_circular(
+    units: NDArray[np.int64],
+    unit_list: NDArray[np.int32],
+    queue_offsets: NDArray[np.int64],
+    n_clients: NDArray[np.int32],
+    vacant_offsets: NDArray[np.int64],
+    vacant: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """The same after `circular`."""
+
 def isa() -> str:
     """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""
 

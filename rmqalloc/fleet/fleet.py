@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rmqalloc.fleet.bounds import unit_sizes
 from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.fleet.errors import UnitError
+from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
@@ -164,6 +165,11 @@ class Fleet:
         """No client id of any list repeats or is empty."""
         return not self.client_lists.irregular.any()
 
+    @lazy_property
+    def irregular(self) -> IrregularUnits:
+        """Units of which a client id repeats or is empty."""
+        return IrregularUnits.of(self.client_lists, self.unit_client_list)
+
     def shares_memory(self, array: NDArray[Any]) -> bool:
         """Does an array overlap any that this fleet holds, or that it has computed and keeps?"""
         # An array that was found apart stays so while it lives: whatever the fleet computes later gets memory of its own.
@@ -238,5 +244,5 @@ def _arrays(holder: Any) -> Iterator[NDArray[Any]]:
         for each in value if isinstance(value, tuple) else (value,):
             if isinstance(each, np.ndarray):
                 yield each
-            elif isinstance(each, Strings | QueueLists | ClientLists) and each is not holder:
+            elif isinstance(each, Strings | QueueLists | ClientLists | IrregularUnits) and each is not holder:
                 yield from _arrays(each)

@@ -19,6 +19,7 @@ from rmqalloc.fleet.columns import (
     longest_of,
     offsets_of,
     order_keys,
+    ranges,
     runs,
     take_stretches,
 )
@@ -92,6 +93,18 @@ class QueueLists:
         topic, broker, *room = (name[route[route_offsets[:-1]]] for name in names)
         ids = np.ascontiguousarray(self.queue_ids[places])
         return QueueLists.of_routes(list_routes, route_offsets, topic, broker, room[0] if room else None, ids)
+
+    def taken(self, rows: Offsets) -> QueueLists:
+        """The lists at the given rows alone."""
+        n_routes = lengths_of(self.list_routes)[rows]
+        routes = ranges(self.list_routes[rows], n_routes)
+        route_offsets = offsets_of(lengths_of(self.route_offsets)[routes])
+        list_routes, room, ids = offsets_of(n_routes), self.route_room, self.given_ids
+        if ids is not None:
+            ids = take_stretches(ids, self.offsets[rows], route_offsets[list_routes])
+        room = None if room is None else room[routes]
+        topic, broker = self.route_topic[routes], self.route_broker[routes]
+        return QueueLists.of_routes(list_routes, route_offsets, topic, broker, room, ids)
 
     def sorted(self, topics: Strings, brokers: Strings) -> QueueLists:
         """The lists in Java's order, given the tables their routes point into; themselves if they are in order.
@@ -207,10 +220,13 @@ class ClientLists:
 
     @lazy_property
     def _first(self) -> Index:
-        first = list_positions(self.offsets)
-        if self.irregular.any():
+        first, flags = list_positions(self.offsets), self.irregular
+        if flags.all():
             ids = self.client_ids
             strings.first_of(ids.values, ids.offsets, self.offsets, self.order, first)
+        elif flags.any():  # one list among many must not have all of them put in order
+            rows = np.flatnonzero(flags)
+            first[ranges(self.offsets[rows], lengths_of(self.offsets)[rows])] = self.taken(rows).first
         return first
 
     @property
@@ -227,6 +243,15 @@ class ClientLists:
         """Lists of the slots at the given places."""
         room = None if self.slot_room is None else self.slot_room[places]
         return ClientLists(offsets, self.client_ids.take(places), room)
+
+    def taken(self, rows: Offsets) -> ClientLists:
+        """The lists at the given rows alone."""
+        offsets = offsets_of(lengths_of(self.offsets)[rows])
+        ids = self.client_ids.take_lists(rows.astype(np.int32), self.offsets)
+        room = None if self.slot_room is None else take_stretches(self.slot_room, self.offsets[rows], offsets)
+        lists = ClientLists(offsets, ids, room)
+        lists.__dict__["_irregular"] = self.irregular[rows]
+        return lists
 
     def sorted(self) -> ClientLists:
         """The lists in Java's order; themselves if they are in order."""

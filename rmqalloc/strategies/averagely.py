@@ -23,13 +23,15 @@ Kernel = Callable[..., None]
 class ByPosition(Strategy):
     """Shares that depend on the number of queues and the place of the client alone."""
 
+    _vacate: Kernel
+    _takes_empty = True
+
     def _repair(self, fleet: Fleet, out: Owners) -> None:
         """Leave the shares of repeated and empty client ids to nobody: their second slots ask under the first one's name."""
         if not fleet.is_regular:
-            clients = fleet.client_lists
-            places = np.arange(len(clients.client_ids)) - np.repeat(clients.offsets[:-1], np.diff(clients.offsets))
-            mine = (clients.first == places) & ~clients.empty_id
-            split.rename(fleet.queue_offsets, fleet.slot_starts, np.where(mine, clients.first, np.int32(-1)), out)
+            odd = fleet.irregular
+            first, places = odd.vacant
+            self._vacate(odd.units, odd.unit_list, fleet.queue_offsets, fleet.n_clients, first, places, out)
 
 
 class Even(ByPosition):
@@ -79,6 +81,7 @@ class Averagely(Even):
     """
 
     _kernel = staticmethod(split.contiguous)
+    _vacate = staticmethod(split.vacate_contiguous)
 
     def get_name(self) -> str:
         """Java's ``getName()`` text: ``AVG``."""
@@ -110,6 +113,7 @@ class AveragelyByCircle(Even):
     """
 
     _kernel = staticmethod(split.circular)
+    _vacate = staticmethod(split.vacate_circular)
 
     def get_name(self) -> str:
         """Java's ``getName()`` text: ``AVG_BY_CIRCLE``."""

@@ -31,6 +31,10 @@ class Strategy(ABC):
     ``sort=True``, `Fleet.sorted`).
     """
 
+    _takes_empty = (
+        False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues to nobody
+    )
+
     @abstractmethod
     def get_name(self) -> str:
         """Java's ``getName()`` text."""
@@ -160,16 +164,24 @@ class Strategy(ABC):
             return out
         if on_error == "raise":
             raise FleetError(errors, fleet.n_units)
-        bad = np.zeros(fleet.n_units, bool)
-        bad[[error.position for error in errors]] = True
+        n_queues, n_clients, bad = fleet.n_queues, fleet.n_clients, [error.position for error in errors]
+        if self._takes_empty and not any(n_queues[unit] and n_clients[unit] for unit in bad):
+            if out.size:
+                self._owners(fleet, out, threads)
+        else:
+            self._owners_but(bad, fleet, out, threads)
+        return out
+
+    def _owners_but(self, bad: list[int], fleet: Fleet, out: Owners, threads: int) -> None:
+        """Owners of all units but the bad ones, whose queues are left to nobody."""
+        good = np.ones(fleet.n_units, bool)
+        good[bad] = False
+        part = fleet.select(np.flatnonzero(good))
         out.fill(-1)
-        good = np.flatnonzero(~bad)
-        part = fleet.select(good)
         if part.queue_offsets[-1]:
             owners = fresh_owners(part)
             self._owners(part, owners, threads)
-            out[np.repeat(~bad, fleet.n_queues)] = owners
-        return out
+            out[np.repeat(good, fleet.n_queues)] = owners
 
     def fleet_errors(self, fleet: Fleet) -> list[UnitError]:
         """Units this strategy cannot assign, by position: malformed ones and those Java refuses."""

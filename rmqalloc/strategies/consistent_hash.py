@@ -17,7 +17,11 @@ from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, md5_point
 from rmqalloc.strategies.parallel import in_threads
 
 HashFunction = Callable[[str], int]
+Put = Callable[[int, int, Index | None], None]
 INT32_MAX = 2**31 - 1
+
+# How often the points of a list that collide are looked at together; with MD5 once or twice is enough.
+ROUNDS = 8
 
 
 class ConsistentHash(Strategy):
@@ -48,6 +52,8 @@ class ConsistentHash(Strategy):
     >>> s.assign([("TopicTest", "broker-a", i) for i in range(8)], ["c1", "c2"]).owners.tolist()
     [0, 1, 1, 0, 0, 0, 1, 0]
     """
+
+    _takes_empty = True
 
     def __init__(self, virtual_nodes: int = 10, hash_function: HashFunction | None = None) -> None:
         if isinstance(virtual_nodes, bool) or not hasattr(virtual_nodes, "__index__"):
@@ -81,35 +87,51 @@ class ConsistentHash(Strategy):
         if self.virtual_nodes == 0:
             out.fill(-1)
             return
-        pieces = Pieces.of(fleet)
-        points, hashes = self._ready_made(fleet, pieces, threads)
-        RingJob(fleet, pieces, self.virtual_nodes, points, hashes, out).run(threads)
+        if fleet.is_regular or self.hash_function is not None:
+            pieces = Pieces.of(fleet)
+            points, hashes = self._ready_made(fleet, pieces, threads)
+            RingJob(fleet, pieces, self.virtual_nodes, points, hashes, out).run(threads)
+        else:
+            self._apart(fleet, out, threads)
         if not fleet.is_regular:
-            clients = fleet.client_lists
-            holder = np.where(clients.empty_id, np.int32(-1), clients.first)
-            split.rename(fleet.queue_offsets, fleet.slot_starts, holder, out)
+            odd = fleet.irregular
+            split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, odd.holder, out)
+
+    def _apart(self, fleet: Fleet, out: Owners, threads: int) -> None:
+        """Units of which an id repeats, whose points must be ready-made, and then all others, whose points are made block by block."""
+        odd = fleet.irregular
+        part = odd.alone(fleet)
+        pieces = Pieces.of(part, out_starts=fleet.queue_offsets[odd.units])
+        points, hashes = self._ready_made(part, pieces, threads)
+        RingJob(part, pieces, self.virtual_nodes, points, hashes, out).run(threads)
+        others = np.delete(np.arange(fleet.n_units), odd.units)
+        if others.size:
+            pieces = Pieces.of(fleet, others)
+            RingJob(fleet, pieces, self.virtual_nodes, None, self._hashes(fleet, pieces, threads), out).run(threads)
 
     def _ready_made(self, fleet: Fleet, pieces: Pieces, threads: int) -> tuple[Hashes | None, Hashes | None]:
         """Points and hashes that cannot be made block by block: of a custom function, of repeats, of shared lists."""
         if self.hash_function is not None:
             return self._custom(fleet, self.hash_function)
         points = None if fleet.is_regular else self._md5_points(fleet)
+        return points, self._hashes(fleet, pieces, threads)
+
+    def _hashes(self, fleet: Fleet, pieces: Pieces, threads: int) -> Hashes | None:
         if pieces.queues_in_line:
-            return points, None
+            return None
         hashes = np.empty(fleet.queue_lists.queue_ids.size, np.uint32)
         cuts = np.unique(np.linspace(0, hashes.size, threads + 1).astype(np.int64)).tolist()
         in_threads(lambda first, last: md5_queues(fleet, first, last, hashes[first:last]), cuts)
-        return points, hashes
+        return hashes
 
     def _md5_points(self, fleet: Fleet) -> Hashes:
-        points = np.empty(len(fleet.client_lists.client_ids) * self.virtual_nodes, np.uint32)
+        v = self.virtual_nodes
+        points = np.empty(len(fleet.client_lists.client_ids) * v, np.uint32)
 
-        def put(first: int, last: int, starts: Index | None) -> Hashes:
-            part = points[first * self.virtual_nodes : last * self.virtual_nodes]
-            md5_points(fleet, self.virtual_nodes, first, last, starts, part)
-            return part
+        def put(first: int, last: int, starts: Index | None) -> None:
+            md5_points(fleet, v, first, last, starts, points[first * v : last * v])
 
-        self._place(fleet, put)
+        self._place(fleet, points, put)
         return points
 
     def _custom(self, fleet: Fleet, hash_function: HashFunction) -> tuple[Hashes, Hashes]:
@@ -117,15 +139,14 @@ class ConsistentHash(Strategy):
         ids, v = fleet.client_lists.client_ids, self.virtual_nodes
         points = np.empty(len(ids) * v, np.int64)
 
-        def put(first: int, last: int, starts: Index | None) -> NDArray[np.int64]:
+        def put(first: int, last: int, starts: Index | None) -> None:
             for slot in range(first, last):
                 start, client_id = 0 if starts is None else int(starts[slot]), ids[slot]
                 points[slot * v : (slot + 1) * v] = [
                     _checked(hash_function, f"{client_id}-{start + k}") for k in range(v)
                 ]
-            return points[first * v : last * v]
 
-        self._place(fleet, put)
+        self._place(fleet, points, put)
         lists = fleet.queue_lists
         names = [
             (fleet.topics[t], fleet.brokers[b]) for t, b in zip(lists.route_topic, lists.route_broker, strict=True)
@@ -136,29 +157,73 @@ class ConsistentHash(Strategy):
         ranks = np.unique(np.concatenate([points, hashes]), return_inverse=True)[1].astype(np.uint32)
         return ranks[: points.size], ranks[points.size :]
 
-    def _place(self, fleet: Fleet, put: Callable[[int, int, Index | None], NDArray[Any]]) -> None:
+    def _place(self, fleet: Fleet, points: NDArray[Any], put: Put) -> None:
         """Have all points put, with the numbers that repeated ids go on with."""
         lists, v = fleet.client_lists, self.virtual_nodes
         if fleet.is_regular:
             put(0, len(lists.client_ids), None)
             return
-        starts = _occurrences(lists.offsets, lists.first) * np.int32(v)
+        first, occurrences = lists.first, _occurrences(lists.offsets, lists.first)
+        starts = occurrences * np.int32(v)
         put(0, len(lists.client_ids), starts)
         for row in np.flatnonzero(lists.irregular).tolist():
-            first, last = int(lists.offsets[row]), int(lists.offsets[row + 1])
-            points = put(first, last, starts)
-            if starts[first:last].any() and np.unique(points).size < points.size:
-                self._replay(lists.first[first:last], first, starts, put)
+            slots = slice(int(lists.offsets[row]), int(lists.offsets[row + 1]))
+            if starts[slots].any():
+                self._settle(slots, first[slots].tolist(), occurrences[slots].tolist(), points, starts, put)
 
-    def _replay(
-        self, same_id: Index, first: int, starts: Index, put: Callable[[int, int, Index | None], NDArray[Any]]
+    def _settle(
+        self, slots: slice, same_id: list[int], occurrence: list[int], points: NDArray[Any], starts: Index, put: Put
     ) -> None:
-        """Find where repeated ids go on when points collided: at the number of points they still hold, as Java counts them."""
-        holder: dict[int, int] = {}
-        for place, same in enumerate(same_id.tolist()):
-            starts[first + place] = sum(h == same for h in holder.values()) if same != place else 0
-            for point in put(first + place, first + place + 1, starts).tolist():
+        """Correct where repeated ids go on when points collide: at the number of points they still hold, as Java counts them.
+
+        Whatever comes before the first slot that is wrong is right, so every round makes at least that one right. Points
+        that are there once cannot be lost, so the others alone are counted.
+        """
+        v = self.virtual_nodes
+        for _ in range(ROUNDS):
+            mine = points[slots.start * v : slots.stop * v]
+            ordered = np.sort(mine)
+            twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+            if not twice.size:
+                return
+            contended = np.flatnonzero(twice[np.minimum(np.searchsorted(twice, mine), twice.size - 1)] == mine)
+            if contended.size > mine.size // 8:
+                break
+            have = starts[slots].copy()
+            starts[slots] = _held(v, same_id, occurrence, contended.tolist(), mine[contended].tolist())
+            wrong = np.flatnonzero(starts[slots] != have)
+            for place in wrong.tolist():
+                put(slots.start + place, slots.start + place + 1, starts)
+            if not wrong.size:
+                return
+        self._replay(slots, same_id, points, starts, put)
+
+    def _replay(self, slots: slice, same_id: list[int], points: NDArray[Any], starts: Index, put: Put) -> None:
+        """The same slot by slot, for points that collide all the time."""
+        v, holder, held = self.virtual_nodes, dict[int, int](), [0] * len(same_id)
+        for slot, same in enumerate(same_id, slots.start):
+            starts[slot] = held[same]
+            put(slot, slot + 1, starts)
+            for point in points[slot * v : (slot + 1) * v].tolist():
+                before = holder.get(point)
+                if before is not None:
+                    held[before] -= 1
+                held[same] += 1
                 holder[point] = same
+
+
+def _held(v: int, same_id: list[int], occurrence: list[int], contended: list[int], points: list[int]) -> list[int]:
+    """How many points each slot's id holds when its turn comes, given the points that are there more than once."""
+    lost, holder, at, starts = [0] * len(same_id), dict[int, int](), 0, []
+    for slot, same in enumerate(same_id):
+        starts.append(v * occurrence[slot] - lost[same])
+        while at < len(contended) and contended[at] < (slot + 1) * v:
+            before = holder.get(points[at])
+            if before is not None:
+                lost[before] += 1
+            holder[points[at]] = same
+            at += 1
+    return starts
 
 
 def _occurrences(offsets: Offsets, first: Index) -> Index:

@@ -53,16 +53,19 @@ class Pieces:
     n_clients: Index
 
     @classmethod
-    def of(cls, fleet: Fleet) -> Pieces:
-        """All units of a fleet."""
+    def of(cls, fleet: Fleet, units: NDArray[np.int64] | None = None, out_starts: Offsets | None = None) -> Pieces:
+        """All units of a fleet, or some; ``out_starts`` says where their owners go if not into a vector of that fleet alone."""
         columns: list[NDArray[Any]] = [
-            fleet.queue_offsets[:-1], fleet.queue_starts, fleet.slot_starts, fleet.n_queues, fleet.n_clients,
+            fleet.queue_offsets[:-1] if out_starts is None else out_starts,
+            fleet.queue_starts, fleet.slot_starts, fleet.n_queues, fleet.n_clients,
         ]  # fmt: skip
-        if (np.diff(fleet.slot_starts) < 0).any():
-            order = np.argsort(fleet.unit_client_list, kind="stable")
+        if units is not None:
+            columns = [column[units] for column in columns]
+        if (columns[2][1:] < columns[2][:-1]).any():
+            order = np.argsort(columns[2], kind="stable")
             columns = [column[order] for column in columns]
         pieces = cls(*columns)
-        return pieces._cut() if fleet.n_queues.max() > PIECE else pieces
+        return pieces._cut() if pieces.n_queues.max() > PIECE else pieces
 
     def _cut(self) -> Pieces:
         counts = -(-self.n_queues // PIECE)
@@ -73,8 +76,8 @@ class Pieces:
 
     @lazy_property
     def queues_in_line(self) -> bool:
-        """Whether the pieces read the queue lists from one end to the other, each queue once."""
-        return bool((self.queue_starts[1:] == self.queue_starts[:-1] + self.n_queues[:-1]).all())
+        """Whether the pieces read the queue lists from one end to the other, each queue once; some may be passed over."""
+        return bool((self.queue_starts[1:] >= self.queue_starts[:-1] + self.n_queues[:-1]).all())
 
 
 def md5_points(fleet: Fleet, virtual_nodes: int, first: int, last: int, starts: Index | None, out: Hashes) -> None:

@@ -12,13 +12,12 @@ from rmqalloc._engine import split
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.model import queue_fields
-from rmqalloc.strategies.averagely import ByPosition
-from rmqalloc.strategies.base import Owners
+from rmqalloc.strategies.base import Owners, Strategy
 
 NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues are consumed"
 
 
-class MachineRoom(ByPosition):
+class MachineRoom(Strategy):
     """Even blocks of the queues whose broker is named ``room@name`` with a room of the set; other queues are nobody's.
 
     What is left over after equal blocks is dealt from the tail, one each from the first client on.
@@ -76,7 +75,9 @@ class MachineRoom(ByPosition):
             split.tail_remainder(offsets_of(counts), fleet.n_clients, owners)
         out.fill(-1)
         out[kept] = owners
-        self._repair(fleet, out)
+        if not fleet.is_regular:
+            odd = fleet.irregular
+            split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, odd.sole_holder, out)
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         if self.machine_rooms is not None:

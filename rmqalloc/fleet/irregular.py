@@ -1,0 +1,77 @@
+"""The units whose client lists repeat an id or hold an empty one: they alone pay for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rmqalloc.fleet.columns import Index, Offsets, list_positions, offsets_of
+from rmqalloc.fleet.lists import ClientLists
+from rmqalloc.lazy import lazy_property
+
+if TYPE_CHECKING:
+    from rmqalloc.fleet.fleet import Fleet
+
+
+@dataclass(frozen=True, eq=False)
+class IrregularUnits:
+    """Some units of a fleet, with their client lists alone.
+
+    Attributes
+    ----------
+    units : ndarray of int64
+        Their positions in the fleet, ascending.
+    unit_list : ndarray of int32, same shape
+        List of each in ``lists``.
+    lists : ClientLists
+        Those of the fleet's lists that repeat an id or hold an empty one, in their order.
+    """
+
+    units: Offsets
+    unit_list: Index
+    lists: ClientLists
+
+    @classmethod
+    def of(cls, lists: ClientLists, unit_list: Index) -> IrregularUnits:
+        """Those among units that name these lists."""
+        flags = lists.irregular
+        units = np.flatnonzero(flags[unit_list])
+        number = np.cumsum(flags, dtype=np.int32) - 1
+        return cls(units, number[unit_list[units]], lists.taken(np.flatnonzero(flags)))
+
+    @lazy_property
+    def slot_starts(self) -> Offsets:
+        """First slot of each unit's list in ``lists``."""
+        return self.lists.offsets[self.unit_list]
+
+    @lazy_property
+    def holder(self) -> Index:
+        """Per slot, the first place of its client id in its list; -1 where the id is empty, so that nobody can ask by it."""
+        return np.where(self.lists.empty_id, np.int32(-1), self.lists.first)
+
+    @lazy_property
+    def sole_holder(self) -> Index:
+        """Per slot, its own place in its list; -1 where the id is empty or came before, so that nobody asks for that slot."""
+        places = list_positions(self.lists.offsets)
+        return np.where(self.holder == places, places, np.int32(-1))
+
+    @lazy_property
+    def vacant(self) -> tuple[Offsets, Index]:
+        """Places that nobody asks for, list after list, and where those of each list begin."""
+        slots = np.flatnonzero(self.sole_holder < 0)
+        per_list = np.diff(np.searchsorted(slots, self.lists.offsets))
+        starts = np.repeat(self.lists.offsets[:-1], per_list)
+        return offsets_of(per_list), (slots - starts).astype(np.int32)
+
+    def alone(self, fleet: Fleet) -> Fleet:
+        """A fleet of these units of a fleet, with their lists alone."""
+        rows, unit_queue_list = np.unique(fleet.unit_queue_list[self.units], return_inverse=True)
+        return replace(
+            fleet.select(self.units),
+            unit_queue_list=unit_queue_list.astype(np.int32),
+            unit_client_list=self.unit_list,
+            queue_lists=fleet.queue_lists.taken(rows),
+            client_lists=self.lists,
+        )

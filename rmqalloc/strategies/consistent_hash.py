@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import group, split
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets
+from rmqalloc.fleet.columns import Index, Offsets, ranges
+from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.model import queue_text
 from rmqalloc.strategies.base import Owners, Strategy
 from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, md5_points, md5_queues
@@ -87,27 +88,31 @@ class ConsistentHash(Strategy):
         if self.virtual_nodes == 0:
             out.fill(-1)
             return
-        if fleet.is_regular or self.hash_function is not None:
-            pieces = Pieces.of(fleet)
-            points, hashes = self._ready_made(fleet, pieces, threads)
-            RingJob(fleet, pieces, self.virtual_nodes, points, hashes, out).run(threads)
+        empty, odd = fleet.empty_units, None if fleet.is_regular else fleet.irregular
+        # An empty list begins where another one does, so its units would stand between those of that list.
+        out[ranges(fleet.queue_offsets[empty], fleet.n_queues[empty])] = -1
+        if odd is None or self.hash_function is not None:
+            units = np.delete(np.arange(fleet.n_units), empty) if empty.size else None
+            if units is None or units.size:
+                self._ring(fleet, Pieces.of(fleet, units), out, threads)
         else:
-            self._apart(fleet, out, threads)
-        if not fleet.is_regular:
-            odd = fleet.irregular
+            self._apart(fleet, odd, out, threads)
+        if odd is not None:
             split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, odd.holder, out)
 
-    def _apart(self, fleet: Fleet, out: Owners, threads: int) -> None:
-        """Units of which an id repeats, whose points must be ready-made, and then all others, whose points are made block by block."""
-        odd = fleet.irregular
-        part = odd.alone(fleet)
-        pieces = Pieces.of(part, out_starts=fleet.queue_offsets[odd.units])
-        points, hashes = self._ready_made(part, pieces, threads)
-        RingJob(part, pieces, self.virtual_nodes, points, hashes, out).run(threads)
-        others = np.delete(np.arange(fleet.n_units), odd.units)
+    def _apart(self, fleet: Fleet, odd: IrregularUnits, out: Owners, threads: int) -> None:
+        """Units of which an id repeats, whose points must be ready-made, and then all others."""
+        if odd.units.size:  # a list that no unit names may be irregular, too
+            part = odd.alone(fleet)
+            self._ring(part, Pieces.of(part, out_starts=fleet.queue_offsets[odd.units]), out, threads)
+        others = np.delete(np.arange(fleet.n_units), np.concatenate([fleet.empty_units, odd.units]))
         if others.size:
             pieces = Pieces.of(fleet, others)
             RingJob(fleet, pieces, self.virtual_nodes, None, self._hashes(fleet, pieces, threads), out).run(threads)
+
+    def _ring(self, fleet: Fleet, pieces: Pieces, out: Owners, threads: int) -> None:
+        points, hashes = self._ready_made(fleet, pieces, threads)
+        RingJob(fleet, pieces, self.virtual_nodes, points, hashes, out).run(threads)
 
     def _ready_made(self, fleet: Fleet, pieces: Pieces, threads: int) -> tuple[Hashes | None, Hashes | None]:
         """Points and hashes that cannot be made block by block: of a custom function, of repeats, of shared lists."""

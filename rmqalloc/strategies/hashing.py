@@ -59,10 +59,11 @@ class Pieces:
             fleet.queue_offsets[:-1] if out_starts is None else out_starts,
             fleet.queue_starts, fleet.slot_starts, fleet.n_queues, fleet.n_clients,
         ]  # fmt: skip
+        unit_list = fleet.unit_client_list
         if units is not None:
-            columns = [column[units] for column in columns]
+            columns, unit_list = [column[units] for column in columns], unit_list[units]
         if (columns[2][1:] < columns[2][:-1]).any():
-            order = np.argsort(columns[2], kind="stable")
+            order = np.argsort(unit_list, kind="stable")
             columns = [column[order] for column in columns]
         pieces = cls(*columns)
         return pieces._cut() if pieces.n_queues.max() > PIECE else pieces

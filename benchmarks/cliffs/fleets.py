@@ -1,6 +1,7 @@
 """Fleets for counting, made with numpy alone: under callgrind anything else takes long."""
 
 from dataclasses import replace
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ def with_ids(fleet: Fleet, ids: Strings) -> Fleet:
     return replace(fleet, client_lists=ClientLists(fleet.client_lists.offsets, ids))
 
 
+@lru_cache
 def plain(n_units: int, n_queues: int, n_clients: int, n_brokers: int = 4) -> Fleet:
     """Units with a topic, and random client ids, of their own; in Java's order."""
     units = np.arange(n_units, dtype=np.int32)

@@ -1,0 +1,124 @@
+"""One odd unit among many changes nobody's answer, and makes nobody else pay."""
+
+import random
+
+import numpy as np
+import pytest
+
+from rmqalloc import Fleet, strategy
+from rmqalloc.fleet.columns import strings
+from rmqalloc.strategies import Averagely, AveragelyByCircle, ConsistentHash, MachineRoom, consistent_hash
+
+STRATEGIES = [
+    Averagely(),
+    AveragelyByCircle(),
+    MachineRoom({"hz"}),
+    ConsistentHash(),
+    ConsistentHash(3, lambda key: sum(key.encode("utf-8", "surrogatepass")) % 50),
+]
+
+
+def groups(seed, n_units=12):
+    """Plain units, and some with repeated or empty ids, without clients or without queues."""
+    rng = random.Random(seed)
+    made = []
+    for unit in range(n_units):
+        ids = [f"c{unit}-{i}" for i in range(rng.randrange(0, 8))]
+        for _ in range(rng.choice([0, 0, 0, 1, 3]) if ids else 0):
+            ids[rng.randrange(len(ids))] = rng.choice([*ids, ""])
+        queues = [(name, i) for name in ("hz@a", "b") for i in range(rng.randrange(0, 9))]
+        made.append((f"g{unit}", f"t{unit % 3}", queues, ids))
+    return made
+
+
+@pytest.mark.parametrize("one", STRATEGIES, ids=lambda one: one.get_name())
+def test_a_fleet_with_odd_units_is_its_units_one_by_one(one):
+    for seed in range(20):
+        fleet = Fleet.from_groups(groups(seed))
+        owners = one.assign_fleet(fleet, np.full(int(fleet.queue_offsets[-1]), 77, np.int32), "report", threads=2)
+        for unit, (_, topic, queues, ids) in enumerate(groups(seed)):
+            got = owners[fleet.queue_offsets[unit] : fleet.queue_offsets[unit + 1]].tolist()
+            named = [(topic, *queue) for queue in queues]
+            assert got == (one.assign(named, ids).owners.tolist() if queues and ids else [-1] * len(queues))
+
+
+@pytest.mark.parametrize("one", STRATEGIES[:4], ids=lambda one: one.get_name())
+def test_lists_without_repeats_are_not_put_in_order_for_the_one_that_has(one, monkeypatch):
+    made = [(f"g{i}", "t", [("hz@a", 0), ("hz@a", 1)], [f"a{i}", f"b{i}"]) for i in range(50)]
+    made[20] = ("g20", "t", [("hz@a", 0), ("hz@a", 1)], ["a", "a"])
+    fleet = Fleet.from_groups(made).sorted()
+    ordered = []
+    order = strings.order
+    monkeypatch.setattr(strings, "order", lambda *a: (ordered.append(a[-1].size), order(*a))[1])
+    assert not fleet.is_regular
+    del ordered[:]
+    one.assign_fleet(fleet)
+    assert sum(ordered) <= 2
+
+
+def test_the_points_of_all_other_units_are_made_block_by_block(monkeypatch):
+    made = [(f"g{i}", f"t{i}", [("b", 0)], [f"a{i}", f"b{i}"]) for i in range(50)]
+    made[20] = ("g20", "t20", [("b", 0)], ["a", "a"])
+    ready = []
+    hashed = consistent_hash.md5_points
+    monkeypatch.setattr(
+        consistent_hash,
+        "md5_points",
+        lambda f, v, first, last, *a: (ready.append(last - first), hashed(f, v, first, last, *a)),
+    )
+    ConsistentHash().assign_fleet(Fleet.from_groups(made).sorted())
+    assert sum(ready) == 2
+
+
+def test_points_of_repeated_ids_are_put_about_once(monkeypatch):
+    """Java goes on numbering at what an id still holds; only slots whose number that changes are hashed again."""
+    put = []
+    hashed = consistent_hash.md5_points
+    monkeypatch.setattr(
+        consistent_hash,
+        "md5_points",
+        lambda f, v, first, last, *a: (put.append(last - first), hashed(f, v, first, last, *a)),
+    )
+    ids = [f"10.0.0.{i // 2}" for i in range(400)]
+    fleet = Fleet.from_groups([("g", "t", [("b", i) for i in range(64)], ids)])
+    ConsistentHash(160).assign_fleet(fleet)
+    assert sum(put) < 1.1 * len(ids)
+
+
+@pytest.mark.parametrize("size", [40, 3000, 100_000])
+def test_points_that_collide_are_counted_as_a_map_counts_them(size):
+    """The slow twin puts point after point into a map and asks how many each id holds."""
+
+    def value(key):
+        return strategy_hash(key) % size
+
+    ids = [f"x{i % 30}" for i in range(80)]
+    random.Random(size).shuffle(ids)
+    ring, v = {}, 10
+    for client_id in ids:
+        start = sum(holder == client_id for holder in ring.values())
+        ring.update({value(f"{client_id}-{start + k}"): client_id for k in range(v)})
+    queues = [("t", "b", i) for i in range(100)]
+    owners = ConsistentHash(v, value).assign(queues, ids).owners.tolist()
+    keys = [value(f"MessageQueue [topic=t, brokerName=b, queueId={i}]") for i in range(100)]
+    points = sorted(ring)
+    expected = [ring[next((p for p in points if p >= key), points[0])] for key in keys]
+    assert [ids[owner] for owner in owners] == expected
+
+
+def strategy_hash(key):
+    """A hash that is the same in every process."""
+    total = 0
+    for letter in key.encode():
+        total = (total * 1_000_003 ^ letter) % 2**61
+    return total
+
+
+def test_a_unit_that_cannot_be_assigned_has_no_other_copied(monkeypatch):
+    made = [(f"g{i}", "t", [("b", 0), ("b", 1)], [f"a{i}", f"b{i}"]) for i in range(9)]
+    made[4] = ("g4", "t", [("b", 0), ("b", 1)], [])
+    fleet = Fleet.from_groups(made)
+    monkeypatch.setattr(Fleet, "select", lambda *_: pytest.fail("the fleet was copied"))
+    for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"):
+        owners = strategy(name).assign_fleet(fleet, on_error="report")
+        assert (owners < 0).tolist() == [unit == 4 for unit in range(9) for _ in range(2)]

@@ -82,16 +82,7 @@ def all_twice(strategy: Strategy) -> tuple[Call, ...]:
     return calls_of(strategy, fleet, twice)
 
 
-def one_unit(strategy: Strategy) -> tuple[Call, ...]:
-    """A fleet of one small unit, and the same group as Python lists."""
-    fleet = plain(1, 16, 4)
-    queues, client_ids = fleet.queues_of(0), fleet.client_ids_of(0)
-    (call,) = calls_of(strategy, fleet)
-    strategy.assign(queues, client_ids)
-    return lambda: strategy.assign(queues, client_ids), call
-
-
-AVG, CIRCLE, RING, RING160 = Averagely(), AveragelyByCircle(), ConsistentHash(), ConsistentHash(160)
+AVG, CIRCLE, RING160 = Averagely(), AveragelyByCircle(), ConsistentHash(160)
 
 SHAPES = [
     Shape("AVG", "1 of 20,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=True)),
@@ -108,7 +99,6 @@ SHAPES = [
     ),
     Shape("AVG", "1 of 10 units of 1024 x 100 has an id twice", 2, lambda: tenth_repeat(AVG, over_fill=False)),
     Shape("CONSISTENT_HASH(160)", "each of 800 ids is there twice", 2.5, lambda: all_twice(RING160)),
-    Shape("CONSISTENT_HASH", "a fleet of one unit of 16 x 4, over `assign`", 3, lambda: one_unit(RING)),
 ]
 
 

@@ -137,7 +137,7 @@ class MachineRoomNearby(Strategy):
         return queue_rooms, client_rooms
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        parts = _split_by_room(fleet)
+        parts = split_by_room(fleet)
         owners = fresh_owners(parts.fleet)
         self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
         out[parts.queue_places] = parts.original(owners)
@@ -154,7 +154,7 @@ class MachineRoomNearby(Strategy):
             reasons.setdefault(unit, _no_client_room(clients.client_ids[place]))
         if type(self.inner)._find_errors is not Strategy._find_errors:
             good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
-            parts = _split_by_room(fleet.select(good))
+            parts = split_by_room(fleet.select(good))
             inner_reasons: dict[int, str] = {}
             self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
             for part, reason in sorted(inner_reasons.items()):
@@ -179,7 +179,7 @@ class MachineRoomNearby(Strategy):
         )
 
 
-class _Parts(NamedTuple):
+class RoomParts(NamedTuple):
     """A fleet whose units are (unit, room) pairs, and the way back."""
 
     fleet: Fleet
@@ -216,7 +216,7 @@ def _cut(room: Index, list_offsets: Offsets) -> _Cut:
     return _Cut(list_[starts], room[places][starts], offsets, places, order)
 
 
-def _split_by_room(fleet: Fleet) -> _Parts:
+def split_by_room(fleet: Fleet) -> RoomParts:
     """Make a unit of each room of each unit: with the room's own clients, or with all where the room has none."""
     queues, clients = fleet.queue_lists, fleet.client_lists
     assert queues.route_room is not None
@@ -247,7 +247,7 @@ def _split_by_room(fleet: Fleet) -> _Parts:
     )
     positions = by_queue.positions[parts.queue_places()]
     queue_places = np.repeat(fleet.queue_offsets[unit], parts.n_queues) + positions
-    return _Parts(parts, unit, queue_places, np.r_[list_positions(clients.offsets), by_client.positions])
+    return RoomParts(parts, unit, queue_places, np.r_[list_positions(clients.offsets), by_client.positions])
 
 
 def _first_missing(room: Index, list_offsets: Offsets, unit_list: Index) -> list[tuple[int, int]]:

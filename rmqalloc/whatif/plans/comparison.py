@@ -167,7 +167,7 @@ def _departures(part: Part) -> dict[tuple[str, str], list[_Cost]]:
 
 
 def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:
-    """Departures of clients from their groups: those from the units of a group together.
+    """Departures of clients from their groups: those from all client lists of a group together.
 
     Several clients of one id leave one by one, in all units the one whose place in them is as far back; which it is comes
     with each.

@@ -1,32 +1,51 @@
-"""What the departure of every single client moves: all departures of all units as one fleet."""
+"""What the departure of every single client moves, added up over the units of a group that share a client list.
+
+A group of n clients has n departures of n - 1 clients each: laid out one by one they are n² slots. Most strategies need none
+of that. Where a strategy goes by names, a queue moves if and only if its owner leaves. Where it goes by positions, the
+owners of n - 1 clients are the same whoever left, but for the name of the position: those behind the one who left have
+moved up by one. So one more allocation tells all departures. The other units, those with repeated ids, are laid out.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import list_positions, offsets_of, ranges
+from rmqalloc.fleet.columns import distinct_strings, list_positions, offsets_of, ranges
+from rmqalloc.strategies import (
+    Averagely,
+    AveragelyByCircle,
+    ConfigByClient,
+    ConsistentHash,
+    MachineRoom,
+    MachineRoomNearby,
+    Strategy,
+)
+from rmqalloc.strategies.machine_room_nearby import split_by_room
 from rmqalloc.whatif.movement import movement_of
 from rmqalloc.whatif.planning.owners import Assigner, Owners
 from rmqalloc.whatif.plans.sides import Keys
 from rmqalloc.whatif.scenarios.clients import ClientsUnderChange
 from rmqalloc.whatif.scenarios.derived import Derived
-from rmqalloc.whatif.scenarios.parts import Rules, per_unit
+from rmqalloc.whatif.scenarios.parts import Rules, part_of, per_unit
 
 _MOST_SLOTS = 1 << 22
+_BY_NAME = (ConsistentHash, ConfigByClient)
+_BY_POSITION = (Averagely, AveragelyByCircle, MachineRoom)
 
 
 class Departures(NamedTuple):
-    """One entry per unit and client that leaves it.
+    """One entry per group, client list of it and client that leaves, over all units of the group that have the list.
 
     Attributes
     ----------
     units : ndarray of int64
-        The unit.
+        The first of these units.
     slots : ndarray of int64
         The client's slot in the fleet's client lists.
     moved, least_moves : ndarray of int64
@@ -40,7 +59,7 @@ class Departures(NamedTuple):
 
 
 def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
-    """What moves if one client leaves and all others stay, for every client of every unit.
+    """What moves if one client leaves and all others stay, for every client of every group.
 
     Of several clients with one id one leaves at a time: the id keeps its other places.
 
@@ -63,12 +82,122 @@ def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
     >>> departures(fleet, Rules.same(avg, 1), avg.assign_fleet(fleet)).moved.tolist()
     [12, 8, 8, 12]
     """
-    units = np.repeat(np.arange(fleet.n_units), fleet.n_clients)
-    places = list_positions(fleet.client_offsets).astype(np.int64)
-    pieces = _pieces(fleet.n_clients[units].astype(np.int64))
-    parts = [(units[:0], units[:0]), *(_moved(fleet, rules, owners, units[some], places[some]) for some in pieces)]
-    moved, least = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return Departures(units, fleet.slot_starts[units] + places, moved, least)
+    firsts, of_unit = _holders(fleet)
+    sizes = fleet.n_clients[firsts].astype(np.int64)
+    starts = offsets_of(sizes)
+    moved, least = np.zeros((2, int(starts[-1])), np.int64)
+    irregular = fleet.client_lists.irregular[fleet.unit_client_list] > 0
+    for s, units in rules.by_strategy():
+        laid_out = irregular[units] if _is_told_at_once(s) else np.ones(units.size, bool)
+        _lay_out(fleet, rules, owners, units[laid_out], starts[of_unit[units[laid_out]]], (moved, least))
+        some = units[~laid_out]
+        if some.size:
+            had = owners[ranges(fleet.queue_offsets[some], fleet.n_queues[some])]
+            part, holders = part_of(fleet, some), of_unit[some]
+            moved += _moved(part, s, had, starts, holders)
+            least += _least(part, had, starts, holders)
+    return Departures(np.repeat(firsts, sizes), ranges(fleet.slot_starts[firsts], sizes), moved, least)
+
+
+def _holders(fleet: Fleet) -> tuple[Keys, Keys]:
+    """Pairs of a group and a client list: the first unit of each, and the pair of each unit."""
+    groups, _ = distinct_strings(fleet.consumer_groups)
+    pairs = groups.astype(np.int64) * (fleet.client_lists.offsets.size - 1) + fleet.unit_client_list
+    _, firsts, of_unit = np.unique(pairs, return_index=True, return_inverse=True)
+    return firsts, of_unit
+
+
+def _is_told_at_once(s: Strategy) -> bool:
+    """Whether what a departure moves can be told from the owners' positions, without doing it."""
+    inner = s.inner if isinstance(s, MachineRoomNearby) else s
+    return type(inner) in (*_BY_NAME, *_BY_POSITION)
+
+
+def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys) -> Keys:
+    """Queues that move by the client that leaves, the clients of pair ``p`` being ``starts[p]`` to ``starts[p + 1]``."""
+    inner = s.inner if isinstance(s, MachineRoomNearby) else s
+    if type(inner) in _BY_NAME:
+        slots = np.repeat(starts[holders], fleet.n_queues) + had
+        return np.bincount(slots[had >= 0], minlength=int(starts[-1]))
+    if not isinstance(s, MachineRoomNearby):
+        return _moved_by_position(fleet, s, had, starts, holders)
+    parts = split_by_room(s._prepared(fleet))  # a queue moves in its room, where positions are those in the room
+    n_lists = parts.fleet.client_lists.offsets.size - 1
+    pairs = holders[parts.unit] * n_lists + parts.fleet.unit_client_list
+    _, firsts, of_part = np.unique(pairs, return_index=True, return_inverse=True)
+    sizes = parts.fleet.n_clients[firsts].astype(np.int64)
+    had, _ = Assigner(parts.fleet).owners(parts.fleet, Rules.same(inner, parts.unit.size))
+    by_part = _moved_by_position(parts.fleet, inner, had, offsets_of(sizes), of_part)
+    places = parts.slot_places[ranges(parts.fleet.slot_starts[firsts], sizes)]
+    slots = np.repeat(starts[holders[parts.unit[firsts]]], sizes) + places
+    return np.bincount(slots, by_part, int(starts[-1])).astype(np.int64)
+
+
+def _moved_by_position(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys) -> Keys:
+    """The same for a strategy that goes by positions.
+
+    With n - 1 clients the queue goes to position w, which is the client of position w before if the one who left was behind
+    it, and that of w + 1 otherwise. So a queue of the client at v stays if w = v and who left is behind v, or if w + 1 = v
+    and who left is before v.
+    """
+    lists, n_all = fleet.client_lists, int(starts[-1])
+    clients = ClientsUnderChange(lists)
+    last = np.zeros(len(lists.client_ids), bool)
+    last[lists.offsets[1:][np.diff(lists.offsets) > 0] - 1] = True
+    clients.remove(last)
+    fewer = replace(fleet, client_lists=clients.lists)
+    has, _ = Assigner(fleet).owners(fewer, Rules.same(s, fleet.n_units))
+    begin, end = (np.repeat(some[holders], fleet.n_queues) for some in (starts[:-1], starts[1:]))
+    at = begin + had
+    before, behind = (has >= 0) & (has + 1 == had), (has >= 0) & (has == had)
+    steps = np.zeros(n_all + 1, np.int64)  # where the number of queues that move steps up or down
+    for step, places in (
+        (1, begin[(had >= 0) | (has >= 0)]), (-1, end[(had >= 0) | (has >= 0)]),
+        (-1, begin[before]), (1, at[before]), (-1, at[behind] + 1), (1, end[behind]),
+    ):  # fmt: skip
+        steps += step * np.bincount(places, minlength=n_all + 1)
+    moved: Keys = np.cumsum(steps[:-1])
+    return moved
+
+
+def _least(fleet: Fleet, had: Owners, starts: Keys, holders: Keys) -> Keys:
+    """Fewest queues that can move by the client that leaves.
+
+    Of n - 1 clients, r may keep b + 1 queues and the others b: kept are, over those that stay, the sum of the lesser of load
+    and b, and one each of at most r that have more. Clients that own nothing all come to the same.
+    """
+    n_queues, n_after = fleet.n_queues.astype(np.int64), fleet.n_clients.astype(np.int64) - 1
+    size, extra = np.divmod(n_queues, np.maximum(n_after, 1))
+    units, stride = np.repeat(np.arange(fleet.n_units), fleet.n_queues), int(fleet.n_clients.max(initial=1))
+    keys, loads = np.unique((units * stride + had)[had >= 0], return_counts=True)
+    unit, client = np.divmod(keys, stride)
+    lesser, has_more = np.minimum(loads, size[unit]), loads > size[unit]
+    kept, more = (_added(unit, column, fleet.n_units) for column in (lesser, has_more))
+    extras = np.minimum(extra, more)
+    # Without clients after, all queues that had an owner have moved.
+    of_idle = np.where(n_after > 0, n_queues - kept - extras, _added(unit, loads, fleet.n_units))
+    of_busy = lesser + extras[unit] - np.minimum(extra[unit], more[unit] - has_more)
+    least = np.repeat(_added(holders, of_idle, starts.size - 1), np.diff(starts))
+    some = n_after[unit] > 0
+    return least + _added((starts[holders[unit]] + client)[some], of_busy[some], int(starts[-1]))
+
+
+def _added(places: Keys, numbers: NDArray[Any], size: int) -> Keys:
+    """Sums of numbers by their place."""
+    return np.bincount(places, numbers, size).astype(np.int64)
+
+
+# --- Departures laid out one by one ---
+
+
+def _lay_out(fleet: Fleet, rules: Rules, owners: Owners, chosen: Keys, starts: Keys, sums: tuple[Keys, Keys]) -> None:
+    """Add what moves by each departure of some units to the sums, where the clients of each unit begin at ``starts``."""
+    units, n_each = np.repeat(chosen, fleet.n_clients[chosen]), fleet.n_clients[chosen]
+    places = list_positions(offsets_of(n_each)).astype(np.int64)
+    slots = np.repeat(starts, n_each) + places
+    for some in _pieces(fleet.n_clients[units].astype(np.int64)):
+        for total, numbers in zip(sums, _one_by_one(fleet, rules, owners, units[some], places[some]), strict=True):
+            np.add.at(total, slots[some], numbers)
 
 
 def _pieces(sizes: Keys) -> Iterator[slice]:
@@ -79,7 +208,7 @@ def _pieces(sizes: Keys) -> Iterator[slice]:
         yield from map(slice, cuts[:-1], cuts[1:])
 
 
-def _moved(fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places: Keys) -> tuple[Keys, Keys]:
+def _one_by_one(fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places: Keys) -> tuple[Keys, Keys]:
     """Figures of some departures: a copy of the unit for each, from whose client list one place goes."""
     lists, sizes = fleet.client_lists, fleet.n_clients[units]
     slots = ranges(fleet.slot_starts[units], sizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -40,6 +41,21 @@ class Rules:
     def part_of(self, units: NDArray[Any]) -> Rules:
         """Those of some units."""
         return Rules(self.table, self.of_unit[units])
+
+    def by_strategy(self) -> Iterator[tuple[Strategy, NDArray[np.int64]]]:
+        """Every strategy that a unit has, with its units; in all it looks at each unit once.
+
+        Examples
+        --------
+        >>> from rmqalloc import strategy
+        >>> rules = Rules((strategy("AVG"), strategy("AVG_BY_CIRCLE")), np.array([1, 0, 1], np.int32))
+        >>> [(s.get_name(), units.tolist()) for s, units in rules.by_strategy()]
+        [('AVG', [1]), ('AVG_BY_CIRCLE', [0, 2])]
+        """
+        order = np.argsort(self.of_unit, kind="stable")
+        for units in np.split(order, 1 + np.flatnonzero(np.diff(self.of_unit[order]))):
+            if units.size:
+                yield self.table[self.of_unit[units[0]]], units
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +96,14 @@ def unmoved(fleet: Fleet) -> Index:
 def part_of(fleet: Fleet, units: NDArray[Any]) -> Fleet:
     """Some units alone, with their client lists alone; the lists of queues are those of the fleet."""
     part, lists = fleet.select(units), fleet.client_lists
-    used = np.zeros(lists.offsets.size - 1, bool)
-    used[part.unit_client_list] = True
-    starts, sizes = lists.offsets[:-1][used], np.diff(lists.offsets)[used]
+    used, numbers = np.unique(part.unit_client_list, return_inverse=True)  # it costs what the part does, not the whole
+    starts, sizes = lists.offsets[used], lists.offsets[used + 1] - lists.offsets[used]
     slots = ranges(starts, sizes)
     rooms = None if lists.slot_room is None else lists.slot_room[slots]
     return replace(
         part,
         client_lists=type(lists)(offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms),
-        unit_client_list=(np.cumsum(used, dtype=np.int32) - 1)[part.unit_client_list],
+        unit_client_list=numbers.astype(np.int32),
     )
 
 

@@ -240,7 +240,8 @@ def _batch(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
     groups, topics = [group for group, _ in pairs], [topic for _, topic in pairs]
     readable = [[broker for broker in topic.brokers if broker.perm & PERM_READ] for topic in topics]
     clients = [group.clients for group in groups]
-    rules = [_rule(group) for group in groups]
+    rule_of = {id(group): _rule(group) for group in groups}
+    rules = [rule_of[id(group)] for group in groups]
     columns: dict[str, pa.Array] = {
         "consumer_group": pa.array([group.name for group in groups], pa.string()),
         "topic": pa.array([topic.name for topic in topics], pa.string()),
@@ -270,7 +271,11 @@ def _rule(group: Group) -> tuple[str, int | None, str | None]:
 
 
 def _lists(rows: Sequence[Sequence[Client | TopicBroker]], name: str) -> pa.Array:
-    return pa.array([[getattr(one, name) for one in row] for row in rows], _TEXTS)
+    # Topics of one group have one list of clients, whose attributes are read once.
+    distinct = {id(row): row for row in rows}
+    number = {key: i for i, key in enumerate(distinct)}
+    lists = pa.array([[getattr(one, name) for one in row] for row in distinct.values()], _TEXTS)
+    return lists if len(distinct) == len(rows) else lists.take(pa.array([number[id(row)] for row in rows]))
 
 
 def _structs(rows: Sequence[Sequence[TopicBroker]]) -> pa.Array:

@@ -57,18 +57,20 @@ class Assigner:
             if not _nodes(s) or int(fleet.client_offsets[-1]) * _nodes(s) <= MAX_POINTS:
                 return self._of_one(fleet, s), _refused(fleet, s)
         out, bad = np.full(int(fleet.queue_offsets[-1]), -1, np.int32), Bad()
-        for number in numbers:
-            self._put(fleet, rules.of_unit == number, rules.table[number], out, bad)
+        for s, mine in rules.by_strategy():
+            self._put(fleet, mine, s, out, bad)
         return out, bad
 
-    def _put(self, fleet: Fleet, mine: NDArray[np.bool_], s: Strategy, out: Owners, bad: Bad) -> None:
+    def _put(self, fleet: Fleet, mine: NDArray[np.int64], s: Strategy, out: Owners, bad: Bad) -> None:
         """Owners of the units of one strategy, a ring's worth of points at a time."""
-        n_points = fleet.n_clients.astype(np.int64) * _nodes(s)
-        for unit in np.flatnonzero(mine & (n_points > MAX_POINTS)).tolist():
-            text = f"the ring would have {n_points[unit]} points; at most {MAX_POINTS} can be planned"
-            bad[unit] = Reason(ErrCode.TOO_LARGE, text)
-        units = np.flatnonzero(mine & (n_points <= MAX_POINTS) & (fleet.n_queues > 0) & (fleet.n_clients > 0))
-        pieces = offsets_of(n_points[units])[:-1] // MAX_POINTS
+        n_queues, n_clients = fleet.n_queues[mine], fleet.n_clients[mine]
+        n_points = n_clients.astype(np.int64) * _nodes(s)
+        for place in np.flatnonzero(n_points > MAX_POINTS).tolist():
+            text = f"the ring would have {n_points[place]} points; at most {MAX_POINTS} can be planned"
+            bad[int(mine[place])] = Reason(ErrCode.TOO_LARGE, text)
+        there = (n_points <= MAX_POINTS) & (n_queues > 0) & (n_clients > 0)
+        units = mine[there]
+        pieces = offsets_of(n_points[there])[:-1] // MAX_POINTS
         for some in np.split(units, 1 + np.flatnonzero(np.diff(pieces))):
             if some.size:
                 part = part_of(fleet, some)

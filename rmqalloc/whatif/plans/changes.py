@@ -92,8 +92,9 @@ def clients_between(before: Side, after: Side, queues: Queues, numbers: Numbers)
     good, n_clients = before.known & after.good, max(len(numbers.clients), 1)
     slots = []
     for side in (before, after):
-        mine = good[side.rows]
-        slots.append((side.rows[mine] * n_clients + side.clients[mine], side.loads[mine], side.rooms[mine]))
+        own_rows, own_clients, own_loads, own_rooms = side.client_rows
+        mine = good[own_rows]
+        slots.append((own_rows[mine] * n_clients + own_clients[mine], own_loads[mine], own_rooms[mine]))
     keys = np.unique(np.concatenate([slots[0][0], slots[1][0]]))
     loads, there, rooms = [], [], np.full(keys.size, -1, np.int32)
     for slot_keys, load, room in reversed(slots):  # where both know the room, that before stays

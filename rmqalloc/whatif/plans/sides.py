@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges
+from rmqalloc.lazy import lazy_property
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.whatif.metrics import loads
 from rmqalloc.whatif.plan import too_large_rows
@@ -20,7 +22,43 @@ from rmqalloc.whatif.plans.specs import Part
 Keys = NDArray[np.int64]
 
 
-class Side(NamedTuple):
+class ClientRows(NamedTuple):
+    """Every client of every unit, which may be very many more than there are queues.
+
+    Attributes
+    ----------
+    rows, clients, loads, rooms : ndarray
+        The unit's row, the client's number, its queues, and the number of its machine room (-1: not known).
+    """
+
+    rows: Keys
+    clients: Index
+    loads: Index
+    rooms: Index
+
+
+class Owned(NamedTuple):
+    """Clients by the group they are in, each once however many topics the group reads, and queues by the client.
+
+    Attributes
+    ----------
+    rows, clients, repeats : ndarray
+        Of each client of each client list of a group: a row of the group, the client's number, and how often its id came
+        before in the list.
+    owner_rows, owners, owner_repeats : ndarray
+        The same of the owner of each queue that has one.
+    """
+
+    rows: Keys
+    clients: Index
+    repeats: Keys
+    owner_rows: Keys
+    owners: Index
+    owner_repeats: Keys
+
+
+@dataclass(frozen=True, eq=False)
+class Side:
     """Every unit in one scenario.
 
     Attributes
@@ -34,20 +72,23 @@ class Side(NamedTuple):
         Keys of all queues, ascending; see `Numbers.queue_key`.
     owners : ndarray of int32
         Number of each queue's client, -1 for nobody.
-    rows, clients, repeats, loads, rooms : ndarray
-        Per client of each unit: the unit's row, the client's number, how often its id came before in the unit, its queues,
-        and the number of its machine room (-1: not known).
     """
 
     good: NDArray[np.bool_]
     known: NDArray[np.bool_]
     queues: Keys
     owners: Index
-    rows: Keys
-    clients: Index
-    repeats: Keys
-    loads: Index
-    rooms: Index
+    _states: Sequence[_Numbered]
+
+    @lazy_property
+    def client_rows(self) -> ClientRows:
+        """Every client of every unit."""
+        return ClientRows(*_end_to_end([_client_rows(one) for one in self._states]))
+
+    @lazy_property
+    def owned(self) -> Owned:
+        """Clients of the groups that could be assigned, and the owners of their queues."""
+        return Owned(*_end_to_end([_owned(one) for one in self._states if one.state.is_good]))
 
 
 class Numbers(NamedTuple):
@@ -89,6 +130,14 @@ class _State(NamedTuple):
     owners: Owners
     known: Keys  # units that have queues and clients
     is_good: bool  # whether they could be assigned
+
+
+class _Numbered(NamedTuple):
+    """A state, with the number of the client of every slot of its client lists."""
+
+    state: _State
+    client_of_slot: Index
+    numbers: Numbers
 
 
 def sides_of(parts: Sequence[Part], n_rows: int) -> Sides:
@@ -149,27 +198,56 @@ def _places(column: Strings, words: list[str]) -> Index:
 def _side(state: _State, client_of_slot: Index, numbers: Numbers, n_rows: int) -> Side:
     fleet, units, rows = state.fleet, state.known, state.rows[state.known]
     lists, clients = fleet.queue_lists, fleet.client_lists
-    n_queues, n_clients = fleet.n_queues[units], fleet.n_clients[units]
-    places, slots = ranges(fleet.queue_starts[units], n_queues), ranges(fleet.slot_starts[units], n_clients)
+    n_queues = fleet.n_queues[units]
+    places = ranges(fleet.queue_starts[units], n_queues)
     brokers = _places(fleet.brokers, numbers.brokers)[lists.route_broker[lists.queue_route[places]]]
     owners = state.owners[ranges(fleet.queue_offsets[units], n_queues)]
     owner_slots = np.repeat(fleet.slot_starts[units], n_queues) + np.maximum(owners, 0)
     good, known = np.zeros((2, n_rows), bool)
     good[rows], known[rows] = state.is_good, True
-    row_of_slot, client = np.repeat(rows, n_clients), client_of_slot[slots]
-    room = np.full(slots.size, -1, np.int32)
-    if clients.slot_room is not None:
-        room = _places(fleet.rooms, numbers.rooms)[clients.slot_room[slots]]
     return Side(
         good,
         known,
         numbers.queue_key(np.repeat(rows, n_queues), brokers, lists.queue_ids[places]),
         np.where(owners < 0, np.int32(-1), np.append(client_of_slot, np.int32(-1))[owner_slots]),
-        row_of_slot,
-        client,
-        np.zeros(slots.size, np.int64) if fleet.is_regular else repeats_of(row_of_slot * len(numbers.clients) + client),
-        loads(fleet, state.owners)[ranges(fleet.client_offsets[units], n_clients)],
-        room,
+        [_Numbered(state, client_of_slot, numbers)],
+    )
+
+
+def _client_rows(one: _Numbered) -> ClientRows:
+    state, client_of_slot, numbers = one
+    fleet, units, clients = state.fleet, state.known, state.fleet.client_lists
+    n_clients = fleet.n_clients[units]
+    slots = ranges(fleet.slot_starts[units], n_clients)
+    room = np.full(slots.size, -1, np.int32)
+    if clients.slot_room is not None:
+        room = _places(fleet.rooms, numbers.rooms)[clients.slot_room[slots]]
+    owned = loads(fleet, state.owners)[ranges(fleet.client_offsets[units], n_clients)]
+    return ClientRows(np.repeat(state.rows[units], n_clients), client_of_slot[slots], owned, room)
+
+
+def _owned(one: _Numbered) -> Owned:
+    state, client_of_slot, _ = one
+    fleet, units, lists = state.fleet, state.known, state.fleet.client_lists
+    groups, _ = distinct_strings(fleet.consumer_groups)
+    pairs = groups[units].astype(np.int64) * (lists.offsets.size - 1) + fleet.unit_client_list[units]
+    _, firsts, of_unit = np.unique(pairs, return_index=True, return_inverse=True)
+    repeats = np.zeros(client_of_slot.size, np.int64)
+    if not fleet.is_regular:
+        in_list = np.repeat(np.arange(lists.offsets.size - 1), np.diff(lists.offsets))
+        repeats = repeats_of(in_list * (1 + int(client_of_slot.max(initial=0))) + client_of_slot)
+    row_of_pair = state.rows[units[firsts]]
+    slots = ranges(fleet.slot_starts[units[firsts]], fleet.n_clients[units[firsts]])
+    owners = state.owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
+    has = owners >= 0
+    owner_slots = (np.repeat(fleet.slot_starts[units], fleet.n_queues[units]) + owners)[has]
+    return Owned(
+        np.repeat(row_of_pair, fleet.n_clients[units[firsts]]),
+        client_of_slot[slots],
+        repeats[slots],
+        np.repeat(row_of_pair[of_unit], fleet.n_queues[units])[has],
+        client_of_slot[owner_slots],
+        repeats[owner_slots],
     )
 
 
@@ -184,9 +262,14 @@ def repeats_of(keys: Keys) -> Keys:
 
 def _joined(sides: list[Side]) -> Side:
     """Sides of different units as one."""
-    good, known = (np.logical_or.reduce(masks) for masks in zip(*(side[:2] for side in sides), strict=True))
-    rest = [np.concatenate(column) for column in zip(*(side[2:] for side in sides), strict=True)]
+    good, known = (np.logical_or.reduce([getattr(side, name) for side in sides]) for name in ("good", "known"))
+    queues, owners = (np.concatenate([getattr(side, name) for side in sides]) for name in ("queues", "owners"))
     if len(sides) > 1:
-        order = np.argsort(rest[0])
-        rest[:2] = rest[0][order], rest[1][order]
-    return Side(good, known, *rest)
+        order = np.argsort(queues)
+        queues, owners = queues[order], owners[order]
+    return Side(good, known, queues, owners, [state for side in sides for state in side._states])
+
+
+def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:
+    """Columns of several parts as one."""
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]

@@ -58,12 +58,15 @@ class Tables:
     lags: Lags
 
     @lazy_property
-    def between(self) -> list[tuple[Queues, Clients]]:
-        """Queues and clients before and after every scenario."""
+    def between(self) -> list[Queues]:
+        """Queues before and after every scenario."""
         before, numbers = self.sides.sides[0], self.sides.numbers
-        queues = [queues_between(before, after, numbers) for after in self.sides.sides]
-        clients = zip(self.sides.sides, queues, strict=True)
-        return [(beside, clients_between(before, after, beside, numbers)) for after, beside in clients]
+        return [queues_between(before, after, numbers) for after in self.sides.sides]
+
+    def _clients_between(self, scenario: int) -> Clients:
+        """Clients of every unit before and after a scenario."""
+        before, *_ = sides = self.sides.sides
+        return clients_between(before, sides[scenario], self.between[scenario], self.sides.numbers)
 
     def groups(self, units: pa.Table) -> pa.Table:
         """`rmqalloc.whatif.plans.model.Plan.groups`, of its units."""
@@ -98,11 +101,15 @@ class Tables:
 
     def _loads(self, side: Side, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
         """How even the loads of a group's clients over all its topics are."""
-        n_clients, n_repeats = max(len(self.sides.numbers.clients), 1), 1 + int(side.repeats.max(initial=0))
-        good = side.good[side.rows]
-        keys = (of_row[side.rows].astype(np.int64) * n_clients + side.clients) * n_repeats + side.repeats
-        slots, of_slot = np.unique(keys[good], return_inverse=True)
-        loads = np.bincount(of_slot, weights=side.loads[good], minlength=slots.size).astype(np.int64)
+        n_clients = max(len(self.sides.numbers.clients), 1)
+        rows, clients, repeats, owner_rows, owners, owner_repeats = side.owned
+        n_repeats = 1 + int(repeats.max(initial=0))
+        slots, owner_slots = (
+            (of_row[row].astype(np.int64) * n_clients + client) * n_repeats + repeat
+            for row, client, repeat in ((rows, clients, repeats), (owner_rows, owners, owner_repeats))
+        )
+        slots = np.unique(slots)
+        loads = np.bincount(np.searchsorted(slots, owner_slots), minlength=slots.size)
         group = slots // (n_clients * n_repeats)
         counts = np.bincount(group, minlength=n_groups)
         columns = {"n_clients": counts, "idle": np.bincount(group[loads == 0], minlength=n_groups)}
@@ -115,24 +122,23 @@ class Tables:
 
     def _movement(self, scenario: int, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
         """Clients that gain or lose a queue of any topic, and the backlog that moves."""
-        queues, clients = self.between[scenario]
-        n_clients = max(len(self.sides.numbers.clients), 1)
-        touched = (clients.gained > 0) | (clients.lost > 0)
-        keys, place = np.unique(
-            of_row[clients.rows].astype(np.int64) * n_clients + clients.clients, return_inverse=True
-        )
-        of_key = keys // n_clients
-        affected, growth = (
-            np.bincount(place, column, keys.size) for column in (touched, clients.after - clients.before)
-        )
-        messages, known = self.lags.of(queues.keys)
+        queues, n_clients = self.between[scenario], max(len(self.sides.numbers.clients), 1)
         group, moved = of_row[rows_of(queues.keys, self.sides.numbers)], queues.moved
+        differs = queues.before != queues.after
+        keys, growth = [], []
+        for owners, step in ((queues.before, -1), (queues.after, 1)):
+            some = differs & (owners >= 0)
+            keys.append(group[some].astype(np.int64) * n_clients + owners[some])
+            growth.append(np.full(keys[-1].size, step))
+        touched, place = np.unique(np.concatenate(keys), return_inverse=True)
+        of_key, grown = touched // n_clients, np.bincount(place, np.concatenate(growth), touched.size)
+        messages, known = self.lags.of(queues.keys)
         backlog = _added(group[moved], messages[moved], n_groups)
         told = np.bincount(group[known], minlength=n_groups) > 0
         return {
-            "clients_affected": np.bincount(of_key[affected > 0], minlength=n_groups),
-            "clients_gaining": np.bincount(of_key[growth > 0], minlength=n_groups),
-            "clients_losing": np.bincount(of_key[growth < 0], minlength=n_groups),
+            "clients_affected": np.bincount(of_key, minlength=n_groups),
+            "clients_gaining": np.bincount(of_key[grown > 0], minlength=n_groups),
+            "clients_losing": np.bincount(of_key[grown < 0], minlength=n_groups),
             "backlog_moved": pa.array(backlog, mask=~told),
         }
 
@@ -145,7 +151,7 @@ class Tables:
         rooms = pa.array(numbers.rooms, pa.string())
         parts = []
         for scenario, name in enumerate(self.names):
-            _, clients = self.between[scenario]
+            clients = self._clients_between(scenario)
             at, room = pa.array(clients.clients), pa.array(clients.rooms, mask=clients.rooms < 0)
             columns = self._names(name, clients.rows) | {
                 "client_id": ids.take(at), "host": hosts.take(at), "machine_room": rooms.take(room),
@@ -162,7 +168,7 @@ class Tables:
         ids, brokers = text_array(numbers.clients).cast(pa.string()), pa.array(numbers.brokers, pa.string())
         parts = []
         for scenario, name in enumerate(self.names):
-            queues, _ = self.between[scenario]
+            queues = self.between[scenario]
             route, queue_id = np.divmod(queues.keys, numbers.n_queue_ids)
             messages, known = self.lags.of(queues.keys)
             columns = self._names(name, rows_of(queues.keys, numbers)) | {

@@ -17,10 +17,11 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties')
 
 QUICK := publishing mutants writing fuzz badday
-.PHONY: help install plan test test-debug test-isa lint wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs instructions cluster cluster-stop clean
+.PHONY: help install plan test nightly test-debug test-isa lint wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
+	@echo "make nightly       the tests against slow twins, on very many examples"
 	@echo "make test-debug    the engine's tests with bounds checks in every kernel"
 	@echo "make test-isa      the engine's tests with every other instruction set this machine has"
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
@@ -59,6 +60,11 @@ test: install
 	$(PYTEST) -q -m "not servers" $(BESIDE)
 	$(PYTEST) -q -m servers -n 2 --dist loadfile --no-loadscope-reorder
 	$(PYTEST) -q --pyargs rmqalloc spark_udfs --doctest-modules
+
+# Tests that compare with slow twins, on very many new examples: some hours.
+NIGHTLY_TESTS := $(foreach name,plan_batch plan_before plans scenarios compare rollout advice whatif strategies fleet,tests/test_$(name).py)
+nightly: install
+	HYPOTHESIS_PROFILE=nightly $(PYTEST) -q $(BESIDE) $(NIGHTLY_TESTS)
 
 ENGINE_TESTS := tests/test_golden.py tests/test_strategies.py tests/test_fleet.py tests/test_fleet_errors.py tests/test_promises.py \
                 tests/test_md5.py tests/test_ring.py tests/test_tally.py tests/test_split.py tests/test_strings.py

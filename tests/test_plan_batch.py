@@ -12,6 +12,7 @@ import units
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from rmqalloc.whatif.names import LOAD_SCHEMA, client_load, expand_batches, expand_owners, load_batches, sum_loads
 from rmqalloc.whatif.plan import BEST_BY, ErrCode, PlanSpec, plan_batch, plan_batches
 from rmqalloc.whatif.planning import owners, sizes
@@ -58,7 +59,7 @@ def assert_same(got, wanted):
         assert row == want
 
 
-@settings(max_examples=150)
+@examples(40, nightly=2000)
 @given(st.data())
 def test_the_kernel_says_what_the_twin_says(data):
     form, rooms = data.draw(st.sampled_from(["brokers", "queues"])), data.draw(st.booleans())

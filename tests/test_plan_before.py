@@ -9,10 +9,11 @@ import plan_twin
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from test_plan_batch import COLUMNS, assert_same, batch_of, good_row
 
+from examples import examples
 from rmqalloc.cli import main
 from rmqalloc.report.html import report
 from rmqalloc.snapshot.files import write_snapshot
@@ -40,7 +41,7 @@ def codes(row, *scenarios):
     return plan_batch(batch, spec)["err_code"].to_pylist()
 
 
-@settings(max_examples=100, deadline=None)
+@examples(30, nightly=2000)
 @given(st.data())
 def test_the_twin_says_the_same_of_units_that_cannot_be_assigned(data):
     rooms = data.draw(st.booleans())

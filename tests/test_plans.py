@@ -13,6 +13,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from examples import examples
 from rmqalloc import MessageQueue
 from rmqalloc.snapshot.model import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.units import NoMatch, read_units, units_of
@@ -38,7 +39,7 @@ def rows(table):
 # --- The slow twin ---
 
 
-@settings(max_examples=120, deadline=None)
+@examples(30, nightly=2000)
 @given(st.data())
 def test_every_table_says_what_the_twin_says(data):
     rooms = data.draw(st.booleans())

@@ -10,10 +10,11 @@ import plan_twin
 import pyarrow as pa
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from programs import python
 
+from examples import examples
 from rmqalloc import Fleet, strategy
 from rmqalloc.fleet.columns import Strings
 from rmqalloc.strategies.by_name import rule
@@ -256,7 +257,7 @@ def lists_after(row, data):
     return [client_id for client_id, _ in state.clients], [queue[:2] for queue in state.queues], state.rule[0]
 
 
-@settings(max_examples=100)
+@examples(40, nightly=2000)
 @given(st.data())
 def test_a_fleet_after_a_scenario_has_the_lists_it_should(data):
     rooms = data.draw(st.booleans())

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies.by_name import NEARBY
 
@@ -93,13 +94,18 @@ def fits_of(groups: Sequence[Owned], tried: Sequence[Sequence[Method]], rooms: R
     group_of_queue = np.repeat(group_of_unit, fleet.n_queues)
     of = np.bincount(group_of_queue[owners != _OPEN], minlength=len(groups)).tolist()
     counts: list[dict[Method, int]] = [{} for _ in groups]
+    starts = offsets_of([len(one.queues) for one in groups])
     for method, mine in _by_method(groups, tried).items():
-        made = _owners(method, fleet.select(np.flatnonzero(np.isin(group_of_unit, mine))), rooms)
+        # Units stand group by group: only those of the method are looked at, as there may be as many methods as groups.
+        n_units = np.diff(starts)[mine]
+        units = ranges(starts[mine], n_units)
+        made = _owners(method, fleet.select(units), rooms)
         if made is not None:
-            here = np.isin(group_of_queue, mine)
-            found = np.bincount(group_of_queue[here][made == owners[here]], minlength=len(groups))
-            for group in mine:
-                counts[group][method] = int(found[group])
+            here = ranges(fleet.queue_offsets[units], fleet.n_queues[units])
+            number = np.repeat(np.repeat(np.arange(len(mine)), n_units), fleet.n_queues[units])
+            found = np.bincount(number[made == owners[here]], minlength=len(mine)).tolist()
+            for group, n in zip(mine, found, strict=True):
+                counts[group][method] = n
     return [
         Fit({method: count[method] for method in methods if method in count}, n)
         for methods, count, n in zip(tried, counts, of, strict=True)

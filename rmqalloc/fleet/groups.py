@@ -47,6 +47,7 @@ class _Builder:
         self.queue_lists: dict[tuple[Fields, ...], int] = {(): NO_LIST}
         self.client_lists: dict[tuple[str, ...], int] = {(): NO_LIST}
         self.seen_queues: dict[Any, int] = {}
+        self.seen_clients: dict[int, tuple[tuple[str, ...], int]] = {}  # by id() of a tuple, which is kept with it
         self.errors: list[UnitError] = []
 
     def add(self, position: int, consumer_group: Any, topic: Any, queues: Any, client_ids: Any) -> None:
@@ -85,10 +86,15 @@ class _Builder:
     def _client_list(self, client_ids: Any) -> int:
         if client_ids is None:
             raise TypeError("client_ids is null; give a list of client ids")
-        client_ids = client_ids if isinstance(client_ids, str) else tuple(client_ids)
+        if id(client_ids) in self.seen_clients:
+            return self.seen_clients[id(client_ids)][1]
+        given, client_ids = client_ids, client_ids if isinstance(client_ids, str) else tuple(client_ids)
         check_client_ids(client_ids)
         check_size(len(client_ids), "clients")
-        return self.client_lists.setdefault(client_ids, len(self.client_lists))
+        number = self.client_lists.setdefault(client_ids, len(self.client_lists))
+        if type(given) is tuple:  # units of one group often bring the very same one
+            self.seen_clients[id(given)] = given, number
+        return number
 
     def fleet(self) -> Fleet:
         """Lay everything end to end."""

@@ -71,12 +71,15 @@ def lag_from_slave(case: Case) -> Iterator[Finding]:
 
 def _without_master(case: Case) -> Iterator[tuple[Broker, tuple[MessageQueue, ...]]]:
     """Brokers without a master, each with the queues that the group may read there."""
-    for broker in case.snapshot.brokers:
-        if broker.role != "MASTER":
-            routes = (case.routes[topic] for topic in case.topics if topic in case.routes)
-            queues = sort_queues(q for route in routes for q in route.queues() if q.broker_name == broker.broker_name)
-            if queues:
-                yield broker, tuple(queues)
+    without = [broker for broker in case.snapshot.brokers if broker.role != "MASTER"]
+    found: dict[str, list[MessageQueue]] = {broker.broker_name: [] for broker in without}
+    for route in (case.routes[topic] for topic in case.topics if topic in case.routes) if without else ():
+        for queue in route.queues():
+            if queue.broker_name in found:
+                found[queue.broker_name].append(queue)
+    for broker in without:
+        if queues := sort_queues(found[broker.broker_name]):
+            yield broker, tuple(queues)
 
 
 def _topic(queues: tuple[MessageQueue, ...]) -> str | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from rmqalloc.evidence.fit import Fit
@@ -46,6 +46,10 @@ class Case:
         What explains the actual owners, where these are not the expected ones.
     planned : mapping of MessageQueue to client id, or None
         What a plan comes to, where there is one to compare with; the client id is None for nobody.
+    not_told : collection of str
+        Requests that the snapshot could not be told the answer to.
+    lists : dict of tuple of str to list of tuple of str
+        Client lists that some brokers give, as far as they have been needed.
     """
 
     group: Group
@@ -57,6 +61,8 @@ class Case:
     snapshot: Snapshot
     fit: Fit | None = None
     planned: Mapping[MessageQueue, str | None] | None = None
+    not_told: Collection[str] = ()
+    lists: dict[tuple[str, ...], list[Ids]] = field(default_factory=dict, repr=False)
 
     @lazy_property
     def told(self) -> Told:
@@ -87,11 +93,59 @@ class Case:
         known = [self._messages[queue] for queue in queues if queue in self._messages]
         return sum(known) if known else None
 
-    @property
+    @lazy_property
     def repeated_ids(self) -> dict[str, int]:
         """Client ids that are listed more than once, and how often."""
         counts = Counter(client.client_id for client in self.clients)
         return {one: counts[one] for one in sort_client_ids(counts) if counts[one] > 1}
+
+    @lazy_property
+    def has_empty_id(self) -> bool:
+        """Whether a client has no id."""
+        return not all(self.client_ids)
+
+    @lazy_property
+    def backlog(self) -> dict[str, dict[MessageQueue, int]]:
+        """Messages that wait, by topic and queue; a group that broadcasts keeps its offsets where no broker sees them."""
+        found: dict[str, dict[MessageQueue, int]] = {}
+        for lag in self.group.lags if self.group.message_model == "CLUSTERING" else ():
+            found.setdefault(lag.queue.topic, {})[lag.queue] = lag.messages
+        return found
+
+    @lazy_property
+    def client_ids(self) -> list[str]:
+        """Client ids by slot."""
+        return [client.client_id for client in self.clients]
+
+    @lazy_property
+    def _by_topic(self) -> tuple[list[int], dict[str, list[int]]]:
+        """Slots that may subscribe to anything, and those that say they subscribe to a topic."""
+        anything: list[int] = []
+        told: dict[str, list[int]] = {}
+        for slot, client in enumerate(self.clients):
+            if client.subscriptions is None:
+                anything.append(slot)
+            for topic in dict.fromkeys(client.subscriptions or ()):
+                told.setdefault(topic, []).append(slot)
+        return anything, told
+
+    def subscribers(self, topic: str) -> Sequence[int]:
+        """Slots that subscribe to a topic, ascending, as far as it is known; to the retry topics all do."""
+        if topic.startswith(RETRY_PREFIX):
+            return range(len(self.clients))
+        anything, told = self._by_topic
+        return sorted([*anything, *told.get(topic, ())])
+
+    @lazy_property
+    def _lists_of_all(self) -> dict[int, bool]:
+        return {}
+
+    def names_all(self, client_ids: Ids) -> bool:
+        """Whether a client list of a view names the ids of all clients and no other; units that share it ask once."""
+        known = self._lists_of_all
+        if id(client_ids) not in known:
+            known[id(client_ids)] = set(client_ids) == set(self.client_ids)
+        return known[id(client_ids)]
 
     def ids(self, slots: Iterable[int]) -> Ids:
         """Client ids of slots, once each, in Java's order."""
@@ -101,11 +155,6 @@ class Case:
 def is_served(group: Group) -> bool:
     """Whether brokers assign the queues; ordered consumers and those that broadcast never let them."""
     return group.server_assignment is not None and not group.is_ordered and group.message_model == "CLUSTERING"
-
-
-def subscribes(client: Client, topic: str) -> bool:
-    """Whether a client subscribes to a topic, as far as it is known; to the retry topics all do."""
-    return client.subscriptions is None or topic in client.subscriptions or topic.startswith(RETRY_PREFIX)
 
 
 def cases_of(snapshot: Snapshot, wanted: Callable[[Group], bool]) -> list[Case]:
@@ -123,6 +172,7 @@ class _Reader:
         self._snapshot = snapshot
         self._routes = {topic.name: topic for topic in snapshot.topics}
         self._queues: dict[str, Queues] = {}
+        self._not_told = {error.request for error in snapshot.errors}
 
     def case(self, group: Group) -> Case:
         """One group; its views are not divided yet."""
@@ -137,6 +187,7 @@ class _Reader:
         case = Case(
             group, self._routes, clients, methods, sorted({*group.subscriptions, *subscribed}), [], self._snapshot
         )
+        case.not_told = self._not_told
         if case.is_clustering and clients:
             case.units.extend(filter(None, map(partial(self._unit, case), case.topics)))
         return case
@@ -157,24 +208,22 @@ class _Reader:
         if not queues:
             return None
         group, views = case.group, dict[tuple[object, ...], View]()
-        lists = self._lists(group, topic)
+        lists = self._lists(case, topic)
         is_pop = case.is_served and group.server_assignment == "POP" and not topic.startswith(RETRY_PREFIX)
-        options: list[tuple[View, ...]] = []
-        for client, method in zip(case.clients, case.methods, strict=True):
-            if not subscribes(client, topic):
-                options.append(())
-                continue
+        options: dict[int, tuple[View, ...]] = {}
+        for slot in case.subscribers(topic):
+            client, method = case.clients[slot], case.methods[slot]
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
             seen = queues if case.is_served else self._seen(client, topic, queues)
             mine = []
-            for ids in lists:
-                key = (method, id(seen) if seen is queues else seen, ids)
+            for number, ids in enumerate(lists):
+                key = (method, id(seen) if seen is queues else seen, number)
                 if key not in views:
                     views[key] = View(group.name, topic, method, seen, ids)
                 mine.append(views[key])
-            options.append(tuple(mine))
-        return Unit(topic, queues, [client.client_id for client in case.clients], options, is_pop)
+            options[slot] = tuple(mine)
+        return Unit(topic, queues, case.client_ids, options, is_pop)
 
     def _queues_of(self, topic: str) -> Queues:
         """Queues that consumers see, in Java's order."""
@@ -192,13 +241,16 @@ class _Reader:
         found = tuple(sort_queues(MessageQueue(topic, name, i) for name, n in seen.items() for i in range(n)))
         return queues if found == queues else found
 
-    def _lists(self, group: Group, topic: str) -> list[Ids]:
+    def _lists(self, case: Case, topic: str) -> list[Ids]:
         """Client lists that a client may be given for a topic: by any broker of it that knows the group."""
-        by_broker = group.broker_client_ids or {}
+        by_broker = case.group.broker_client_ids or {}
         route = self._routes.get(topic)
         asked = [b.broker_name for b in route.brokers if b.broker_name in by_broker] if route is not None else []
-        lists = [by_broker[name] for name in asked or by_broker] or [tuple(group.client_ids)]
-        return list(dict.fromkeys(tuple(sort_client_ids(ids)) for ids in lists))
+        names = tuple(asked or by_broker)
+        if names not in case.lists:  # sorted once for all topics
+            lists = [by_broker[name] for name in names] or [tuple(case.group.client_ids)]
+            case.lists[names] = list(dict.fromkeys(tuple(sort_client_ids(ids)) for ids in lists))
+        return case.lists[names]
 
 
 def method_of(group: Group, client: Client) -> Method:

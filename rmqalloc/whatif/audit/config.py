@@ -50,10 +50,10 @@ def config_unknown_queue(case: Case) -> Iterator[Finding]:
         return
     there = {queue for unit in case.units for queue in unit.queues}
     missing: dict[MessageQueue, set[str]] = {}
+    listed = {method: method.listed() for method in set(case.methods) if method.is_config and method.problem is None}
     for slot, method in enumerate(case.methods):
-        if method.is_config and method.problem is None:
-            one = case.clients[slot].client_id
-            lists = method.listed()
+        if method in listed:
+            one, lists = case.clients[slot].client_id, listed[method]
             for queue in lists.get(one, lists.get(None, [])):
                 if queue not in there:
                     missing.setdefault(queue, set()).add(one)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Topic
 from rmqalloc.text import counted, named
-from rmqalloc.whatif.audit.case import Case, subscribes
+from rmqalloc.whatif.audit.case import Case
 from rmqalloc.whatif.audit.finding import Finding, some_of
 from rmqalloc.whatif.audit.unit import Unit
 
@@ -73,12 +73,11 @@ def _dry(case: Case, unit: Unit) -> set[MessageQueue]:
 
 def topic_without_route(case: Case) -> Iterator[Finding]:
     """Subscribed topics that no broker lets consumers read."""
-    not_told = {error.request for error in case.snapshot.errors}
     for name in case.topics:
         route = case.routes.get(name)
         if name.startswith(("%RETRY%", "%LMQ%")) or (route is not None and _is_readable(route)):
             continue
-        if route is None and f"route of topic {name}" in not_told:
+        if route is None and f"route of topic {name}" in case.not_told:
             continue
         yield Finding(
             "topic-without-route",
@@ -86,7 +85,7 @@ def topic_without_route(case: Case) -> Iterator[Finding]:
             case.group.name,
             name,
             (),
-            case.ids(slot for slot, client in enumerate(case.clients) if subscribes(client, name)),
+            case.ids(case.subscribers(name)),
             f"The group subscribes to {name}, "
             + ("which is not among the topics." if route is None else "whose brokers have no queue that can be read."),
             "Create the topic, give its brokers read permission and read queues, or end the subscription.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
@@ -72,7 +73,8 @@ def _mixed(
 
 def _counts(kinds: Sequence[str | None]) -> str:
     """How many clients are of each kind."""
-    return ", ".join(f"{one}: {counted(kinds.count(one), 'client')}" for one in sorted({k for k in kinds if k}))
+    counts = Counter(kind for kind in kinds if kind)
+    return ", ".join(f"{one}: {counted(counts[one], 'client')}" for one in sorted(counts))
 
 
 def _minority(case: Case, kinds: Sequence[Hashable]) -> tuple[str, ...]:
@@ -92,9 +94,10 @@ def mixed_subscriptions(case: Case) -> Iterator[Finding]:
     if len(known) < 2:
         return
     apart = sorted(frozenset.union(*known) - frozenset.intersection(*known))
-    units = [unit for unit in case.units if unit.topic in apart]
+    all_of_them = set(apart)
+    units = [unit for unit in case.units if unit.topic in all_of_them]
     dark = [queue for unit in units for queue in unit.unowned]
-    lacking = case.ids(s for s, topics in enumerate(told) if topics is not None and not topics.issuperset(apart))
+    lacking = case.ids(s for s, topics in enumerate(told) if topics is not None and not topics >= all_of_them)
     makes = "and every heartbeat replaces the broker's table of subscriptions with that client's"
     if dark:
         makes = (

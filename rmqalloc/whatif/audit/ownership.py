@@ -57,13 +57,13 @@ def _why(case: Case, unit: Unit) -> str:
         )
     if len({view.method for view in unit.views}) > 1:
         causes.append("clients divide by different rules")
-    if not all(unit.options):
+    if len(unit.options) < len(unit.client_ids):
         causes.append("clients that do not subscribe are given queues too")
     if any(view.queues != unit.queues for view in unit.views):
         causes.append("clients have other routes than the name server")
-    if not all(unit.client_ids):
+    if case.has_empty_id:
         causes.append("a client has an empty id, which no client may have")
-    if any(set(view.client_ids) != set(unit.client_ids) for view in unit.views):
+    if not all(case.names_all(view.client_ids) for view in unit.views):
         causes.append("brokers list different clients")
     return "; ".join(causes) if causes else f"{unit.views[0].method} leaves them out"
 

@@ -53,13 +53,15 @@ class Told:
 
     def _found(self, unit: Unit) -> Takers:
         owners: Takers = {queue: [] for queue in unit.queues}
+        of_broker: dict[str, list[MessageQueue]] = {}
+        for queue in unit.queues:
+            of_broker.setdefault(queue.broker_name, []).append(queue)
         for queue, slot in self._by_topic.get(unit.topic, ()):
             if queue in owners:
                 owners[queue].append(slot)
             elif queue.queue_id == WHOLE_BROKER:
-                for one in unit.queues:
-                    if one.broker_name == queue.broker_name:
-                        owners[one].append(slot)
+                for one in of_broker.get(queue.broker_name, ()):
+                    owners[one].append(slot)
         return owners
 
     def unowned(self, unit: Unit) -> Queues:

@@ -27,9 +27,9 @@ class Unit:
         Those that there are, in Java's order.
     client_ids : list of str
         The group's clients, by slot.
-    options : list of tuple of View
-        For every slot what it may go by: nothing if it does not subscribe, one view as a rule, several where it depends on
-        which broker it asks for the client list.
+    options : dict of int to tuple of View
+        What each slot that subscribes may go by, slots ascending: one view as a rule, several where it depends on which
+        broker it asks for the client list.
     is_pop : bool
         Whether the broker shares a queue among several clients.
     """
@@ -37,7 +37,7 @@ class Unit:
     topic: str
     queues: Queues
     client_ids: list[str]
-    options: list[tuple[View, ...]]
+    options: dict[int, tuple[View, ...]]
     is_pop: bool
 
     @lazy_property
@@ -48,7 +48,7 @@ class Unit:
     @lazy_property
     def views(self) -> list[View]:
         """All views, once each."""
-        return list({id(view): view for views in self.options for view in views}.values())
+        return list({id(view): view for views in self.options.values() for view in views}.values())
 
     @property
     def is_retry(self) -> bool:
@@ -64,8 +64,8 @@ class Unit:
     def _takers(self) -> tuple[Takers, Takers]:
         always: Takers = {queue: [] for queue in self.queues}
         perhaps: Takers = {queue: [] for queue in self.queues}
-        for slot, (client_id, views) in enumerate(zip(self.client_ids, self.options, strict=True)):
-            shares = [view.shares.get(client_id, set()) for view in views]
+        for slot, views in self.options.items():
+            shares = [view.shares.get(self.client_ids[slot], set()) for view in views]
             for queue in set().union(*shares):
                 if queue in perhaps:
                     perhaps[queue].append(slot)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.protocol.data import LOGICAL_BROKER_PREFIX
 from rmqalloc.snapshot.model import PERM_WRITE, Topic, TopicBroker
 from rmqalloc.snapshot.units import RETRY_PREFIX
-from rmqalloc.strategies import sort_queues
+from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted, named
-from rmqalloc.whatif.audit.case import Case, check_size, subscribes
+from rmqalloc.whatif.audit.case import Case, check_size
 from rmqalloc.whatif.audit.finding import Finding, backlog
 from rmqalloc.whatif.audit.told import WHOLE_BROKER
 from rmqalloc.whatif.audit.unit import Queues
@@ -18,14 +18,14 @@ from rmqalloc.whatif.audit.unit import Queues
 
 def no_consumer(case: Case) -> Iterator[Finding]:
     """Topics that no client of the group consumes; a note where it is not known whether messages wait."""
-    if not case.clients and f"GET_CONSUMER_CONNECTION_LIST {case.group.name}" in _not_told(case):
+    if not case.clients and f"GET_CONSUMER_CONNECTION_LIST {case.group.name}" in case.not_told:
         return
     for name in _topics_with_retry(case):
         # Where clients divide the queues, those of a topic without a subscriber are unowned, which is a rule of its own.
-        if case.clients and (case.is_clustering or any(subscribes(client, name) for client in case.clients)):
+        if case.clients and (case.is_clustering or case.subscribers(name)):
             continue
         who = "none of its clients subscribes to it" if case.clients else "the group has no client"
-        waiting = _backlog_by_queue(case).get(name)
+        waiting = case.backlog.get(name)
         queues = tuple(sort_queues(queue for queue, n in (waiting or {}).items() if n))
         advice = "Start its clients; if nobody needs these messages any more, delete the group."
         if queues:
@@ -86,11 +86,12 @@ def stranded_backlog(case: Case) -> Iterator[Finding]:
     """Messages in queues that the route does not show to consumers."""
     if case.group.message_model != "CLUSTERING":
         return
+    named_already = {q for rule in (written_not_read, unreadable_broker) for f in rule(case) for q in f.queues}
     for route in _routes(case):
-        named_already = {q for rule in (written_not_read, unreadable_broker) for f in rule(case) for q in f.queues}
-        waiting = _backlog_by_queue(case).get(route.name, {})
+        n_readable = _readable(route)
+        waiting = case.backlog.get(route.name, {})
         queues = tuple(
-            sort_queues(q for q, n in waiting.items() if n and not is_in(route, q) and q not in named_already)
+            sort_queues(q for q, n in waiting.items() if n and not is_in(n_readable, q) and q not in named_already)
         )
         if queues:
             yield Finding(
@@ -109,20 +110,19 @@ def stranded_backlog(case: Case) -> Iterator[Finding]:
 def owned_not_in_route(case: Case) -> Iterator[Finding]:
     """Queues that clients say they own and that the route does not have."""
     holders: dict[str, dict[MessageQueue, set[str]]] = {}
+    readable: dict[str, dict[str, int]] = {}
     for client in case.clients:
         for queue in client.owned or ():
-            route = case.routes.get(queue.topic)
-            if (
-                route is not None
-                and not is_in(route, queue)
-                and not queue.broker_name.startswith(LOGICAL_BROKER_PREFIX)
-            ):
+            if queue.topic not in case.routes:
+                continue
+            if queue.topic not in readable:
+                readable[queue.topic] = _readable(case.routes[queue.topic])
+            is_logical = queue.broker_name.startswith(LOGICAL_BROKER_PREFIX)
+            if not is_logical and not is_in(readable[queue.topic], queue):
                 holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
     for name, found in sorted(holders.items()):
         queues = tuple(sort_queues(found))
-        clients = case.ids(
-            slot for slot, client in enumerate(case.clients) if any(client.client_id in ids for ids in found.values())
-        )
+        clients = tuple(sort_client_ids(set[str]().union(*found.values())))
         yield Finding(
             "owned-not-in-route",
             "warning",
@@ -137,14 +137,19 @@ def owned_not_in_route(case: Case) -> Iterator[Finding]:
         )
 
 
-def is_in(route: Topic, queue: MessageQueue) -> bool:
-    """Whether consumers see a queue in a route; of a client that pops, whether they see any of the broker."""
-    n = sum(one.read_queue_nums for one in route.brokers if one.broker_name == queue.broker_name and one.is_readable)
+def _readable(route: Topic) -> dict[str, int]:
+    """Queues that consumers see of a topic, by broker."""
+    found: dict[str, int] = {}
+    for one in route.brokers:
+        if one.is_readable:
+            found[one.broker_name] = found.get(one.broker_name, 0) + one.read_queue_nums
+    return found
+
+
+def is_in(readable: Mapping[str, int], queue: MessageQueue) -> bool:
+    """Whether consumers see a queue in a route, by the queues of its brokers; of a client that pops, any of the broker."""
+    n = readable.get(queue.broker_name, 0)
     return n > 0 if queue.queue_id == WHOLE_BROKER else 0 <= queue.queue_id < n
-
-
-def _not_told(case: Case) -> set[str]:
-    return {error.request for error in case.snapshot.errors}
 
 
 def _topics_with_retry(case: Case) -> list[str]:
@@ -155,14 +160,6 @@ def _topics_with_retry(case: Case) -> list[str]:
 def _routes(case: Case) -> Iterator[Topic]:
     """Routes of what the group subscribes to, as far as they are known."""
     return (case.routes[name] for name in _topics_with_retry(case) if name in case.routes)
-
-
-def _backlog_by_queue(case: Case) -> dict[str, dict[MessageQueue, int]]:
-    """Messages that wait, by topic and queue; a group that broadcasts keeps its offsets where no broker sees them."""
-    found: dict[str, dict[MessageQueue, int]] = {}
-    for lag in case.group.lags if case.group.message_model == "CLUSTERING" else ():
-        found.setdefault(lag.queue.topic, {})[lag.queue] = lag.messages
-    return found
 
 
 def _n_written(broker: TopicBroker) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from rmqalloc.evidence.method import Method, Rooms
@@ -58,10 +58,7 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
     if method.problem is not None:
         raise ValueError(method.problem)
     if method.is_config:
-        lists = method.listed()
-        for view in views:
-            common = lists.get(None, [])
-            view.shares = {one: {q for q in lists.get(one, common) if q.topic == view.topic} for one in view.client_ids}
+        _list(method.listed(), views)
         return
     s = method.strategy()
     most = MAX_POINTS // max(method.virtual_nodes or 0, 1)
@@ -74,6 +71,19 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
         _share(Pop(s, method.pop_share), fleet, small)
     else:
         _own(s, fleet, small)
+
+
+def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View]) -> None:
+    """CONFIG: what is listed of the topic, for clients of the list; one without a list has what all have."""
+    by_topic: dict[str, dict[str | None, set[MessageQueue]]] = {}
+    for one, queues in lists.items():
+        for queue in queues:
+            by_topic.setdefault(queue.topic, {}).setdefault(one, set()).add(queue)
+    for view in views:
+        ids, listed = set(view.client_ids), by_topic.get(view.topic, {})
+        view.shares = {one: mine for one, mine in listed.items() if one is not None and one in ids}
+        if None in listed:
+            view.shares |= {one: listed[None] for one in ids if one not in lists}
 
 
 def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:

@@ -16,18 +16,20 @@ def stale_route(case: Case) -> Iterator[Finding]:
     if case.is_served:
         return
     for unit in case.units:
-        stale = [s for s, views in enumerate(unit.options) if any(view.queues != unit.queues for view in views)]
+        old = {id(view): view for view in unit.views if view.queues != unit.queues}
+        stale = [slot for slot, views in unit.options.items() if any(id(view) in old for view in views)]
         if stale:
-            gone = {q for view in unit.views for q in view.queues if view.queues != unit.queues} - set(unit.queues)
+            gone = {queue for view in old.values() for queue in view.queues} - set(unit.queues)
+            at_risk = {*unit.unowned, *unit.double_owned}
             beyond = f", and {counted(len(gone), 'queue')} that they see are not there" if gone else ""
             yield Finding(
                 "stale-route",
                 "warning",
                 case.group.name,
                 unit.topic,
-                tuple(q for q in unit.queues if q in {*unit.unowned, *unit.double_owned}),
+                tuple(q for q in unit.queues if q in at_risk),
                 unit.ids(stale),
-                f"{len(stale):,} of {counted(len(unit.options), 'client')} have another route of {unit.topic} "
+                f"{len(stale):,} of {counted(len(unit.client_ids), 'client')} have another route of {unit.topic} "
                 f"than the name server: {_makes(unit, unit.unowned, unit.double_owned)}{beyond}.",
                 "Wait 30 s, in which clients ask for the route again; if it stays, look at the name servers of these clients.",
             )

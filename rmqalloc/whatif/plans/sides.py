@@ -197,7 +197,7 @@ def _places(column: Strings, words: list[str]) -> Index:
 
 def _side(state: _State, client_of_slot: Index, numbers: Numbers, n_rows: int) -> Side:
     fleet, units, rows = state.fleet, state.known, state.rows[state.known]
-    lists, clients = fleet.queue_lists, fleet.client_lists
+    lists = fleet.queue_lists
     n_queues = fleet.n_queues[units]
     places = ranges(fleet.queue_starts[units], n_queues)
     brokers = _places(fleet.brokers, numbers.brokers)[lists.route_broker[lists.queue_route[places]]]

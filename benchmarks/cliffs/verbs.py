@@ -1,8 +1,200 @@
-"""Verbs and readers: operations per doubling of the input."""
+"""Verbs and readers: instructions per doubling of the input, counted by callgrind.
 
+Every shape is the worst that is known for its verb. A factor of 2 means that the cost is linear in what is doubled, and 4
+that it grows with its square.
+"""
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cliffs import inputs
+from cliffs.doubling import Callgrind, counts_of
 from cliffs.row import Row
 
+BOUND = 2.3
 
-def rows(quick: bool) -> list[Row]:
+Make = Callable[[int], Callable[[], object]]
+
+
+class Shape(NamedTuple):
+    """A call on an input of `n`, and what `n` is; the call on twice as much must not take more than `bound` times the work."""
+
+    what: str
+    shape: str
+    n: int
+    make: Make
+    quick: bool = True
+    bound: float = BOUND
+
+
+def _compare(snapshot_of: Callable[[int], Any]) -> Make:
+    from rmqalloc.whatif.plans import comparison
+
+    candidates = [comparison.Candidate(name, name, {}) for name in ("AVG_BY_CIRCLE", "CONSISTENT_HASH")]
+
+    def make(n: int) -> Callable[[], object]:
+        snapshot = snapshot_of(n)
+        return lambda: comparison.compare(snapshot, candidates)
+
+    return make
+
+
+def _check(snapshot_of: Callable[[int], Any]) -> Make:
+    from rmqalloc.whatif.audit import check_snapshot
+
+    def make(n: int) -> Callable[[], object]:
+        snapshot = snapshot_of(n)
+        return lambda: check_snapshot(snapshot)
+
+    return make
+
+
+def _plan(snapshot_of: Callable[[int], Any]) -> Make:
+    from rmqalloc.whatif.plans import plan_snapshot
+    from rmqalloc.whatif.scenarios import RemoveClients, Scenario
+
+    def make(n: int) -> Callable[[], object]:
+        snapshot = snapshot_of(n)
+        return lambda: plan_snapshot(snapshot, [Scenario("less", [RemoveClients(count=1)])]).digest
+
+    return make
+
+
+def _plan_of_names(n: int) -> Callable[[], object]:
+    """`n` clients are named that are to leave."""
+    from rmqalloc.whatif.plans import plan_snapshot
+    from rmqalloc.whatif.scenarios import RemoveClients, Scenario
+
+    snapshot = inputs.plain(n)
+    leaving = [Scenario("less", [RemoveClients(ids=tuple(map(inputs.client_id, range(n // 2))))])]
+    return lambda: plan_snapshot(snapshot, leaving)
+
+
+def _plan_of_scenarios(n: int) -> Callable[[], object]:
+    from rmqalloc.whatif.plans import plan_snapshot
+    from rmqalloc.whatif.scenarios import Scenario, SetQueues
+
+    snapshot = inputs.plain(4)
+    scenarios = [Scenario(f"s{i}", [SetQueues(read_queue_nums=100 + i % 9)]) for i in range(n)]
+    return lambda: plan_snapshot(snapshot, scenarios)
+
+
+def _explain(n: int) -> Callable[[], object]:
+    from rmqalloc.whatif.plans.explanation import explain
+
+    snapshot = inputs.repeated(n)
+    return lambda: explain(snapshot, "g", "topic-000000", "broker-a", 3)
+
+
+def _recommend(n: int) -> Callable[[], object]:
+    from rmqalloc.whatif.advice.advise import advise
+
+    snapshot = inputs.many_groups(n)
+    return lambda: advise(snapshot)
+
+
+def _subscription(n: int) -> Callable[[], object]:
+    from rmqalloc.whatif.rollout.subscription import change_subscription
+
+    snapshot = inputs.many_groups(n)
+    return lambda: change_subscription(snapshot, snapshot.topics[0].name, groups=["group-*[1-9]"])
+
+
+def _restart(n: int) -> Callable[[], object]:
+    from rmqalloc.whatif.rollout.restart import restart
+
+    snapshot = inputs.many_groups(n)
+    return lambda: restart(snapshot)
+
+
+def _read(name: str, snapshot_of: Callable[[int], Any]) -> Make:
+    """Read a file of a form."""
+    from rmqalloc.snapshot.files import read_snapshot, write_snapshot
+
+    def make(n: int) -> Callable[[], object]:
+        path = Path(tempfile.gettempdir()) / f"cliffs-{n}-{name}"
+        write_snapshot(snapshot_of(n), str(path))
+
+        def call() -> None:
+            read_snapshot(str(path))
+            path.unlink()
+
+        return call
+
+    return make
+
+
+def _progress(n: int) -> Callable[[], object]:
+    """`mqadmin consumerProgress`: lines of queues."""
+    from rmqalloc.snapshot.files import read_snapshot
+
+    head = "#Topic  #Broker Name  #QID  #Broker Offset  #Consumer Offset  #Client IP  #Diff  #LastTime\n"
+    path = Path(tempfile.gettempdir()) / f"consumerProgress.cliffs-{n}.txt"
+    line = "{:<64}  {:<32}  {:<4}  {:<20}  {:<20}  {:<20} {:<20}  {}"
+    lines = (line.format(f"topic-{i}", "broker-a", 0, 9, 3, "10.1.1.1", 6, "2024-01-01 00:00:00") for i in range(n))
+    path.write_text(head + "\n".join(lines) + "\n\nConsume TPS: 0.00\nDiff Total: 0\n")
+    return lambda: read_snapshot(f"{path}")
+
+
+SHAPES: list[Callable[[], Shape]] = [
+    lambda: Shape("compare", "clients, every one with its own topic", 100, _compare(inputs.own_topics)),
+    lambda: Shape("compare", "clients of a plain group of 1,000 queues", 500, _compare(inputs.plain)),
+    lambda: Shape("check", "clients, every one with its own topic", 100, _check(inputs.own_topics)),
+    lambda: Shape("check", "topics of a group, each with a stranded backlog", 200, _check(inputs.one_group)),
+    lambda: Shape("check", "clients that each have another release and another route", 200, _check(inputs.odd_clients)),
+    lambda: Shape("check", "clients of CONFIG, each with a list and a topic of its own", 100, _check(inputs.listed)),
+    lambda: Shape("check", "brokers of which a slave alone is left", 200, _check(inputs.slaves)),
+    lambda: Shape("check", "groups of one topic", 200, _check(inputs.one_topic), quick=False),
+    lambda: Shape("plan", "groups, each with another strategy", 200, _plan(inputs.many_groups)),
+    lambda: Shape("plan", "topics of one group", 300, _plan(inputs.one_group), quick=False),
+    lambda: Shape("plan", "groups of one topic", 300, _plan(inputs.one_topic), quick=False),
+    lambda: Shape("plan", "clients that leave by name", 500, _plan_of_names),
+    lambda: Shape("plan", "scenarios", 50, _plan_of_scenarios, quick=False),
+    lambda: Shape("explain", "clients of a ring, every id given twice", 300, _explain),
+    lambda: Shape("recommend", "groups, each with another strategy", 50, _recommend),
+    lambda: Shape("rollout restart", "groups", 100, _restart, quick=False),
+    lambda: Shape("rollout subscription", "groups", 100, _subscription, quick=False),
+    lambda: Shape("read JSON", "groups", 200, _read("s.json", inputs.many_groups), quick=False),
+    lambda: Shape(
+        "read JSON", "clients, every one with its own topic", 200, _read("t.json", inputs.own_topics), quick=False
+    ),
+    lambda: Shape("read YAML", "groups", 50, _read("s.yaml", inputs.many_groups), quick=False),
+    lambda: Shape("read CSV", "clients that own queues", 300, _read("s.csv", inputs.odd_clients), quick=False),
+    lambda: Shape("read Parquet", "clients that own queues", 300, _read("s.parquet", inputs.odd_clients), quick=False),
+    lambda: Shape("read mqadmin text", "topics of a group", 300, _progress, quick=False),
+]
+
+
+def chosen(arguments: list[str]) -> list[Shape]:
+    """Shapes of a run: of `quick` those that take little, else all, or those at given places."""
+    places = [int(one) for one in arguments if one.isdecimal()]
+    shapes = [SHAPES[place]() for place in places] if places else [make() for make in SHAPES]
+    return [shape for shape in shapes if shape.quick or "quick" not in arguments]
+
+
+def rows(quick: bool, places: tuple[int, ...] = ()) -> list[Row]:
     """Count every shape; with `quick`, those alone that take little."""
-    return []
+    arguments = ["quick"] * quick + [str(place) for place in places]
+    shapes, counts = chosen(arguments), counts_of("cliffs.verbs", arguments)
+    if len(counts) != 2 * len(shapes):
+        sys.exit(f"callgrind counted {len(counts)} calls of {2 * len(shapes)}")
+    pairs = zip(shapes, counts[::2], counts[1::2], strict=True)
+    return [
+        Row(s.what, f"{s.shape}: {s.n:,} to {2 * s.n:,}", two / one, s.bound, "instructions") for s, one, two in pairs
+    ]
+
+
+def main() -> None:
+    """Make the calls; this is what runs under callgrind. Each is made once before, as the first one imports."""
+    callgrind = Callgrind()
+    for shape in chosen(sys.argv[1:]):
+        shape.make(2)()
+        for n in (shape.n, 2 * shape.n):
+            callgrind.counted(shape.make(n))
+
+
+if __name__ == "__main__":
+    main()

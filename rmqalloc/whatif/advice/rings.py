@@ -37,12 +37,10 @@ def rings_table(present: Present) -> pa.Table:
     """What groups on a ring would be with other numbers of virtual nodes: `RINGS_SCHEMA`."""
     rows = []
     whole = present.ground
-    of_unit = [whole.rules.table[number] for number in whole.rules.of_unit.tolist()]
-    for rule in dict.fromkeys(of_unit):
+    for rule, units in whole.rules.by_strategy():
         now = nodes_of(rule)
         if now is None:
             continue
-        units = np.array([unit for unit, one in enumerate(of_unit) if one is rule])
         tried = [now, *(nodes for nodes in VIRTUAL_NODES if nodes != now)]
         more = [with_virtual_nodes(rule, nodes) for nodes in tried[1:]]
         rows += _rows(_part(whole, units), tried, more)

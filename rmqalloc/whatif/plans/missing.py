@@ -21,6 +21,7 @@ from rmqalloc.whatif.scenarios import (
     SetQueues,
 )
 from rmqalloc.whatif.scenarios.model import ALL
+from rmqalloc.whatif.scenarios.patterns import matcher
 
 
 def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Iterator[str]:
@@ -44,8 +45,9 @@ def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Itera
                 if wanted and column not in known:
                     known[column] = _NAMES[column](batch)
                 names = known.get(column, [])
+                there = set(names) if len(wanted) > 1 else names
                 for name in wanted:
-                    if name not in names and not any(fnmatchcase(one, name) for one in names):
+                    if name not in there and not any(map(matcher((name,)), names)):
                         yield f"no {what} of the groups planned matches {name!r}{near(name, names)}"
             if isinstance(change, SetQueues):
                 yield from _retry_alone(batch, change)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import bisect
 import hashlib
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -196,12 +197,15 @@ def _ring(reasons: Reasons, s: ConsistentHash, queue: MessageQueue, ids: Sequenc
 def _points(virtual_nodes: int, ids: Sequence[str]) -> dict[int, tuple[str, int]]:
     """The ring as Java builds it: an id that repeats goes on numbering where it ended, and of equal points the last stays."""
     ring: dict[int, tuple[str, int]] = {}
-    seen: set[str] = set()
+    held: Counter[str] = Counter()  # points of each id that are still its own
     for client_id in ids:
-        start = sum(name == client_id for name, _ in ring.values()) if client_id in seen else 0
-        seen.add(client_id)
+        start = held[client_id]
         for number in range(start, start + virtual_nodes):
-            ring[_md5(f"{client_id}-{number}")] = (client_id, number)
+            point = _md5(f"{client_id}-{number}")
+            if point in ring:
+                held[ring[point][0]] -= 1
+            ring[point] = (client_id, number)
+            held[client_id] += 1
     return ring
 
 

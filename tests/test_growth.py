@@ -1,0 +1,109 @@
+"""What grows with the square of a group is told at once, and answers what laying it out one by one does."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from rmqalloc import Fleet, MessageQueue
+from rmqalloc.fleet import groups as from_groups
+from rmqalloc.snapshot.model import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.strategies.by_name import rule
+from rmqalloc.whatif.audit import check_snapshot
+from rmqalloc.whatif.audit.case import cases_of
+from rmqalloc.whatif.planning.owners import Assigner
+from rmqalloc.whatif.plans import departures as departing
+from rmqalloc.whatif.plans.comparison import Candidate, compare
+from rmqalloc.whatif.plans.reasons import _points
+from rmqalloc.whatif.scenarios.applying import ordered
+from rmqalloc.whatif.scenarios.parts import Rules
+
+NEARBY = [f"MACHINE_ROOM_NEARBY-{inner}" for inner in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")]
+STRATEGIES = ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "CONFIG", *NEARBY]
+
+
+def made_up(rng):
+    """A fleet of some groups and topics, and strategies of its units."""
+    rows = []
+    for group in range(rng.randint(1, 3)):
+        ids = [f"c{i}" for i in range(rng.choice([1, 2, 3, 5, 8]))]
+        ids += ids[:1] * (rng.random() < 0.2)
+        rooms = [rng.choice("xy") for _ in ids]
+        for topic in range(rng.randint(1, 4)):
+            brokers = [(f"{rng.choice('xyz')}@b{i}", rng.choice([1, 2, 3, 7])) for i in range(rng.randint(1, 3))]
+            rows.append({
+                "consumer_group": f"g{group}", "topic": f"T{group}{topic}", "client_ids": ids, "client_rooms": rooms,
+                "brokers": [{"broker_name": name, "read_queue_nums": n} for name, n in brokers],
+                "broker_rooms": [name[0] for name, _ in brokers],
+            })  # fmt: skip
+    fleet = ordered(Fleet.from_arrow(pa.Table.from_pylist(rows)))
+    lists = {}
+    for queue in sorted({queue for unit in range(fleet.n_units) for queue in fleet.queues_of(unit)}):
+        lists.setdefault(f"c{rng.randrange(6)}", []).append(list(queue))
+    params = {"MACHINE_ROOM": {"machine_rooms": ["x", "y"]}, "CONFIG": {"message_queues": lists}}
+    table = tuple(rule(name, **params.get(name, {})) for name in STRATEGIES)
+    return fleet, Rules(table, np.array([rng.randrange(len(table)) for _ in range(fleet.n_units)], np.int32))
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_departures_told_at_once_are_those_laid_out(seed, monkeypatch):
+    fleet, rules = made_up(random.Random(seed))
+    owners, bad = Assigner(fleet).owners(fleet, rules)
+    assert not bad
+    found = departing.departures(fleet, rules, owners)
+    monkeypatch.setattr(departing, "_is_told_at_once", lambda s: False)
+    for column, wanted in zip(found, departing.departures(fleet, rules, owners), strict=True):
+        assert column.tolist() == wanted.tolist()
+
+
+def mixed(n):
+    """A group of n clients, each with a topic of its own and a backlog in a queue that is not in the route."""
+    topics = tuple(Topic(f"t{i:04}", (TopicBroker("b", 2),)) for i in range(n))
+    clients = tuple(Client(f"c{i:04}", subscriptions=(topic.name,)) for i, topic in enumerate(topics))
+    lags = tuple(Lag(MessageQueue(topic.name, "b", 5), 9, 0) for topic in topics)
+    names = tuple(topic.name for topic in topics)
+    return Snapshot(topics, (Group("g", names, clients, strategy="AVG", strategy_source="given", lags=lags),))
+
+
+def test_no_departure_of_a_regular_group_is_laid_out(monkeypatch):
+    laid_out = []
+    plain = departing._one_by_one
+    monkeypatch.setattr(departing, "_one_by_one", lambda *given: laid_out.append(given[3].size) or plain(*given))
+    candidates = [Candidate(name, name, {}) for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")]
+    compare(mixed(20), candidates)
+    assert laid_out == []
+
+
+def test_a_unit_of_an_audit_holds_its_subscribers_alone():
+    [case] = cases_of(mixed(30), lambda group: True)
+    assert [list(unit.options) for unit in case.units] == [[i] for i in range(30)]
+    assert len({id(view.client_ids) for unit in case.units for view in unit.views}) == 1
+
+
+def test_a_shared_client_list_is_looked_at_once(monkeypatch):
+    checked = []
+    monkeypatch.setattr(from_groups, "check_client_ids", lambda ids: checked.append(ids))
+    ids = ("c1", "c2")
+    Fleet.from_groups([("g", f"t{i}", [("b", 0)], ids) for i in range(9)])
+    assert len(checked) == 1
+
+
+def test_each_stranded_backlog_is_found_once():
+    found = [one for one in check_snapshot(mixed(12)) if one.rule == "stranded-backlog"]
+    assert [(one.topic, len(one.queues)) for one in found] == [(f"t{i:04}", 1) for i in range(12)]
+
+
+def test_the_retry_topic_is_read_by_all_clients():
+    snapshot = mixed(3)
+    retry = Topic("%RETRY%g", (TopicBroker("b", 1),))
+    group = replace(snapshot.groups[0], subscriptions=(*snapshot.groups[0].subscriptions, retry.name))
+    [case] = cases_of(Snapshot((*snapshot.topics, retry), (group,)), lambda group: True)
+    assert [list(unit.options) for unit in case.units if unit.is_retry] == [[0, 1, 2]]
+
+
+def test_points_of_a_repeated_id_go_on_where_it_ended():
+    ring = _points(3, ["a", "b", "a", "a"])
+    assert sorted(number for name, number in ring.values() if name == "a") == list(range(9))
+    assert sum(name == "b" for name, _ in ring.values()) == 3

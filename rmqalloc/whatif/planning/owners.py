@@ -19,6 +19,8 @@ Owners = NDArray[np.int32]
 MAX_POINTS = 1 << 24
 """Most points of the consistent hash ring of one unit; also most that are worked on at once."""
 
+_MOST_SOURCES = 8  # ids hashed, and kept, for one that is asked for
+
 
 class Assigner:
     """Gives queues their owners, again and again for fleets that are made out of one another.
@@ -90,7 +92,10 @@ class Assigner:
 
     def _points_of(self, ids: Strings, nodes: int) -> Hashes:
         """Points of client ids, slot by slot; of derived ones those of the sources, if these are not too many."""
-        if isinstance(ids, Derived) and sum(map(len, ids.sources)) * nodes <= MAX_POINTS:
+        n_sources = sum(map(len, ids.sources)) if isinstance(ids, Derived) else 0
+        # Of a small part the sources are not worth it: with a ring for every group they would all be hashed for each.
+        is_most = n_sources <= _MOST_SOURCES * len(ids) and n_sources * nodes <= MAX_POINTS
+        if isinstance(ids, Derived) and is_most:
             points: Hashes = self._kept(ids.sources, nodes).reshape(-1, nodes).take(ids.rows, axis=0).reshape(-1)
             return points
         return _hashed(ids, nodes) if isinstance(ids, Derived) else self._kept((ids,), nodes)

@@ -6,11 +6,18 @@ Nothing here imports anything of ours; every other room may import this one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+    from typing_extensions import TypeVar  # the checker's own; with a default, `Assignment` needs no parameter
+
+    Queue = TypeVar("Queue", default=Any)
+else:
+    from typing import TypeVar
+
+    Queue = TypeVar("Queue")
 
 __all__ = ["Assignment", "MessageQueue", "SharedAssignment", "joined", "queue_fields", "queue_text"]
 
@@ -139,8 +146,8 @@ def joined(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
 
 
-class Assignment(NamedTuple):
-    """Who owns each queue of one group.
+class Assignment(NamedTuple, Generic[Queue]):
+    """Who owns each queue of one group; ``Assignment[Queue]`` for a type checker, of queues of the caller's own type.
 
     Attributes
     ----------
@@ -160,10 +167,10 @@ class Assignment(NamedTuple):
     """
 
     owners: NDArray[np.int32]
-    mq_all: Sequence[Any]
+    mq_all: Sequence[Queue]
     client_ids: Sequence[str]
 
-    def queues_of(self, client_id: str) -> list[Any]:
+    def queues_of(self, client_id: str) -> list[Queue]:
         """Queues that ``client_id`` owns, in the order given; empty for an unknown client."""
         if client_id not in self.client_ids:
             return []
@@ -177,12 +184,12 @@ class Assignment(NamedTuple):
         return np.bincount(self.owners[self.owners >= 0], minlength=len(self.client_ids))
 
     @property
-    def unowned(self) -> list[Any]:
+    def unowned(self) -> list[Queue]:
         """Queues that nobody owns."""
         return [self.mq_all[i] for i in (self.owners < 0).nonzero()[0].tolist()]
 
 
-class SharedAssignment(NamedTuple):
+class SharedAssignment(NamedTuple, Generic[Queue]):
     """What each client of one group gets where a queue may go to several of them, or come from elsewhere (CONFIG, POP).
 
     Attributes
@@ -196,12 +203,12 @@ class SharedAssignment(NamedTuple):
         The clients.
     """
 
-    queues: list[list[Any] | None]
+    queues: list[list[Queue] | None]
     errors: dict[int, str]
     client_ids: Sequence[str]
 
     @classmethod
-    def by_client(cls, strategy: Any, mq_all: Sequence[Any], client_ids: Sequence[str]) -> SharedAssignment:
+    def by_client(cls, strategy: Any, mq_all: Sequence[Any], client_ids: Sequence[str]) -> SharedAssignment[Any]:
         """Ask a strategy on behalf of every client."""
         queues: list[list[Any] | None] = []
         errors: dict[int, str] = {}
@@ -211,4 +218,4 @@ class SharedAssignment(NamedTuple):
             except (ValueError, TypeError) as error:
                 queues.append(None)
                 errors[i] = str(error)
-        return cls(queues, errors, client_ids)
+        return SharedAssignment(queues, errors, client_ids)

@@ -6,14 +6,16 @@ A new strategy joins by one line in `STRATEGIES` and one in the contract test's 
 from __future__ import annotations
 
 import inspect
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Literal, TypeVar, overload
 
+from rmqalloc.model import Queue
 from rmqalloc.strategies.averagely import Averagely, AveragelyByCircle
-from rmqalloc.strategies.base import Strategy
+from rmqalloc.strategies.base import ExclusiveStrategy, SharingStrategy, Strategy
 from rmqalloc.strategies.config import Config, ConfigByClient
-from rmqalloc.strategies.consistent_hash import ConsistentHash
+from rmqalloc.strategies.consistent_hash import ConsistentHash, HashFunction
 from rmqalloc.strategies.machine_room import MachineRoom
-from rmqalloc.strategies.machine_room_nearby import MachineRoomNearby
+from rmqalloc.strategies.machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies.pop import FleetShares, Pop
 
@@ -28,6 +30,35 @@ STRATEGIES: dict[str, type[Strategy]] = {
 }
 
 
+_Inner = TypeVar("_Inner", bound=Strategy)
+
+
+@overload
+def strategy(name: Literal["AVG"]) -> Averagely: ...
+@overload
+def strategy(name: Literal["AVG_BY_CIRCLE"]) -> AveragelyByCircle: ...
+@overload
+def strategy(
+    name: Literal["CONSISTENT_HASH"], *, virtual_nodes: int = 10, hash_function: HashFunction | None = None
+) -> ConsistentHash: ...
+@overload
+def strategy(name: Literal["CONFIG"], *, message_queues: None = None) -> Config[Any]: ...
+@overload
+def strategy(name: Literal["CONFIG"], *, message_queues: list[Queue] | None) -> Config[Queue]: ...
+@overload
+def strategy(name: Literal["MACHINE_ROOM"], *, machine_rooms: Iterable[str] | None = None) -> MachineRoom: ...
+@overload
+def strategy(
+    name: Literal["MACHINE_ROOM_NEARBY"],
+    *,
+    inner: _Inner,
+    broker_room: BrokerRoom | None = None,
+    client_room: ClientRoom | None = None,
+) -> MachineRoomNearby[_Inner]: ...
+@overload
+def strategy(name: Literal["POP"], *, inner: Strategy, pop_share_queue_num: int = -1) -> Pop: ...
+@overload
+def strategy(name: str, **parameters: Any) -> Strategy: ...
 def strategy(name: str, **parameters: Any) -> Strategy:
     """Make a strategy by RocketMQ's name for it.
 
@@ -43,6 +74,7 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     Returns
     -------
     Strategy
+        To a type checker the class of the name, where the name is a literal and the parameters fit it.
 
     Raises
     ------
@@ -75,10 +107,12 @@ __all__ = [
     "Config",
     "ConfigByClient",
     "ConsistentHash",
+    "ExclusiveStrategy",
     "FleetShares",
     "MachineRoom",
     "MachineRoomNearby",
     "Pop",
+    "SharingStrategy",
     "Strategy",
     "sort_client_ids",
     "sort_queues",

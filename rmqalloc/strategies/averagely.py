@@ -10,8 +10,8 @@ import numpy as np
 
 from rmqalloc._engine import split
 from rmqalloc.fleet import Fleet
-from rmqalloc.model import MessageQueue, queue_fields
-from rmqalloc.strategies.base import Owners, Strategy, position_of
+from rmqalloc.model import MessageQueue, Queue, queue_fields
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners, position_of
 from rmqalloc.strategies.parallel import even_cuts, in_threads
 
 SMALL = 1024  # queues of a group whose owners are worth keeping
@@ -20,7 +20,7 @@ LEAST_QUEUES = 1 << 22  # queues that are worth a thread: half a millisecond and
 Kernel = Callable[..., None]
 
 
-class ByPosition(Strategy):
+class ByPosition(ExclusiveStrategy):
     """Shares that depend on the number of queues and the place of the client alone."""
 
     _vacate: Kernel
@@ -88,8 +88,8 @@ class Averagely(Even):
         return "AVG"
 
     def allocate(
-        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
-    ) -> list[Any]:
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
+    ) -> list[Queue]:
         """Queues of one client; see `Strategy.allocate`."""
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
@@ -120,8 +120,8 @@ class AveragelyByCircle(Even):
         return "AVG_BY_CIRCLE"
 
     def allocate(
-        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
-    ) -> list[Any]:
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
+    ) -> list[Queue]:
         """Queues of one client; see `Strategy.allocate`."""
         position = position_of(current_cid, mq_all, cid_all)
         return list(mq_all[position :: len(cid_all)]) if position >= 0 else []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Any, Literal, NoReturn
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.fleet.errors import check_on_error
 from rmqalloc.fleet.groups import check_client_ids
-from rmqalloc.model import Assignment, SharedAssignment, joined, queue_fields
+from rmqalloc.model import Assignment, Queue, SharedAssignment, joined, queue_fields
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies.parallel import n_threads
 
@@ -64,6 +64,7 @@ class Strategy(ABC):
         -------
         list
             The caller's own queue objects, in the order Java returns them; empty if ``current_cid`` is not in ``cid_all``.
+            Of CONFIG, the queues of its list, or None without one.
 
         Raises
         ------
@@ -85,7 +86,7 @@ class Strategy(ABC):
 
     def assign(
         self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
-    ) -> Assignment | SharedAssignment:
+    ) -> Assignment[Any] | SharedAssignment[Any]:
         """Owners of all queues of one group.
 
         Parameters
@@ -200,6 +201,20 @@ class Strategy(ABC):
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:  # noqa: B027 (most strategies add none)
         """Add units that this strategy in particular refuses."""
+
+
+class ExclusiveStrategy(Strategy):
+    """A strategy by which every queue has one owner at most, and clients get none but the caller's queues."""
+
+    if TYPE_CHECKING:  # the methods of `Strategy`, in narrower types
+
+        def allocate(
+            self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
+        ) -> list[Queue]:
+            """Queues of one client; see `Strategy.allocate`."""
+
+        def assign(self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False) -> Assignment[Queue]:
+            """Owners of all queues of one group; see `Strategy.assign`."""
 
 
 class SharingStrategy(Strategy):

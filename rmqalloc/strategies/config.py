@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Generic
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.groups import check_client_ids
-from rmqalloc.model import MessageQueue, SharedAssignment, queue_fields
+from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields
 from rmqalloc.strategies.base import Owners, SharingStrategy, Strategy, group_fleet
 from rmqalloc.strategies.ordering import sort_client_ids
 
 
-class Config(SharingStrategy):
+class Config(SharingStrategy, Generic[Queue]):
     """A fixed list of queues, for every client that is configured with it.
 
     Parameters
@@ -34,7 +34,7 @@ class Config(SharingStrategy):
         "CONFIG gives every client the same list, so a queue has no single owner; use assign or allocate per group"
     )
 
-    def __init__(self, message_queues: list[Any] | None = None) -> None:
+    def __init__(self, message_queues: list[Queue] | None = None) -> None:
         self.message_queues = message_queues
 
     def get_name(self) -> str:
@@ -43,11 +43,13 @@ class Config(SharingStrategy):
 
     def allocate(
         self, consumer_group: str, current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None
-    ) -> list[Any] | None:
+    ) -> list[Queue] | None:
         """The configured list itself, whoever asks."""
         return self.message_queues
 
-    def assign(self, mq_all: Sequence[Any] | None, cid_all: Sequence[str], sort: bool = False) -> SharedAssignment:
+    def assign(
+        self, mq_all: Sequence[Any] | None, cid_all: Sequence[str], sort: bool = False
+    ) -> SharedAssignment[Queue]:
         """The configured list for every client; see `SharedAssignment`."""
         check_client_ids(cid_all)
         client_ids = sort_client_ids(cid_all) if sort else cid_all
@@ -90,9 +92,14 @@ class ConfigByClient(Strategy):
 
     def allocate(
         self, consumer_group: str, current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None
-    ) -> list[Any] | None:
+    ) -> list[MessageQueue] | None:
         """The list of one client, whatever queues and clients there are; None without one."""
         return None if current_cid is None else self.message_queues.get(current_cid)
+
+    if TYPE_CHECKING:  # the method of `Strategy`, in narrower types
+
+        def assign(self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False) -> Assignment[Queue]:
+            """Owners of all queues of one group; see `Strategy.assign`."""
 
     def holders(self, queue: MessageQueue) -> list[str]:
         """Client ids whose lists have a queue."""

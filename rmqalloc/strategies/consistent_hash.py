@@ -13,7 +13,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, ranges
 from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.model import queue_text
-from rmqalloc.strategies.base import Owners, Strategy
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners
 from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, md5_points, md5_queues
 from rmqalloc.strategies.parallel import in_threads
 
@@ -25,7 +25,7 @@ INT32_MAX = 2**31 - 1
 ROUNDS = 8
 
 
-class ConsistentHash(Strategy):
+class ConsistentHash(ExclusiveStrategy):
     """Every client puts virtual nodes on a ring; a queue belongs to the first node at or after its own hash.
 
     Parameters

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,16 +22,33 @@ from rmqalloc.fleet.columns import (
 )
 from rmqalloc.fleet.fleet import ClientLists
 from rmqalloc.fleet.groups import check_client_ids
-from rmqalloc.model import Assignment, MessageQueue, SharedAssignment, queue_fields, queue_text
-from rmqalloc.strategies.base import Owners, Strategy, check_lists, fresh_owners, position_of
+from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
+from rmqalloc.strategies.base import (
+    ExclusiveStrategy,
+    Owners,
+    SharingStrategy,
+    Strategy,
+    check_lists,
+    fresh_owners,
+    position_of,
+)
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues, utf16
 
 BrokerRoom = Callable[[Any], str | None] | Mapping[str, str]
 ClientRoom = Callable[[str], str | None] | Mapping[str, str]
 Rooms = dict[str, list[int]]
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # the checker's own
 
-class MachineRoomNearby(Strategy):
+    Inner = TypeVar("Inner", bound=Strategy, default=Strategy, covariant=True)
+else:
+    from typing import TypeVar
+
+    Inner = TypeVar("Inner", bound=Strategy, covariant=True)
+
+
+class MachineRoomNearby(Strategy, Generic[Inner]):
     """Every room's queues are split among its own clients by an inner strategy, those of a room without clients among all.
 
     Parameters
@@ -64,7 +81,7 @@ class MachineRoomNearby(Strategy):
     """
 
     def __init__(
-        self, inner: Strategy, broker_room: BrokerRoom | None = None, client_room: ClientRoom | None = None
+        self, inner: Inner, broker_room: BrokerRoom | None = None, client_room: ClientRoom | None = None
     ) -> None:
         if inner is None:
             raise TypeError("allocateMessageQueueStrategy is null: give an inner strategy")
@@ -79,6 +96,18 @@ class MachineRoomNearby(Strategy):
         """Java's ``getName()`` text: ``MACHINE_ROOM_NEARBY-`` and the inner strategy's name."""
         return f"MACHINE_ROOM_NEARBY-{self.inner.get_name()}"
 
+    @overload
+    def allocate(
+        self: MachineRoomNearby[ExclusiveStrategy],
+        consumer_group: str,
+        current_cid: str,
+        mq_all: Sequence[Queue],
+        cid_all: Sequence[str],
+    ) -> list[Queue]: ...
+    @overload
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]: ...
     def allocate(
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
     ) -> list[Any]:
@@ -99,9 +128,21 @@ class MachineRoomNearby(Strategy):
             result += part
         return result
 
+    @overload
+    def assign(
+        self: MachineRoomNearby[ExclusiveStrategy], mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+    ) -> Assignment[Queue]: ...
+    @overload
+    def assign(
+        self: MachineRoomNearby[SharingStrategy], mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> SharedAssignment[Any]: ...
+    @overload
     def assign(
         self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
-    ) -> Assignment | SharedAssignment:
+    ) -> Assignment[Any] | SharedAssignment[Any]: ...
+    def assign(
+        self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> Assignment[Any] | SharedAssignment[Any]:
         """Owners of all queues of one group; what each client gets where the inner strategy shares queues (CONFIG)."""
         if sort:
             mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)

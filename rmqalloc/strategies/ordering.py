@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from typing import Any
 
 from rmqalloc.fleet.groups import check_client_ids
-from rmqalloc.model import queue_fields
-
-Queue = TypeVar("Queue")
+from rmqalloc.model import Queue, queue_fields
 
 
 def utf16(text: str) -> bytes:

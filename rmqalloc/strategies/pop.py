@@ -13,7 +13,7 @@ from rmqalloc.fleet import Fleet, FleetError
 from rmqalloc.fleet.columns import offsets_of, order_keys, ranges
 from rmqalloc.fleet.errors import check_on_error
 from rmqalloc.fleet.groups import check_client_ids
-from rmqalloc.model import MessageQueue, SharedAssignment, queue_fields
+from rmqalloc.model import MessageQueue, Queue, SharedAssignment, queue_fields
 from rmqalloc.strategies.base import NO_CLIENTS, NO_CURRENT, NO_QUEUES, SharingStrategy, Strategy, position_of
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 
@@ -86,8 +86,8 @@ class Pop(SharingStrategy):
         return self.pop_share_queue_num <= 0 or self.pop_share_queue_num >= n_clients - 1
 
     def allocate(
-        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
-    ) -> list[Any]:
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
+    ) -> list[Queue | MessageQueue]:
         """Queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it gets whole brokers."""
         if mq_all is None or (cid_all is None and self.pop_share_queue_num > 0):
             raise TypeError(
@@ -99,7 +99,7 @@ class Pop(SharingStrategy):
             return [MessageQueue(*queue_fields(queue)[:2], WHOLE_BROKER) for queue in mq_all]  # type: ignore[arg-type]
         if len(cid_all) > len(mq_all):
             return _one_queue(current_cid, mq_all, cid_all)
-        result = list(self._inner_share(consumer_group, current_cid, mq_all, cid_all))
+        result: list[Queue | MessageQueue] = list(self._inner_share(consumer_group, current_cid, mq_all, cid_all))
         position = position_of(current_cid, mq_all, cid_all)
         if position >= 0:
             for step in range(1, self.pop_share_queue_num + 1):
@@ -115,7 +115,9 @@ class Pop(SharingStrategy):
             raise TypeError(f"the inner strategy {self.inner.get_name()} answered null for client {client_id!r}")
         return share
 
-    def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> SharedAssignment:
+    def assign(
+        self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+    ) -> SharedAssignment[Queue | MessageQueue]:
         """What every client of one group pops; see `SharedAssignment`."""
         if sort:
             mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -74,6 +74,17 @@ class PlanSpec:
     scenarios: tuple[Scenario, ...] = ()
     output: str = "metrics"
     best_by: tuple[str, ...] = BEST_BY
+
+    if TYPE_CHECKING:  # wider than the fields are once it is made
+
+        def __init__(
+            self,
+            strategy: str = "AVG",
+            params: Mapping[str, Any] = ...,
+            scenarios: Iterable[Scenario | Mapping[str, Any]] = (),
+            output: str = "metrics",
+            best_by: Iterable[str] = BEST_BY,
+        ) -> None: ...
 
     def __post_init__(self) -> None:
         self.rule()

@@ -65,7 +65,7 @@ def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strateg
         ...
     TypeError: strategy CONSISTENT_HASH reads the topic of a queue: give topic
     """
-    made = make(name, **params)
+    made: Strategy = make(name, **params)
     rooms = {column: pa.nulls(0, CLIENTS) for column in ("broker_rooms", "client_rooms") if column in given}
     none = pa.RecordBatch.from_pydict({"queues": pa.nulls(0, QUEUES), "clients": pa.nulls(0, CLIENTS)} | rooms)
     made.assign_fleet(Fleet.from_arrow(_units(none)))

@@ -134,7 +134,7 @@ def allocate(
         here = {name: value for name, column in by_row.items() if (value := column[first].as_py()) is not None}
         taken = _taken(same | here) if "strategy" in by_row else same | here
         rows = batch if firsts.size == 1 else batch.take(pa.array(order[bounds[kind] : bounds[kind + 1]]))
-        parts.append(_alike(rows, taken, MAX_VIRTUAL_NODES))
+        parts.append(_alike(rows, taken, by_row=True))
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts).take(pa.array(np.argsort(order)))
 
 
@@ -187,7 +187,7 @@ def _taken(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name == "strategy" or name in taken}
 
 
-def _alike(rows: pa.RecordBatch, given: dict[str, Any], most_virtual_nodes: int | None = None) -> pa.StructArray:
+def _alike(rows: pa.RecordBatch, given: dict[str, Any], by_row: bool = False) -> pa.StructArray:
     """Owners of rows that have one strategy and its parameters."""
     params = dict(given)
     name = params.pop("strategy", None)
@@ -195,8 +195,7 @@ def _alike(rows: pa.RecordBatch, given: dict[str, Any], most_virtual_nodes: int 
         made = usable(name, params, rows.schema.names)
     except (ValueError, TypeError) as error:
         return _refused(rows.num_rows, str(error))
-    if most_virtual_nodes is not None and params.get("virtual_nodes", 0) > most_virtual_nodes:
-        reason = f"a row may ask for {most_virtual_nodes} virtual nodes at most, got {params['virtual_nodes']}"
+    if by_row and (reason := _too_many(params.get("virtual_nodes", 0))):
         return _refused(rows.num_rows, reason)
     types = [rows.column(side).type for side in ("queues", "clients")]
     if not any(map(pa.types.is_integer, types)):
@@ -301,8 +300,46 @@ def owners(
     virtual_nodes: pa.Array = None,
     machine_rooms: pa.Array = None,
 ) -> pa.Array:
-    """`allocate` in arguments that SQL can name; the owners alone."""
-    return owners_or_error(strategy, queues, clients, topic, virtual_nodes, machine_rooms).field("owners")
+    """`allocate` in arguments that SQL can name; the owners alone.
+
+    A worker sees a literal of SQL as a column like any other. So parameters that are the same in every row count as literals:
+    if they are wrong, that is raised, for otherwise a wrong name of a strategy would be null in all rows and nobody told.
+
+    Raises
+    ------
+    ValueError
+        Every row has the same strategy and parameters, and no row could be allocated with them.
+    """
+    answer = owners_or_error(strategy, queues, clients, topic, virtual_nodes, machine_rooms)
+    given = {"strategy": strategy, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms}
+    by_row = {name: column for name, column in given.items() if column is not None}
+    if len(answer) and answer.field("owners").null_count == len(answer) and strategy[0].is_valid:
+        same = {name: utf8(column)[0].as_py() for name, column in by_row.items() if _is_one_value(column)}
+        if len(same) == len(by_row) and (wrong := _wrong(same, () if topic is None else ("topic",))):
+            raise ValueError(f"{wrong} (it is so in every row; allocate_or_error gives errors row by row instead)")
+    return answer.field("owners")
+
+
+def _is_one_value(column: pa.Array) -> bool:
+    """Whether all entries are equal; nulls are."""
+    return _kinds([utf8(column)])[1].size == 1
+
+
+def _wrong(given: dict[str, Any], columns: Collection[str]) -> str | None:
+    """Why no row can be allocated with parameters, None if some can."""
+    params = _taken({name: value for name, value in given.items() if value is not None})
+    try:
+        usable(params.pop("strategy"), params, columns)
+    except (ValueError, TypeError) as error:
+        return str(error)
+    return _too_many(params.get("virtual_nodes", 0))
+
+
+def _too_many(virtual_nodes: int) -> str | None:
+    """Why a row may not ask for so many virtual nodes, None if it may."""
+    if virtual_nodes <= MAX_VIRTUAL_NODES:
+        return None
+    return f"a row may ask for {MAX_VIRTUAL_NODES} virtual nodes at most, got {virtual_nodes}"
 
 
 def owners_or_error(

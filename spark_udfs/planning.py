@@ -41,6 +41,15 @@ except ModuleNotFoundError:  # no client of Spark Connect
 # What Java sees of a worker that is gone depends on what it was doing with it.
 _SIGNS_OF_A_LOST_WORKER = ("Python worker exited unexpectedly", "java.net.SocketException", "java.io.EOFException")
 
+_JAVA = r"^(?:Caused by: )?(?:[\w$]+\.)+(?P<name>[\w$]*(?:Error|Exception))(?P<rest>: |$)"
+"""A line of Java's that names an exception by its whole class."""
+
+_OF_JARS = (
+    "NoClassDefFoundError|ClassNotFoundException|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|"
+    "IncompatibleClassChangeError|UnsupportedClassVersionError"
+)
+"""What Java raises for a jar that is not there, or is of another release than those beside it."""
+
 _AT_ONCE = 2
 """Buckets that are planned at once, so that the last tasks of one do not keep the processors waiting."""
 
@@ -325,9 +334,14 @@ def _cause(error: Exception) -> str:
     if any(sign in str(error) for sign in _SIGNS_OF_A_LOST_WORKER):
         return "a Python worker was killed or crashed; if that repeats, look for a lack of memory on its machine"
     lines = [line.strip(" :") for line in str(error).splitlines()]
-    # Spark names its own errors [LIKE_THIS]; Python's stand at the end of a trace; Java's own at the last "Caused by".
-    said = [line for line in lines if re.search(r"\[[A-Z][A-Z_.]+\]", line)][:1]
+    # Spark names its own errors [LIKE_THIS]; Python's stand at the end of a trace; Java's own at the last "Caused by", or, with
+    # no cause of their own, at the top, below what the bridge says.
+    unfit = [line for line in lines if re.search(_OF_JARS, line) and re.match(_JAVA, line)][:1]
+    said = [line for line in lines if re.search(r"\[[A-Z][A-Z_.]+\]", line)][:1] + unfit
     said += [line for line in lines if re.match(r"\w+(Error|Exception): ", line)][-1:]
     said += [line for line in lines if line.startswith("Caused by: ")][-1:]
-    without_classes = (re.sub(r"^(Caused by: )?[\w.$]+\.\w+: ", "", line) for line in said or lines[:1])
-    return "; ".join(dict.fromkeys(without_classes))
+    said = said or [line for line in lines if re.match(_JAVA, line)][:1] or lines[:1]
+    # Spark's own class says no more than the name in brackets; any other is often all there is to go by.
+    plain = (re.sub(_JAVA, "" if "[" in line else r"\g<name>\g<rest>", line, count=1) for line in said)
+    advice = "; a jar is missing from the session, or is of a release that does not fit Spark's" if unfit else ""
+    return "; ".join(dict.fromkeys(plain)) + advice

@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from rmqalloc.whatif.bulk import INPUT_COLUMNS
+from rmqalloc.whatif.bulk import read_columns
 from rmqalloc.whatif.plan import BEST_BY, PlanSpec
 from rmqalloc.whatif.scenarios import read_scenarios, scenarios_of
 from spark_udfs.arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse
@@ -110,7 +110,7 @@ def mapped(kernel: PlanBatches) -> Transform:
     """A transform that sends the columns which are read through the workers, and only those."""
 
     def transform(units: DataFrame) -> DataFrame:
-        read = units.select([name for name in INPUT_COLUMNS if name in units.columns])
+        read = units.select(read_columns(units.columns))
         refuse(to_arrow_schema(read.schema), kernel.spec)
         return read.mapInArrow(kernel, ddl(kernel.schema))
 

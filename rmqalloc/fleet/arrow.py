@@ -122,6 +122,11 @@ class _QueueRows:
     @classmethod
     def read(cls, table: pa.Table, bad: _BadUnits) -> _QueueRows:
         compact = not _has(table, "queues")
+        if not compact and _has(table, "brokers"):
+            raise TypeError(
+                "the table has both queues and brokers, which say the same in two ways; drop one of them: brokers, if the "
+                "queues are listed one by one, queues, if they are 0 to read_queue_nums - 1 of each broker"
+            )
         name, number_name = ("brokers", "read_queue_nums") if compact else ("queues", "queue_id")
         if not _has(table, name):
             raise TypeError(f"the table has neither a queues nor a brokers column; it has {table.column_names}")

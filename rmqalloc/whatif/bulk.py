@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from difflib import get_close_matches
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,6 +22,8 @@ INPUT_COLUMNS = (
     "strategy_params",
 )  # fmt: skip
 """Columns that are read where a table has them."""
+
+_NEEDED = ("consumer_group", "topic", "client_ids")
 
 PLAN_KIND = "plan"
 """Kind of a directory of planned units, see `rmqalloc.snapshot.directory`."""
@@ -87,6 +90,36 @@ def plan_files(
     return totals
 
 
+def read_columns(names: Sequence[str]) -> list[str]:
+    """Those of a table's columns that are read, in the order of `INPUT_COLUMNS`.
+
+    Raises
+    ------
+    TypeError
+        A column is missing; the message has the names of all that are there, and the one that was perhaps meant.
+
+    Examples
+    --------
+    >>> read_columns(["region", "client_ids", "topic", "brokers", "consumer_group"])
+    ['consumer_group', 'topic', 'brokers', 'client_ids']
+    >>> read_columns(["consumer_group", "topic", "brokers", "clients"])
+    Traceback (most recent call last):
+        ...
+    TypeError: the table has no column client_ids; it has consumer_group, topic, brokers, clients; did you mean clients?
+    """
+    wrong = {name: f"no column {name}" for name in _NEEDED if name not in names}
+    if not {"queues", "brokers"} & set(names):
+        wrong["queues"] = wrong["brokers"] = "neither a queues nor a brokers column"
+    if wrong:
+        others = [name for name in names if name not in INPUT_COLUMNS]
+        near = [other for name in wrong for other in get_close_matches(name, others, 1)]
+        meant = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
+        raise TypeError(
+            f"the table has {' and '.join(dict.fromkeys(wrong.values()))}; it has {', '.join(names) or 'none'}{meant}"
+        )
+    return [name for name in INPUT_COLUMNS if name in names]
+
+
 def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
     """Strategies of the rows of a Parquet file or directory, the most frequent first.
 
@@ -129,7 +162,7 @@ def _pieces(source: str | os.PathLike[str], threads: int) -> list[ds.Fragment]:
 def _plan_piece(piece: ds.Fragment, path: Path, spec: PlanSpec, halted: Sequence[bool] = ()) -> ByScenario:
     """Plan the units of one file or row group into one file, unless all is halted before it is done."""
     totals: ByScenario = {name: Totals() for name in spec.names} if spec.output != "best" else {}
-    columns = [name for name in INPUT_COLUMNS if name in piece.physical_schema.names]
+    columns = read_columns(piece.physical_schema.names)
     with pq.ParquetWriter(path, spec.schema, compression="zstd") as writer:
         for batch in plan_batches(_read(piece, columns), spec):
             if halted:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +25,7 @@ from rmqalloc.whatif.scenarios import CURRENT, Scenario, scenarios_of
 
 def plan_snapshot(
     snapshot: Snapshot,
-    scenarios: Iterable[Scenario],
+    scenarios: Iterable[Scenario | Mapping[str, Any]],
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
     with_retry: bool = False,

@@ -37,7 +37,7 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     SQL, the others run in Python workers. Parameters that a row's strategy does not take are not read.
 
     A bad row is NULL. A strategy and parameters that are the same in all rows of an Arrow batch, as literals are, and with
-    which no row could be allocated, are an error of ``rmq_allocate``; ``rmq_allocate_or_error`` says in every row what is wrong.
+    which no row could be allocated, are an error of ``rmq_allocate``; ``rmq_allocate_or_error`` has it in its ``error``.
 
     Parameters
     ----------

@@ -106,7 +106,7 @@ def test_brokers_beside_queues_are_refused():
     queues = pa.array([[{"broker_name": "b", "queue_id": 0}]])
     both = unit().append_column("queues", queues)
     for refused in (Fleet.from_arrow, lambda table: plan_batch(table.to_batches()[0], PlanSpec("AVG"))):
-        with pytest.raises(TypeError, match="both queues and brokers, .*; drop one of them: brokers, if"):
+        with pytest.raises(TypeError, match=r"both queues and brokers, .*; drop one of them: brokers, if"):
             refused(both)
     assert Fleet.from_arrow(both.drop_columns("brokers")).n_queues.tolist() == [1]
     assert Fleet.from_arrow(both.drop_columns("queues")).n_queues.tolist() == [2]
@@ -123,7 +123,8 @@ AT = "\n\tat org.apache.spark.sql.Dataset.count(Dataset.scala:1)\n\tat java.base
         (
             f"An error occurred while calling o61.load.\n: java.lang.NoClassDefFoundError: org/apache/iceberg/Table{AT}"
             f"\nCaused by: java.lang.ClassNotFoundException: org.apache.iceberg.Table{AT}",
-            "NoClassDefFoundError: org/apache/iceberg/Table; ClassNotFoundException: org.apache.iceberg.Table; a jar is missing",
+            "NoClassDefFoundError: org/apache/iceberg/Table; ClassNotFoundException: org.apache.iceberg.Table; a jar is "
+            "missing",
         ),
         (f"java.lang.NoSuchMethodError: 'void a.B.c()'{AT}", "NoSuchMethodError: 'void a.B.c()'; a jar is missing"),
         (

@@ -112,7 +112,7 @@ def read_columns(names: Sequence[str]) -> list[str]:
         wrong["queues"] = wrong["brokers"] = "neither a queues nor a brokers column"
     if wrong:
         others = [name for name in names if name not in INPUT_COLUMNS]
-        near = [other for name in wrong for other in get_close_matches(name, others, 1)]
+        near = [other for name in wrong for other in get_close_matches(name, others, 1, 0.5)]
         meant = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
         raise TypeError(
             f"the table has {' and '.join(dict.fromkeys(wrong.values()))}; it has {', '.join(names) or 'none'}{meant}"

@@ -23,6 +23,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from rmqalloc.extras import needs
+
 if TYPE_CHECKING:
     from spark_udfs.places import read_plan
     from spark_udfs.published import files_of_plan
@@ -47,5 +49,5 @@ def __getattr__(name: str) -> Any:
         if (error.name or "").split(".")[0] != "pyspark":
             raise
         raise ModuleNotFoundError(
-            f'spark_udfs.{name} needs PySpark, which is not installed: pip install "rmqalloc[spark]"', name="pyspark"
+            f"spark_udfs.{name} needs PySpark, which is not installed: {needs('pyspark')}", name="pyspark"
         ) from None

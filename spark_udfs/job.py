@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from rmqalloc.extras import hint, is_optional
 from rmqalloc.text import harmless
 from rmqalloc.whatif.flags import strategy_params
 from rmqalloc.whatif.plan import OUTPUTS, PlanSpec
@@ -121,7 +122,9 @@ def plain_errors() -> Iterator[None]:
         yield
     except (OSError, ValueError, TypeError, JavaNotFoundError, JobError, MemoryError) as error:
         raise PlainError(str(error) or type(error).__name__) from error
-    except Exception:
+    except Exception as error:
+        if isinstance(error, ImportError) and is_optional(error):
+            raise PlainError(hint(error)) from error
         print("rmqalloc: this is a defect of rmqalloc; please report it with what follows", file=sys.stderr)
         raise
 

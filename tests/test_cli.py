@@ -381,12 +381,12 @@ def test_without_click_it_says_how_to_get_it():
     assert done.stderr == 'the rmqalloc command needs click: pip install "rmqalloc[cli]"\n'
 
 
-@pytest.mark.parametrize(("missing", "flags"), [("pyarrow", []), ("pyspark", ["--spark"])])
-def test_without_a_library_it_says_how_to_get_it(missing, flags):
+@pytest.mark.parametrize(("missing", "flags", "extra"), [("pyarrow", [], "arrow"), ("pyspark", ["--spark"], "spark")])
+def test_without_a_library_it_says_how_to_get_it(missing, flags, extra):
     script = f"import sys; sys.modules['{missing}'] = None; from rmqalloc.cli import main; sys.exit(main(sys.argv[1:]))"
     done = python("-c", script, "bulk", "--in", "x", "--out", "y", *flags)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f'rmqalloc: {missing} is not installed: pip install "rmqalloc[all]"\n'
+    assert done.stderr == f'rmqalloc: {missing} is not installed: pip install "rmqalloc[{extra}]"\n'
 
 
 def test_as_a_module_and_into_a_closed_pipe():

@@ -13,6 +13,7 @@ import rmqalloc
 
 ROOT = Path(__file__).parents[1]
 FLOORS = {
+    "rmqalloc.extras": 1,
     "rmqalloc.lazy": 1,
     "rmqalloc.model": 1,
     "rmqalloc.store": 1,
@@ -35,7 +36,7 @@ FLOORS = {
     "rmqalloc.__main__": 9,
 }
 ONLY_IN = {"pyspark": "spark_udfs", "click": "rmqalloc.cli"}
-OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "scipy", "polars")
+OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "yaml", "scipy", "polars")
 MAX_FILE_LINES = 500
 MAX_FUNCTION_LINES = 40
 

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 
 from rmqalloc.cli import exit_codes
+from rmqalloc.extras import needs
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -19,7 +20,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         import click  # noqa: F401
     except ImportError:
-        print('the rmqalloc command needs click: pip install "rmqalloc[cli]"', file=sys.stderr)
+        print(f"the rmqalloc command needs click: {needs('click')}", file=sys.stderr)
         return exit_codes.USAGE
     from rmqalloc.cli.app import run
 

@@ -8,6 +8,7 @@ import click
 
 from rmqalloc.cli.sink import say
 from rmqalloc.cli.text import table
+from rmqalloc.extras import needs
 
 
 def version_of(package: str) -> str:
@@ -38,7 +39,7 @@ def doctor() -> None:
         ),
         ("numpy", version_of("numpy")),
         ("click", version_of("click")),
-        *[(package, found or "not installed") for package, found in packages.items()],
+        *[(package, found or f"not installed: {needs(package)}") for package, found in packages.items()],
         ("java", f"{java[1]} at {java[0]}" if java else "not found"),
         ("spark jobs", f"need {', '.join(missing)}" if missing else "can run"),
     ]

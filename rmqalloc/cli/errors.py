@@ -17,6 +17,7 @@ import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.sink import say, tell
+from rmqalloc.extras import hint
 from rmqalloc.text import message
 
 __all__ = ["exit_code_of", "verb_of"]
@@ -52,10 +53,9 @@ def exit_code_of(command: Callable[[], int], verb: str) -> int:
     except (OSError, ValueError, MemoryError) as error:
         tell("rmqalloc", _said(error))
     except Exception as error:
-        package = (error.name or "a package").partition(".")[0] if isinstance(error, ImportError) else ""
-        if not package or package in _OURS:
+        if not isinstance(error, ImportError) or (error.name or "").partition(".")[0] in _OURS:
             return _defect(error, verb)
-        tell("rmqalloc", f'{package} is not installed: pip install "rmqalloc[all]"')
+        tell("rmqalloc", hint(error))
     return exit_codes.FAILURE
 
 

@@ -16,9 +16,7 @@ google       googleapis-common-protos  connect
 zstandard    zstandard                 connect
 """
 
-EXTRAS = {
-    module: (distribution, extra) for module, distribution, extra in map(str.split, _TABLE.strip().splitlines())
-}
+EXTRAS = {module: (distribution, extra) for module, distribution, extra in map(str.split, _TABLE.strip().splitlines())}
 """Distribution and extra of every module that is imported only where it is needed."""
 
 _BY_DISTRIBUTION = {distribution.lower(): module for module, (distribution, _) in EXTRAS.items()}

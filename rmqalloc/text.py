@@ -1,12 +1,27 @@
 """Names made harmless, for they come from the network and may hold anything; and numbers with their nouns."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from itertools import islice
 
-__all__ = ["counted", "harmless", "is_formula", "message", "named", "printable", "shortened"]
+__all__ = [
+    "counted",
+    "did_you_mean",
+    "harmless",
+    "is_formula",
+    "message",
+    "named",
+    "nearest",
+    "printable",
+    "shortened",
+]
 
 _FORMULA = "=+-@＝＋－＠"
 MOST_SAID = 4000
 """Characters of one message at most; a server's remark may be as long as its frame."""
+
+_LONGEST_COMPARED = 100
+_MOST_COMPARED = 20_000
 
 
 def printable(name: str) -> str:
@@ -98,3 +113,47 @@ def named(names: Sequence[str], most: int = 3) -> str:
     """
     more = f" and {len(names) - most:,} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more
+
+
+def nearest(given: str, names: Iterable[str], most: int = 3, alike: float = 0.6) -> list[str]:
+    """The names that a wrong one is most like, the likest first; capitals, and dashes for underscores, do not count.
+
+    The work is bounded: a long name is compared with none, and not more than 20,000 are compared.
+
+    Parameters
+    ----------
+    given : str
+    names : iterable of str
+    most : int
+        Most names to give.
+    alike : float
+        From 0 to 1: how much of the letters must agree.
+
+    Examples
+    --------
+    >>> nearest("pln", ["check", "plan"]), nearest("avg-by-circle", ["AVG", "AVG_BY_CIRCLE"], 1), nearest("x", ["plan"])
+    (['plan'], ['AVG_BY_CIRCLE'], [])
+    """
+    if len(given) > _LONGEST_COMPARED:
+        return []
+    folded: dict[str, list[str]] = {}
+    for name in islice(names, _MOST_COMPARED):
+        folded.setdefault(_folded(name), []).append(name)
+    found = get_close_matches(_folded(given), list(folded), most, alike)
+    return [name for one in found for name in folded[one]][:most]
+
+
+def _folded(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def did_you_mean(given: str, names: Iterable[str]) -> str:
+    """The end of an error about a name that is not known: the one that was perhaps meant, or nothing.
+
+    Examples
+    --------
+    >>> did_you_mean("pln", ["check", "plan"]), did_you_mean("frobnicate", ["check", "plan"])
+    ('; did you mean plan?', '')
+    """
+    near = nearest(given, names, 1)
+    return f"; did you mean {printable(near[0])}?" if near else ""

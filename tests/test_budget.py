@@ -13,7 +13,8 @@ from fuzz import mutations
 from fuzz.readers import PLAN
 from interpreter import run_python
 
-from rmqalloc.documents import DocumentError, budget, errors, json_text, read_source
+from rmqalloc import text
+from rmqalloc.documents import DocumentError, budget, json_text, read_source
 from rmqalloc.documents.errors import TextError, known_names
 from rmqalloc.rebalance.offset_file import read_offsets
 from rmqalloc.snapshot.document import SnapshotError
@@ -224,7 +225,7 @@ def test_text_that_goes_on_wrongly_after_a_fault_is_no_traceback(text):
 def test_a_long_name_is_not_compared_with_known_ones(monkeypatch):
     """The comparison takes the square of its length, and memory for every letter."""
     compared = []
-    monkeypatch.setattr(errors, "get_close_matches", lambda name, *_: compared.append(name) or [])
+    monkeypatch.setattr(text, "get_close_matches", lambda name, *_: compared.append(name) or [])
     assert known_names("n" * 101, ["name"]) == known_names("nam", ["name"]) == "known are name"
     assert compared == ["nam"]
 

@@ -100,7 +100,10 @@ def test_a_verb_names_the_smallest_extra(missing, argv, extra, tmp_path, monkeyp
     script = f"import sys; sys.modules[{missing!r}] = None\nfrom rmqalloc.cli import main\nsys.exit(main({argv!r}))"
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (exit_codes.FAILURE, "")
-    assert done.stderr.splitlines()[-1] == f'rmqalloc: {EXTRAS[missing][0]} is not installed: pip install "rmqalloc[{extra}]"'
+    assert (
+        done.stderr.splitlines()[-1]
+        == f'rmqalloc: {EXTRAS[missing][0]} is not installed: pip install "rmqalloc[{extra}]"'
+    )
 
 
 def test_a_spark_connect_without_its_packages_is_no_defect(monkeypatch, capsys):

@@ -13,6 +13,7 @@ import rmqalloc
 
 ROOT = Path(__file__).parents[1]
 FLOORS = {
+    "rmqalloc.examples": 2,
     "rmqalloc.extras": 1,
     "rmqalloc.lazy": 1,
     "rmqalloc.model": 1,

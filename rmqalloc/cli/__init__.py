@@ -2,10 +2,7 @@
 
 Results go to standard output; notes, progress and errors to standard error.
 
-Exit codes
-----------
-0 done, 1 failure (files, servers, data, Java), 64 wrong usage, 70 a defect of rmqalloc, 130 interrupted; more in
-`rmqalloc.cli.exit_codes`.
+Exit codes, what each means and which a verb can end with: `rmqalloc.cli.exit_codes`.
 """
 
 import sys

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
 
+from rmqalloc.cli.choices import Choice
 from rmqalloc.cli.options import params_of, strategy_options
 from rmqalloc.cli.sink import hand_over, say, tell
 from rmqalloc.cli.text import printable, table
@@ -39,7 +40,7 @@ class Owned(NamedTuple):
 @click.option("-g", "--group", default="", help="Consumer group, shown in the output; no strategy looks at it.")
 @strategy_options
 @click.option("--client", metavar="ID", help="Show only what this client owns.")
-@click.option("-o", "--output", type=click.Choice(["table", "json", "csv"]), default="table", show_default=True)
+@click.option("-o", "--output", type=Choice(["table", "json", "csv"]), default="table", show_default=True)
 def allocate(
     topic: tuple[str, ...],
     queues: str,

@@ -6,7 +6,9 @@ from importlib import import_module
 
 import click
 
+from rmqalloc.cli import exit_codes
 from rmqalloc.cli.errors import exit_code_of, verb_of
+from rmqalloc.cli.groups import Suggesting
 from rmqalloc.cli.sink import guarded, say
 
 VERBS = {
@@ -17,6 +19,7 @@ VERBS = {
     "completion": "rmqalloc.cli.completion",
     "convert": "rmqalloc.cli.convert",
     "doctor": "rmqalloc.cli.doctor",
+    "example": "rmqalloc.cli.example",
     "explain": "rmqalloc.cli.explain",
     "generate": "rmqalloc.cli.generate",
     "plan": "rmqalloc.cli.plan",
@@ -29,7 +32,7 @@ VERBS = {
 """File of every verb; it is imported when the verb is used, so that each pays only for its own needs."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Suggesting):
     """A command group whose verbs are imported when they are asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -41,6 +44,8 @@ class LazyGroup(click.Group):
         if cmd_name not in VERBS:
             return None
         command: click.Command = getattr(import_module(VERBS[cmd_name]), cmd_name)
+        for one in (command, *getattr(command, "commands", {}).values()):
+            one.epilog = exit_codes.listed(exit_codes.codes_of(cmd_name))
         return command
 
 
@@ -52,7 +57,11 @@ def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -
         ctx.exit()
 
 
-@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=exit_codes.listed(exit_codes.MEANINGS),
+)
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.cli.choices import Choice, FileOrExample
 from rmqalloc.cli.options import params_of, strategy_options
+from rmqalloc.cli.renamed import renamed
 from rmqalloc.cli.sink import say
 from rmqalloc.cli.text import Progress, printable, table
 from rmqalloc.text import named
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
     from rmqalloc.whatif.totals import ByScenario
 
 Command = Callable[..., Any]
+
+_SHOWN = ("metrics", "owners", "best")
 
 
 def _spark_options(command: Command) -> Command:
@@ -57,13 +61,19 @@ def _spark_options(command: Command) -> Command:
     "--out", "target", envvar="RMQALLOC_BULK_OUT", required=True, type=click.Path(), help="Directory for the result."
 )
 @strategy_options
-@click.option("--scenarios", type=click.Path(), help="YAML or JSON file of scenarios to try on every unit.")
 @click.option(
-    "--output",
-    type=click.Choice(("metrics", "owners", "best")),
+    "--scenarios",
+    type=FileOrExample("scenarios"),
+    metavar="FILE",
+    help="YAML or JSON file of scenarios, or example:what-if, to try on every unit.",
+)
+@click.option(
+    "--show",
+    type=Choice(_SHOWN),
     help="Figures of the present state and of every scenario, the same with owners, or each unit's best scenario; "
     "owners unless there are scenarios, then metrics.",
 )
+@renamed("--output", "--show", "show", ("--output", "output"), type=Choice(_SHOWN))
 @click.option("--threads", type=click.IntRange(min=1), help="Threads to work on; by default one per processor.")
 @_spark_options
 def bulk(
@@ -73,7 +83,7 @@ def bulk(
     virtual_nodes: int | None,
     machine_rooms: str | None,
     scenarios: str | None,
-    output: str | None,
+    show: str | None,
     threads: int | None,
     spark: bool,
     **on_spark: Any,
@@ -92,12 +102,12 @@ def bulk(
     if source is None and not ({"table", "format"} & given.keys()):
         raise click.UsageError("Missing option '--in'.")
     if spark:
-        return _with_spark(source or "", target, lambda: _spec(strategy, params, scenarios, output), given)
-    _on_threads(source or "", target, _spec(strategy, params, scenarios, output), threads)
+        return _with_spark(source or "", target, lambda: _spec(strategy, params, scenarios, show), given)
+    _on_threads(source or "", target, _spec(strategy, params, scenarios, show), threads)
     return 0
 
 
-def _spec(strategy: str, params: dict[str, Any], scenarios: str | None, output: str | None) -> PlanSpec:
+def _spec(strategy: str, params: dict[str, Any], scenarios: str | None, show: str | None) -> PlanSpec:
     """What to plan; a wrong file of scenarios is said as such."""
     from rmqalloc.whatif.plan import PlanSpec
     from rmqalloc.whatif.scenarios import ScenarioError, read_scenarios
@@ -106,7 +116,7 @@ def _spec(strategy: str, params: dict[str, Any], scenarios: str | None, output: 
         tried = () if scenarios is None else read_scenarios(scenarios)
     except ScenarioError as error:
         raise click.ClickException(str(error)) from error
-    return PlanSpec(strategy, params, tried, output or ("metrics" if tried else "owners"))
+    return PlanSpec(strategy, params, tried, show or ("metrics" if tried else "owners"))
 
 
 def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: dict[str, Any]) -> int:

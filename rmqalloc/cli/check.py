@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli import exit_codes
+from rmqalloc.cli.choices import Choice
 from rmqalloc.cli.inputs import Inputs, partial_code, snapshot_of, snapshot_options
 from rmqalloc.cli.options import OUTPUTS
 from rmqalloc.cli.times import seconds
 from rmqalloc.cli.watch import settled, watch
+from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.model import Snapshot
@@ -30,13 +32,13 @@ _SETTLE = 20.0
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave out this rule; may be given several times.")
 @click.option(
     "--severity",
-    type=click.Choice(SEVERITIES),
+    type=Choice(SEVERITIES),
     default="note",
     show_default=True,
     help="Show what is this grave or graver.",
 )
 @click.option(
-    "--fail-on", type=click.Choice(SEVERITIES), default="warning", show_default=True, help="End with 2 if anything is."
+    "--fail-on", type=Choice(SEVERITIES), default="warning", show_default=True, help="End with 2 if anything is."
 )
 @click.option("--plan", metavar="FILE", help="Compare the owners with what a saved plan comes to.")
 @click.option("--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one.")
@@ -49,7 +51,7 @@ _SETTLE = 20.0
 @click.option(
     "--watch", "is_watched", is_flag=True, help="Of a running cluster: go on, and show what lasts and changes."
 )
-@click.option("-o", "--output", type=click.Choice((*OUTPUTS, "sarif")), default="table", show_default=True)
+@click.option("-o", "--output", type=Choice((*OUTPUTS, "sarif")), default="table", show_default=True)
 def check(
     inputs: Inputs,
     rules: tuple[str, ...],
@@ -67,8 +69,6 @@ def check(
     \b
     rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif
     rmqalloc check -n 10.0.0.1:9876 --settle 20s --plan plan.json
-
-    Ends with 0 if nothing is wrong, 2 if something is, 4 if nothing was found but the snapshot is partial.
     """
     from rmqalloc.whatif.audit import at_least
 
@@ -137,7 +137,9 @@ def _chosen(rules: tuple[str, ...], ignore: tuple[str, ...]) -> list[str]:
 
     for name in (*rules, *ignore):
         if name not in RULES:
-            raise click.UsageError(f"there is no rule {name!r}; there are {', '.join(RULES)}")
+            raise click.UsageError(
+                f"there is no rule {name!r}; there are {', '.join(RULES)}{did_you_mean(name, RULES)}"
+            )
     return [name for name in rules or RULES if name not in ignore]
 
 

@@ -2,13 +2,14 @@
 
 import click
 
+from rmqalloc.cli.choices import Choice
 from rmqalloc.cli.sink import hand_over
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 @click.command()
-@click.argument("shell", type=click.Choice(SHELLS))
+@click.argument("shell", type=Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """Print the script that completes verbs and options in a shell.

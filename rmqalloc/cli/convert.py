@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.cli.choices import Choice, FileOrExample
 from rmqalloc.cli.options import schema_option
 from rmqalloc.cli.sink import say, tell
 from rmqalloc.cli.text import printable
@@ -26,11 +27,18 @@ def _schema() -> Mapping[str, Any]:
 
 
 @click.command()
-@click.argument("inputs", metavar="IN...", nargs=-1, required=True)
-@click.option("--from", "form", type=click.Choice(_READ), default="auto", show_default=True, help="Form of the input.")
+@click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=FileOrExample("snapshot"))
+@click.option("--from", "form", type=Choice(_READ), default="auto", show_default=True, help="Form of the input.")
 @click.option("--out", required=True, metavar="FILE", help="File to write; - is standard output.")
 @click.option(
-    "--to", "to_form", type=click.Choice(_WRITTEN), default="auto", show_default=True, help="Form of the output."
+    "-o",
+    "--output",
+    "--to",
+    "to_form",
+    type=Choice(_WRITTEN),
+    default="auto",
+    show_default=True,
+    help="Form of the output; by the end of its name unless given.",
 )
 @click.option(
     "--safe",

@@ -1,5 +1,23 @@
-"""Exit codes of the command line, sysexits' 64 for wrong usage among them."""
+"""Exit codes of the command line: what each means, and which a verb can end with. Help and pages say it from these tables."""
 
+from collections.abc import Mapping
+
+__all__ = [
+    "DEFECT",
+    "DIFFERENCE",
+    "DONE",
+    "FAILURE",
+    "GATE",
+    "INTERRUPTED",
+    "MEANINGS",
+    "OF_VERB",
+    "PARTIAL",
+    "USAGE",
+    "codes_of",
+    "listed",
+]
+
+DONE = 0
 FAILURE = 1
 DIFFERENCE = 2
 """Something moves (``plan --detailed-exitcode``), or ``check`` finds a fault."""
@@ -11,3 +29,64 @@ USAGE = 64
 DEFECT = 70
 """An exception that nothing given should cause: a defect of rmqalloc, whose traceback is printed."""
 INTERRUPTED = 130
+
+MEANINGS: Mapping[int, str] = {
+    DONE: "done",
+    FAILURE: "failed: a file, a server, the data, or a package that is not installed",
+    DIFFERENCE: "a difference or a finding (plan --detailed-exitcode, check)",
+    GATE: "a gate is not kept, or the change is refused",
+    PARTIAL: "the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same",
+    USAGE: "wrong usage: a verb, an option, or its value",
+    DEFECT: "a defect of rmqalloc, whose traceback is printed",
+    INTERRUPTED: "interrupted",
+}
+"""What every code means, whatever the verb."""
+
+_OF_ALL = (DONE, FAILURE, USAGE, DEFECT, INTERRUPTED)
+_DOUBT = "failed, or a group is left out because its strategy is in doubt"
+_PARTIAL = "the snapshot is partial, and --allow-partial is not given"
+
+OF_VERB: Mapping[str, Mapping[int, str]] = {
+    "bulk": {FAILURE: "failed, or more rows are bad than --max-bad-fraction allows"},
+    "check": {
+        DONE: "nothing as grave as --fail-on was found",
+        DIFFERENCE: "something was found that is as grave as --fail-on, or graver",
+        PARTIAL: "nothing was found, but the snapshot is partial",
+    },
+    "compare": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
+    "explain": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
+    "plan": {
+        FAILURE: _DOUBT,
+        DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
+        GATE: "a gate is not kept: --max-moved, --max-skew, --fail-if-worse",
+        PARTIAL: _PARTIAL,
+    },
+    "recommend": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
+    "rollout": {
+        FAILURE: _DOUBT,
+        GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned, --budget), or the change is refused",
+        PARTIAL: _PARTIAL,
+    },
+    "snapshot": {
+        FAILURE: "failed: no name server answers, it knows no broker, or nothing could be read",
+        PARTIAL: "the snapshot lacks something; it is written all the same, and says what",
+    },
+}
+"""What codes mean that a verb has besides those of all, or for which it has its own words."""
+
+
+def codes_of(verb: str) -> dict[int, str]:
+    """The codes that a verb can end with, and what they mean.
+
+    Examples
+    --------
+    >>> list(codes_of("snapshot"))
+    [0, 1, 4, 64, 70, 130]
+    """
+    own = OF_VERB.get(verb, {})
+    return {code: own.get(code, MEANINGS[code]) for code in MEANINGS if code in _OF_ALL or code in own}
+
+
+def listed(codes: Mapping[int, str]) -> str:
+    """Codes with their meanings as the end of a help text, which click leaves in its lines."""
+    return "\n".join(["\b", "Exit codes:", *(f"  {code:<3}  {meaning}" for code, meaning in codes.items())])

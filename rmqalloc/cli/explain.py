@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rmqalloc.cli.choices import Choice
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options
 from rmqalloc.cli.options import candidate
 from rmqalloc.cli.sink import hand_over, say
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 @strategy_known_options(None)
 @click.option("-q", "--queue", required=True, metavar="BROKER:ID", help="The queue.")
 @click.option("-s", "--strategy", metavar="S", help="Another strategy than the group's, such as CONSISTENT_HASH:160.")
-@click.option("-o", "--output", type=click.Choice(("text", "json")), default="text", show_default=True)
+@click.option("-o", "--output", type=Choice(("text", "json")), default="text", show_default=True)
 def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> int:
     """Explain who owns a queue: the sums, or the points of the ring, that every client comes to by itself.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli import exit_codes, sink
+from rmqalloc.cli.choices import FileOrExample
 from rmqalloc.cli.live_options import Live, live_options, live_snapshot
 from rmqalloc.text import named
 
@@ -107,7 +108,13 @@ def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
         ),
-        click.option("-f", "--file", metavar="SNAPSHOT", help="Snapshot file; - is standard input. Or -n."),
+        click.option(
+            "-f",
+            "--file",
+            type=FileOrExample("snapshot"),
+            metavar="SNAPSHOT",
+            help="Snapshot file, or example:NAME (`rmqalloc example` lists them); - is standard input. Or -n.",
+        ),
     ):
         made = option(made)
     return made

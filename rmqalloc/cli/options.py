@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from rmqalloc.cli.choices import Choice, FileOrExample
 from rmqalloc.cli.inputs import Inputs, tell
 from rmqalloc.cli.sink import hand_over
 
@@ -91,7 +92,7 @@ def strategy_options(command: Command) -> Command:
         click.option(
             "-s",
             "--strategy",
-            type=click.Choice(STRATEGIES),
+            type=Choice(STRATEGIES),
             default="AVG",
             show_default=True,
             help="RocketMQ's name of the rule.",
@@ -158,7 +159,12 @@ _CHANGE_OPTIONS = (
     click.option(
         "--lose-room", multiple=True, metavar="ROOM", help="A machine room with all in it is cut off; repeats."
     ),
-    click.option("--scenario", metavar="FILE", help="YAML or JSON file of scenarios, instead of the flags above."),
+    click.option(
+        "--scenario",
+        type=FileOrExample("scenarios"),
+        metavar="FILE",
+        help="YAML or JSON file of scenarios, or example:what-if, instead of the flags above.",
+    ),
 )
 
 # In this order, so that a new broker has the queues that it is said to have, and --scale says how many clients there are.
@@ -204,16 +210,6 @@ def _hint(given: list[str], error: Any) -> str:
     return f"{', '.join(map(_flag, given))}: {error.what}"
 
 
-def _near_strategy(text: str) -> str:
-    """An error about an unknown strategy, with the one that is most likely meant."""
-    from difflib import get_close_matches
-
-    _, said, name = text.partition("unknown strategy '")
-    known = [*STRATEGIES, "MACHINE_ROOM_NEARBY-AVG"]
-    near = get_close_matches(name.partition("'")[0].upper().replace("-", "_"), known, 1, 0.4) if said else []
-    return f"{text}; did you mean {near[0]}?" if near else text
-
-
 def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
     """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``MACHINE_ROOM:hz+sh``, as a flag gives them."""
     from rmqalloc.strategies.by_name import rule
@@ -231,7 +227,7 @@ def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
     try:
         rule(name, **params)
     except (ValueError, TypeError) as error:
-        raise click.UsageError(f"{flag}: {_near_strategy(str(error))}") from error
+        raise click.UsageError(f"{flag}: {error}") from error
     return name, params
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli import exit_codes
+from rmqalloc.cli.choices import Choice
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import Bound, Changes, change_options, file_to_write, planned, tell_broken
 from rmqalloc.cli.sink import hand_over, say
@@ -31,7 +32,7 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @table_options(f"; as text {_SHOWN} groups or topics, the worst first")
 @click.option(
     "--show",
-    type=click.Choice(("units", "groups", "clients", "queues", "totals", "hosts")),
+    type=Choice(("units", "groups", "clients", "queues", "totals", "hosts")),
     help="Which table: a row for every group and topic, group, client of these, or queue; for every client or host over all "
     "groups (totals, hosts). Without it the table is text for people.",
 )
@@ -56,10 +57,10 @@ def plan(
 ) -> int:
     """Show what a change does to consumer groups: who gains and loses which queues, and how even it is afterwards.
 
-    All flags of a change together are one change. Exit codes: 0 done, 2 something moves (--detailed-exitcode), 3 a gate is
-    not kept, 4 the snapshot is partial.
+    All flags of a change together are one change.
 
     \b
+    rmqalloc plan -f example:seed --remove-client 10.0.0.11@1009
     rmqalloc plan -f cluster.yaml -g order-svc --scale 6
     rmqalloc plan -f cluster.json --remove-broker broker-a --max-moved 20% --out plan.json
     """

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rmqalloc.cli.choices import Choice
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import file_to_write
 from rmqalloc.cli.sink import say
@@ -28,7 +29,7 @@ SHOWN = ("groups", "counts", "rings", "rooms", "lists")
 @strategy_known_options()
 @click.option(
     "--balance",
-    type=click.Choice(("topic", "total")),
+    type=Choice(("topic", "total")),
     default="topic",
     show_default=True,
     help="Lists for CONFIG are even topic by topic, or over all topics of a group.",
@@ -36,7 +37,7 @@ SHOWN = ("groups", "counts", "rings", "rooms", "lists")
 @click.option("--out", metavar="FILE", callback=file_to_write, help="Save the lists for CONFIG as JSON.")
 @click.option(
     "--show",
-    type=click.Choice(SHOWN),
+    type=Choice(SHOWN),
     help="Which table: groups, numbers of clients, virtual nodes of rings, rooms without clients, or lists for CONFIG. "
     "Without it, a paragraph on each group as text, or groups for programs.",
 )

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from rmqalloc.cli.choices import FileOrExample
+from rmqalloc.cli.renamed import renamed
 from rmqalloc.cli.sink import hand_over
 from rmqalloc.store import write_file
 
@@ -16,20 +18,27 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("plan", metavar="PLAN.json", type=click.Path())
-@click.option("-o", "--out", required=True, metavar="FILE", help="The page to write; - is standard output.")
+@click.option("--out", metavar="FILE", help="The page to write; - is standard output.  [required]")
+@renamed("report -o FILE", "--out FILE", "out", ("-o", "--output", "former"))
 @click.option(
-    "--check", "snapshot", metavar="SNAPSHOT", help="Audit the snapshot of the plan too, and show what is found."
+    "--check",
+    "snapshot",
+    type=FileOrExample("snapshot"),
+    metavar="SNAPSHOT",
+    help="Audit the snapshot of the plan too, and show what is found.",
 )
-def report(plan: str, out: str, snapshot: str | None) -> None:
+def report(plan: str, out: str | None, snapshot: str | None) -> None:
     """Write a saved plan as one HTML file, which needs no network and no server.
 
     \b
     rmqalloc plan -f cluster.json --scenario more-pods.yaml --out plan.json
-    rmqalloc report plan.json -o report.html --check cluster.json
+    rmqalloc report plan.json --out report.html --check cluster.json
     """
     from rmqalloc.report.html import report as as_html
     from rmqalloc.whatif.plans import load_plan
 
+    if out is None:
+        raise click.UsageError("Missing option '--out'.")
     made = load_plan(plan)
     page = as_html(made, () if snapshot is None else _findings(made, snapshot))
     if out == "-":

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rmqalloc.cli import exit_codes
+from rmqalloc.cli.groups import Suggesting
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, tell
 from rmqalloc.cli.options import Bound, params_of, strategy_options, tell_broken
 from rmqalloc.cli.rollout_options import (
@@ -20,13 +21,13 @@ from rmqalloc.cli.rollout_options import (
 )
 
 
-@click.group()
+@click.group(cls=Suggesting)
 def rollout() -> None:
     """Show what a change costs that clients and brokers make one after the other.
 
     Every step is a row: queues that change owner, clients that notice, the most queues that nobody or two clients read at one
     moment of it, whichever clients have heard of it by then, and how even the queues lie when it is over. A figure such as
-    ≤ 62 is an upper bound. Exit codes: 0 done, 3 a gate is not kept or the change is refused, 4 the snapshot is partial.
+    ≤ 62 is an upper bound.
     """
 
 
@@ -163,7 +164,7 @@ def queues(
 ) -> int:
     """Give a topic more or fewer queues, in the order that loses nothing.
 
-    Fewer is refused (exit code 3) while any group of the snapshot has a backlog in a queue that would go, or may have.
+    Fewer is refused while any group of the snapshot has a backlog in a queue that would go, or may have.
 
     \b
     rmqalloc rollout queues -f cluster.yaml -t orders --to 16

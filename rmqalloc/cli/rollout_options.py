@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli import exit_codes
+from rmqalloc.cli.choices import Choice
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import Bound, tell_broken
 from rmqalloc.cli.sink import say
@@ -106,7 +107,7 @@ def rollout_options(command: Command) -> Command:
         table_options(""),
         click.option(
             "--show",
-            type=click.Choice(SHOWN),
+            type=Choice(SHOWN),
             help="Which table: a row for every group, step, step and topic, or unread and doubly read queue. "
             "Without it, totals and steps as text, or steps for programs.",
         ),
@@ -115,7 +116,7 @@ def rollout_options(command: Command) -> Command:
         ),
         click.option(
             "--order",
-            type=click.Choice(("shuffled", "sorted", "reversed")),
+            type=Choice(("shuffled", "sorted", "reversed")),
             default="shuffled",
             show_default=True,
             help="Who goes first: by a hash of the client id, or by the id.",

@@ -5,7 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.cli.choices import Choice, FileOrExample
 from rmqalloc.cli.options import schema_option
+from rmqalloc.cli.renamed import renamed
 from rmqalloc.cli.sink import hand_over, say
 from rmqalloc.cli.text import printable, table
 from rmqalloc.store import write_file
@@ -51,22 +53,23 @@ def _schema() -> Mapping[str, Any]:
 
 
 @click.command()
-@click.argument("script", type=click.Path(exists=True, dir_okay=False))
+@click.argument("script", type=FileOrExample("simulation", must_exist=True))
 @click.option("--seed", type=click.IntRange(min=0), help="Seed instead of the script's; equal seeds give equal output.")
-@click.option(
-    "--profile", type=click.Choice(["5.5", "5.3", "4.9"]), help="Release of RocketMQ instead of the script's."
-)
+@click.option("--profile", type=Choice(["5.5", "5.3", "4.9"]), help="Release of RocketMQ instead of the script's.")
 @click.option(
     "--out", type=click.Path(file_okay=False), help="Directory for the figures and intervals (JSON, Parquet)."
 )
 @click.option("--svg", type=click.Path(dir_okay=False), help="File for the timeline as a picture.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", show_default=True)
+@click.option("-o", "--output", type=Choice(("text", "json")), show_default="text", help="Form of what is printed.")
+@renamed("--format", "-o", "output", ("--format", "former"), type=Choice(("text", "json")))
 @schema_option("a script", _schema)
-def simulate(script: str, seed: int | None, profile: str | None, out: str | None, svg: str | None, output: str) -> None:
-    """Play a SCRIPT (YAML or JSON) of joins, deaths, pauses and partitions to a simulated cluster.
+def simulate(
+    script: str, seed: int | None, profile: str | None, out: str | None, svg: str | None, output: str | None
+) -> None:
+    """Play a SCRIPT (YAML or JSON, or example:NAME) of joins, deaths, pauses and partitions to a simulated cluster.
 
     \b
-    rmqalloc simulate examples/simulations/three-deaths.yaml --svg deaths.svg
+    rmqalloc simulate example:three-deaths --svg deaths.svg
 
     Columns of events: time from an event's last step to the last change of an owner; queues that then had no owner, or
     several; process queues made and queues moved; passes of clients, notices of brokers, requests of clients; time of queues

@@ -25,9 +25,6 @@ def snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow
 
     \b
     rmqalloc snapshot -n 10.0.0.1:9876 -g 'order-*' --out cluster.json
-
-    Ends with 0, 1 if no name server answers or nothing could be read, 4 if the snapshot lacks something; it is written then,
-    too, and says what is missing.
     """
     from rmqalloc.evidence import evidence_lines, with_strategies
     from rmqalloc.snapshot.files import write_snapshot

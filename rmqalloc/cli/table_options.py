@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.cli.choices import Choice
 from rmqalloc.cli.options import OUTPUTS
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def table_options(as_text: str) -> Callable[[Command], Command]:
             click.option(
                 "-o",
                 "--output",
-                type=click.Choice(OUTPUTS),
+                type=Choice(OUTPUTS),
                 default="table",
                 show_default=True,
                 help="Form of the result.",

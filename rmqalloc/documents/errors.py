@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from difflib import get_close_matches
 from typing import Self
 
 from rmqalloc.documents.budget import MAX_DEPTH
-from rmqalloc.text import printable, shortened
+from rmqalloc.text import did_you_mean, printable, shortened
 
-_NEAR_MOST = 100
 """Longest name that is compared with known ones; the comparison takes the square of it."""
 
 Part = str | int
@@ -106,5 +104,4 @@ def known_names(given: str, names: Iterable[str]) -> str:
     'known are topic, broker_name; did you mean broker_name?'
     """
     known = list(names)
-    near = get_close_matches(given, known, 1) if len(given) <= _NEAR_MOST else []
-    return f"known are {', '.join(known)}" + (f"; did you mean {near[0]}?" if near else "")
+    return f"known are {', '.join(known)}{did_you_mean(given, known)}"

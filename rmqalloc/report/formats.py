@@ -12,7 +12,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from rmqalloc.report.terminal import cell_text, is_number, terminal_table
-from rmqalloc.text import is_formula, printable
+from rmqalloc.text import did_you_mean, is_formula, printable
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
 """What ``output`` can be."""
@@ -80,7 +80,9 @@ def _chosen(
     wanted = table.column_names if columns is None else _names(columns)
     unknown = [name for name in [*wanted, *(key for key, _ in keys)] if name not in table.column_names]
     if unknown:
-        raise ValueError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}")
+        raise ValueError(
+            f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{did_you_mean(unknown[0], table.column_names)}"
+        )
     if top is not None and top < 0:
         raise ValueError(f"top must be a number of rows from 0 on, got {top}")
     ordered = table.sort_by(keys) if keys else table

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from fnmatch import translate
 from itertools import chain
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rmqalloc.snapshot.model import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.text import named
+from rmqalloc.text import named, nearest
 
 RETRY_PREFIX = "%RETRY%"
 """What the name of a group's retry topic begins with."""
@@ -232,7 +231,7 @@ def near(name: str, names: Iterable[str]) -> str:
     >>> near("order", ["orders", "refunds"]), near("x", ["orders"])
     ("; near it is 'orders'", '')
     """
-    found = get_close_matches(name, list(names), 3, 0.5)
+    found = nearest(name, names, 3, 0.5)
     return f"; near it {'is' if len(found) == 1 else 'are'} {', '.join(map(repr, found))}" if found else ""
 
 

@@ -18,6 +18,7 @@ from rmqalloc.strategies.machine_room import MachineRoom
 from rmqalloc.strategies.machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies.pop import FleetShares, Pop
+from rmqalloc.text import did_you_mean
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "AVG": Averagely,
@@ -91,7 +92,8 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     try:
         made = STRATEGIES[name]
     except (KeyError, TypeError):
-        raise ValueError(f"unknown strategy {name!r}; known are {', '.join(STRATEGIES)}") from None
+        meant = did_you_mean(name, STRATEGIES) if isinstance(name, str) else ""
+        raise ValueError(f"unknown strategy {name!r}; known are {', '.join(STRATEGIES)}{meant}") from None
     try:
         inspect.signature(made).bind(**parameters)
     except TypeError as error:

@@ -12,6 +12,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Group, Snapshot
 from rmqalloc.snapshot.units import ALL, by_name, chosen
 from rmqalloc.strategies import sort_client_ids
+from rmqalloc.text import did_you_mean
 from rmqalloc.whatif.audit.case import Case, cases_of
 from rmqalloc.whatif.audit.finding import SEVERITIES, Finding
 from rmqalloc.whatif.audit.planned import absent_groups
@@ -65,7 +66,7 @@ def check_snapshot(
     snapshot = with_strategies(snapshot, groups)
     wanted = list(RULES) if rules is None else list(rules)
     if unknown := [name for name in wanted if name not in RULES]:
-        raise ValueError(f"unknown rule {unknown[0]!r}; known are {', '.join(RULES)}")
+        raise ValueError(f"unknown rule {unknown[0]!r}; known are {', '.join(RULES)}{did_you_mean(unknown[0], RULES)}")
     subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
     names = by_name(snapshot.groups, "consumer groups")
     chosen(groups, names, "consumer group")

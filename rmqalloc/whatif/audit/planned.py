@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.text import counted
+from rmqalloc.text import counted, did_you_mean
 from rmqalloc.whatif.audit.case import Case
 from rmqalloc.whatif.audit.finding import Finding
 from rmqalloc.whatif.plans import Plan
@@ -37,7 +37,7 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
         raise ValueError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
     wanted = names[0] if scenario is None else scenario
     if wanted not in (*names, CURRENT):
-        raise ValueError(f"the plan has no scenario {wanted!r}; it has {', '.join(names)}")
+        raise ValueError(f"the plan has no scenario {wanted!r}; it has {', '.join(names)}{did_you_mean(wanted, names)}")
     rows = plan.queues.filter(pc.equal(plan.queues["scenario"], wanted))
     rows = rows.filter(pc.not_equal(rows["change"], "gone"))
     columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after")

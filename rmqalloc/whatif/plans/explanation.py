@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Any, cast
 
 from rmqalloc.evidence import with_strategies
@@ -15,6 +14,7 @@ from rmqalloc.snapshot.units import by_name, no_match, read_units
 from rmqalloc.strategies import ConfigByClient, ConsistentHash, MachineRoomNearby, Strategy, sort_queues
 from rmqalloc.strategies.by_name import rule, with_virtual_nodes
 from rmqalloc.strategies.ordering import utf16
+from rmqalloc.text import nearest
 from rmqalloc.whatif.plan import MAX_QUEUES_PER_BATCH
 from rmqalloc.whatif.planning.owners import MAX_POINTS
 from rmqalloc.whatif.plans.reasons import Reasons, reasons_of
@@ -171,5 +171,5 @@ def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
     if ids:
         return f"topic {queue.topic!r} has the queues {min(ids)} to {max(ids)} on {queue.broker_name!r}, not {queue.queue_id}"
     brokers = list(dict.fromkeys(one.broker_name for one in queues))
-    near = get_close_matches(queue.broker_name, brokers, 3, 0.0)
+    near = nearest(queue.broker_name, brokers, 3, 0.0) or brokers[:3]
     return f"topic {queue.topic!r} is not on broker {queue.broker_name!r}; it is on {', '.join(near)}"

@@ -7,7 +7,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from reprlib import repr as shown
 from typing import Any, ClassVar, Protocol
 
-from rmqalloc.documents import DocumentError
+from rmqalloc.documents import DocumentError, known_names
 
 MAX_CLIENTS = 100_000
 """Most clients that a scenario may add to a unit, or scale it to."""
@@ -163,7 +163,7 @@ class Checked:
         known = [one.name for one in fields(cls)]
         for name in data:
             if name not in known:
-                raise ScenarioError(f"has an unknown field {shown(name)}; known are {', '.join(known)}")
+                raise ScenarioError(f"has an unknown field {shown(name)}; {known_names(str(name), known)}")
         for one in fields(cls):
             if is_needed(one) and one.name not in data:
                 raise ScenarioError(f"has no {one.name}, which is needed")

@@ -14,7 +14,7 @@ BIN   := $(VENV)/bin
 WHEEL := build/wheel
 # What ends up in the wheel; the package is built and installed anew when one of these changes.
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
-           $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties')
+           $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json')
 
 QUICK := publishing mutants writing fuzz badday
 .PHONY: help install plan test nightly test-debug test-isa lint wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs instructions cluster cluster-stop clean

@@ -9,7 +9,7 @@ HEAD = """# Scripts of simulations
 
 What a script of `rmqalloc simulate` may hold. This page is made from the JSON Schema (`rmqalloc simulate --schema`), which is
 made from the declarations that read scripts; `python tests/script_reference.py` writes it. What simulations show is in [what
-a rebalance costs](rebalance-cost.md), whole scripts are in `examples/simulations`.
+a rebalance costs](rebalance-cost.md), whole scripts are [examples](command-line.md#examples).
 
 A script is YAML (`.yaml`, `.yml`) or JSON (any other name), read [as strictly as snapshots](snapshots.md#yaml-and-json).
 Settings bear RocketMQ's own names in snake case: `notify_consumer_ids_changed_enable` is `notifyConsumerIdsChangedEnable`.

@@ -256,7 +256,7 @@ def test_bulk_tries_scenarios(run, tmp_path):
     spec = PlanSpec("AVG", scenarios=SCENARIOS["scenarios"])
     wanted = pa.Table.from_batches(plan_batches(read(tmp_path / "fleet").to_batches(), spec))
     assert read(tmp_path / "plan").equals(wanted)
-    assert run(*arguments, tmp_path / "plan", "--output", "best")[0] == 0
+    assert run(*arguments, tmp_path / "plan", "--show", "best")[0] == 0
     assert read(tmp_path / "plan").num_rows == 40
 
 
@@ -328,7 +328,7 @@ def test_bulk_on_spark(spark, run, tmp_path):
     assert lines[-1].startswith(f"Parquet of owners, AVG unless a row names another: {tmp_path / 'plans'}/plan=")
     assert read(lines[-1].rpartition(" ")[2]).num_rows == 50
     code, out, _ = run(
-        *arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--output", "best"
+        *arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best"
     )
     assert code == 0
     place = out.splitlines()[-1].rpartition(" ")[2]

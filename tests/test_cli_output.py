@@ -100,12 +100,13 @@ FOR_PEOPLE = [
     ["rollout", "broker", *FILE, "--name", "b-1{}"], ["rollout", "queues", *FILE, "-t", "orders{}", "--to", "1"],
     ["recommend", *FILE], ["recommend", *FILE, "--show", "lists", "--out", "l{}.json"],
     ["convert", "s.json", "--out", "o.csv"], ["convert", "s.json", "--out", "o.{}"], ["convert", "missing{}", "--out", "o.csv"],
-    ["report", "p.json", "-o", "r{}.html"], ["report", "p{}.json", "-o", "r.html"], ["report", "s.json", "-o", "r.html"],
+    ["report", "p.json", "--out", "r{}.html"], ["report", "p{}.json", "--out", "r.html"], ["report", "s.json", "--out", "r.html"],
     ["simulate", "m.json"], ["simulate", "missing{}"],
     ["allocate", "-t", "t{}", "--queues", "b{}:3", "-c", "@clients", "-g", "{}"],
     ["allocate", "-t", "t", "--queues", "b{}", "-c", "c"],
     ["bulk", "--in", "u.parquet", "--out", "bulk{}", "--scenarios", "w.json"], ["bulk", "--in", "none{}", "--out", "o"],
     ["generate", "--units", "3", "--files", "1", "--out", "fleet{}"],
+    ["example"], ["example", "{}"], ["example", "seed"], ["check", "-f", "example:{}"],
     ["plan", "--{}"], ["{}"], ["plan", *FILE, "--scale", "{}"], ["plan", "-f", "s.json", "--from", "{}", "--scale", "3"],
 ]  # fmt: skip
 FOR_PROGRAMS = [
@@ -113,7 +114,7 @@ FOR_PROGRAMS = [
     *(["check", "-f", "s.json", "-o", form] for form in ("json", "sarif", "csv")),
     *(["convert", "s.json", "--out", "-", "--to", form] for form in ("json", "yaml", "csv")),
     ["allocate", "-t", "t{}", "--queues", "b{}:3", "-c", "@clients", "-o", "csv"],
-    ["report", "p.json", "-o", "-"],
+    ["report", "p.json", "--out", "-"],
 ]
 
 

@@ -43,9 +43,9 @@ def saved(tmp_path):
 
 def test_a_saved_plan_becomes_a_page(run, saved, tmp_path):
     out = tmp_path / "report.html"
-    assert run("report", saved, "-o", out) == (0, "", "")
+    assert run("report", saved, "--out", out) == (0, "", "")
     assert out.read_text(encoding="utf-8") == report(report_plans.everyday())
-    assert run("report", saved, "-o", "-") == (0, report(report_plans.everyday()), "")
+    assert run("report", saved, "--out", "-") == (0, report(report_plans.everyday()), "")
 
 
 def test_from_a_snapshot_to_a_page(run, tmp_path):
@@ -57,7 +57,7 @@ def test_from_a_snapshot_to_a_page(run, tmp_path):
     source, plan, page = tmp_path / "cluster.json", tmp_path / "plan.json", tmp_path / "report.html"
     source.write_text(json.dumps(to_document(snapshot)), encoding="utf-8")
     assert run("plan", "-f", source, "--scale", 4, "--out", plan)[0] == 0
-    assert run("report", plan, "-o", page)[0] == 0
+    assert run("report", plan, "--out", page)[0] == 0
     code, html, _ = run("plan", "-f", source, "--scale", 4, "-o", "html")
     assert (code, html) == (0, page.read_text(encoding="utf-8"))
     assert "order-service" in html
@@ -72,19 +72,19 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     source.write_text(json.dumps(to_document(Snapshot(topics, groups))), encoding="utf-8")
     newer.write_text(json.dumps(to_document(Snapshot(topics, groups[:1]))), encoding="utf-8")
     assert run("plan", "-f", source, "-g", "order-*", "--scale", 4, "--out", plan)[0] == 0
-    assert run("report", plan, "-o", page, "--check", source)[0] == 0
+    assert run("report", plan, "--out", page, "--check", source)[0] == 0
     html = page.read_text(encoding="utf-8")
     assert 'id="findings"' in html and "other-service" not in html
-    code, _, said = run("report", plan, "-o", page, "--check", newer)
+    code, _, said = run("report", plan, "--out", page, "--check", newer)
     assert code == 1 and "the plan was not made from" in said
 
 
 def test_what_is_no_plan_is_refused(run, saved, tmp_path):
     out = tmp_path / "report.html"
-    code, _, said = run("report", tmp_path / "none.json", "-o", out)
+    code, _, said = run("report", tmp_path / "none.json", "--out", out)
     assert code == 1 and "none.json" in said
     saved.write_text(saved.read_text().replace("order-service", "other-service"))
-    code, _, said = run("report", saved, "-o", out)
+    code, _, said = run("report", saved, "--out", out)
     assert code == 1 and "was changed after it was written" in said
     assert run("report", saved)[0] == 64
     assert not out.exists()

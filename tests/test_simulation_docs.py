@@ -23,7 +23,7 @@ def test_the_page_holds_what_the_command_prints_and_draws(name, tmp_path, capsys
 
 
 def test_the_page_states_the_command_with_every_script_in_it():
-    assert f"for s in {' '.join(SCRIPTS)}; do\n  rmqalloc simulate examples/simulations/$s.yaml" in PAGE.read_text()
+    assert f"for s in {' '.join(SCRIPTS)}; do\n  rmqalloc simulate example:$s" in PAGE.read_text()
 
 
 def test_every_example_is_a_script_and_every_picture_is_shown():

@@ -88,7 +88,7 @@ def test_equal_scripts_and_seeds_give_equal_bytes_in_any_process(path, tmp_path,
     outputs = []
     for hash_seed in ("1", "2"):
         out = tmp_path / hash_seed
-        flags = ["--seed", seed, "--out", out, "--svg", out / "t.svg", "--format", "json"]
+        flags = ["--seed", seed, "--out", out, "--svg", out / "t.svg", "-o", "json"]
         done = python("-m", "rmqalloc", "simulate", path, *flags, PYTHONHASHSEED=hash_seed)
         assert done.returncode == 0, done.stderr
         outputs.append([done.stdout, *((file.name, file.read_bytes()) for file in sorted(out.iterdir()))])
@@ -170,7 +170,7 @@ def test_the_command_prints_figures_and_timeline(path, capsys, result):
 
 
 def test_the_command_writes_what_it_is_asked_for(path, tmp_path, capsys, result):
-    flags = ["--format", "json", "--svg", str(tmp_path / "t.svg"), "--out", str(tmp_path / "out")]
+    flags = ["-o", "json", "--svg", str(tmp_path / "t.svg"), "--out", str(tmp_path / "out")]
     assert main(["simulate", str(path), *flags]) == 0
     assert capsys.readouterr().out == result.to_json() + "\n"
     assert (tmp_path / "t.svg").read_text() == svg_timeline(result)

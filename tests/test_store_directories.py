@@ -167,7 +167,7 @@ def full_disk():
         (["plan", "-f", SEED, "--scale", "3", "--out"], ".json.gz"),
         (["convert", SEED, "--out"], ".json"),
         (["recommend", "-f", SEED, "--out"], ".json"),
-        (["report", "{plan}", "-o"], ".html"),
+        (["report", "{plan}", "--out"], ".html"),
         (["simulate", str(ROOT / "examples" / "simulations" / "three-deaths.yaml"), "--svg"], ".svg"),
     ],
 )

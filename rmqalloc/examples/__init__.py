@@ -68,7 +68,7 @@ _ALL = (
         "concurrent",
         "simulation",
         "simulations/concurrent.yaml",
-        "a client joins, leaves and dies, with notices and without",
+        "a client joins, leaves and dies; with notices, without",
     ),
     Example("ordered", "simulation", "simulations/ordered.yaml", "the same for consumers in order, under locks"),
     Example("broker-settings", "simulation", "simulations/broker-settings.yaml", "brokers with settings of their own"),
@@ -76,7 +76,7 @@ _ALL = (
         "large",
         "simulation",
         "simulations/large.yaml",
-        "a thousand clients on ten thousand queues, twenty restarted at a time",
+        "a thousand clients on ten thousand queues, restarted",
     ),
 )
 

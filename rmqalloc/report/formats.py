@@ -80,9 +80,8 @@ def _chosen(
     wanted = table.column_names if columns is None else _names(columns)
     unknown = [name for name in [*wanted, *(key for key, _ in keys)] if name not in table.column_names]
     if unknown:
-        raise ValueError(
-            f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{did_you_mean(unknown[0], table.column_names)}"
-        )
+        meant = did_you_mean(unknown[0], table.column_names)
+        raise ValueError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{meant}")
     if top is not None and top < 0:
         raise ValueError(f"top must be a number of rows from 0 on, got {top}")
     ordered = table.sort_by(keys) if keys else table

@@ -121,7 +121,7 @@ WRITERS = [
     Writer("plan --out p.json.gz", _verb(*_PLAN), "p.json.gz"),
     Writer("convert --out s.json", _CONVERT, "s.json"),
     Writer("convert --out s.parquet", _CONVERT, "s.parquet"),
-    Writer("report -o r.html", _verb("report", "{in}/plan-{version}.json", "-o", "{out}"), "r.html"),
+    Writer("report --out r.html", _verb("report", "{in}/plan-{version}.json", "--out", "{out}"), "r.html"),
     Writer("recommend --out c.json", _verb("recommend", "-f", "{in}/s-{version}.json", "--out", "{out}"), "c.json"),
     Writer("simulate --svg t.svg", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--svg", "{out}"), "t.svg"),
     Writer("simulate --out sim", _verb("simulate", "{in}/script.yaml", "--seed", "{n}", "--out", "{out}"), "sim"),

@@ -81,12 +81,14 @@ test-isa: install
 	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q $(BESIDE) -k "not the_reference" tests/test_golden.py tests/test_md5.py tests/test_ring.py tests/test_split.py tests/test_strings.py || exit 1; done
 
 # The wheel that is installed, of the compiler of this machine, and wheels by others from the sdist: they need no newer C library
-# than manylinux allows, and each answers right in a virtual environment that holds nothing but the wheel and numpy.
+# than manylinux allows, and each answers right in a virtual environment that holds nothing but the wheel and numpy. Then one of these
+# gets [cli], and the first commands of the README print what it shows.
 COMPILERS ?= clang
 wheel: install
 	$(BIN)/pip install -q "auditwheel>=6"
 	rm -rf build/installed && mkdir -p build/installed/dist && cp $(WHEEL)/*.whl build/installed/dist
 	$(MAKE) --no-print-directory -j 2 wheel-of-installed $(COMPILERS:%=wheel-by-%)
+	$(PROOF) first_minute $(WHEEL)/*.whl --environment build/installed/venv
 wheel-by-%:
 	rm -rf build/$* && CC=$* LDSHARED="$* -shared" $(BIN)/pip wheel -q --no-deps --no-cache-dir -w build/$*/dist $(WHEEL)/*.tar.gz
 	$(MAKE) --no-print-directory wheel-of-$*
@@ -112,6 +114,7 @@ evidence: install
 	$(PROOF) badday --report $(EVIDENCE)/badday.md
 	$(PROOF) differential --report $(EVIDENCE)/differential.md
 	$(PROOF) simulation_speed --report $(EVIDENCE)/simulation.md
+	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
 	$(BIN)/pip install -q "moto[s3,server]>=5.1"
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc

@@ -1,7 +1,7 @@
 """The first minute of a new user: ``python -m first_minute WHEEL [--report PAGE] [--environment VENV]``.
 
-An empty virtual environment gets the wheel with ``[cli]``; then the first three commands of the README are run in an empty folder, and
-must print what the README shows. The transcript names no path of the machine. With ``--environment`` one that is there is used.
+An empty virtual environment gets the wheel with ``[cli]``; then the first three commands of the README are run in an empty
+folder, and must print what the README shows. The transcript names no path of the machine. ``--environment`` is one that is there.
 """
 
 import argparse
@@ -78,7 +78,7 @@ def main(argv=None):
         lines, wrong = minute(environment.absolute(), given.wheel.absolute(), (ROOT / "README.md").read_text("utf-8"))
     text = "\n".join(lines)
     if given.report is not None and not wrong:
-        head = "# The first minute\n\nAn empty virtual environment, the wheel with `[cli]`, and the first three commands of the README."
+        head = "# The first minute\n\nA new virtual environment, the wheel with `[cli]`, and the README's first three commands."
         made = "Made by `python -m first_minute WHEEL --report docs/evidence/first-minute.md`."
         given.report.write_text(f"{head}\n{made}\n\n```console\n{text}\n```\n", "utf-8")
     print(text, *wrong, sep="\n")

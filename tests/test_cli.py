@@ -327,9 +327,7 @@ def test_bulk_on_spark(spark, run, tmp_path):
     assert lines[0].split() == ["units", "50"]
     assert lines[-1].startswith(f"Parquet of owners, AVG unless a row names another: {tmp_path / 'plans'}/plan=")
     assert read(lines[-1].rpartition(" ")[2]).num_rows == 50
-    code, out, _ = run(
-        *arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best"
-    )
+    code, out, _ = run(*arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best")
     assert code == 0
     place = out.splitlines()[-1].rpartition(" ")[2]
     assert out.splitlines()[-1].startswith("Parquet of best, AVG unless a row names another: ")

@@ -1,6 +1,7 @@
-"""Words of the command line: the same option means the same in every verb, help lists exit codes, wrong names get suggestions."""
+"""Words of the command line: options mean the same in every verb, help lists exit codes, wrong names get suggestions."""
 
 import json
+import re
 from pathlib import Path
 
 import click
@@ -81,7 +82,7 @@ def test_other_former_names_still_work(run):
 
 
 def test_former_names_go_with_a_release_that_is_to_come():
-    assert tuple(map(int, UNTIL.split("."))) > tuple(map(int, __version__.split(".")))
+    assert [int(part) for part in UNTIL.split(".")] > [int(part) for part in re.findall(r"\d+", __version__)[:3]]
 
 
 # --- Exit codes ---
@@ -187,7 +188,8 @@ def test_what_any_verb_may_end_with(error, code, monkeypatch, run):
     (["check", *SEED, "--rule", "unowned-queu"], "unowned-queue"), (["plan", "-f", "example:sed"], "seed"),
     (["example", "three-death"], "three-deaths"), (["simulate", "example:large", "--profile", "5.4"], "5.5"),
     (["plan", *SEED, "--scale", "3", "--columns", "movd", "-o", "csv"], "moved"),
-    (["plan", *SEED, "--scale", "3", "-g", "by-rng"], "'by-ring'"), (["plan", *SEED, "--scale", "3", "-t", "TopicTst"], "'TopicTest'"),
+    (["plan", *SEED, "--scale", "3", "-g", "by-rng"], "'by-ring'"),
+    (["plan", *SEED, "--scale", "3", "-t", "TopicTst"], "'TopicTest'"),
 ])  # fmt: skip
 def test_a_wrong_name_gets_the_one_that_was_meant(argv, meant, run):
     code, out, err = run(*argv)

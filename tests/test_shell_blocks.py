@@ -1,4 +1,4 @@
-"""Commands in pages and help texts can be pasted into a shell: they parse, mean what they say, and rmqalloc knows their options."""
+"""Commands in pages and help texts can be pasted into a shell: they parse, and rmqalloc knows their options."""
 
 import re
 import shlex
@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OPERATORS = ";&|<>"
 PATTERNS = "*?["
+NO_FILE = re.compile(r"(^|\s)(-g|-t|-c|install)\s+\S*$")
 
 
 def commands_of(text):
@@ -39,8 +40,8 @@ def help_lines():
 def faults(command):
     """Characters of a command that a shell takes for more than text, where that is not plainly meant.
 
-    Operators are meant where they stand between blanks, as ``a > b`` and ``a; b`` do; patterns in words of files. A name between
-    ``<`` and ``>`` is for people, not for a shell.
+    Operators are meant where they stand between blanks, as ``a > b`` and ``a; b`` do; patterns in words of files. A name
+    between ``<`` and ``>`` is for people, not for a shell.
     """
     quote, found, word = "", [], ""
     for at, c in enumerate(command):

@@ -1,7 +1,7 @@
 """The first minute of a new user: ``python -m first_minute WHEEL [--report PAGE] [--environment VENV]``.
 
 An empty virtual environment gets the wheel with ``[cli]``; then the first three commands of the README are run in an empty
-folder, and must print what the README shows. The transcript names no path of the machine. ``--environment`` is one that is there.
+folder, and must print what the README shows. The transcript names no path of the machine. ``--environment`` names another.
 """
 
 import argparse

@@ -46,7 +46,7 @@ def options():
                 yield pytest.param(one, id=f"{' '.join(path)} {'/'.join(one.opts)}{' (hidden)' * one.hidden}")
 
 
-@pytest.mark.parametrize("option", options())
+@pytest.mark.parametrize("option", list(options()))
 def test_an_option_means_the_same_in_every_verb(option):
     names = set(option.opts)
     if names & {"-o", "--output"} and not option.hidden:

@@ -103,7 +103,7 @@ def test_rmqalloc_knows_the_options_that_a_page_shows(page):
             check_options(command)
 
 
-@pytest.mark.parametrize("command", help_lines())
+@pytest.mark.parametrize("command", list(help_lines()))
 def test_commands_of_help_texts_are_what_a_shell_takes_them_for(command):
     assert not faults(command)
     if command.startswith("rmqalloc "):

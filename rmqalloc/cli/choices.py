@@ -11,8 +11,10 @@ from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
-else:
+    _ParamType = click.ParamType[str]
+else:  # before click 8.2 these take no type
     _Choice = click.Choice
+    _ParamType = click.ParamType
 
 
 class Choice(_Choice):
@@ -26,12 +28,13 @@ class Choice(_Choice):
         try:
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
-            if meant := did_you_mean(str(value), self.choices):
-                error.message = error.message.rstrip(".") + meant
-            raise
+            meant = did_you_mean(str(value), self.choices)
+            if not meant:
+                raise
+            raise click.BadParameter(error.message.rstrip(".") + meant, error.ctx, error.param) from None
 
 
-class FileOrExample(click.ParamType):
+class FileOrExample(_ParamType):
     """A file, or ``example:NAME``, which becomes the path of that example.
 
     Parameters

@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OPERATORS = ";&|<>"
 PATTERNS = "*?["
-NO_FILE = re.compile(r"(^|\s)(-g|-t|-c|install)\s+\S*$")
+NO_FILE = re.compile(r"(^|\s)(-g|-t|-c)\s+\S*$")
 
 
 def commands_of(text):
@@ -69,7 +69,9 @@ def is_meant(command, at):
     while end < len(command) and command[end] in OPERATORS:
         end += 1
     before, after = command[start - 1 : start], command[end : end + 1]
-    is_free = not after.strip() or (command[start:end].startswith(">") and after == "&")
+    if command[start - 1 : end + 1] == "2>&1":
+        return True
+    is_free = not after.strip()
     return is_free and (command[start:end] == ";" or not before.strip() or (before == "2" and command[start] == ">"))
 
 

@@ -13,6 +13,7 @@ import click
 from rmqalloc.cli.choices import Choice, FileOrExample
 from rmqalloc.cli.inputs import Inputs, tell
 from rmqalloc.cli.sink import hand_over
+from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot.model import Snapshot
@@ -223,7 +224,10 @@ def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
             raise click.UsageError(f"{flag}: {label!r} is not NAME:N, such as CONSISTENT_HASH:160")
         params = {"virtual_nodes": int(given)}
     elif colon or name == "MACHINE_ROOM":
-        raise click.UsageError(f"{flag}: {label!r} is neither NAME, nor CONSISTENT_HASH:N, nor MACHINE_ROOM:ROOM+ROOM")
+        meant = did_you_mean(name, STRATEGIES) if name not in STRATEGIES else ""
+        raise click.UsageError(
+            f"{flag}: {label!r} is neither NAME, nor CONSISTENT_HASH:N, nor MACHINE_ROOM:ROOM+ROOM{meant}"
+        )
     try:
         rule(name, **params)
     except (ValueError, TypeError) as error:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import rule
+from rmqalloc.text import did_you_mean
 from rmqalloc.whatif.scenarios.fields import (
     MAX_CLIENTS,
     MAX_READ_QUEUE_NUMS,
@@ -259,7 +260,8 @@ class ChangeList:
             return given
         named = {k: v for k, v in given.items() if v is not None} if isinstance(given, Mapping) else {}
         if len(named) != 1 or next(iter(named)) not in CHANGES:
-            raise ScenarioError(f"must be one change by name ({', '.join(CHANGES)}), got {shown(given)}", (i,))
+            meant = did_you_mean(str(next(iter(named))), CHANGES) if len(named) == 1 else ""
+            raise ScenarioError(f"must be one change by name ({', '.join(CHANGES)}), got {shown(given)}{meant}", (i,))
         [(name, data)] = named.items()
         try:
             return CHANGES[name].of(data)

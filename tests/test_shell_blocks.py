@@ -61,6 +61,11 @@ def faults(command):
     return found + [f"{quote} is not closed"] * bool(quote)
 
 
+def is_no_file(c, word, before):
+    """Whether a pattern stands where no name of a file does: in an option, a group, a topic, an extra of a package."""
+    return word.startswith("-") or bool(NO_FILE.search(before)) or (c == "[" and "install " in before)
+
+
 def is_meant(command, at):
     """Whether the run of operators around a character stands between blanks."""
     start, end = at, at + 1

@@ -52,9 +52,7 @@ def faults(command):
             break
         elif c in "'\"":
             quote, word = c, word + c
-        elif (c in OPERATORS and not is_meant(command, at)) or (
-            c in PATTERNS and (word.startswith("-") or re.search(r"(^|\s)(-g|-t|-c|install)\s+\S*$", command[:at]))
-        ):
+        elif (c in OPERATORS and not is_meant(command, at)) or (c in PATTERNS and is_no_file(c, word, command[:at])):
             found.append(command[max(at - 8, 0) : at + 8])
         else:
             word = "" if c.isspace() else word + c

@@ -5,7 +5,6 @@ Results go to standard output; notes, progress and errors to standard error.
 Exit codes, what each means and which a verb can end with: `rmqalloc.cli.exit_codes`.
 """
 
-import sys
 from collections.abc import Sequence
 
 from rmqalloc.cli import exit_codes
@@ -17,7 +16,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         import click  # noqa: F401
     except ImportError:
-        print(f"the rmqalloc command needs click: {needs('click')}", file=sys.stderr)
+        from rmqalloc.cli.sink import say
+
+        say(f"the rmqalloc command needs click: {needs('click')}", err=True)
         return exit_codes.USAGE
     from rmqalloc.cli.app import run
 

@@ -97,27 +97,30 @@ def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
         return command(inputs=inputs, **others)
 
     made: Callable[..., Any] = live_options(bundled)
-    for option in (
-        click.option(
-            "--allow-partial", is_flag=True, help="Take a snapshot that lacks what some broker or client did not tell."
-        ),
-        click.option(
-            "--from", "form", default="auto", show_default=True, metavar="FORM", help="Form of the snapshot file."
-        ),
-        click.option("-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*'."),
-        click.option(
-            "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
-        ),
-        click.option(
-            "-f",
-            "--file",
-            type=FileOrExample("snapshot"),
-            metavar="SNAPSHOT",
-            help="Snapshot file, or example:NAME (`rmqalloc example` lists them); - is standard input. Or -n.",
-        ),
-    ):
+    for option in _OPTIONS:
         made = option(made)
     return made
+
+
+_OPTIONS = (
+    click.option(
+        "--allow-partial", is_flag=True, help="Take a snapshot that lacks what some broker or client did not tell."
+    ),
+    click.option(
+        "--from", "form", default="auto", show_default=True, metavar="FORM", help="Form of the snapshot file."
+    ),
+    click.option("-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*'."),
+    click.option(
+        "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+    ),
+    click.option(
+        "-f",
+        "--file",
+        type=FileOrExample("snapshot"),
+        metavar="SNAPSHOT",
+        help="Snapshot file, or example:NAME (`rmqalloc example` lists them); - is standard input. Or -n.",
+    ),
+)
 
 
 def snapshot_of(inputs: Inputs) -> Snapshot:

@@ -56,7 +56,7 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     "compare": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
     "explain": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
     "plan": {
-        FAILURE: _DOUBT,
+        FAILURE: f"{_DOUBT}, or a strategy refuses what the change leaves",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
         GATE: "a gate is not kept: --max-moved, --max-skew, --fail-if-worse",
         PARTIAL: _PARTIAL,

@@ -142,11 +142,34 @@ def change_options(command: Command) -> Command:
     return made
 
 
+class _Scale(click.IntRange):
+    """A number of clients and, behind ``=``, the machine room of those that join; kept as text."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The text as it is, once its number is one."""
+        super().convert(_and_room(str(value))[0], param, ctx)
+        return str(value)
+
+
+_ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --scale N=ROOM, --add-broker NAME:Q=ROOM"
+
 _CHANGE_OPTIONS = (
-    click.option("--scale", type=click.IntRange(0), metavar="N", help="Every group has N clients."),
-    click.option("--add-client", multiple=True, metavar="ID", help="A client joins; repeats."),
+    click.option(
+        "--scale", type=_Scale(0), metavar="N[=ROOM]", help="Every group has N clients; those that join stand in ROOM."
+    ),
+    click.option(
+        "--add-client",
+        multiple=True,
+        metavar="ID[=ROOM]",
+        help="A client joins, in a machine room; repeats. An id that holds a = is given as 'ID='.",
+    ),
     click.option("--remove-client", multiple=True, metavar="ID", help="A client, or all of a pattern, goes; repeats."),
-    click.option("--add-broker", multiple=True, metavar="NAME:Q", help="A broker joins with Q queues; repeats."),
+    click.option(
+        "--add-broker",
+        multiple=True,
+        metavar="NAME:Q[=ROOM]",
+        help="A broker joins with Q queues, in a machine room; repeats.",
+    ),
     click.option(
         "--remove-broker", multiple=True, metavar="NAME", help="A broker, or all of a pattern, goes; repeats."
     ),
@@ -239,9 +262,13 @@ def _changes(name: str, value: Any) -> list[dict[str, Any]]:
     """Changes that one kind of flag asks for, as a file of scenarios would have them."""
     match name:
         case "scale":
-            return [{"scale_clients": {"to": value}}]
+            return [{"scale_clients": _scale(value)}]
         case "add_client":
-            return [{"add_clients": {"ids": list(value)}}]
+            ids_in: dict[str, list[str]] = {}
+            for text in value:
+                client_id, room = _and_room(text)
+                ids_in.setdefault(room, []).append(client_id)
+            return [{"add_clients": {"ids": ids, **_in_room(room)}} for room, ids in ids_in.items()]
         case "remove_client":
             patterns = [one for one in value if set(one) & set("*?")]
             ids = [one for one in value if one not in patterns]
@@ -262,11 +289,30 @@ def _changes(name: str, value: Any) -> list[dict[str, Any]]:
             return [{"lose_machine_room": {"machine_room": room}} for room in value]
 
 
+def _and_room(text: str) -> tuple[str, str]:
+    """What joins, and its machine room behind the last ``=``; no room if nothing stands there.
+
+    Not behind ``@`` or ``:``, which ids of clients and names of brokers hold.
+    """
+    what, equals, room = text.rpartition("=")
+    return (what, room) if equals else (text, "")
+
+
+def _in_room(room: str) -> dict[str, str]:
+    return {"machine_room": room} if room else {}
+
+
+def _scale(text: str) -> dict[str, Any]:
+    number, room = _and_room(text)
+    return {"to": int(number), **_in_room(room)}
+
+
 def _broker(text: str) -> dict[str, Any]:
-    name, _, number = text.rpartition(":")
+    both, room = _and_room(text)
+    name, _, number = both.rpartition(":")
     if not name or not _is_number(number):
-        raise click.UsageError(f"--add-broker: {text!r} is not NAME:Q, such as broker-c:8")
-    return {"broker_name": name, "read_queue_nums": int(number)}
+        raise click.UsageError(f"--add-broker: {text!r} is not NAME:Q, such as broker-c:8, or NAME:Q=ROOM")
+    return {"broker_name": name, "read_queue_nums": int(number), **_in_room(room)}
 
 
 def _queues(text: str) -> dict[str, Any]:
@@ -290,7 +336,7 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
     """
     from rmqalloc.snapshot.units import none_planned
     from rmqalloc.whatif.plans import plan_snapshot
-    from rmqalloc.whatif.plans.missing import unassigned
+    from rmqalloc.whatif.plans.missing import refused_after, unassigned
 
     strict = not changes.from_file
     with rooms_unknown():
@@ -298,7 +344,17 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
     if not any(made.groups["n_topics"].to_pylist()):
         raise none_planned([*made.warnings, *unassigned(made)])
     tell(made.warnings)
+    if strict and _no_room_given(changes) and any(refused_after(made.units)):
+        tell([_ROOM_FLAGS])
     return made
+
+
+def _no_room_given(changes: Changes) -> bool:
+    """Whether clients or brokers join of which it is not said where they stand."""
+    from rmqalloc.whatif.scenarios import AddBroker, AddClients, ScaleClients
+
+    made = [change for scenario in changes.scenarios for change in scenario.changes]
+    return any(isinstance(one, AddBroker | AddClients | ScaleClients) and one.machine_room is None for one in made)
 
 
 @contextmanager

@@ -79,6 +79,7 @@ def plan(
     return (
         doubt_code(snapshot, inputs, _clients_join(changes))
         or _gate_code(made, gates)
+        or _refused_code(made)
         or _difference(made, detailed_exitcode)
     )
 
@@ -133,6 +134,13 @@ def _gate_code(made: Plan, gates: Gates) -> int:
     broken = gates.broken(made)
     tell_broken(broken)
     return exit_codes.GATE if broken else 0
+
+
+def _refused_code(made: Plan) -> int:
+    """`exit_codes.FAILURE` if a strategy refuses what a change leaves, which the warnings say, else 0."""
+    from rmqalloc.whatif.plans.missing import refused_after
+
+    return exit_codes.FAILURE if any(refused_after(made.units)) else 0
 
 
 def _difference(made: Plan, wanted: bool) -> int:

@@ -16,7 +16,7 @@ from rmqalloc.snapshot.units import ALL, read_units
 from rmqalloc.whatif.plan import too_large_rows
 from rmqalloc.whatif.planning.before import read_before
 from rmqalloc.whatif.plans.departures import Departures, departures
-from rmqalloc.whatif.plans.missing import unassigned
+from rmqalloc.whatif.plans.missing import refused_after, unassigned
 from rmqalloc.whatif.plans.planning import plan_snapshot
 from rmqalloc.whatif.plans.sides import repeats_of
 from rmqalloc.whatif.plans.specs import Part, specs_of
@@ -118,7 +118,9 @@ def compare(
             found[-1] |= dict.fromkeys(_AFTER)
     table = pa.Table.from_pylist(found, COMPARISON_SCHEMA)
     order = np.arange(table.num_rows).reshape(len(candidates), plan.n_groups).T.reshape(-1)
-    return Comparison(table.take(pa.array(order)), (*plan.warnings, *unassigned(plan)))
+    refused = {*refused_after(plan.units)}  # `unassigned` says it shorter
+    told = (one for one in plan.warnings if one not in refused)
+    return Comparison(table.take(pa.array(order)), (*told, *unassigned(plan)))
 
 
 class _Cost(NamedTuple):

@@ -10,18 +10,23 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.snapshot.units import RETRY_PREFIX, near
+from rmqalloc.whatif.planning.units import ErrCode
 from rmqalloc.whatif.plans.model import Plan
 from rmqalloc.whatif.scenarios import (
     CURRENT,
     AddBroker,
+    AddClients,
     LoseMachineRoom,
     RemoveBroker,
     RemoveClients,
+    ScaleClients,
     Scenario,
     SetQueues,
 )
 from rmqalloc.whatif.scenarios.model import ALL
 from rmqalloc.whatif.scenarios.patterns import matcher
+
+_NO_ROOM = "Machine room is null"
 
 
 def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Iterator[str]:
@@ -44,7 +49,7 @@ def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Itera
             for what, column, wanted in _wanted(change):
                 if wanted and column not in known:
                     known[column] = _NAMES[column](batch)
-                names = known.get(column, [])
+                names = [*known.get(column, []), *(_new_rooms(scenario) if column == "rooms" else ())]
                 there = set(names) if len(wanted) > 1 else names
                 for name in wanted:
                     if name not in there and not any(map(matcher((name,)), names)):
@@ -73,6 +78,39 @@ def unassigned(plan: Plan) -> Iterator[str]:
         yield f"cannot be assigned{when}: {group} topic {topic}{more}: {text}"
 
 
+def refused_after(units: pa.Table) -> Iterator[str]:
+    """What each scenario leaves so that strategies refuse it, of units that can be assigned before.
+
+    RocketMQ's clients log the refusal and keep the queues that they have, so the change does nothing to these units but stop
+    their rebalancing.
+
+    Parameters
+    ----------
+    units : pyarrow.Table
+        `Plan.units`.
+
+    Yields
+    ------
+    str
+        One sentence per scenario and reason.
+    """
+    columns = units.select(["consumer_group", "topic", "scenario", "err_code", "err_msg"])
+    good = columns.filter(pc.and_(pc.equal(columns["scenario"], CURRENT), pc.equal(columns["err_code"], 0)))
+    before = {(row["consumer_group"], row["topic"]) for row in good.to_pylist()}
+    found: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for row in columns.filter(pc.equal(columns["err_code"], int(ErrCode.REFUSED))).to_pylist():
+        unit = row["consumer_group"], row["topic"]
+        if row["scenario"] != CURRENT and unit in before:
+            found.setdefault((row["scenario"], row["err_msg"]), []).append(unit)
+    for (scenario, text), refused in found.items():
+        group, topic = refused[0]
+        more = f" and {len(refused) - 1:,} more" if len(refused) > 1 else ""
+        room = (
+            "; give every client and broker its machine_room, those that join too" if text.startswith(_NO_ROOM) else ""
+        )
+        yield f"scenario {scenario!r}: {group} topic {topic}{more} cannot be assigned after it: {text}{room}"
+
+
 def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
     """Kinds of names that a change asks for, and the names."""
     match change:
@@ -87,6 +125,13 @@ def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:
             yield "topic", "topic", () if change.topics == ALL else change.topics
         case LoseMachineRoom():
             yield "machine room", "rooms", (change.machine_room,)
+        case AddClients() | ScaleClients():
+            yield "machine room", "rooms", () if change.machine_room is None else (change.machine_room,)
+
+
+def _new_rooms(scenario: Scenario) -> list[str]:
+    """Machine rooms of brokers that the scenario brings; clients may join in them."""
+    return [change.machine_room for change in scenario.changes if isinstance(change, AddBroker) and change.machine_room]
 
 
 def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:

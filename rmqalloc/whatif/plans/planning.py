@@ -15,7 +15,7 @@ from rmqalloc.snapshot.document import to_document
 from rmqalloc.snapshot.model import Snapshot
 from rmqalloc.snapshot.units import ALL, NoMatch, read_units
 from rmqalloc.whatif.plan import PLAN_SCHEMA, plan_batches
-from rmqalloc.whatif.plans.missing import missing_names
+from rmqalloc.whatif.plans.missing import missing_names, refused_after
 from rmqalloc.whatif.plans.model import Plan, canonical
 from rmqalloc.whatif.plans.sides import Keys, Numbers, sides_of
 from rmqalloc.whatif.plans.specs import Part, specs_of
@@ -79,7 +79,8 @@ def plan_snapshot(
     sides = sides_of(parts, batch.num_rows)
     tables = Tables(names, batch, sides, _lags(snapshot, batch, sides.numbers))
     units = _units(parts, len(names))
-    return Plan(units, tables.groups(units), tried, warnings + missing, input_digest(snapshot), __version__, tables)
+    told = (*warnings, *missing, *refused_after(units))
+    return Plan(units, tables.groups(units), tried, told, input_digest(snapshot), __version__, tables)
 
 
 def input_digest(snapshot: Snapshot) -> str:

@@ -12,7 +12,7 @@ import click
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.choices import Choice
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_options, strategy_known_options, tell
-from rmqalloc.cli.options import Bound, tell_broken
+from rmqalloc.cli.options import MOST_TOLD, Bound, tell_broken
 from rmqalloc.cli.sink import say
 from rmqalloc.cli.table_options import Tables, table_options
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rmqalloc.snapshot.model import Snapshot
     from rmqalloc.whatif.rollout.model import Rollout
 
-SHOWN = ("totals", "steps", "topics", "queues")
+SHOWN = ("totals", "steps", "topics", "queues", "skipped")
 
 Command = Callable[..., Any]
 
@@ -52,10 +52,20 @@ class Printing:
 
         tell(rollout.warnings)
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
-        if self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide"):
+        made["skipped"] = rollout.skipped
+        as_text = self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide")
+        if as_text:
             write_figures(replace(self.tables, top=None), rollout.totals)
             say()
         write_figures(self.tables, made[self.show or "steps"])
+        if as_text and rollout.skipped.num_rows:
+            say()
+            say("Skipped")
+            write_figures(replace(self.tables, top=None), rollout.skipped)
+        elif self.show != "skipped":
+            reasons = rollout.skipped["reason"].to_pylist()
+            more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
+            tell([*reasons[:MOST_TOLD], *more], "skipped")
         broken = list(broken_gates(rollout, self.max_moved_per_queue, self.max_unowned))
         tell(rollout.refusals, "refused")
         tell_broken(broken)
@@ -108,7 +118,8 @@ def rollout_options(command: Command) -> Command:
         click.option(
             "--show",
             type=Choice(SHOWN),
-            help="Which table: a row for every group, step, step and topic, or unread and doubly read queue. "
+            help="Which table: a row for every group, step, step and topic, unread and doubly read queue, or group to which "
+            "the rollout does not apply. "
             "Without it, totals and steps as text, or steps for programs.",
         ),
         click.option(

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.text import named
 from rmqalloc.whatif.advice.config import lists_of
 from rmqalloc.whatif.advice.model import GROUPS_SCHEMA, Advice
 from rmqalloc.whatif.advice.present import Present, present_of
@@ -59,7 +60,9 @@ def advise(
         }
         rows.append(row | {"advice": paragraph(row, of_counts, of_rings, of_rooms, lists)})
     table = pa.table({name: [row[name] for row in rows] for name in GROUPS_SCHEMA.names}, GROUPS_SCHEMA)
-    return Advice(table, counts, rings, rooms, tuple(assignments), ground.warnings)
+    untried = [cast.consumer_group for cast in ground.casts if cast.consumer_group not in by_group[0]]
+    told = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
+    return Advice(table, counts, rings, rooms, tuple(assignments), (*ground.warnings, *told))
 
 
 def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:

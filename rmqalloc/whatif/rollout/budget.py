@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.whatif.rollout.course import InapplicableError
 from rmqalloc.whatif.rollout.restart import restart
 
 BUDGET_SCHEMA = pa.schema(
@@ -92,13 +93,16 @@ def within_budget(
     whole = restart(snapshot, groups, batch="100%", **how)
     sizes = dict(zip(*(whole.totals[name].to_pylist() for name in ("consumer_group", "n_clients")), strict=True))
     tried: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in sizes}
+    warnings = [*whole.warnings, *whole.skipped["reason"].to_pylist()]
     largest = {name: min(size, max_batch or size) for name, size in sizes.items()}
     for batch in range(1, max(largest.values()) + 1):
         part = replace(snapshot, groups=tuple(one for one in snapshot.groups if batch <= largest.get(one.name, 0)))
-        for row in restart(part, batch=batch, **how).totals.to_pylist():
+        made, told = _tried(part, batch, how)
+        warnings += told
+        for row in made:
             tried[row["consumer_group"]][batch] = row
     rows, missed = [], {}
-    for name, found in tried.items():
+    for name, found in ((name, found) for name, found in tried.items() if found):
         good = [batch for batch, row in found.items() if row["moved_per_queue"] <= budget]
         if not good:
             missed[name] = min(row["moved_per_queue"] for row in found.values())
@@ -106,4 +110,13 @@ def within_budget(
             n_batches = -(-sizes[name] // batch)
             more = {"n_batches": n_batches, "in_budget": batch in good, "chosen": batch == min(good, default=None)}
             rows.append({key: (row | more)[key] for key in BUDGET_SCHEMA.names})
-    return Choice(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, whole.warnings)
+    return Choice(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, tuple(warnings))
+
+
+def _tried(snapshot: Snapshot, batch: int, how: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Totals of all groups in batches of one size, and why it was not tried for some."""
+    try:
+        made = restart(snapshot, batch=batch, **how)
+    except InapplicableError as error:
+        return [], [str(error)]
+    return made.totals.to_pylist(), made.skipped["reason"].to_pylist()

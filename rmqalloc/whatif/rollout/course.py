@@ -16,6 +16,10 @@ ORDERS = ("shuffled", "sorted", "reversed")
 """Order in which clients go: by a hash of the seed and their ids, or by their ids."""
 
 
+class InapplicableError(ValueError):
+    """A rollout does not apply to one group; others may go through it."""
+
+
 class Camp(NamedTuple):
     """Clients that see the same.
 
@@ -158,8 +162,10 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
 
     Raises
     ------
+    InapplicableError
+        It is more than the group has.
     ValueError
-        It is neither, or it is more than the group has.
+        It is neither a number nor a share.
 
     Examples
     --------
@@ -172,7 +178,7 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
         raise ValueError(f"a batch is a number of clients from 1 on, or 1% to 100%, got {batch!r}")
     size = max(1, n_clients * int(digits) // 100) if text.endswith("%") else int(digits)
     if size > n_clients:
-        raise ValueError(
+        raise InapplicableError(
             f"a batch of {size} is more than the {counted(n_clients, 'client')} of consumer group {consumer_group!r}; give "
             f"at most {n_clients}, or a share such as 25%"
         )

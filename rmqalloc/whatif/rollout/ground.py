@@ -55,12 +55,13 @@ class Ground:
     written: Mask
     warnings: tuple[str, ...]
 
-    def part(self, first: int, stop: int) -> Ground:
-        """The groups from the place ``first`` to before ``stop`` alone."""
-        units = np.flatnonzero((self.group_of >= first) & (self.group_of < stop))
+    def part(self, places: Sequence[int]) -> Ground:
+        """The groups of these places alone, which are ascending."""
+        units = np.flatnonzero(np.isin(self.group_of, places))
         fleet, rules = part_of(self.fleet, units), self.rules.part_of(units)
-        group_of = self.group_of[units] - first
-        return Ground(fleet, rules, group_of, self.casts[first:stop], self.written, self.warnings)
+        group_of = np.searchsorted(places, self.group_of[units])
+        casts = tuple(self.casts[place] for place in places)
+        return Ground(fleet, rules, group_of, casts, self.written, self.warnings)
 
 
 def ground_of(

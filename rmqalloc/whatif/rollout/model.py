@@ -68,6 +68,10 @@ EXPOSED_SCHEMA = pa.schema(
 """Columns of `Rollout.exposed`."""
 
 
+SKIPPED_SCHEMA = pa.schema([("consumer_group", pa.string()), ("reason", pa.string())])
+"""Columns of `Rollout.skipped`."""
+
+
 @dataclass(frozen=True, eq=False)
 class Rollout:
     """The steps of a rollout and what each costs.
@@ -96,6 +100,8 @@ class Rollout:
         but a plain one: the step has begun and no other client has heard of it; where routes change, a share of the clients has
         them; where clients go in batches, all of the batch have gone. ``exposure`` is "unowned", "unowned_dry" or
         "double_owned"; ``client_ids`` are those that read it. Empty unless it was asked for.
+    skipped : pyarrow.Table
+        One row per group to which the rollout does not apply, with the reason: `SKIPPED_SCHEMA`. No other table has it.
     refusals : tuple of str
         Why this must not be done now; empty if nothing stands in the way.
     warnings : tuple of str
@@ -106,6 +112,7 @@ class Rollout:
     topics: pa.Table
     totals: pa.Table
     exposed: pa.Table
+    skipped: pa.Table
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
 
 from rmqalloc.strategies import Strategy
-from rmqalloc.whatif.rollout.course import Cast, Course, Mask
+from rmqalloc.whatif.rollout.course import Cast, Course, InapplicableError, Mask
 from rmqalloc.whatif.rollout.figures import exposed_table, steps_table, topics_table, totals_table
 from rmqalloc.whatif.rollout.ground import Ground
-from rmqalloc.whatif.rollout.model import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA, Rollout
+from rmqalloc.whatif.rollout.model import (
+    EXPOSED_SCHEMA,
+    SKIPPED_SCHEMA,
+    STEPS_SCHEMA,
+    TOPICS_SCHEMA,
+    TOTALS_SCHEMA,
+    Rollout,
+)
 from rmqalloc.whatif.rollout.stage import stage_of
 
 CELLS_AT_ONCE = 1 << 22
@@ -28,31 +35,36 @@ def played(
     variants: Sequence[Mask] = (),
     detail: bool = False,
     refusals: tuple[str, ...] = (),
+    skipped: Mapping[str, str] | None = None,
 ) -> Rollout:
-    """Play the course of every group.
+    """Play the course of every group to which it applies.
 
     Parameters
     ----------
     ground : Ground
     course_of : callable
-        Makes the course of a group.
+        Makes the course of a group, or raises `InapplicableError`.
     rules, variants
         As for `rmqalloc.whatif.rollout.stage.stage_of`.
     detail : bool
         Whether to make the tables of topics and of exposed queues.
     refusals : tuple of str
         As in `Rollout`.
+    skipped : mapping of str to str, optional
+        Groups that are left out already, with the reason.
 
     Raises
     ------
-    ValueError
-        A group has more than `MOST_CELLS`.
+    InapplicableError
+        It applies to no group; the message is the reason of the first. A group with more than `MOST_CELLS` is one of those.
     """
+    left_out = dict(skipped or {})
     steps, topics, totals, exposed = (
         [schema.empty_table()] for schema in (STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA, EXPOSED_SCHEMA)
     )
     # Moments while steps last are told queue by queue alone; figures hold the worst of them, which needs none.
-    for part, courses in _parts(ground, course_of if detail else lambda cast: course_of(cast).behind_steps()):
+    of_cast = course_of if detail else lambda cast: course_of(cast).behind_steps()
+    for part, courses in _parts(ground, of_cast, left_out):
         stage = stage_of(part, courses, rules, variants)
         steps.append(steps_table(stage, part))
         totals.append(totals_table(steps[-1], stage, part))
@@ -60,27 +72,50 @@ def played(
             topics.append(topics_table(stage, part))
             exposed.append(exposed_table(stage, part))
     by_step, by_topic, in_all, named = map(pa.concat_tables, (steps, topics, totals, exposed))
-    return Rollout(by_step, by_topic, in_all, named, refusals, ground.warnings)
+    if left_out and not in_all.num_rows:
+        raise none_left(left_out)
+    skips = pa.table([list(left_out), list(left_out.values())], SKIPPED_SCHEMA)
+    return Rollout(by_step, by_topic, in_all, named, skips, refusals, ground.warnings)
 
 
-def _parts(ground: Ground, course_of: Callable[[Cast], Course]) -> Iterator[tuple[Ground, list[Course]]]:
-    """Groups that stand side by side, with their courses."""
+def none_left(left_out: Mapping[str, str]) -> InapplicableError:
+    """That a rollout applies to no group, given the reasons of all."""
+    reason = next(iter(left_out.values()))
+    more = f"; nor does it apply to any of {len(left_out) - 1:,} more groups" if len(left_out) > 1 else ""
+    return InapplicableError(reason + more)
+
+
+def _parts(
+    ground: Ground, course_of: Callable[[Cast], Course], left_out: dict[str, str]
+) -> Iterator[tuple[Ground, list[Course]]]:
+    """Groups with their courses, few enough to be worked on at once; the reasons of others go to ``left_out``."""
     n_queues = np.bincount(ground.group_of, weights=ground.fleet.n_queues, minlength=len(ground.casts)).astype(np.int64)
-    courses: list[Course] = []
-    first = cells = 0
+    courses: dict[int, Course] = {}
+    cells = 0
     for place, cast in enumerate(ground.casts):
-        course = course_of(cast)
-        n_moments = sum(len(step.moments) for step in course.steps)
-        more = n_moments * max(int(n_queues[place]), 2 * len(course.client_ids))
-        if more > MOST_CELLS:
-            raise ValueError(
-                f"the rollout of consumer group {cast.consumer_group!r} has {n_moments:,} moments of "
-                f"{n_queues[place]:,} queues and {len(course.client_ids):,} clients, which is too much; go in larger batches"
-            )
+        try:
+            course = course_of(cast)
+            more = _cells_of(cast, course, int(n_queues[place]))
+        except InapplicableError as error:
+            left_out[cast.consumer_group] = str(error)
+            continue
         if courses and cells + more > CELLS_AT_ONCE:
-            yield ground.part(first, place), courses
-            courses, first, cells = [], place, 0
-        courses.append(course)
+            yield ground.part([*courses]), [*courses.values()]
+            courses, cells = {}, 0
+        courses[place] = course
         cells += more
-    whole = first == 0
-    yield (ground if whole else ground.part(first, len(ground.casts))), courses
+    if courses:
+        whole = len(courses) == len(ground.casts)
+        yield (ground if whole else ground.part([*courses])), [*courses.values()]
+
+
+def _cells_of(cast: Cast, course: Course, n_queues: int) -> int:
+    """Queues or clients times moments of one group, if they are not too many."""
+    n_moments = sum(len(step.moments) for step in course.steps)
+    cells = n_moments * max(n_queues, 2 * len(course.client_ids))
+    if cells > MOST_CELLS:
+        raise InapplicableError(
+            f"the rollout of consumer group {cast.consumer_group!r} has {n_moments:,} moments of {n_queues:,} queues and "
+            f"{len(course.client_ids):,} clients, which is too much; go in larger batches"
+        )
+    return cells

@@ -73,11 +73,13 @@ def restart(
     Raises
     ------
     ValueError
-        A batch does not fit a group, the order or the kind of ids is unknown, or ids are stable with ``surge``: two clients of
-        one id read the same queues, and leave those of the second to nobody.
+        No group has a batch of clients, the order or the kind of ids is unknown, or ids are stable with ``surge``: two clients
+        of one id read the same queues, and leave those of the second to nobody.
 
     Notes
     -----
+    Groups that have fewer clients than a batch are skipped: `Rollout.skipped`.
+
     Clients hear of joins and leaves within moments and at most after 20 s, and rebalance at most once a second, so real ones
     take several steps as one where a rollout is quick: moves are an upper bound.
 

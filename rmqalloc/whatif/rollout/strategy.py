@@ -8,20 +8,24 @@ from typing import Any
 import numpy as np
 
 from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.text import counted
+from rmqalloc.whatif.planning.owners import Assigner
 from rmqalloc.whatif.rollout.course import (
     Camp,
     Cast,
     Course,
+    InapplicableError,
     Moment,
     Step,
     everyone,
     turns_of,
 )
-from rmqalloc.whatif.rollout.ground import ground_of
+from rmqalloc.whatif.rollout.ground import Ground, ground_of
 from rmqalloc.whatif.rollout.model import Rollout
 from rmqalloc.whatif.rollout.playing import played
+from rmqalloc.whatif.scenarios.parts import Rules
 
 
 def change_strategy(
@@ -56,7 +60,8 @@ def change_strategy(
     Raises
     ------
     ValueError, TypeError
-        The strategy is unknown, needs machine rooms that the snapshot lacks, or a batch does not fit a group.
+        The strategy is unknown, needs machine rooms that the snapshot lacks, or no group is left: groups with a topic that the
+        strategy refuses, and groups that have fewer clients than a batch, are skipped (`Rollout.skipped`).
 
     Examples
     --------
@@ -69,9 +74,11 @@ def change_strategy(
     """
     made = rule(strategy, **(params or {}))
     ground = ground_of(snapshot, groups, topics)
-    made.fleet_errors(ground.fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
+    refused = _refused(ground, made)
 
     def course_of(cast: Cast) -> Course:
+        if cast.consumer_group in refused:
+            raise InapplicableError(refused[cast.consumer_group])
         n_clients = len(cast.client_ids)
         size, turns = turns_of(cast, batch, order, seed)
         switched = ~everyone(n_clients)
@@ -85,3 +92,16 @@ def change_strategy(
         return Course(cast.client_ids, cast.rooms, steps, size)
 
     return played(ground, course_of, rules=[made], detail=detail)
+
+
+def _refused(ground: Ground, s: Strategy) -> dict[str, str]:
+    """Groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep what they have once they switch."""
+    fleet = ground.fleet
+    s.fleet_errors(fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
+    bad = Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))[1]
+    found: dict[str, str] = {}
+    for unit, reason in sorted(bad.items()):
+        group = fleet.consumer_group(unit)
+        what = f"{s.get_name()} cannot assign topic {fleet.topic(unit)!r} of consumer group {group!r}"
+        found.setdefault(group, f"{what}: {reason.text}")
+    return found

@@ -18,7 +18,7 @@ from rmqalloc.whatif.rollout.course import (
 )
 from rmqalloc.whatif.rollout.ground import ground_of
 from rmqalloc.whatif.rollout.model import Rollout
-from rmqalloc.whatif.rollout.playing import played
+from rmqalloc.whatif.rollout.playing import none_left, played
 from rmqalloc.whatif.scenarios.patterns import literal, matcher
 
 
@@ -57,8 +57,8 @@ def change_subscription(
     Raises
     ------
     ValueError
-        The snapshot does not have the topic, no group matches, a group has the subscription already or, for a removal, has
-        it not, or a batch does not fit a group.
+        The snapshot does not have the topic, no group matches, or none is left: groups that have the subscription already or,
+        for a removal, have it not, and groups that have fewer clients than a batch are skipped (`Rollout.skipped`).
 
     Examples
     --------
@@ -70,13 +70,15 @@ def change_subscription(
     if snapshot.topic(topic) is None:
         raise ValueError(f"the snapshot has no topic {topic!r}, so its queues are not known; give a topic that exists")
     chosen = [group for group in snapshot.groups if matcher(tuple(groups))(group.name)]
-    wrong = [group.name for group in chosen if (topic in group.subscriptions) != remove]
-    if wrong:
-        what = "does not subscribe" if remove else "subscribes already"
-        raise ValueError(
-            f"consumer group {wrong[0]!r} {what} to topic {topic!r} ({len(wrong):,} of {len(chosen):,} groups); choose groups "
-            f"that {'do' if remove else 'do not'}"
-        )
+    what = "does not subscribe" if remove else "subscribes already"
+    skipped = {
+        group.name: f"consumer group {group.name!r} {what} to topic {topic!r}"
+        for group in chosen
+        if (topic in group.subscriptions) != remove
+    }
+    chosen = [group for group in chosen if group.name not in skipped]
+    if skipped and not chosen:
+        raise none_left(skipped)
     # What other groups subscribe to is of no account, and a batch of them would be work for nothing.
     with_topic = replace(snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups)
 
@@ -96,7 +98,8 @@ def change_subscription(
             steps.append(Step(what, (moment,), hearing=reading ^ before, begins_with_one=True))
         return Course(cast.client_ids, cast.rooms, steps, size)
 
-    return played(ground_of(with_topic, groups, (literal(topic),)), course_of, detail=detail)
+    ground = ground_of(with_topic, ("*",) if chosen else groups, (literal(topic),))
+    return played(ground, course_of, detail=detail, skipped=skipped)
 
 
 def _subscribed(group: Group, topic: str) -> Group:

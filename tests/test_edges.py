@@ -14,7 +14,7 @@ from rmqalloc.snapshot.files.from_rows import from_rows
 from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.whatif.advice.config import evened
 from rmqalloc.whatif.audit.told import Told
-from rmqalloc.whatif.plan import plan_batch
+from rmqalloc.whatif.plan import PlanSpec, plan_batch
 from rmqalloc.whatif.planning import sizes
 from rmqalloc.whatif.planning.sizes import MAX_CLIENTS, MAX_OWNERS, Sizes
 from rmqalloc.whatif.planning.units import MAX_CLIENT_ID_BYTES, ErrCode
@@ -86,7 +86,7 @@ def test_the_longest_client_id(n_bytes, code, letter):
     wide = MAX_CLIENT_ID_BYTES // len(letter.encode()) - 1
     client_id = letter * wide
     client_id += "y" * (MAX_CLIENT_ID_BYTES + n_bytes - len(client_id.encode()))
-    assert plan_batch(unit([client_id])).column("err_code").to_pylist() == [code]
+    assert plan_batch(unit([client_id]), PlanSpec(scenarios=())).column("err_code").to_pylist() == [code]
 
 
 def test_the_longest_text_of_a_scenario():

@@ -59,7 +59,7 @@ class Ground:
         """The groups of these places alone, which are ascending."""
         units = np.flatnonzero(np.isin(self.group_of, places))
         fleet, rules = part_of(self.fleet, units), self.rules.part_of(units)
-        group_of = np.searchsorted(places, self.group_of[units])
+        group_of = np.searchsorted(places, self.group_of[units]).astype(np.int64)
         casts = tuple(self.casts[place] for place in places)
         return Ground(fleet, rules, group_of, casts, self.written, self.warnings)
 

@@ -63,7 +63,7 @@ def played(
         [schema.empty_table()] for schema in (STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA, EXPOSED_SCHEMA)
     )
     # Moments while steps last are told queue by queue alone; figures hold the worst of them, which needs none.
-    of_cast = course_of if detail else lambda cast: course_of(cast).behind_steps()
+    of_cast: Callable[[Cast], Course] = course_of if detail else lambda cast: course_of(cast).behind_steps()
     for part, courses in _parts(ground, of_cast, left_out):
         stage = stage_of(part, courses, rules, variants)
         steps.append(steps_table(stage, part))

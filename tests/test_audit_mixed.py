@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc import sort_queues
+from rmqalloc.snapshot.live.answers import version_name
 from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.whatif.audit import check_snapshot
 
@@ -143,6 +144,39 @@ def test_releases_before_and_after_5():
     assert (finding.severity, finding.clients) == ("note", ("c1",))
     served = check_snapshot(snapshot(group(*own, server_assignment="PULL")))
     assert only(served, "mixed-versions").severity == "warning"
+    assert "4.x: 1 client, 5.x: 2 clients" in finding.message
+
+
+def test_what_other_sdks_put_for_a_release_is_not_compared_with_javas():
+    """Go's SDK sends 317, Java's 4.5.2, in all of its releases."""
+    go = [Client("c1", language="GO", version=version_name(317)), Client("c2", language="GO", version=version_name(317))]
+    java = [Client("c3", language="JAVA", version="5.3.3"), Client("c4", version="3.9.9"), Client("c5", language="CPP")]
+    assert not of_rule(check_snapshot(snapshot(group(*go, *java))), "mixed-versions")
+    served = group(*go, *java, server_assignment="PULL")
+    assert not of_rule(check_snapshot(snapshot(served)), "mixed-versions")
+
+
+def test_releases_of_each_language_are_named_with_it():
+    java = [Client(f"j{i}", language="JAVA", version=one) for i, one in enumerate(["4.9.3", "5.3.3", "5.1.0"])]
+    cpp = [Client(f"n{i}", language="CPP", version=one) for i, one in enumerate(["3.1.8", "4.6.0"])]
+    both = only(check_snapshot(snapshot(group(*java, *cpp))), "mixed-versions")
+    assert "(CPP 3.x: 1 client, CPP 4.x: 1 client, JAVA 4.x: 1 client, JAVA 5.x: 2 clients)" in both.message
+    assert both.clients == ("j0", "n1")
+    alone = only(check_snapshot(snapshot(group(*cpp, java[1], server_assignment="PULL"))), "mixed-versions")
+    assert (alone.severity, alone.clients, "not known here" in alone.message) == ("note", ("n1",), True)
+
+
+_releases = st.sampled_from([None, "3.2.6", "4.5.2", "4.9.8", "5.1.0", "newer than 5.9.9"])
+_languages = st.sampled_from([None, "JAVA", "GO", "CPP"])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.tuples(_languages, _releases), min_size=1, max_size=6))
+def test_releases_are_mixed_just_where_one_language_has_two_majors(told):
+    own = [Client(f"c{i}", language=one, version=release) for i, (one, release) in enumerate(told)]
+    majors = {(one, release[0]) for one, release in told if release and release[0].isdigit()}
+    is_mixed = len(majors) > len({one for one, _ in majors})
+    assert bool(of_rule(check_snapshot(snapshot(group(*own))), "mixed-versions")) == is_mixed
 
 
 # --- Different views ---

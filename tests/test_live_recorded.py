@@ -152,7 +152,7 @@ def test_nothing_is_claimed_of_shared_queues_whatever_is_said_of_them():
     queue = MessageQueue("T", "px", 0)
     clients = (
         Client("10.0.0.1@c", owned=(queue,), strategy="AVG", language="JAVA", version="4.9.3"),
-        Client("10.0.0.1@c", owned=(queue,), strategy="AVG_BY_CIRCLE", language="JAVA", version="4.9.3"),
+        Client("10.0.0.1@c", owned=(queue,), strategy="AVG_BY_CIRCLE", language="JAVA", version="5.3.3"),
         Client(GRPC[0], owned=(queue,), language="CPP", version="5.0.0"),
     )
     lists = {"px": ("10.0.0.1@c",), "py": (GRPC[0],)}

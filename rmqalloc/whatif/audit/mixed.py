@@ -7,7 +7,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any
 
 from rmqalloc.snapshot.units import RETRY_PREFIX
-from rmqalloc.strategies import sort_queues
+from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import NEARBY
 from rmqalloc.text import counted, named
 from rmqalloc.whatif.audit.case import Case
@@ -152,26 +152,46 @@ def _dialects(strategy: str, languages: set[str]) -> tuple[str, str]:
 
 
 def mixed_versions(case: Case) -> Iterator[Finding]:
-    """Releases of different major numbers in one group."""
-    versions = [client.version for client in case.clients]
-    majors = [None if one is None or not one[:1].isdigit() else f"{one.partition('.')[0]}.x" for one in versions]
-    known = sorted({one for one in majors if one})
-    if len(known) < 2 or not case.is_clustering:
+    """Releases of different major numbers among the clients of one language.
+
+    Clients tell the number of a release of the Java client (``MQVersion``). The SDKs of other languages put a fixed number
+    there, all releases of Go's 4.5.2, so the numbers of two languages are not to be compared.
+    """
+    majors = [_major(client.version) for client in case.clients]
+    kinds: dict[str, list[str | None]] = {}
+    for language in sorted({client.language or "" for client in case.clients}):
+        mine = [m if (c.language or "") == language else None for c, m in zip(case.clients, majors, strict=True)]
+        if len({one for one in mine if one}) > 1:
+            kinds[language] = [one and f"{language} {one}".strip() for one in mine]
+    if not kinds or not case.is_clustering:
         return
-    served = case.is_served
+    counts = ", ".join(map(_counts, kinds.values()))
+    differ, severity, advice = _releases(case, not kinds.keys().isdisjoint(_OF_JAVAS_NUMBERS))
     yield Finding(
         "mixed-versions",
-        "warning" if served else "note",
+        severity,
         case.group.name,
         None,
         (),
-        _minority(case, majors),
-        f"Clients of different releases share the group ({_counts(majors)}): "
-        + (
-            "clients before 5.0 do not let brokers assign and divide on their own."
-            if served
-            else "before 5.0 the ring hashes ids in the platform's charset and a rebalance is retried after 20 s only."
-        ),
-        "Finish the upgrade"
-        + (" before brokers assign the queues." if served else "; plain ASCII ids are divided alike meanwhile."),
+        tuple(sort_client_ids({one for mine in kinds.values() for one in _minority(case, mine)})),
+        f"Clients of one language and different releases share the group ({counts}): {differ}.",
+        advice,
     )
+
+
+_OF_JAVAS_NUMBERS = ("JAVA", "")  # where no language is given, Java's is the one there is most of
+
+
+def _major(version: str | None) -> str | None:
+    return None if version is None or not version[:1].isdigit() else f"{version.partition('.')[0]}.x"
+
+
+def _releases(case: Case, of_java: bool) -> tuple[str, str, str]:
+    """What releases differ in, how grave that is, and what to do."""
+    if not of_java:
+        return "what these releases of the SDK differ in is not known here", "note", "Finish the upgrade."
+    if case.is_served:
+        differ = "Java clients before 5.0 do not let brokers assign and divide on their own"
+        return differ, "warning", "Finish the upgrade before brokers assign the queues."
+    differ = "before 5.0 Java's ring hashes ids in the platform's charset and a rebalance is retried after 20 s only"
+    return differ, "note", "Finish the upgrade; plain ASCII ids are divided alike meanwhile."

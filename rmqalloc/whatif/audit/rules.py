@@ -81,7 +81,8 @@ RULES: dict[str, Rule] = {
     ),
     "mixed-versions": Rule(
         "Releases of different major numbers in one group",
-        "Clients before 5.0 rebalance by other timers and never let brokers assign their queues.",
+        "Java clients before 5.0 rebalance by other timers and never let brokers assign their queues. Only clients of one "
+        "language are compared: other SDKs tell a fixed number, Go's always 4.5.2.",
         "Finish the upgrade.",
         "warning",
         mixed.mixed_versions,

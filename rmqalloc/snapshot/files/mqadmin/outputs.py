@@ -1,4 +1,10 @@
-"""What each output of mqadmin says (RocketMQ 4.9 to 5.5; ``org.apache.rocketmq.tools.command`` prints it)."""
+"""What each output of mqadmin says (RocketMQ 4.9 to 5.5; ``org.apache.rocketmq.tools.command`` prints it).
+
+Names may have blanks. Java pads a column with blanks to its width, prints one blank or two, and lets what is longer stick
+out, so a row is read by what cannot be part of a name: the shape of the columns behind it, or the width of those that are
+cut. Blanks that a name ends with (of a client's own queues also those that a broker's name begins with) look like padding
+and are lost.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,14 @@ from rmqalloc.snapshot.model import Lag, Topic, TopicBroker
 RETRY = "%RETRY%"
 NOT_KNOWN = ("N/A", "NA")
 
-_ROUTE = re.compile(r"\S*\s+(?P<broker>\S+)\s+\{.*\}\s+(?P<read>\d+)\s+(?P<write>\d+)\s+(?P<perm>\d+)\s*")
+_ROUTE = re.compile(r"(?P<names>.*) \{[^{}]*\}\s+(?P<read>\d+)\s+(?P<write>\d+)\s+(?P<perm>\d+)\s*")
+_TWO_NAMES = re.compile(r"\S*\s+(?P<broker>\S+)\s*")
+_CONNECTION = re.compile(r"(?P<id>.*[^ ]) +[^ ]+:\d+ +(?P<language>[A-Z_]+) +(?P<version>[^ ]+) *")
+_LISTED = re.compile(r"\d+ +(?P<id>[^ ].*) +(?P<version>[^ ]+) +\d+/(?P<lead> *)(?P=id) *")
+_INDEX = re.compile(r"\d+ ")
+_DETAIL = re.compile(r"(?P<topic>\S+) +(?P<broker>.*[^ ]) +(?P<number>-?\d+) +(?:Pop)?ProcessQueueInfo\b")
+_NUMBERS = ("QID", "Broker Offset", "Consumer Offset", "Diff", "Inflight")
+_LAST_TIME = r"(N/A|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|)"
 _PROGRESS = {"Topic", "Broker Name", "QID", "Broker Offset", "Consumer Offset", "Diff"}
 _PROPERTY = re.compile(r"(\S+)\s*: (.*)")
 _SUBSCRIPTION = re.compile(r"\d+ Topic: (\S+)\s")
@@ -68,23 +81,34 @@ def routes(section: Section, topic: str) -> Topic:
     for offset, line in _rows(section):
         if line.startswith("---"):
             return Topic(topic, tuple(brokers))
-        if not (row := _ROUTE.fullmatch(line)):
+        row = _ROUTE.fullmatch(line)
+        broker = row and _broker_of_route(row["names"], section.lines[0].find("#BrokerName"))
+        if not row or not broker:
             raise section.error("not a row of topicRoute -l: cluster, broker, addresses, read, write, perm", offset)
         read, write, perm = (_whole(section, offset, row[name]) for name in ("read", "write", "perm"))
-        brokers.append(TopicBroker(row["broker"], read, write, perm))
+        brokers.append(TopicBroker(broker, read, write, perm))
     raise section.error("the output of topicRoute -l is cut: its line of dashes is missing")
+
+
+def _broker_of_route(names: str, start: int) -> str | None:
+    """The second of two names, neither of which is cut: by the column it starts in, unless the first sticks out into it."""
+    first, second = _columns(names, start)
+    if first.endswith(" ") and second.strip(" "):
+        return second.rstrip(" ")
+    found = _TWO_NAMES.fullmatch(names)
+    return found and found["broker"]
 
 
 def progress(section: Section) -> Progress:
     """Output of ``consumerProgress -g``, with the column of clients or without."""
     head = section.lines[0]
     names = [name.strip() for name in head.split("#")[1:]]
-    lags, owners, tps = [], {}, None
+    read, lags, owners, tps = _ProgressRows(head, names), [], {}, None
     for offset, line in _rows(section):
         if line.startswith("Consume TPS:"):
             tps = _number(section, offset, line.partition(":")[2])
             break
-        row = dict(zip(names, line.split(), strict=False))
+        row = read.row(line)
         if not row.keys() >= _PROGRESS:
             raise section.error("a row of consumerProgress is cut, or something else stands among them", offset)
         number, end, at = (_whole(section, offset, row[name]) for name in ("QID", "Broker Offset", "Consumer Offset"))
@@ -97,35 +121,64 @@ def progress(section: Section) -> Progress:
     return Progress(lags, owners, tps, width[0] - 2, width[1] - 2)
 
 
+class _ProgressRows:
+    """Reads rows of consumerProgress: topics and brokers by the width that they are cut to, the rest by its shape."""
+
+    def __init__(self, head: str, names: list[str]) -> None:
+        self._names = names
+        self._columns = head.find("#Broker Name"), head.find("#QID")
+        shapes = dict.fromkeys(_NUMBERS, r"(-?\d+)") | {"Client IP": "(.*[^ ])", "LastTime": _LAST_TIME}
+        is_known = shapes.keys() >= set(names[2:]) and len(set(names)) == len(names)
+        self._rest = re.compile(" +".join(map(shapes.__getitem__, names[2:])) + " *") if is_known else None
+
+    def row(self, line: str) -> dict[str, str]:
+        """Cells by the names of the head."""
+        topic, broker, rest = _columns(line, *self._columns)
+        is_in_columns = topic.endswith("  ") and broker.endswith("  ") and broker.strip(" ")
+        found = self._rest.fullmatch(rest.rstrip(" ") + " ") if self._rest is not None and is_in_columns else None
+        if found is None:
+            return dict(zip(self._names, line.split(), strict=False))
+        return dict(zip(self._names, [topic.rstrip(" "), broker.rstrip(" "), *found.groups()], strict=True))
+
+
 def connections(section: Section) -> Connected:
     """Output of consumerConnection."""
     found, in_topics = Connected(), False
     for offset, line in _rows(section):
-        if line.startswith("MessageModel:"):
+        if not in_topics:
+            in_topics = line.startswith("Below is subscription") and not _CONNECTION.fullmatch(line)
+            if not in_topics:
+                found.connections.append(_connection(section, offset, line))
+        elif line.startswith("MessageModel:"):
             found.message_model = line.partition(":")[2].strip()
             return found
-        cells = line.split()
-        if line.startswith("Below is subscription"):
-            in_topics = True
-        elif line.startswith(("#", "ConsumeType:")):
-            continue
-        elif in_topics:
-            found.subscriptions.append(cells[0])
-        elif len(cells) == 4:
-            found.connections.append(Connection(cells[0], cells[2], version(cells[3])))
-        else:
-            raise section.error("not a row of consumerConnection: client id, address, language, version", offset)
+        elif not line.startswith(("#", "ConsumeType:")):
+            found.subscriptions.append(line.split()[0])
     raise section.error("the output of consumerConnection is cut: its MessageModel is missing")
+
+
+def _connection(section: Section, offset: int, line: str) -> Connection:
+    if row := _CONNECTION.fullmatch(line):
+        return Connection(row["id"], row["language"], version(row["version"]))
+    cells = line.split()
+    if len(cells) != 4:
+        raise section.error("not a row of consumerConnection: client id, address, language, version", offset)
+    return Connection(cells[0], cells[2], version(cells[3]))
 
 
 def clients(section: Section) -> list[Connection]:
     """The table of clients that consumerStatus prints."""
     found = []
-    for _, line in _rows(section):
-        cells = line.split()
-        if len(cells) != 4 or not cells[0].isdigit():
+    for offset, line in _rows(section):
+        if not _INDEX.match(line):
             break
-        found.append(Connection(cells[1], None, version(cells[2])))
+        cells = line.split()
+        if row := _LISTED.fullmatch(line):
+            found.append(Connection(row["lead"] + row["id"].rstrip(" "), None, version(row["version"])))
+        elif len(cells) == 4:
+            found.append(Connection(cells[1], None, version(cells[2])))
+        else:
+            raise section.error("not a row of consumerStatus: number, client id, version, file", offset)
     return found
 
 
@@ -179,7 +232,17 @@ def _rows(section: Section) -> Iterator[tuple[int, str]]:
     return ((offset, line) for offset, line in enumerate(section.lines) if offset and line.strip())
 
 
+def _columns(line: str, *starts: int) -> list[str]:
+    """A line cut where columns start, as Java counts: in units of UTF-16."""
+    units = line.encode("utf-16-le")
+    ends = [*(2 * start for start in starts), len(units)]
+    pieces = (units[start:end] for start, end in zip([0, *ends], ends, strict=False))
+    return [piece.decode("utf-16-le", "replace") for piece in pieces]
+
+
 def _queue(section: Section, offset: int, line: str) -> MessageQueue:
+    if found := _DETAIL.match(line):
+        return MessageQueue(found["topic"], found["broker"], _whole(section, offset, found["number"]))
     cells = line.split(maxsplit=3)
     if len(cells) < 3:
         raise section.error("not a row of a client's queues: topic, broker, queue id", offset)

@@ -1,4 +1,4 @@
-"""Rules on what the clients come to by what they are: unowned and double-owned queues, repeated ids, idle clients."""
+"""Rules on what the clients come to by what they are: unowned and double-owned queues, repeated ids."""
 
 from __future__ import annotations
 
@@ -89,26 +89,3 @@ def duplicate_client_id(case: Case) -> Iterator[Finding]:
         "Give every process an instance name of its own: before 4.9.0 and in other SDKs the id is address and process id, "
         "which containers on their host's network share. If one process reconnected, look again in two minutes.",
     )
-
-
-def idle_client(case: Case) -> Iterator[Finding]:
-    """Clients that own nothing, retry topics aside."""
-    units = [unit for unit in case.units if not unit.is_retry]
-    if not units or any(unit.problem is not None for unit in units):
-        return
-    busy = {slot for unit in units for slots in unit.perhaps.values() for slot in slots}
-    idle = case.ids(slot for slot in range(len(case.clients)) if slot not in busy)
-    if idle:
-        most = max(len(unit.queues) for unit in units)
-        n_topics = f"in the largest of {len(units)} topics" if len(units) > 1 else f"of {units[0].topic}"
-        yield Finding(
-            "idle-client",
-            "warning",
-            case.group.name,
-            None,
-            (),
-            idle,
-            f"{len(idle):,} of {counted(len(case.clients), 'client')} own no queue: "
-            f"there {'is' if most == 1 else 'are'} {counted(most, 'queue')} {n_topics}.",
-            "Stop these clients or raise the read queues; if there are queues enough, take another strategy or ring.",
-        )

@@ -8,6 +8,7 @@ from rmqalloc.whatif.audit import (
     config,
     dry,
     evidence,
+    idle,
     mixed,
     names,
     ownership,
@@ -45,9 +46,10 @@ RULES: dict[str, Rule] = {
     "idle-client": Rule(
         "Client without a queue",
         "A client that owns no queue of any topic consumes nothing; retry topics do not count.",
-        "Stop it or raise the read queues; an even number of clients divides the queues.",
+        "Stop it. Under AVG and AVG_BY_CIRCLE every client has a queue if a topic has as many as the group has clients; rings, "
+        "machine rooms and lists leave clients out with more queues than that.",
         "warning",
-        ownership.idle_client,
+        idle.idle_client,
     ),
     "mixed-strategies": Rule(
         "Different strategies in one group",

@@ -83,10 +83,11 @@ def test_who_follows_the_advice_has_no_idle_client(given):
     ("fields", "n_clients", "message", "advice"),
     [
         ({"strategy": "AVG"}, 11, "3 of 11 clients own no queue: there are 8 queues of orders.",
-         "Stop these clients, or raise the read and write queues of orders from 8 to 11 or more: AVG then gives every client one."),
+         "Stop these clients, or raise the read and write queues of orders from 8 to 11 or more: AVG then gives every client "
+         "one."),
         ({"strategy": "CONSISTENT_HASH"}, 7, "own no queue, though there are 8 queues of orders.",
-         "Stop these clients, or take AVG, which gives every client a queue of orders; a ring leaves clients out by chance, of 7 "
-         "about 2.0 however many virtual nodes they have (rmqalloc recommend tries several numbers)."),
+         "Stop these clients, or take AVG, which gives every client a queue of orders; a ring leaves clients out by chance, of "
+         "7 about 2.0 however many virtual nodes they have (rmqalloc recommend tries several numbers)."),
         ({"strategy": "CONSISTENT_HASH"}, 9, "own no queue: there are 8 queues of orders.",
          "Stop these clients, or raise the read and write queues of orders from 8 to 9 or more and take AVG, which gives"),
         ({"strategy": "CONFIG", "strategy_params": {"message_queues": {"c0": [

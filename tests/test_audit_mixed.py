@@ -149,7 +149,10 @@ def test_releases_before_and_after_5():
 
 def test_what_other_sdks_put_for_a_release_is_not_compared_with_javas():
     """Go's SDK sends 317, Java's 4.5.2, in all of its releases."""
-    go = [Client("c1", language="GO", version=version_name(317)), Client("c2", language="GO", version=version_name(317))]
+    go = [
+        Client("c1", language="GO", version=version_name(317)),
+        Client("c2", language="GO", version=version_name(317)),
+    ]
     java = [Client("c3", language="JAVA", version="5.3.3"), Client("c4", version="3.9.9"), Client("c5", language="CPP")]
     assert not of_rule(check_snapshot(snapshot(group(*go, *java))), "mixed-versions")
     served = group(*go, *java, server_assignment="PULL")

@@ -35,7 +35,7 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     """
     pictured = max(1, PICTURED // max(len(plan.scenarios), 1))
     parts = [
-        summary_section(plan, gates or Gates()),
+        summary_section(plan, gates or Gates(), findings),
         *(scenario_section(plan, number, pictured) for number in range(1, len(plan.scenarios) + 1)),
         failed_section(plan),
         findings_section(findings),

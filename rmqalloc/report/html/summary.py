@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -11,6 +13,7 @@ import pyarrow.compute as pc
 from rmqalloc.report.html.tables import table
 from rmqalloc.report.html.text import escaped, name, number
 from rmqalloc.text import counted
+from rmqalloc.whatif.audit.finding import SEVERITIES, Finding
 from rmqalloc.whatif.plans import Gates, Plan
 from rmqalloc.whatif.plans.totals import summaries
 from rmqalloc.whatif.scenarios import CURRENT
@@ -29,16 +32,18 @@ _HEADS = (
     "cross-room",
 )
 
+_WORSE = (_HEADS.index("idle clients"), _HEADS.index("unowned queues"))
 _CAPTION = "All groups together, by scenario; least: moves that even loads would take"
 
 
-def summary_section(plan: Plan, gates: Gates) -> str:
-    """The summary card."""
+def summary_section(plan: Plan, gates: Gates, findings: Sequence[Finding] = ()) -> str:
+    """The summary card; findings are only counted here."""
     tiles = [
         (plan.n_groups, "consumer groups"),
         (plan.units.num_rows // (len(plan.scenarios) + 1), "groups × topics"),
         (len(plan.scenarios), "scenarios"),
-        (len(plan.warnings), "warnings"),
+        (len(plan.warnings), "warnings of the plan"),
+        *([(len(findings), "findings")] if findings else []),
     ]
     shown = "".join(f"<li><b>{number(n)}</b><span>{what}</span></li>" for n, what in tiles)
     names = [CURRENT, *(one.name for one in plan.scenarios)]
@@ -47,7 +52,8 @@ def summary_section(plan: Plan, gates: Gates) -> str:
     heads = [(head, i > 0) for i, head in enumerate([*_HEADS, "worst skew"])]
     return (
         '<section id="summary" aria-labelledby="summary-h"><h2 id="summary-h">Summary</h2>'
-        f"{_sentences(plan)}{_gates(plan, gates)}{_warnings(plan.warnings)}"
+        f'<p class="soft">{escaped(_time(plan))}</p>'
+        f"{_sentences(plan)}{_rising(rows)}{_gates(plan, gates)}{_warnings(plan.warnings)}{_found(findings)}"
         f'<ul class="tiles">{shown}</ul>{table(_CAPTION, heads, rows)}{_facts(plan)}</section>'
     )
 
@@ -81,10 +87,39 @@ def _gates(plan: Plan, gates: Gates) -> str:
     return f'<p class="bad">✗ {said} ({escaped(bounds)})</p>{_list(list(map(str, broken)))}'
 
 
+def _time(plan: Plan) -> str:
+    """Of when all this is."""
+    return f"Snapshot of {plan.snapshot_time}" if plan.snapshot_time else "The snapshot does not say when it was taken."
+
+
+def _rising(rows: Sequence[Sequence[Any]]) -> str:
+    """What gets worse from the current state, the first row, to a scenario: clients without work, queues without an owner."""
+    said = [
+        f"{name(row[0])}: {escaped(f'{what} {number(rows[0][at])} → {number(row[at])}')}"
+        for row in rows[1:]
+        for what, at in ((_HEADS[at], at) for at in _WORSE)
+        if (row[at] or 0) > (rows[0][at] or 0)
+    ]
+    return "".join(f'<p class="warn">! {one}</p>' for one in said[:MOST_LISTED])
+
+
 def _warnings(warnings: Sequence[str]) -> str:
+    """What the plan leaves out; that nothing is says nothing about the groups, so it is no praise."""
     if not warnings:
-        return '<p class="good">✓ No warnings.</p>'
+        return '<p class="soft">The plan leaves nothing out.</p>'
     return f'<p class="warn">! {counted(len(warnings), "warning")}</p>{_list(warnings)}'
+
+
+def _found(findings: Sequence[Finding]) -> str:
+    """How many findings of the audit there are, with the way to them."""
+    if not findings:
+        return ""
+    counts = Counter(one.severity for one in findings)
+    kinds = ", ".join(counted(counts[one], one) for one in SEVERITIES if counts[one])
+    sign = {"error": ("bad", "✗"), "warning": ("warn", "!"), "note": ("soft", "·")}
+    kind, mark = sign[next(one for one in SEVERITIES if counts[one])]
+    link = f'<a href="#findings">{counted(len(findings), "finding")}</a>'
+    return f'<p class="{kind}">{mark} {link} of the audit: {kinds}</p>'
 
 
 def _list(texts: Sequence[str]) -> str:

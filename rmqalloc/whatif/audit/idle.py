@@ -72,5 +72,7 @@ def _left_out(method: Method, units: Sequence[Unit], n: int) -> str:
 def _common_method(units: Sequence[Unit]) -> Method | None:
     """What all clients divide by, None if they do not all see the same and do the same."""
     methods = {view.method for unit in units for view in unit.views}
-    is_common = all(len(unit.views) == 1 and unit.views[0].queues == unit.queues and all(unit.options) for unit in units)
+    is_common = all(
+        len(unit.views) == 1 and unit.views[0].queues == unit.queues and all(unit.options) for unit in units
+    )
     return methods.pop() if len(methods) == 1 and is_common else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rmqalloc.text import counted, named
+from rmqalloc.text import named
 from rmqalloc.whatif.audit.case import Case
 from rmqalloc.whatif.audit.finding import Finding, backlog, exposed, some_of
 from rmqalloc.whatif.audit.unit import Unit

@@ -20,6 +20,7 @@ __all__ = [
     "GROUPS_SCHEMA",
     "KIND",
     "QUEUES_SCHEMA",
+    "TIME",
     "Details",
     "Made",
     "Plan",
@@ -29,6 +30,8 @@ __all__ = [
 
 API_VERSION = "rmqalloc/v1"
 KIND = "Plan"
+TIME = "snapshotTime"
+"""Field of a plan's file that is there only where the time is known."""
 
 GROUPS_SCHEMA = pa.schema(
     [
@@ -147,6 +150,8 @@ class Plan:
     input_digest : str
         SHA-256 of the snapshot.
     tool_version : str
+    snapshot_time : str or None
+        When the snapshot was taken, as ISO 8601 in UTC, where it says so.
     """
 
     units: pa.Table
@@ -156,6 +161,7 @@ class Plan:
     input_digest: str
     tool_version: str
     details: Details = field(repr=False)
+    snapshot_time: str | None = None
 
     @property
     def clients(self) -> pa.Table:
@@ -174,6 +180,7 @@ class Plan:
             "kind": KIND,
             "toolVersion": self.tool_version,
             "inputDigest": self.input_digest,
+            **({} if self.snapshot_time is None else {TIME: self.snapshot_time}),
             "scenarios": [one.to_data() for one in self.scenarios],
             "warnings": list(self.warnings),
         }

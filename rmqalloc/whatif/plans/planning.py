@@ -80,7 +80,8 @@ def plan_snapshot(
     tables = Tables(names, batch, sides, _lags(snapshot, batch, sides.numbers))
     units = _units(parts, len(names))
     told = (*warnings, *missing, *refused_after(units))
-    return Plan(units, tables.groups(units), tried, told, input_digest(snapshot), __version__, tables)
+    digest, time = input_digest(snapshot), snapshot.fetched_at
+    return Plan(units, tables.groups(units), tried, told, digest, __version__, tables, time)
 
 
 def input_digest(snapshot: Snapshot) -> str:

@@ -20,6 +20,7 @@ from rmqalloc.whatif.plans.model import (
     GROUPS_SCHEMA,
     KIND,
     QUEUES_SCHEMA,
+    TIME,
     Made,
     Plan,
 )
@@ -81,19 +82,20 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
 
 
 def _plan_of(document: Any) -> Plan:
-    if not isinstance(document, Mapping) or sorted(document) != sorted(_FIELDS):
+    if not isinstance(document, Mapping) or sorted(document.keys() - {TIME}) != sorted(_FIELDS):
         raise PlanError(f"it must be an object of {', '.join(_FIELDS)}")
     if (document["apiVersion"], document["kind"]) != (API_VERSION, KIND):
         raise PlanError(f"it must be of kind {KIND} and apiVersion {API_VERSION}")
     warnings, tables = document["warnings"], document["tables"]
     if not isinstance(warnings, list) or not isinstance(tables, Mapping):
         raise PlanError("warnings must be a list, and tables an object")
-    if not all(isinstance(word, str) for word in (document["toolVersion"], document["inputDigest"], *warnings)):
-        raise PlanError("toolVersion, inputDigest and warnings must be text")
+    said = [document["toolVersion"], document["inputDigest"], document.get(TIME, ""), *warnings]
+    if not all(isinstance(word, str) for word in said):
+        raise PlanError(f"toolVersion, inputDigest, {TIME} and warnings must be text")
     units, groups, clients, queues = (_table(tables.get(name), name, schema) for name, schema in _SCHEMAS.items())
     scenarios = scenarios_of(document["scenarios"]) if document["scenarios"] != [] else ()
     made = Made(clients, queues)
-    plan = Plan(units, groups, scenarios, tuple(warnings), document["inputDigest"], document["toolVersion"], made)
+    plan = Plan(units, groups, scenarios, tuple(warnings), said[1], said[0], made, document.get(TIME))
     if plan.digest != document["digest"]:
         raise PlanError("its digest is not that of its content, so it was changed after it was written; make it anew")
     return plan

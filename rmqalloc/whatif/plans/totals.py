@@ -25,8 +25,8 @@ class Summary(NamedTuple):
     Attributes
     ----------
     scenario : str
-    groups_affected : int
-        Groups of which a client gains or loses a queue.
+    groups_moving : int
+        Groups in which a queue changes owner.
     moved, unowned : int
         Queues that change owner, and those that nobody owns after.
     gain, lose : int
@@ -34,7 +34,7 @@ class Summary(NamedTuple):
     """
 
     scenario: str
-    groups_affected: int
+    groups_moving: int
     moved: int
     unowned: int
     gain: int
@@ -45,10 +45,10 @@ class Summary(NamedTuple):
 
         Examples
         --------
-        >>> Summary("s", groups_affected=2, moved=21, unowned=0, gain=9, lose=1).sentence(3)
+        >>> Summary("s", groups_moving=2, moved=21, unowned=0, gain=9, lose=1).sentence(3)
         '21 queues change owner in 2 of 3 groups, 9 clients gain, 1 loses, 0 unowned.'
         """
-        where = f" in {self.groups_affected:,} of {n_groups:,} groups" if n_groups > 1 else ""
+        where = f" in {self.groups_moving:,} of {n_groups:,} groups" if n_groups > 1 else ""
         queues = counted(self.moved, "queue changes owner", "queues change owner")
         gain, lose = counted(self.gain, "client gains", "clients gain"), counted(self.lose, "loses", "lose")
         return f"{queues}{where}, {gain}, {lose}, {self.unowned:,} unowned."
@@ -60,8 +60,8 @@ def summaries(plan: Plan) -> list[Summary]:
     for number, scenario in enumerate(plan.scenarios, start=1):
         groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
         moved, unowned, gain, lose = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
-        touched = int(pc.sum(pc.greater(groups["clients_affected"], 0)).as_py() or 0)
-        found.append(Summary(scenario.name, touched, moved, unowned, gain, lose))
+        moving = int(pc.sum(pc.greater(groups["moved"], 0)).as_py() or 0)
+        found.append(Summary(scenario.name, moving, moved, unowned, gain, lose))
     return found
 
 

@@ -15,6 +15,7 @@ from rmqalloc.report.html.text import escaped
 from rmqalloc.text import counted, shortened
 
 LEFT, RIGHT, NODE, TOP, HEIGHT, LEAST, GAP = 232, 728, 12, 26, 260, 13, 4
+_CHANGES = {"new": "new", "gone": "removed", "unowned": "without an owner after"}
 WITHOUT = {"new": "new queues", "gone": "queues that go", None: "nobody"}
 
 
@@ -54,18 +55,25 @@ def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str
     place = {client_id: i for i, client_id in enumerate(client_ids)}
     scale = HEIGHT / sum(flows.values())
     left, right = (_nodes(flows, side, place, scale) for side in (0, 1))
-    moved = sum(flows.values())
     most = flows.most_common(MOST_CLIENTS)
     told = "; ".join(f"{shortened(a.said, LABEL)} to {shortened(b.said, LABEL)}: {n}" for (a, b), n in most)
     height = max(nodes[-1].y + max(nodes[-1].height, LEAST) for nodes in (left, right)) + 8
     return figure(
         f"{ident}-flows",
-        f"<strong>{counted(moved, 'queue')}</strong> of {queues.num_rows:,} from old to new owner; kept ones are not drawn",
-        "Queues that move, from old owner to new owner",
+        f"{_counts(queues)}; kept ones are not drawn",
+        "Queues that change, from old owner to new owner",
         told,
         height,
         [*_heads(), *_bands(flows, left, right, scale), *_boxes(left, LEFT), *_boxes(right, RIGHT)],
     )
+
+
+def _counts(queues: pa.Table) -> str:
+    """How many queues go from one client to another, and how many come, go or stay without an owner, as markup."""
+    counts = {row["values"]: row["counts"] for row in pc.value_counts(queues["change"]).to_pylist()}
+    moved = f"<strong>{counted(counts.get('moved', 0), 'queue')}</strong> of {queues.num_rows:,} from old to new owner"
+    rest = ((counts.get(change, 0), said) for change, said in _CHANGES.items())
+    return ", ".join([moved, *(f"{n:,} {said}" for n, said in rest if n)])
 
 
 def _flows(queues: pa.Table) -> Counter[tuple[End, End]]:

@@ -123,8 +123,16 @@ class _Looking:
         """Print findings that are grave enough."""
         from rmqalloc.report.findings import write_findings
 
-        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file)
+        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, self._places())
         sys.stdout.flush()
+
+    def _places(self) -> dict[str, tuple[int, int | None]] | None:
+        """Where the groups stand in the file, if the output tells and there is one."""
+        if self.output != "sarif" or self.inputs.live is not None or self.inputs.file == "-":
+            return None
+        from rmqalloc.snapshot.files.places import group_places
+
+        return group_places(self.inputs.file, self.inputs.form)
 
     def partial_code(self) -> int:
         """The exit code for what the last snapshot lacks."""

@@ -87,6 +87,27 @@ def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
     return _line(text, at), _column(text, at)
 
 
+def places(text: str, key: str) -> list[tuple[int, int]]:
+    """Lines and columns, from 1, of the elements of the list under a key of the whole; none if there is no such list.
+
+    Examples
+    --------
+    >>> places('{"a": [1,\n {"b": 2}]}', "a")
+    [(1, 8), (2, 2)]
+    """
+    start = _skip(text, 0)
+    at = _member(text, start, key) if text[start] == "{" else None
+    if at is None or text[at] != "[":
+        return []
+    found, counted, line = [], 0, 1
+    at = _skip(text, at + 1)
+    while text[at] != "]":
+        line, counted = line + text.count("\n", counted, at), at
+        found.append((line, _column(text, at)))
+        at = _next(text, at)
+    return found
+
+
 def _line(text: str, at: int) -> int:
     return text.count("\n", 0, at) + 1
 

@@ -38,6 +38,11 @@ class Document:
         """An error in the data as an error of the file, with the line and column of its parts."""
         return self.source.error(str(error), *_LANGUAGES[self.form].place(self.source.text(), error.parts))
 
+    def places(self, key: str) -> list[tuple[int, int]]:
+        """Lines and columns of the elements of the list under a key."""
+        text = self.source.text()
+        return yaml_text.places(text, key) if self.form == "yaml" else json_text.places(text, key)
+
 
 def read_document(
     path: str | os.PathLike[str], error: type[DocumentError], otherwise: str = "json", words: bool = False

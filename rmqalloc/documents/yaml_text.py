@@ -124,6 +124,17 @@ def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
     return node.start_mark.line + 1, node.start_mark.column + 1
 
 
+def places(text: str, key: str) -> list[tuple[int, int]]:
+    """As `rmqalloc.documents.json_text.places`."""
+    import yaml
+
+    node = yaml.compose(text, Loader=_loader())
+    listed = None if node is None else _inner(node, key)
+    if listed is None or listed.id != "sequence":
+        return []
+    return [(one.start_mark.line + 1, one.start_mark.column + 1) for one in listed.value]
+
+
 def _inner(node: Any, part: str | int) -> Any:
     """The node of a list's element or of a mapping's value; None if there is none."""
     if node.id == "sequence" and isinstance(part, int):

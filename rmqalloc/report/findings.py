@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import IO, Any
 from urllib.parse import quote
@@ -22,6 +22,9 @@ from rmqalloc.whatif.audit import RULES, SEVERITIES, Finding
 OUTPUTS = (*TABLE_OUTPUTS, "sarif")
 """What ``output`` can be."""
 
+Places = Mapping[str, tuple[int, int | None]]
+"""Line and column of consumer groups."""
+
 MOST_NAMES = 20
 """Queues and clients of a finding that are named where not all are asked for."""
 
@@ -37,7 +40,9 @@ _TEXT_SCHEMA = pa.schema([*_NAMES, ("queues", pa.string()), ("clients", pa.strin
 _SARIF_TEXT = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
 
 
-def write_findings(findings: Sequence[Finding], output: str, file: IO[str], source: str | None = None) -> None:
+def write_findings(
+    findings: Sequence[Finding], output: str, file: IO[str], source: str | None = None, places: Places | None = None
+) -> None:
     """Write findings to a file or a terminal.
 
     Parameters
@@ -51,6 +56,8 @@ def write_findings(findings: Sequence[Finding], output: str, file: IO[str], sour
         Where to; Parquet needs one over a binary file, such as standard output.
     source : str, optional
         Path of the snapshot, for ``sarif``.
+    places : mapping of str to (int, int or None), optional
+        Line and column of each group in that file, for ``sarif``.
 
     Raises
     ------
@@ -61,7 +68,7 @@ def write_findings(findings: Sequence[Finding], output: str, file: IO[str], sour
         "table": lambda: findings_text(findings),
         "wide": lambda: findings_text(findings, most=None),
         "json": lambda: _dumped(findings_document(findings)),
-        "sarif": lambda: _dumped(sarif(findings, source)),
+        "sarif": lambda: _dumped(sarif(findings, source, places)),
     }
     if output in texts:
         text = texts[output]() + "\n"
@@ -165,7 +172,7 @@ def findings_document(findings: Sequence[Finding]) -> dict[str, Any]:
     }
 
 
-def sarif(findings: Sequence[Finding], source: str | None = None) -> dict[str, Any]:
+def sarif(findings: Sequence[Finding], source: str | None = None, places: Places | None = None) -> dict[str, Any]:
     """Findings as a SARIF 2.1.0 log, which code hosts and editors show.
 
     Parameters
@@ -173,6 +180,8 @@ def sarif(findings: Sequence[Finding], source: str | None = None) -> dict[str, A
     findings : sequence of Finding
     source : str, optional
         Path of the snapshot; ``-`` is none.
+    places : mapping of str to (int, int or None), optional
+        Line and column of each group in that file; of a group that is not in it no line is given.
 
     Notes
     -----
@@ -200,7 +209,7 @@ def sarif(findings: Sequence[Finding], source: str | None = None) -> dict[str, A
             "ruleIndex": numbers[one.rule],
             "level": one.severity,
             "message": {"text": f"{one.message} {one.advice}".translate(_SARIF_TEXT)},
-            "locations": [_location(one, source)],
+            "locations": [_location(one, source, places or {})],
             "partialFingerprints": {"place/v1": _fingerprint(one)},
             "properties": {key: _row(one)[key] for key in ("queues", "clients")},
         }
@@ -209,7 +218,7 @@ def sarif(findings: Sequence[Finding], source: str | None = None) -> dict[str, A
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": [{"tool": {"driver": driver}, "results": results}]}
 
 
-def _location(finding: Finding, source: str | None) -> dict[str, Any]:
+def _location(finding: Finding, source: str | None, places: Places) -> dict[str, Any]:
     """The group, and the topic if there is one, in the file of the snapshot."""
     group, topic = finding.consumer_group, finding.topic
     parts = [(group, group, "consumer group")] if group else []
@@ -219,10 +228,11 @@ def _location(finding: Finding, source: str | None) -> dict[str, Any]:
         "logicalLocations": [{"name": n, "fullyQualifiedName": full, "kind": kind} for n, full, kind in parts]
     }
     if source is not None and source != "-":
-        location["physicalLocation"] = {
-            "artifactLocation": {"uri": quote(source, errors="surrogateescape")},
-            "region": {"startLine": 1},
-        }
+        physical: dict[str, Any] = {"artifactLocation": {"uri": quote(source, errors="surrogateescape")}}
+        if group in places:
+            line, column = places[group]
+            physical["region"] = {"startLine": line} | ({} if column is None else {"startColumn": column})
+        location["physicalLocation"] = physical
     return location
 
 

@@ -171,7 +171,9 @@ def _svg_group(ownership: Ownership, places: Sequence[int], top: int, duration: 
     colours = [
         PALETTE[numbers.setdefault(client_id, len(numbers)) % len(PALETTE)] for client_id in ownership.client_ids
     ]
-    parts = [f'<text x="4" y="{top - 6}" font-weight="bold">{_escaped(ownership.consumer_group)}</text>']
+    n = len(ownership.queues)
+    said = ownership.consumer_group + (f" ({len(places):,} of {n:,} queues)" if len(places) < n else "")
+    parts = [f'<text x="4" y="{top - 6}" font-weight="bold">{_escaped(said)}</text>']
     for place, row in row_of.items():
         parts.append(f'<text x="4" y="{top + ROW * row + 9}">{_escaped(_label(ownership, place)[:28])}</text>')
     spans = ownership.intervals

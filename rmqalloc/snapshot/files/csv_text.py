@@ -37,7 +37,7 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
     delimiter = max(_DELIMITERS, key=first.count)
     if first.count(delimiter) >= _MOST_CELLS:
         raise source.error(f"has {first.count(delimiter) + 1} columns; up to {_MOST_CELLS} are read", 1)
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+    reader = rows(text)
     table = Rows()
     try:
         names = column_names(next(reader, []))
@@ -53,6 +53,13 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
     except (SnapshotError, csv.Error) as error:
         raise source.error(str(error), max(1, reader.line_num)) from None
     return table.checked(source)
+
+
+def rows(text: str) -> Any:
+    """Rows of cells, read lazily, the header first; the delimiter is what the header has most of."""
+    first = text.partition("\n")[0]
+    delimiter = max(_DELIMITERS, key=first.count)
+    return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
 
 
 def write(snapshot: Snapshot, safe: bool = False) -> bytes:

@@ -37,11 +37,14 @@ class Gathered:
         Routes by topic.
     groups : dict of str to Seen
     warnings : list of str
+    lines : dict of str to int
+        Where each group is first spoken of: the line of that output, in its file.
     """
 
     topics: dict[str, Topic] = field(default_factory=dict)
     groups: defaultdict[str, Seen] = field(default_factory=lambda: defaultdict(Seen))
     warnings: list[str] = field(default_factory=list)
+    lines: dict[str, int] = field(default_factory=dict)
 
     def snapshot(self, source: str) -> Snapshot:
         """The snapshot of it; what had to be guessed is added to the warnings."""

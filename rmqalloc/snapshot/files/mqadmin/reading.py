@@ -27,6 +27,21 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
     SnapshotError
         If a file holds no output that is read, one is cut, or its topic or group is not known.
     """
+    gathered = _gathered(sources)
+    snapshot = gathered.snapshot("mqadmin: " + ", ".join(source.name for source in sources))
+    try:
+        check(snapshot)
+    except SnapshotError as error:
+        raise SnapshotError(f"mqadmin text: {error}") from None
+    return snapshot, tuple(gathered.warnings)
+
+
+def group_lines(source: Source) -> dict[str, int]:
+    """Lines of a file at which outputs begin that are the first to speak of each group."""
+    return _gathered([source]).lines
+
+
+def _gathered(sources: Sequence[Source]) -> Gathered:
     gathered = Gathered()
     for source in sources:
         found = list(sections(source))
@@ -40,12 +55,9 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
                 _TAKE[section.kind](section, gathered)
             except answers.AnswerError as error:
                 raise section.error(str(error)) from None
-    snapshot = gathered.snapshot("mqadmin: " + ", ".join(source.name for source in sources))
-    try:
-        check(snapshot)
-    except SnapshotError as error:
-        raise SnapshotError(f"mqadmin text: {error}") from None
-    return snapshot, tuple(gathered.warnings)
+            for name in gathered.groups.keys() - gathered.lines.keys():
+                gathered.lines[name] = section.line
+    return gathered
 
 
 def _take_routes(section: Section, gathered: Gathered) -> None:

@@ -11,6 +11,8 @@ import time
 from itertools import count
 from pathlib import Path
 
+import tied
+
 HOW_TO_INSTALL = "needs Chromium: apt-get install chromium (Debian, Ubuntu), dnf install chromium (Fedora)"
 SECONDS = 60
 _MIDDLE = """(e => {
@@ -45,7 +47,7 @@ class Chromium:
         ]
         # The browser reads its orders from descriptor 3 and answers on 4.
         script = 'exec "${@:3}" 3<&"$1" 4>&"$2"'
-        self._process = subprocess.Popen(
+        self._process = tied.popen(
             ["bash", "-c", script, "bash", str(theirs_in), str(theirs_out), find(), *flags],
             pass_fds=(theirs_in, theirs_out),
             stdout=subprocess.DEVNULL,

@@ -19,6 +19,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import tied
 from java_driver import JavaFailed, command, maven_classpath
 
 PROJECT = Path(__file__).resolve().parent / "live"
@@ -45,15 +46,18 @@ class LiveCluster:
     ----------
     home : path, optional
         Directory for everything the servers write; a new temporary one by default. `stop` removes it.
+    outlives : bool
+        Whether the servers go on when the process that starts them ends.
     """
 
-    def __init__(self, home: Path | None = None) -> None:
+    def __init__(self, home: Path | None = None, outlives: bool = False) -> None:
         self.home = home or Path(tempfile.mkdtemp(prefix="rmqalloc-cluster-"))
         self.home.mkdir(parents=True, exist_ok=True)
         self.classpath = maven_classpath(PROJECT)
         port = free_ports(1)
         self.name_server = f"127.0.0.1:{port}"
         self._port = port
+        self._popen = subprocess.Popen if outlives else tied.popen
         self.brokers: dict[str, str] = {}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
 
@@ -152,7 +156,7 @@ class LiveCluster:
             str(self.home / f"{name}.conf"),
         ]
         with (self.home / f"{name}.out").open("wb") as out:
-            self._processes[name] = subprocess.Popen(
+            self._processes[name] = self._popen(
                 arguments,
                 stdin=subprocess.DEVNULL,
                 stdout=out,
@@ -256,7 +260,7 @@ def main() -> None:
         return
     if any(home.glob("*.pid")):
         raise SystemExit(f"a cluster runs in {home} already; stop it first: make cluster-stop")
-    cluster = LiveCluster(home)
+    cluster = LiveCluster(home, outlives=True)
     try:
         cluster.start()
     except BaseException:

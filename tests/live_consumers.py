@@ -13,6 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import tied
 from java_driver import JavaFailed, command, maven_classpath
 from live_cluster import PROJECT, SMALL, without_logging
 
@@ -54,9 +55,7 @@ class Consumers:
             "-cp", maven_classpath(project), f"io.rmqalloc.live.{program}", name_server,
         ]  # fmt: skip
         self._log = (self._home / "consumers.log").open("wb")
-        self.process = subprocess.Popen(
-            arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0
-        )
+        self.process = tied.popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0)
         self.changes: list[dict[str, Any]] = []
         """Every change of a consumer's queues: ``at`` (ms since the epoch) and ``owns``."""
         self._answers: queue.Queue[dict[str, Any]] = queue.Queue()

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from types import TracebackType
 from typing import Self
 
+import tied
 from java_driver import JavaFailed, command, maven_classpath
 from live_cluster import OPENED, PROJECT, READY_WITHIN, SMALL, LiveCluster, free_ports
 
@@ -40,7 +41,7 @@ class ProxyServer:
         ]  # fmt: skip
         self._out = home / "proxy.out"
         with self._out.open("wb") as out:
-            self._process = subprocess.Popen(arguments, stdout=out, stderr=subprocess.STDOUT, cwd=home)
+            self._process = tied.popen(arguments, stdout=out, stderr=subprocess.STDOUT, cwd=home)
         deadline = time.monotonic() + 3 * READY_WITHIN
         while "startup successfully" not in self._out.read_text(errors="replace"):
             if self._process.poll() is not None or time.monotonic() > deadline:
@@ -68,7 +69,7 @@ class ProxyServer:
             "-cp",
             maven_classpath(GRPC),
         ]
-        process = subprocess.Popen(
+        process = tied.popen(
             [*arguments, "io.rmqalloc.live.Grpc", self._endpoint, group, topic],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
+import tied
 from programs import QUICK_START
 
 SPARK_HOME = Path(pyspark.__file__).parent
@@ -90,7 +91,7 @@ def _server(where: Path, command: list[str], **variables: str) -> Iterator[_Serv
     command = [str(SPARK_HOME / "bin" / command[0]), *command[1:]]
     with log.open("wb") as out:
         # The shell script turns into Java itself, so the process that is ended is the server.
-        process = subprocess.Popen(command, stdout=out, stderr=out, cwd=where, env=_environment(where) | variables)
+        process = tied.popen(command, stdout=out, stderr=out, cwd=where, env=_environment(where) | variables)
     try:
         yield _Server(process, log)
     finally:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+import tied
 import units
 from programs import environment, python
 
@@ -393,7 +394,7 @@ def test_as_a_module_and_into_a_closed_pipe():
     assert "broker-a:0  c1" in done.stdout
     command = [sys.executable, "-m", "rmqalloc", *GROUP[:4], "b:100000", "-c", "x"]
     streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    with subprocess.Popen(command, env=environment(), **streams) as pipe:
+    with tied.popen(command, env=environment(), **streams) as pipe:
         pipe.stdout.readline()
         pipe.stdout.close()
         assert pipe.stderr.read() == b""

@@ -1,7 +1,6 @@
 """Ctrl-C during work that takes long: kernels hear nothing of it, so no call of one may take long."""
 
 import os
-import signal
 import subprocess
 import sys
 import threading
@@ -11,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+import tied
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreter import PLACES
@@ -144,16 +144,24 @@ def test_bulk_stops_with_the_batch_that_it_is_at(tmp_path, monkeypatch):
 # --- A real Ctrl-C ---
 
 _LONG = """
-import sys, time
+import os, signal, sys, threading, time
 from rmqalloc import Fleet, strategy
-threads = int(sys.argv[1])
+threads, asked = int(sys.argv[1]), []
 groups = [(f"g{i}", "t", [("b", q) for q in range(64)], [f"c{i}-{j}" for j in range(40)]) for i in range(threads)]
 fleet, ring = Fleet.from_groups(groups), strategy("CONSISTENT_HASH", virtual_nodes=1_000_000)
-print("begun", flush=True)
+
+def ask():
+    while time.process_time() - begun < 0.5:
+        time.sleep(0.01)
+    asked.append(time.process_time())
+    os.kill(os.getpid(), signal.SIGINT)
+
+begun = time.process_time()
+threading.Thread(target=ask).start()
 try:
     ring.assign_fleet(fleet, threads=threads)
 except KeyboardInterrupt:
-    print(time.monotonic())
+    print((time.process_time() - asked[0]) / threads)
 else:
     print("done too soon")
 """
@@ -161,13 +169,9 @@ else:
 
 @pytest.mark.parametrize("threads", [1, 2])
 def test_a_huge_ring_hears_of_ctrl_c(threads):
-    """40,000,000 points take seconds; the answer may take one, or more where the processor is shared with others."""
+    """40,000,000 points take seconds of the processor, the answer a part of one; how busy the machine is does not matter."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(map(str, PLACES)), "RMQALLOC_ISA": "scalar"}
     command = [sys.executable, "-c", _LONG, str(threads)]
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "begun\n"
-        time.sleep(0.5)
-        asked = time.monotonic()
-        process.send_signal(signal.SIGINT)
-        answered = process.communicate(timeout=60)[0]
-    assert float(answered) - asked < 2.5
+    with tied.popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+        answered = process.communicate(timeout=300)[0]
+    assert float(answered) < 2

@@ -8,6 +8,7 @@ import threading
 import time
 
 import pytest
+import tied
 from live_consumers import Consumers
 from live_proofs import assigned, make_topic, settled, wait_for
 from programs import environment
@@ -26,7 +27,7 @@ class Watching:
 
     def __init__(self, *arguments):
         command = [sys.executable, "-m", "rmqalloc", "check", "--watch", "-o", "json", *arguments]
-        self.process = subprocess.Popen(
+        self.process = tied.popen(
             command, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
         self.shown = []

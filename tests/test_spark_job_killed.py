@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
+import tied
 import units
 from programs import environment
 
@@ -52,7 +53,7 @@ def fleet(tmp_path_factory):
 def start(fleet, target, *more, master="local[2]"):
     command = [sys.executable, "-m", "spark_udfs.job", "--input", fleet / "fleet", "--output", target]
     command += ["--strategy", SLOW.strategy, "--virtual-nodes", SLOW.params["virtual_nodes"], "--master", master, *more]
-    return subprocess.Popen(list(map(str, command)), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return tied.popen(list(map(str, command)), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 
 def buckets_in(target):

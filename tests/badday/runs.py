@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import subprocess
 import sys
 import tempfile
 import time
@@ -13,6 +12,7 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
+import tied
 from loopback import Loopback
 from programs import environment
 
@@ -41,7 +41,7 @@ def snapshot(what: str, name_server: str, *options: str) -> Taken:
         command = [sys.executable, "-m", "rmqalloc", "snapshot", "-n", name_server, "--out", str(out), *options]
         started = time.monotonic()
         with (Path(folder) / "said").open("wb") as said:
-            process = subprocess.Popen(command, env=environment(), stdout=said, stderr=said)
+            process = tied.popen(command, env=environment(), stdout=said, stderr=said)
         _, status, used = os.wait4(process.pid, 0)
         seconds = time.monotonic() - started
         process.returncode = os.waitstatus_to_exitcode(status)

@@ -12,6 +12,7 @@ from random import Random
 from threading import Thread
 from typing import Any
 
+import tied
 from java_driver import PROJECT as WITNESS
 from java_driver import JavaFailed, command, maven_classpath
 
@@ -73,7 +74,7 @@ def java(half: str, version: str) -> Iterator[Any]:
     loose = ["-XX:+UnlockDiagnosticVMOptions", "-XX:-BytecodeVerificationRemote"]
     small = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xmx512m"]
     arguments = [*loose, *small, "-cp", maven_classpath(PROJECT, version)]
-    process = subprocess.Popen(
+    process = tied.popen(
         [command("java"), *arguments, "io.rmqalloc.differential.Main", half],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

@@ -9,6 +9,8 @@ from collections import Counter
 from itertools import count
 from pathlib import Path
 
+import tied
+
 CHANGING = "open,openat,creat,write,pwrite64,writev,fsync,fdatasync,rename,renameat,renameat2,link,linkat,unlink,unlinkat," \
     "mkdir,mkdirat,rmdir"  # fmt: skip
 
@@ -28,9 +30,7 @@ class Tracer:
         self.options, self.process = options, None
 
     def __call__(self, child):
-        self.process = subprocess.Popen(
-            ["strace", "-f", "-qq", *self.options, "-p", str(child)], stderr=subprocess.DEVNULL
-        )
+        self.process = tied.popen(["strace", "-f", "-qq", *self.options, "-p", str(child)], stderr=subprocess.DEVNULL)
         status = Path(f"/proc/{child}/status")
         while "TracerPid:\t0\n" in status.read_text():
             if self.process.poll() is not None:

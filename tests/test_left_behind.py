@@ -68,7 +68,7 @@ def programs(mark):
     for one in Path("/proc").glob("[0-9]*"):
         try:
             if f"{MARK}={mark}".encode() in (one / "environ").read_bytes():
-                found[one.name] = (one / "cmdline").read_bytes().replace(b"\0", b" ")[:200]
+                found[one.name] = (one / "cmdline").read_bytes().replace(b"\0", b" ")
         except OSError:  # it has ended, or is somebody else's
             continue
     return found

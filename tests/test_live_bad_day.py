@@ -70,9 +70,6 @@ def test_a_broker_nobody_listens_for_is_down_too():
 
 
 def test_one_answer_that_does_not_come_makes_no_server_down(slow):
-    def answer(_server, request):
-        return b"" if request.ext_fields["consumerGroup"] != "bad" else None
-
     with Loopback(brokers=1, groups={"bad": []} | {f"g-{i}": [] for i in range(9)}) as servers:
         usual = servers.answer
         servers.answer = lambda name, request: (
@@ -80,6 +77,20 @@ def test_one_answer_that_does_not_come_makes_no_server_down(slow):
         )
         snapshot = take_snapshot([servers.name_server], Access(timeout=0.4 * slow, retries=1, per_server=2))
     assert {error.request for error in snapshot.errors} == {"GET_CONSUME_STATS bad"}
+
+
+@pytest.mark.parametrize(("error", "n_down"), [(SilentError, 2), (UnreachableError, 3), (RemotingError, 12)])
+def test_only_failures_in_a_row_make_a_server_down(error, n_down):
+    servers = health.Health()
+    for _ in range(3):
+        for _ in range(n_down - 1):
+            servers.failed("a", error("no"))
+        assert servers.is_up("a")
+        servers.answered("a")
+    for _ in range(n_down):
+        assert servers.is_up("a")
+        servers.failed("a", error("no"))
+    assert not servers.is_up("a") and servers.is_up("b")
 
 
 def test_clients_that_are_silent_are_waited_for_side_by_side_and_once(slow):

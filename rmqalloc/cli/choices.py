@@ -11,10 +11,10 @@ from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
-    _ParamType = click.ParamType[str]
+    TextType = click.ParamType[str]
 else:  # before click 8.2 these take no type
     _Choice = click.Choice
-    _ParamType = click.ParamType
+    TextType = click.ParamType
 
 
 class Choice(_Choice):
@@ -34,7 +34,7 @@ class Choice(_Choice):
             raise click.BadParameter(error.message.rstrip(".") + meant, error.ctx, error.param) from None
 
 
-class FileOrExample(_ParamType):
+class FileOrExample(TextType):
     """A file, or ``example:NAME``, which becomes the path of that example.
 
     Parameters

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
-from rmqalloc.cli.choices import Choice, FileOrExample
+from rmqalloc.cli.choices import Choice, FileOrExample, TextType
 from rmqalloc.cli.inputs import Inputs, tell
 from rmqalloc.cli.sink import hand_over
 from rmqalloc.text import did_you_mean
@@ -142,12 +142,14 @@ def change_options(command: Command) -> Command:
     return made
 
 
-class _Scale(click.IntRange):
+class _Scale(TextType):
     """A number of clients and, behind ``=``, the machine room of those that join; kept as text."""
+
+    name = "number"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The text as it is, once its number is one."""
-        super().convert(_and_room(str(value))[0], param, ctx)
+        click.IntRange(0)(_and_room(str(value))[0], param, ctx)
         return str(value)
 
 
@@ -155,7 +157,7 @@ _ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --s
 
 _CHANGE_OPTIONS = (
     click.option(
-        "--scale", type=_Scale(0), metavar="N[=ROOM]", help="Every group has N clients; those that join stand in ROOM."
+        "--scale", type=_Scale(), metavar="N[=ROOM]", help="Every group has N clients; those that join stand in ROOM."
     ),
     click.option(
         "--add-client",

@@ -72,6 +72,6 @@ class IrregularUnits:
             fleet.select(self.units),
             unit_queue_list=unit_queue_list.astype(np.int32),
             unit_client_list=self.unit_list,
-            queue_lists=fleet.queue_lists.taken(rows),
+            queue_lists=fleet.queue_lists.taken(rows.astype(np.int64)),
             client_lists=self.lists,
         )

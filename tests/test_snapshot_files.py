@@ -106,6 +106,13 @@ def test_tables_hold_all_but_what_they_tell(form, snapshot, tmp_path_factory):
     assert set(lost) <= {"brokers", "errors", "fetched_at", "source"} | implied
 
 
+@pytest.mark.parametrize("name", ["lags", "owned"])
+def test_a_parameter_may_bear_the_name_of_a_list_of_queues(name):
+    given = {name: ["b", "a"]}
+    snapshot = Snapshot(groups=(Group("g", (Client("c"),), strategy="AVG", strategy_params=given),))
+    assert losses(snapshot, "csv") == losses(snapshot, "parquet") == ("groups[].subscriptions",)
+
+
 def bare(snapshot, lost):
     """A document without what is lost; lags and queues in one order."""
     document = to_document(snapshot)

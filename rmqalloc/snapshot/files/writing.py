@@ -19,7 +19,8 @@ from rmqalloc.store import write_file
 WRITTEN = tuple(form for form in FORMS if form != "mqadmin")
 """Forms that can be written."""
 
-_UNORDERED = ("lags", "owned")
+_UNORDERED = (("groups", 0, "lags"), ("groups", 0, "clients", 0, "owned"))
+"""Lists whose order says nothing; a strategy's parameters may bear any name, these too."""
 
 
 def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO, safe: bool = False) -> None:
@@ -99,7 +100,7 @@ def _differences(before: Any, after: Any, parts: tuple[str | int, ...]) -> Itera
         for name in {**before, **after}:
             yield from _differences(before.get(name), after.get(name), (*parts, name))
     elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        if parts and parts[-1] in _UNORDERED:
+        if parts in _UNORDERED:
             before, after = sorted(before, key=_queue), sorted(after, key=_queue)
         for one, other in zip(before, after, strict=True):
             yield from _differences(one, other, (*parts, 0))

@@ -29,7 +29,8 @@ def made_up(rng):
     rows = []
     for group in range(rng.randint(1, 3)):
         ids = [f"c{i}" for i in range(rng.choice([1, 2, 3, 5, 8]))]
-        ids += ids[:1] * (rng.random() < 0.2)
+        ids = ["", *ids] if rng.random() < 0.1 else ids
+        ids += rng.choices(ids, k=rng.randint(1, 4)) if rng.random() < 0.4 else []
         rooms = [rng.choice("xy") for _ in ids]
         for topic in range(rng.randint(1, 4)):
             brokers = [(f"{rng.choice('xyz')}@b{i}", rng.choice([1, 2, 3, 7])) for i in range(rng.randint(1, 3))]
@@ -47,7 +48,7 @@ def made_up(rng):
     return fleet, Rules(table, np.array([rng.randrange(len(table)) for _ in range(fleet.n_units)], np.int32))
 
 
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(40))
 def test_departures_told_at_once_are_those_laid_out(seed, monkeypatch):
     fleet, rules = made_up(random.Random(seed))
     owners, bad = Assigner(fleet).owners(fleet, rules)
@@ -74,6 +75,18 @@ def test_no_departure_of_a_regular_group_is_laid_out(monkeypatch):
     candidates = [Candidate(name, name, {}) for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")]
     compare(mixed(20), candidates)
     assert laid_out == []
+
+
+@pytest.mark.parametrize(("strategy", "copies"), [("AVG", 0), ("AVG_BY_CIRCLE", 0), ("CONSISTENT_HASH", 2)])
+def test_of_repeated_and_empty_ids_a_ring_alone_lays_out_some(strategy, copies, monkeypatch):
+    laid_out = []
+    plain = departing._one_by_one
+    monkeypatch.setattr(departing, "_one_by_one", lambda *given: laid_out.append(given[3].size) or plain(*given))
+    ids = ["", *(f"c{i}" for i in range(20)), "c7", "c7"]
+    fleet = ordered(Fleet.from_groups([("g", "T", [("b", i) for i in range(64)], ids)]))
+    rules = Rules.same(rule(strategy), 1)
+    departing.departures(fleet, rules, Assigner(fleet).owners(fleet, rules)[0])
+    assert sum(laid_out) == copies
 
 
 def test_a_unit_of_an_audit_holds_its_subscribers_alone():

@@ -105,6 +105,13 @@ def slaves(n: int) -> Snapshot:
     return Snapshot((route,), (group,), brokers=brokers)
 
 
+def twice(n: int) -> Snapshot:
+    """One group of `n` clients by AVG on one topic of 1,000 queues, every id given twice."""
+    routes = topics(1, 1000)
+    names = (routes[0].name,)
+    return Snapshot(routes, (Group("g", names, clients(n // 2) * 2, strategy="AVG", strategy_source="given"),))
+
+
 def repeated(n: int) -> Snapshot:
     """One group of `n` clients on a ring, every id given twice."""
     routes = topics(1, 8)

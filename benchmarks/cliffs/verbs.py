@@ -6,7 +6,7 @@ that it grows with its square.
 
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,10 +30,12 @@ class Shape(NamedTuple):
     bound: float = BOUND
 
 
-def _compare(snapshot_of: Callable[[int], Any]) -> Make:
+def _compare(
+    snapshot_of: Callable[[int], Any], strategies: Sequence[str] = ("AVG_BY_CIRCLE", "CONSISTENT_HASH")
+) -> Make:
     from rmqalloc.whatif.plans import comparison
 
-    candidates = [comparison.Candidate(name, name, {}) for name in ("AVG_BY_CIRCLE", "CONSISTENT_HASH")]
+    candidates = [comparison.Candidate(name, name, {}) for name in strategies]
 
     def make(n: int) -> Callable[[], object]:
         snapshot = snapshot_of(n)
@@ -142,6 +144,7 @@ def _progress(n: int) -> Callable[[], object]:
 SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("compare", "clients, every one with its own topic", 100, _compare(inputs.own_topics)),
     lambda: Shape("compare", "clients of a plain group of 1,000 queues", 500, _compare(inputs.plain)),
+    lambda: Shape("compare", "clients by AVG, every id given twice", 1000, _compare(inputs.twice, ("AVG_BY_CIRCLE",))),
     lambda: Shape("check", "clients, every one with its own topic", 100, _check(inputs.own_topics)),
     lambda: Shape("check", "topics of a group, each with a stranded backlog", 200, _check(inputs.one_group)),
     lambda: Shape("check", "clients that each have another release and another route", 200, _check(inputs.odd_clients)),

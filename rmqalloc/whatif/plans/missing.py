@@ -24,7 +24,7 @@ from rmqalloc.whatif.scenarios import (
     SetQueues,
 )
 from rmqalloc.whatif.scenarios.model import ALL
-from rmqalloc.whatif.scenarios.patterns import matcher
+from rmqalloc.whatif.scenarios.patterns import is_pattern, matcher
 
 _NO_ROOM = "Machine room is null"
 
@@ -52,7 +52,7 @@ def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Itera
                 names = [*known.get(column, []), *(_new_rooms(scenario) if column == "rooms" else ())]
                 there = set(names) if len(wanted) > 1 else names
                 for name in wanted:
-                    if name not in there and not any(map(matcher((name,)), names)):
+                    if name not in there and not (is_pattern(name) and any(map(matcher((name,)), names))):
                         yield f"no {what} of the groups planned matches {name!r}{near(name, names)}"
             if isinstance(change, SetQueues):
                 yield from _retry_alone(batch, change)

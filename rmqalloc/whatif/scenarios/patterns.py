@@ -16,6 +16,7 @@ from rmqalloc.fleet.columns import Strings, encode
 from rmqalloc.protocol.data import RETRY_PREFIX
 
 Mask = NDArray[np.bool_]
+_SPECIAL = frozenset("*?[")
 
 
 def literal(name: str) -> str:
@@ -27,6 +28,17 @@ def literal(name: str) -> str:
     'a[[]1][*]'
     """
     return "".join(f"[{c}]" if c in "*?[" else c for c in name)
+
+
+def is_pattern(name: str) -> bool:
+    """Whether it can match a name that is not spelled alike.
+
+    Examples
+    --------
+    >>> is_pattern("a*"), is_pattern("a")
+    (True, False)
+    """
+    return not _SPECIAL.isdisjoint(name)
 
 
 @lru_cache(maxsize=64)

@@ -73,6 +73,7 @@ def _common_method(units: Sequence[Unit]) -> Method | None:
     """What all clients divide by, None if they do not all see the same and do the same."""
     methods = {view.method for unit in units for view in unit.views}
     is_common = all(
-        len(unit.views) == 1 and unit.views[0].queues == unit.queues and all(unit.options) for unit in units
+        len(unit.views) == 1 and unit.views[0].queues == unit.queues and len(unit.options) == len(unit.client_ids)
+        for unit in units
     )
     return methods.pop() if len(methods) == 1 and is_common else None

@@ -9,16 +9,22 @@ import pytest
 
 from rmqalloc import Fleet, MessageQueue
 from rmqalloc.fleet import groups as from_groups
+from rmqalloc.report.html import report
+from rmqalloc.report.html import scenario as scenario_page
 from rmqalloc.snapshot.model import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.units import units_of
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.whatif.audit import check_snapshot
 from rmqalloc.whatif.audit.case import cases_of
 from rmqalloc.whatif.planning.owners import Assigner
 from rmqalloc.whatif.plans import departures as departing
+from rmqalloc.whatif.plans import missing, plan_snapshot, totals
 from rmqalloc.whatif.plans.comparison import Candidate, compare
 from rmqalloc.whatif.plans.reasons import _points
+from rmqalloc.whatif.scenarios import RemoveClients, Scenario
 from rmqalloc.whatif.scenarios.applying import ordered
 from rmqalloc.whatif.scenarios.parts import Rules
+from rmqalloc.whatif.scenarios.patterns import matcher
 
 NEARBY = [f"MACHINE_ROOM_NEARBY-{inner}" for inner in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH")]
 STRATEGIES = ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM", "CONFIG", *NEARBY]
@@ -120,3 +126,23 @@ def test_points_of_a_repeated_id_go_on_where_it_ended():
     ring = _points(3, ["a", "b", "a", "a"])
     assert sorted(number for name, number in ring.values() if name == "a") == list(range(9))
     assert sum(name == "b" for name, _ in ring.values()) == 3
+
+
+def test_names_that_are_no_patterns_are_looked_up(monkeypatch):
+    tried = []
+    monkeypatch.setattr(missing, "matcher", lambda patterns: tried.append(patterns) or matcher(patterns))
+    ids = (*(f"lost{i}" for i in range(9)), "c000*", "c0[0]00", "c00?0", "c0001")
+    leaving = Scenario("s", [RemoveClients(pattern=ids)])
+    told = list(missing.missing_names(units_of(mixed(3)), [leaving]))
+    assert [one.split("matches ")[1].split("'")[1] for one in told] == [f"lost{i}" for i in range(9)]
+    assert sorted(tried) == [("c000*",), ("c00?0",), ("c0[0]00",)]
+
+
+def test_a_report_adds_up_each_scenario_once(monkeypatch):
+    added = []
+    monkeypatch.setattr(
+        scenario_page, "summary", lambda plan, number: added.append(number) or totals.summary(plan, number)
+    )
+    made = plan_snapshot(mixed(3), [Scenario(f"s{i}", [RemoveClients(count=1)]) for i in range(5)])
+    report(made)
+    assert added == [1, 2, 3, 4, 5]

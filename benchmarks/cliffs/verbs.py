@@ -26,7 +26,7 @@ class Shape(NamedTuple):
     shape: str
     n: int
     make: Make
-    quick: bool = True
+    quick: bool = False
     bound: float = BOUND
 
 
@@ -142,39 +142,38 @@ def _progress(n: int) -> Callable[[], object]:
 
 
 SHAPES: list[Callable[[], Shape]] = [
-    lambda: Shape("compare", "clients, every one with its own topic", 100, _compare(inputs.own_topics)),
-    lambda: Shape("compare", "clients of a plain group of 1,000 queues", 500, _compare(inputs.plain)),
+    lambda: Shape("compare", "clients, every one with its own topic", 100, _compare(inputs.own_topics), quick=True),
+    lambda: Shape("compare", "clients of a plain group of 1,000 queues", 500, _compare(inputs.plain), quick=True),
     lambda: Shape("compare", "clients by AVG, every id given twice", 1000, _compare(inputs.twice, ("AVG_BY_CIRCLE",))),
-    lambda: Shape("check", "clients, every one with its own topic", 100, _check(inputs.own_topics)),
-    lambda: Shape("check", "topics of a group, each with a stranded backlog", 200, _check(inputs.one_group)),
+    lambda: Shape("check", "clients, every one with its own topic", 100, _check(inputs.own_topics), quick=True),
+    lambda: Shape(
+        "check", "topics of a group, each with a stranded backlog", 200, _check(inputs.one_group), quick=True
+    ),
     lambda: Shape("check", "clients that each have another release and another route", 200, _check(inputs.odd_clients)),
     lambda: Shape(
         "check",
         "clients of CONFIG, each with a list and a topic of its own",
         50,
         _check(inputs.listed),
-        quick=False,
         bound=4.5,
     ),
     lambda: Shape("check", "brokers of which a slave alone is left", 200, _check(inputs.slaves)),
-    lambda: Shape("check", "groups of one topic", 200, _check(inputs.one_topic), quick=False),
+    lambda: Shape("check", "groups of one topic", 200, _check(inputs.one_topic)),
     lambda: Shape("plan", "groups, each with another strategy", 100, _plan(inputs.many_groups)),
-    lambda: Shape("plan", "topics of one group", 300, _plan(inputs.one_group), quick=False),
-    lambda: Shape("plan", "groups of one topic", 300, _plan(inputs.one_topic), quick=False),
+    lambda: Shape("plan", "topics of one group", 300, _plan(inputs.one_group)),
+    lambda: Shape("plan", "groups of one topic", 300, _plan(inputs.one_topic)),
     lambda: Shape("plan", "clients that leave by name", 500, _plan_of_names),
-    lambda: Shape("plan", "scenarios", 50, _plan_of_scenarios, quick=False),
+    lambda: Shape("plan", "scenarios", 50, _plan_of_scenarios),
     lambda: Shape("explain", "clients of a ring, every id given twice", 300, _explain),
     lambda: Shape("recommend", "groups, each with another strategy", 50, _recommend),
-    lambda: Shape("rollout restart", "groups", 100, _restart, quick=False),
-    lambda: Shape("rollout subscription", "groups", 100, _subscription, quick=False),
-    lambda: Shape("read JSON", "groups", 200, _read("s.json", inputs.many_groups), quick=False),
-    lambda: Shape(
-        "read JSON", "clients, every one with its own topic", 200, _read("t.json", inputs.own_topics), quick=False
-    ),
-    lambda: Shape("read YAML", "groups", 50, _read("s.yaml", inputs.many_groups), quick=False),
-    lambda: Shape("read CSV", "clients that own queues", 300, _read("s.csv", inputs.odd_clients), quick=False),
-    lambda: Shape("read Parquet", "clients that own queues", 300, _read("s.parquet", inputs.odd_clients), quick=False),
-    lambda: Shape("read mqadmin text", "topics of a group", 300, _progress, quick=False),
+    lambda: Shape("rollout restart", "groups", 100, _restart),
+    lambda: Shape("rollout subscription", "groups", 100, _subscription),
+    lambda: Shape("read JSON", "groups", 200, _read("s.json", inputs.many_groups)),
+    lambda: Shape("read JSON", "clients, every one with its own topic", 200, _read("t.json", inputs.own_topics)),
+    lambda: Shape("read YAML", "groups", 50, _read("s.yaml", inputs.many_groups)),
+    lambda: Shape("read CSV", "clients that own queues", 300, _read("s.csv", inputs.odd_clients)),
+    lambda: Shape("read Parquet", "clients that own queues", 300, _read("s.parquet", inputs.odd_clients)),
+    lambda: Shape("read mqadmin text", "topics of a group", 300, _progress),
 ]
 
 

@@ -5,6 +5,7 @@ import io
 import json
 import sys
 from collections.abc import Iterator
+from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 import click
@@ -121,8 +122,8 @@ def _parse_clients(text: str) -> list[str]:
 def _as_table(group: str, strategy_name: str, client_ids: list[str], owned: list[Owned]) -> str:
     parts = [f"Group {printable(group)}" if group else "", strategy_name, f"{len(client_ids)} clients"]
     tables = [f"{'  '.join(filter(None, parts))}  {len(owned)} queues"]
-    for topic in dict.fromkeys(one.topic for one in owned):
-        rows = [(f"{one.broker_name}:{one.queue_id}", one.client_id or "-") for one in owned if one.topic == topic]
+    for topic, mine in groupby(owned, lambda one: one.topic):
+        rows = [(f"{one.broker_name}:{one.queue_id}", one.client_id or "-") for one in mine]
         tables.append(f"Topic {printable(topic)}\n{table(('queue', 'owner'), rows)}")
     counts = dict.fromkeys(client_ids, 0)
     for one in owned:

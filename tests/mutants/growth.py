@@ -7,14 +7,60 @@ _CASE = "rmqalloc/whatif/audit/case.py"
 _TESTS = "tests/test_growth.py"
 
 MUTANTS = [
+    Mutant(_DEPARTURES, "for more in (0, 1)", "for more in (0, 0)", "clients behind who leaves do not move up", _TESTS),
     Mutant(
         _DEPARTURES,
-        "(has >= 0) & (has + 1 == had), (has >= 0) & (has == had)",
-        "(has + 1 == had), (has >= 0) & (has == had)",
-        "a queue that loses its owner stays with the first client",
+        "(1, begin[before])",
+        "(0, begin[before])",
+        "who is before the queue's place never moves it",
         _TESTS,
     ),
-    Mutant(_DEPARTURES, "(-1, at[behind] + 1)", "(-1, at[behind])", "the owner that leaves keeps its queue", _TESTS),
+    Mutant(
+        _DEPARTURES, "np.cumsum(steps[:-1])[ids.last]", "np.cumsum(steps[:-1])", "of equal ids the first leaves", _TESTS
+    ),
+    Mutant(_DEPARTURES, "self.is_first & ~self.is_empty", "self.is_first", "an empty id owns queues", _TESTS),
+    Mutant(
+        _DEPARTURES,
+        "moved += found[ids.first]",
+        "moved += found",
+        "of equal ids of a ring one alone moves queues",
+        _TESTS,
+    ),
+    Mutant(
+        _DEPARTURES,
+        "ids.is_first & ids.is_odd)",
+        "ids.is_first & ids.is_repeated)",
+        "an empty id leaves a ring and nothing moves",
+        _TESTS,
+    ),
+    Mutant(
+        _DEPARTURES,
+        "_Kept.of(fleet, unit, loads, n_clients).lost",
+        "_Kept.of(fleet, unit, loads, n_clients - 1).lost",
+        "one of equal ids leaves and its client is taken for gone",
+        _TESTS,
+    ),
+    Mutant(
+        "rmqalloc/whatif/audit/idle.py",
+        "len(unit.options) == len(unit.client_ids)",
+        "len(unit.options) > len(unit.client_ids)",
+        "clients that are alike are taken for different ones",
+        "tests/test_audit_idle.py -k figures",
+    ),
+    Mutant(
+        "rmqalloc/whatif/plans/missing.py",
+        "not (is_pattern(name) and",
+        "not (not is_pattern(name) and",
+        "a pattern that matches is told to match nothing",
+        _TESTS,
+    ),
+    Mutant(
+        "rmqalloc/whatif/scenarios/patterns.py",
+        'frozenset("*?[")',
+        'frozenset("*?")',
+        "a pattern of a set of characters is looked up as a name",
+        _TESTS,
+    ),
     Mutant(
         _DEPARTURES,
         "extras = np.minimum(extra, more)",

@@ -14,7 +14,7 @@ from rmqalloc.report.html.tables import table
 from rmqalloc.report.html.text import escaped, name
 from rmqalloc.text import counted, shortened
 from rmqalloc.whatif.plans import Plan
-from rmqalloc.whatif.plans.totals import summaries
+from rmqalloc.whatif.plans.totals import summary
 from rmqalloc.whatif.scenarios import CURRENT
 
 MOST_GROUPS, PICTURED = 50, 12
@@ -29,9 +29,9 @@ _HEADS_OF_MOVES = ("moved", "least", "affected", "cross-room", "backlog moved")
 def scenario_section(plan: Plan, number: int, pictured: int) -> str:
     """The section of the so-many-th scenario, counted from 1, with pictures of some groups."""
     scenario = plan.scenarios[number - 1]
-    groups = of_scenario(plan.groups, scenario.name)
+    groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
     worst = groups.sort_by(WORST).slice(0, MOST_GROUPS)
-    now = _of_groups(of_scenario(plan.groups, CURRENT), worst["consumer_group"])
+    now = _of_groups(plan.groups.slice(0, plan.n_groups), worst["consumer_group"])
     current = {row["consumer_group"]: row for row in now.to_pylist()}
     ident = f"s{number}"
     changes = escaped(shortened(json.dumps(scenario.to_data(), ensure_ascii=False), 1500))
@@ -46,7 +46,7 @@ def scenario_section(plan: Plan, number: int, pictured: int) -> str:
     rest = f'<p class="soft">Pictures of {counted(more, "more group")} are left out.</p>' if more else ""
     return (
         f'<section id="{ident}" aria-labelledby="{ident}-h"><h2 id="{ident}-h">{name(scenario.name)}</h2>'
-        f'<p>{escaped(summaries(plan)[number - 1].sentence(plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
+        f'<p>{escaped(summary(plan, number).sentence(plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
         f"{_group_table(groups, worst, current)}{''.join(details)}{rest}</section>"
     )
 

@@ -203,7 +203,7 @@ def _moved_by_position(fleet: Fleet, s: Strategy, starts: Keys, holders: Keys, i
     owned = owner[np.where(had >= 0, begin + had, -1)]
     if_behind, if_before = (owner[np.where(has >= 0, begin + has + more, -1)] for more in (0, 1))
     between = begin + has + 1
-    behind, before = owned != if_behind, (owned != if_before) & (has >= 0)
+    behind, before = owned != if_behind, owned != if_before  # where nobody has it after, between is where it begins
     steps = np.zeros(n_all + 1, np.int64)  # where the number of queues that move steps up or down
     for step, places in (
         (1, begin[before]), (-1, between[before]), (1, between[behind]), (-1, end[behind]),

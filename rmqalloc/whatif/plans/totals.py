@@ -56,13 +56,15 @@ class Summary(NamedTuple):
 
 def summaries(plan: Plan) -> list[Summary]:
     """Every scenario of a plan, the state before any change left out."""
-    found = []
-    for number, scenario in enumerate(plan.scenarios, start=1):
-        groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
-        moved, unowned, gain, lose = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
-        moving = int(pc.sum(pc.greater(groups["moved"], 0)).as_py() or 0)
-        found.append(Summary(scenario.name, moving, moved, unowned, gain, lose))
-    return found
+    return [summary(plan, number) for number in range(1, len(plan.scenarios) + 1)]
+
+
+def summary(plan: Plan, number: int) -> Summary:
+    """The ``number``-th scenario of a plan, counted from 1."""
+    groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
+    moved, unowned, gain, lose = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
+    moving = int(pc.sum(pc.greater(groups["moved"], 0)).as_py() or 0)
+    return Summary(plan.scenarios[number - 1].name, moving, moved, unowned, gain, lose)
 
 
 def queues_cured(plan: Plan, number: int) -> NDArray[np.int64]:

@@ -98,11 +98,11 @@ class ClientsUnderChange:
 
     def named(self, ids: tuple[str, ...]) -> Mask:
         """Slots of these client ids."""
-        column, wanted = self.lists.client_ids, Strings.from_list(ids)
+        column, wanted, names = self.lists.client_ids, Strings.from_list(ids), set(ids)
         have = self.lists.digests if isinstance(self.lists, DistinctLists) else digests(column)
         suspects = np.flatnonzero(np.isin(have, digests(wanted)))
         mask = np.zeros(len(column), bool)
-        mask[[slot for slot in suspects.tolist() if column[slot] in ids]] = True
+        mask[[slot for slot in suspects.tolist() if column[slot] in names]] = True
         return mask
 
     def matching(self, patterns: tuple[str, ...]) -> Mask:

@@ -1,6 +1,7 @@
 """What grows with the square of a group is told at once, and answers what laying it out one by one does."""
 
 import random
+import zlib
 from dataclasses import replace
 
 import numpy as np
@@ -18,9 +19,8 @@ from rmqalloc.whatif.audit import check_snapshot
 from rmqalloc.whatif.audit.case import cases_of
 from rmqalloc.whatif.planning.owners import Assigner
 from rmqalloc.whatif.plans import departures as departing
-from rmqalloc.whatif.plans import missing, plan_snapshot, totals
+from rmqalloc.whatif.plans import missing, plan_snapshot, reasons, totals
 from rmqalloc.whatif.plans.comparison import Candidate, compare
-from rmqalloc.whatif.plans.reasons import _points
 from rmqalloc.whatif.scenarios import RemoveClients, Scenario
 from rmqalloc.whatif.scenarios.applying import ordered
 from rmqalloc.whatif.scenarios.parts import Rules
@@ -123,7 +123,7 @@ def test_the_retry_topic_is_read_by_all_clients():
 
 
 def test_points_of_a_repeated_id_go_on_where_it_ended():
-    ring = _points(3, ["a", "b", "a", "a"])
+    ring = reasons._points(3, ["a", "b", "a", "a"])
     assert sorted(number for name, number in ring.values() if name == "a") == list(range(9))
     assert sum(name == "b" for name, _ in ring.values()) == 3
 
@@ -146,3 +146,13 @@ def test_a_report_adds_up_each_scenario_once(monkeypatch):
     made = plan_snapshot(mixed(3), [Scenario(f"s{i}", [RemoveClients(count=1)]) for i in range(5)])
     report(made)
     assert added == [1, 2, 3, 4, 5]
+
+
+def test_points_that_another_id_takes_over_count_no_longer(monkeypatch):
+    monkeypatch.setattr(reasons, "_md5", lambda key: zlib.crc32(key.encode()) % 13)  # so that many fall together
+    ids = ["a", "b", "c", "a", "b", "a"]
+    java = {}
+    for client_id in ids:
+        held = sum(name == client_id for name, _ in java.values())
+        java |= {reasons._md5(f"{client_id}-{held + i}"): (client_id, held + i) for i in range(4)}
+    assert reasons._points(4, ids) == java

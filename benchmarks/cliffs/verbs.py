@@ -198,6 +198,7 @@ def rows(quick: bool, places: tuple[int, ...] = ()) -> list[Row]:
 
 def main() -> None:
     """Make the calls; this is what runs under callgrind. Each is made once before, as the first one imports."""
+    sys.modules["pandas"] = None  # type: ignore[assignment]  # which Arrow would import: under valgrind for 10 s
     callgrind = Callgrind()
     for shape in chosen(sys.argv[1:]):
         shape.make(2)()

@@ -8,6 +8,7 @@ import pytest
 from rmqalloc.cli import main
 from rmqalloc.snapshot.document import to_document
 from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.whatif.planning import owners
 from rmqalloc.whatif.plans import plan_snapshot
 from rmqalloc.whatif.plans.comparison import Candidate, compare
 from rmqalloc.whatif.scenarios import AddClients
@@ -140,3 +141,42 @@ def test_what_is_refused_already_is_not_the_doing_of_a_change():
 def test_compare_says_it_once():
     found = compare(cluster(), [Candidate("near", "MACHINE_ROOM_NEARBY-AVG", {})], [AddClients(ids=("c3",))], ["near"])
     assert found.warnings == ("cannot be assigned: near topic T: Machine room is null for consumer id c3",)
+    assert found.refused == (("near", "near"),)
+
+
+def test_a_comparison_that_lacks_a_row_ends_with_1(capsys, tmp_path):
+    path = tmp_path / "cluster.json"
+    path.write_text(json.dumps(to_document(cluster())))
+
+    def ran(line):
+        code = main(["compare", "-f", str(path), *shlex.split(line)])
+        return code, *capsys.readouterr()
+
+    near = "-s AVG,MACHINE_ROOM_NEARBY-AVG"
+    code, out, err = ran(f"--add-client c3 {near}")
+    assert code == 1
+    assert out.count("\nAVG                          ") == 2  # its rows stand beside it
+    assert out.count("MACHINE_ROOM_NEARBY-AVG  cannot be assigned\n") == 2
+    assert "cannot be assigned: near topic T and 1 more: Machine room is null for consumer id c3\n" in err
+    assert ran(f"--add-client c3=hz {near}")[0] == 0
+    assert ran("-s AVG --add-client c3")[0] == 0  # what the group has now does not matter
+
+
+def test_a_group_without_clients_is_no_fault_of_a_candidate():
+    empty = Group("empty", ("T",), (), strategy="AVG")
+    found = compare(Snapshot(cluster().topics, (*cluster().groups, empty)), [Candidate("avg", "AVG", {})])
+    assert found.refused == ()
+    assert found.warnings == ("cannot be assigned: empty topic T: cidAll is null or cidAll empty",)
+
+
+def test_a_ring_that_grows_too_large_is_told_like_a_refusal(run, monkeypatch):
+    monkeypatch.setattr(owners, "MAX_POINTS", 30)
+    code, after, err = run("--to-strategy CONSISTENT_HASH --to-virtual-nodes 10 --add-client c3 -g plain")
+    assert (code, after["plain"]["err_code"]) == (0, 0)
+    code, after, err = run("--to-strategy CONSISTENT_HASH --to-virtual-nodes 10 --scale 4")
+    assert (code, after["plain"]["err_code"]) == (1, 4)
+    assert (
+        "topic T and 1 more cannot be assigned after it: the ring would have 40 points; at most 30 can be planned"
+        in err
+    )
+    assert FLAGS not in err

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rmqalloc.cli import exit_codes
 from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_of, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import Changes, candidate, change_options, rooms_unknown
 from rmqalloc.cli.sink import say
@@ -59,7 +60,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: Tables) -
         raise click.UsageError("compare sets the strategy itself; leave --to-strategy out and give -s")
     snapshot = snapshot_of(inputs)
     with rooms_unknown():
-        table, warnings = compared(snapshot, candidates, made, inputs.groups, inputs.topics)
+        table, warnings, refused = compared(snapshot, candidates, made, inputs.groups, inputs.topics)
     if table["n_queues"].null_count == table.num_rows:
         raise none_planned(warnings)
     tell(warnings)
@@ -68,7 +69,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: Tables) -
             say(line)
     else:
         tables.write(table)
-    return doubt_code(snapshot, inputs)
+    return doubt_code(snapshot, inputs) or (exit_codes.FAILURE if refused else 0)
 
 
 def _candidates(text: str) -> list[Candidate]:

@@ -53,10 +53,10 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         DIFFERENCE: "something was found that is as grave as --fail-on, or graver",
         PARTIAL: "nothing was found, but the snapshot is partial",
     },
-    "compare": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
+    "compare": {FAILURE: f"{_DOUBT}, or a strategy cannot assign a topic of a group", PARTIAL: _PARTIAL},
     "explain": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
     "plan": {
-        FAILURE: f"{_DOUBT}, or a strategy refuses what the change leaves",
+        FAILURE: f"{_DOUBT}, or what the change leaves cannot be assigned",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
         GATE: "a gate is not kept: --max-moved, --max-skew, --fail-if-worse",
         PARTIAL: _PARTIAL,

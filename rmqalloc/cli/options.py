@@ -338,7 +338,7 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
     """
     from rmqalloc.snapshot.units import none_planned
     from rmqalloc.whatif.plans import plan_snapshot
-    from rmqalloc.whatif.plans.missing import refused_after, unassigned
+    from rmqalloc.whatif.plans.missing import NO_ROOM, refused_after, unassigned
 
     strict = not changes.from_file
     with rooms_unknown():
@@ -346,7 +346,7 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
     if not any(made.groups["n_topics"].to_pylist()):
         raise none_planned([*made.warnings, *unassigned(made)])
     tell(made.warnings)
-    if strict and _no_room_given(changes) and any(refused_after(made.units)):
+    if strict and _no_room_given(changes) and any(NO_ROOM in one for one in refused_after(made.units)):
         tell([_ROOM_FLAGS])
     return made
 

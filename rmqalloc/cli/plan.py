@@ -137,7 +137,7 @@ def _gate_code(made: Plan, gates: Gates) -> int:
 
 
 def _refused_code(made: Plan) -> int:
-    """`exit_codes.FAILURE` if a strategy refuses what a change leaves, which the warnings say, else 0."""
+    """`exit_codes.FAILURE` if what a change leaves cannot be assigned, which the warnings say, else 0."""
     from rmqalloc.whatif.plans.missing import refused_after
 
     return exit_codes.FAILURE if any(refused_after(made.units)) else 0

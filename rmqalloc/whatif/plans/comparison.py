@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
@@ -15,12 +16,13 @@ from rmqalloc.snapshot.model import Snapshot
 from rmqalloc.snapshot.units import ALL, read_units
 from rmqalloc.whatif.plan import too_large_rows
 from rmqalloc.whatif.planning.before import read_before
+from rmqalloc.whatif.planning.units import ErrCode
 from rmqalloc.whatif.plans.departures import Departures, departures
 from rmqalloc.whatif.plans.missing import refused_after, unassigned
 from rmqalloc.whatif.plans.planning import plan_snapshot
 from rmqalloc.whatif.plans.sides import repeats_of
 from rmqalloc.whatif.plans.specs import Part, specs_of
-from rmqalloc.whatif.scenarios import Scenario, SetStrategy
+from rmqalloc.whatif.scenarios import CURRENT, Scenario, SetStrategy
 from rmqalloc.whatif.scenarios.model import Change
 from rmqalloc.whatif.scenarios.parts import part_of
 
@@ -73,10 +75,14 @@ class Comparison(NamedTuple):
         are null for a group that the candidate cannot assign.
     warnings : tuple of str
         What is left out or cannot be assigned, and why.
+    refused : tuple of (str, str)
+        Consumer group and label of each candidate that cannot assign a topic of the group, though it has queues and clients.
+        The figures of that row are those of the other topics.
     """
 
     table: pa.Table
     warnings: tuple[str, ...]
+    refused: tuple[tuple[str, str], ...]
 
 
 def compare(
@@ -118,9 +124,17 @@ def compare(
             found[-1] |= dict.fromkeys(_AFTER)
     table = pa.Table.from_pylist(found, COMPARISON_SCHEMA)
     order = np.arange(table.num_rows).reshape(len(candidates), plan.n_groups).T.reshape(-1)
-    refused = {*refused_after(plan.units)}  # `unassigned` says it shorter
-    told = (one for one in plan.warnings if one not in refused)
-    return Comparison(table.take(pa.array(order)), (*told, *unassigned(plan)))
+    longer = {*refused_after(plan.units)}  # `unassigned` says it shorter
+    told = (one for one in plan.warnings if one not in longer)
+    return Comparison(table.take(pa.array(order)), (*told, *unassigned(plan)), tuple(_refused(plan.units)))
+
+
+def _refused(units: pa.Table) -> dict[tuple[str, str], None]:
+    """Groups and candidates that cannot assign one of their topics; one that has no queue or client is not their fault."""
+    codes = pa.array([ErrCode.GOOD, ErrCode.EMPTY], units["err_code"].type)
+    candidates = units.filter(pc.not_equal(units["scenario"], CURRENT))
+    refused = candidates.filter(pc.invert(pc.is_in(candidates["err_code"], codes)))
+    return dict.fromkeys(zip(refused["consumer_group"].to_pylist(), refused["scenario"].to_pylist(), strict=True))
 
 
 class _Cost(NamedTuple):

@@ -26,7 +26,8 @@ from rmqalloc.whatif.scenarios import (
 from rmqalloc.whatif.scenarios.model import ALL
 from rmqalloc.whatif.scenarios.patterns import is_pattern, matcher
 
-_NO_ROOM = "Machine room is null"
+NO_ROOM = "Machine room is null"
+"""How Java's text begins where a client or broker has no machine room."""
 
 
 def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Iterator[str]:
@@ -79,10 +80,10 @@ def unassigned(plan: Plan) -> Iterator[str]:
 
 
 def refused_after(units: pa.Table) -> Iterator[str]:
-    """What each scenario leaves so that strategies refuse it, of units that can be assigned before.
+    """What each scenario leaves so that it cannot be assigned, of units that can be assigned before.
 
-    RocketMQ's clients log the refusal and keep the queues that they have, so the change does nothing to these units but stop
-    their rebalancing.
+    Either the strategy refuses it: RocketMQ's clients log that and keep the queues that they have, so the change does nothing
+    to these units but stop their rebalancing. Or it is too large to be planned.
 
     Parameters
     ----------
@@ -98,7 +99,7 @@ def refused_after(units: pa.Table) -> Iterator[str]:
     good = columns.filter(pc.and_(pc.equal(columns["scenario"], CURRENT), pc.equal(columns["err_code"], 0)))
     before = {(row["consumer_group"], row["topic"]) for row in good.to_pylist()}
     found: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for row in columns.filter(pc.equal(columns["err_code"], int(ErrCode.REFUSED))).to_pylist():
+    for row in columns.filter(pc.not_equal(columns["err_code"], int(ErrCode.GOOD))).to_pylist():
         unit = row["consumer_group"], row["topic"]
         if row["scenario"] != CURRENT and unit in before:
             found.setdefault((row["scenario"], row["err_msg"]), []).append(unit)
@@ -106,7 +107,7 @@ def refused_after(units: pa.Table) -> Iterator[str]:
         group, topic = refused[0]
         more = f" and {len(refused) - 1:,} more" if len(refused) > 1 else ""
         room = (
-            "; give every client and broker its machine_room, those that join too" if text.startswith(_NO_ROOM) else ""
+            "; give every client and broker its machine_room, those that join too" if text.startswith(NO_ROOM) else ""
         )
         yield f"scenario {scenario!r}: {group} topic {topic}{more} cannot be assigned after it: {text}{room}"
 

@@ -350,6 +350,35 @@ def source_files():
     return [path for room in rooms for path in sorted((ROOT / room).rglob("*")) if path.suffix in suffixes]
 
 
+# --- A run of tests leaves nothing behind ---
+
+STARTING = {"tests/tied.py", "tests/live_cluster.py"}
+
+
+def starts_programs(tree):
+    """Whether `subprocess.Popen` is used other than as a type."""
+    types = [getattr(node, field, None) for node in ast.walk(tree) for field in ("annotation", "returns")]
+    as_types = {id(node) for one in types if one is not None for node in ast.walk(one)}
+    used = (node for node in ast.walk(tree) if id(node) not in as_types)
+    return any("Popen" in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in used)
+
+
+def test_tests_start_servers_by_a_way_that_ends_them():
+    """By `tied.popen`; only the cluster that somebody asked for outlives the program that starts it."""
+    paths = [path for path in (ROOT / "tests").rglob("*.py") if "target" not in path.parts]
+    starting = {
+        path.relative_to(ROOT).as_posix() for path in paths if starts_programs(ast.parse(path.read_text("utf-8")))
+    }
+    assert starting == STARTING
+
+
+def test_the_rule_sees_a_program_that_is_started():
+    for text in ("subprocess.Popen(['x'])", "from subprocess import Popen\nPopen('x')", "start = subprocess.Popen"):
+        assert starts_programs(ast.parse(text))
+    assert not starts_programs(ast.parse("def f(x: subprocess.Popen[bytes]) -> subprocess.Popen: subprocess.run(x)"))
+    assert not starts_programs(ast.parse("class A:\n    process: subprocess.Popen[bytes]\n"))
+
+
 def test_no_file_is_longer_than_500_lines():
     files = [*source_files(), ROOT / "setup.py"]
     assert len(files) > 20

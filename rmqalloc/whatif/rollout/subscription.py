@@ -69,16 +69,7 @@ def change_subscription(
     """
     if snapshot.topic(topic) is None:
         raise ValueError(f"the snapshot has no topic {topic!r}, so its queues are not known; give a topic that exists")
-    chosen = [group for group in snapshot.groups if matcher(tuple(groups))(group.name)]
-    what = "does not subscribe" if remove else "subscribes already"
-    skipped = {
-        group.name: f"consumer group {group.name!r} {what} to topic {topic!r}"
-        for group in chosen
-        if (topic in group.subscriptions) != remove
-    }
-    chosen = [group for group in chosen if group.name not in skipped]
-    if skipped and not chosen:
-        raise none_left(skipped)
+    chosen, skipped = _chosen(snapshot, topic, groups, remove)
     # What other groups subscribe to is of no account, and a batch of them would be work for nothing.
     with_topic = replace(snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups)
 
@@ -100,6 +91,21 @@ def change_subscription(
 
     ground = ground_of(with_topic, ("*",) if chosen else groups, (literal(topic),))
     return played(ground, course_of, detail=detail, skipped=skipped)
+
+
+def _chosen(snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool) -> tuple[list[Group], dict[str, str]]:
+    """Groups whose subscription is to change, and why the others that match are skipped."""
+    what = "does not subscribe" if remove else "subscribes already"
+    chosen, skipped = [], {}
+    for group in snapshot.groups:
+        if matcher(tuple(groups))(group.name):
+            if (topic in group.subscriptions) == remove:
+                chosen.append(group)
+            else:
+                skipped[group.name] = f"consumer group {group.name!r} {what} to topic {topic!r}"
+    if skipped and not chosen:
+        raise none_left(skipped)
+    return chosen, skipped
 
 
 def _subscribed(group: Group, topic: str) -> Group:

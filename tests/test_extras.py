@@ -9,7 +9,7 @@ from importlib.metadata import requires
 from pathlib import Path
 
 import pytest
-from test_layers import MODULES, imports
+from test_layers import MODULES, imports, imports_of
 
 from rmqalloc.cli import exit_codes, main
 from rmqalloc.extras import EXTRAS, hint, is_optional, needs
@@ -17,6 +17,7 @@ from rmqalloc.extras import EXTRAS, hint, is_optional, needs
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 ALWAYS = {"numpy"}
+OF_CHECKERS = {"typing_extensions"}  # imported under TYPE_CHECKING alone, which no program does
 
 
 def normal(name):
@@ -45,9 +46,23 @@ def brought(extra):
 
 
 def optional_imports():
-    """Modules outside of the standard library that any module of ours imports, but for numpy."""
-    tops = {name.split(".")[0] for module in MODULES for name in imports(module)}
+    """Modules outside of the standard library that any module of ours imports when it runs, but for numpy."""
+    tops = {name.split(".")[0] for module in MODULES for name in imports(module, when_running)}
     return tops - set(sys.stdlib_module_names) - {"rmqalloc", "spark_udfs"} - ALWAYS
+
+
+def when_running(tree):
+    """As `ast.walk`, without what type checkers bring themselves and only they read."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            node.body = [one for one in node.body if getattr(one, "module", "") not in OF_CHECKERS]
+    return ast.walk(tree)
+
+
+def test_what_checkers_bring_is_left_out_for_them_alone():
+    only_checked = "if TYPE_CHECKING:\n    import pyspark\n    from typing_extensions import TypeVar\n"
+    assert [*imports_of("m", only_checked, False, when_running)] == ["pyspark"]
+    assert [*imports_of("m", "from typing_extensions import TypeVar", False, when_running)] != []
 
 
 def test_every_optional_import_has_its_extra():

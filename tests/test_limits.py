@@ -71,6 +71,16 @@ def test_a_file_may_have_so_many_bytes(tmp_path, monkeypatch, packed):
             assert source.read_source(path, SnapshotError, packed).data == data
 
 
+def test_a_packed_file_may_be_as_large_as_a_plain_one(tmp_path, monkeypatch):
+    data, path = os.urandom(400), tmp_path / "x"
+    path.write_bytes(gzip.compress(data))
+    monkeypatch.setattr(budget, "MAX_BYTES", path.stat().st_size)  # more than it has unpacked
+    assert source.read_source(path, SnapshotError, packed=True).data == data
+    monkeypatch.setattr(budget, "MAX_BYTES", path.stat().st_size - 1)
+    with pytest.raises(SnapshotError, match="has more than 0 MiB"):
+        source.read_source(path, SnapshotError, packed=True)
+
+
 def test_a_row_of_csv_may_have_so_many_columns(monkeypatch):
     def read(n):
         head = ",".join(["consumer_group", "topic", *(f"c{i}" for i in range(n - 2))])
@@ -157,7 +167,7 @@ def test_how_many_lines_are_told_of_gates(capsys):
 
 def test_how_many_queues_are_shown(monkeypatch, capsys):
     monkeypatch.setattr(allocate, "_MOST_QUEUES", 10)
-    line = "allocate -t T -c c1 -s AVG -o csv --queues".split()
+    line = ["allocate", "-t", "T", "-c", "c1", "-s", "AVG", "-o", "csv", "--queues"]
     assert main([*line, "a:4,b:6"]) == 0
     assert main([*line, "a:4,b:7"]) == exit_codes.USAGE
     assert "11 queues; from 1 to 10 can be shown" in capsys.readouterr().err
@@ -166,7 +176,7 @@ def test_how_many_queues_are_shown(monkeypatch, capsys):
 def test_numbers_of_nine_digits_are_read_and_longer_ones_are_not():
     assert options._is_number("9" * 9)
     assert not options._is_number("9" * 10)
-    explain = "explain -f example:seed -g by-ring -t TopicTest -q".split()
+    explain = ["explain", "-f", "example:seed", "-g", "by-ring", "-t", "TopicTest", "-q"]
     assert main([*explain, f"broker-a:{'9' * 9}"]) == exit_codes.FAILURE  # there is no such queue
     assert main([*explain, f"broker-a:{'9' * 10}"]) == exit_codes.USAGE
 

@@ -127,12 +127,18 @@ slice(flatten(array_repeat(
     sequence(0, INT(least(n_queues, n_clients)) - 1),
     INT((n_queues + least(n_queues, n_clients) - 1) div least(n_queues, n_clients)))), 1, INT(n_queues))"""
 
+# NULL is not unknown: neither is it IN a list nor NOT IN it.
+_SQL_UNKNOWN = """WHEN strategy NOT IN ('AVG', 'AVG_BY_CIRCLE') THEN raise_error(
+    'numbers of queues and clients suffice for AVG, AVG_BY_CIRCLE alone, got \\'' || strategy || '\\'; use allocate')"""
+
 _SQL_ALLOCATE = f"""allocate_by_count(strategy STRING, n_queues BIGINT, n_clients BIGINT) RETURNS ARRAY<INT>
-RETURN CASE WHEN n_queues BETWEEN 1 AND {MAX_COUNT} AND n_clients BETWEEN 1 AND {MAX_COUNT} THEN
+COMMENT 'Owners by AVG or AVG_BY_CIRCLE from the numbers of queues and clients alone'
+RETURN CASE {_SQL_UNKNOWN} WHEN n_queues BETWEEN 1 AND {MAX_COUNT} AND n_clients BETWEEN 1 AND {MAX_COUNT} THEN
     CASE strategy WHEN 'AVG' THEN sort_array({_SQL_ROUNDS}) WHEN 'AVG_BY_CIRCLE' THEN {_SQL_ROUNDS} END
 END"""
 
 _SQL_METRICS = f"""metrics_by_count(n_queues BIGINT, n_clients BIGINT) RETURNS {METRICS_DDL}
+COMMENT 'How even AVG and AVG_BY_CIRCLE are, from the numbers of queues and clients alone'
 RETURN CASE WHEN n_queues BETWEEN 1 AND {MAX_COUNT} AND n_clients BETWEEN 1 AND {MAX_COUNT} THEN
     CAST(struct(
         n_queues,
@@ -151,7 +157,8 @@ _SQL_OWNER = """CASE strategy
 
 _SQL_MOVED = f"""moved_by_count(
     strategy STRING, n_queues BIGINT, n_clients_before BIGINT, n_clients_after BIGINT) RETURNS INT
-RETURN CASE WHEN strategy IN ('AVG', 'AVG_BY_CIRCLE') AND n_queues BETWEEN 1 AND {MAX_COUNT}
+COMMENT 'Queues that move by AVG or AVG_BY_CIRCLE when the number of clients changes and those that come or go sort last'
+RETURN CASE {_SQL_UNKNOWN} WHEN strategy IS NOT NULL AND n_queues BETWEEN 1 AND {MAX_COUNT}
     AND n_clients_before BETWEEN 1 AND {MAX_COUNT} AND n_clients_after BETWEEN 1 AND {MAX_COUNT}
     THEN size(filter(sequence(0, n_queues - 1), i -> {{before}} <> {{after}}))
 END"""

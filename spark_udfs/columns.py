@@ -1,6 +1,7 @@
 """Owners from Arrow arrays, one row per consumer group: what `spark_udfs.functions` runs in workers. Imports no pyspark.
 
-A bad row never raises, its owners are null. What is wrong with a whole column, such as its type, does raise.
+A bad row never raises, its owners are null. What is wrong with a whole column, such as its type, does raise; for SQL so does
+what is wrong with a strategy or its parameters (`owners`).
 """
 
 from __future__ import annotations
@@ -116,16 +117,23 @@ def allocate(
     >>> allocate("AVG", pa.array([4, 0]), pa.array([3, 3])).to_pylist()
     [{'owners': [0, 0, 1, 2], 'error': None}, {'owners': None, 'error': 'mqAll is null or mqAll empty'}]
     """
-    arrays = {"queues": typed(queues, QUEUES), "clients": typed(clients, CLIENTS), "topic": topic}
-    arrays |= {"broker_rooms": broker_rooms, "client_rooms": client_rooms}
-    batch = pa.RecordBatch.from_pydict({name: array for name, array in arrays.items() if array is not None})
+    columns = {"topic": topic, "broker_rooms": broker_rooms, "client_rooms": client_rooms}
     given = {"strategy": strategy, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms} | params
+    return _by_strategy(queues, clients, columns, given)
+
+
+def _by_strategy(
+    queues: pa.Array, clients: pa.Array, columns: dict[str, pa.Array | None], given: dict[str, Any], strict: bool = False
+) -> pa.StructArray:
+    """Owners, or what is wrong, of rows sorted by their strategies and parameters; with ``strict`` wrong ones raise."""
+    arrays = {"queues": typed(queues, QUEUES), "clients": typed(clients, CLIENTS)} | columns
+    batch = pa.RecordBatch.from_pydict({name: array for name, array in arrays.items() if array is not None})
     by_row = {name: utf8(value) for name, value in given.items() if isinstance(value, pa.Array)}
     same = {name: value for name, value in given.items() if name not in by_row and value is not None}
     if not batch.num_rows:
         return _refused(0, "")
     if not by_row:
-        return _alike(batch, same)
+        return _alike(batch, same, strict=strict)
     kinds, firsts = _kinds(list(by_row.values()))
     order = np.argsort(kinds, kind="stable")
     bounds = np.searchsorted(kinds[order], np.arange(firsts.size + 1))
@@ -134,7 +142,7 @@ def allocate(
         here = {name: value for name, column in by_row.items() if (value := column[first].as_py()) is not None}
         taken = _taken(same | here) if "strategy" in by_row else same | here
         rows = batch if firsts.size == 1 else batch.take(pa.array(order[bounds[kind] : bounds[kind + 1]]))
-        parts.append(_alike(rows, taken, by_row=True))
+        parts.append(_alike(rows, taken, by_row=True, strict=strict))
     return parts[0] if len(parts) == 1 else pa.concat_arrays(parts).take(pa.array(np.argsort(order)))
 
 
@@ -187,27 +195,36 @@ def _taken(given: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in given.items() if name == "strategy" or name in taken}
 
 
-def _alike(rows: pa.RecordBatch, given: dict[str, Any], by_row: bool = False) -> pa.StructArray:
+def _alike(rows: pa.RecordBatch, given: dict[str, Any], by_row: bool = False, strict: bool = False) -> pa.StructArray:
     """Owners of rows that have one strategy and its parameters."""
     params = dict(given)
     name = params.pop("strategy", None)
+    types = [rows.column(side).type for side in ("queues", "clients")]
+    counted = [pa.types.is_integer(kind) for kind in types]
     try:
         made = usable(name, params, rows.schema.names)
+        if by_row:
+            _check_virtual_nodes(params.get("virtual_nodes", 0))
+        if all(counted) and name not in BY_COUNT:
+            raise TypeError(f"strategy {name} reads names: give queues and clients, not their numbers")
     except (ValueError, TypeError) as error:
+        if strict and name is not None:
+            raise ValueError(f"{error} (use allocate_or_error to have this row by row)") from None
         return _refused(rows.num_rows, str(error))
-    if by_row and (reason := _too_many(params.get("virtual_nodes", 0))):
-        return _refused(rows.num_rows, reason)
-    types = [rows.column(side).type for side in ("queues", "clients")]
-    if not any(map(pa.types.is_integer, types)):
+    if not any(counted):
         units = _units(rows)
         Fleet.from_arrow(units.slice(0, 0))  # a wrong type is an error of the table, before any row is looked at
         return _in_pieces(units, _n_queues(units), lambda piece: _of_lists(piece, made))
-    if not all(map(pa.types.is_integer, types)):
+    if not all(counted):
         raise TypeError(f"queues and clients must both be lists or both be numbers, got {types[0]} and {types[1]}")
-    if name not in BY_COUNT:
-        return _refused(rows.num_rows, f"strategy {name} reads names: give queues and clients, not their numbers")
     n_queues, _ = counts_of(rows.column("queues"), "queues")
     return _in_pieces(rows, n_queues, lambda piece: _of_counts(piece, BY_COUNT[name]))
+
+
+def _check_virtual_nodes(virtual_nodes: int) -> None:
+    """Refuse more virtual nodes than a row may ask for."""
+    if virtual_nodes > MAX_VIRTUAL_NODES:
+        raise ValueError(f"a row may ask for {MAX_VIRTUAL_NODES} virtual nodes at most, got {virtual_nodes}")
 
 
 def _in_pieces(
@@ -302,44 +319,27 @@ def owners(
 ) -> pa.Array:
     """`allocate` in arguments that SQL can name; the owners alone.
 
-    A worker sees a literal of SQL as a column like any other. So parameters that are the same in every row count as literals:
-    if they are wrong, that is raised, for otherwise a wrong name of a strategy would be null in all rows and nobody told.
+    What is wrong with a strategy or its parameters is raised, for a misspelt name would otherwise be null in all rows and
+    nobody told. A worker cannot tell a literal of SQL from a column, and gets rows in batches that nobody chose: so this holds
+    for every value, wherever it comes from. Queues, clients and topics are data: a row of bad ones is null, as is one without
+    a strategy.
 
     Raises
     ------
     ValueError
-        Every row has the same strategy and parameters, and no row could be allocated with them.
+        The strategy of a row is unknown or has no single owner, or its parameters are missing or out of bounds.
+
+    Examples
+    --------
+    >>> owners(pa.array(["AVG", None]), pa.array([4, 4]), pa.array([3, 3])).to_pylist()
+    [[0, 0, 1, 2], None]
+    >>> owners(pa.array(["AVG", "AVGG"]), pa.array([4, 4]), pa.array([3, 3]))  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    ValueError: unknown strategy 'AVGG'; ... did you mean AVG? (use allocate_or_error to have this row by row)
     """
-    answer = owners_or_error(strategy, queues, clients, topic, virtual_nodes, machine_rooms)
     given = {"strategy": strategy, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms}
-    by_row = {name: column for name, column in given.items() if column is not None}
-    if len(answer) and answer.field("owners").null_count == len(answer) and strategy[0].is_valid:
-        same = {name: utf8(column)[0].as_py() for name, column in by_row.items() if _is_one_value(column)}
-        if len(same) == len(by_row) and (wrong := _wrong(same, () if topic is None else ("topic",))):
-            raise ValueError(f"{wrong} (it is so in every row; allocate_or_error gives errors row by row instead)")
-    return answer.field("owners")
-
-
-def _is_one_value(column: pa.Array) -> bool:
-    """Whether all entries are equal; nulls are."""
-    return _kinds([utf8(column)])[1].size == 1
-
-
-def _wrong(given: dict[str, Any], columns: Collection[str]) -> str | None:
-    """Why no row can be allocated with parameters, None if some can."""
-    params = _taken({name: value for name, value in given.items() if value is not None})
-    try:
-        usable(params.pop("strategy"), params, columns)
-    except (ValueError, TypeError) as error:
-        return str(error)
-    return _too_many(params.get("virtual_nodes", 0))
-
-
-def _too_many(virtual_nodes: int) -> str | None:
-    """Why a row may not ask for so many virtual nodes, None if it may."""
-    if virtual_nodes <= MAX_VIRTUAL_NODES:
-        return None
-    return f"a row may ask for {MAX_VIRTUAL_NODES} virtual nodes at most, got {virtual_nodes}"
+    return _by_strategy(queues, clients, {"topic": topic}, given, strict=True).field("owners")
 
 
 def owners_or_error(

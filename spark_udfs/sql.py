@@ -2,20 +2,91 @@
 
 import re
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
 from spark_udfs import closed_form, columns, figures
+from spark_udfs.described import Description, describe
 from spark_udfs.figures import METRICS_DDL
 from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL, arrow_function
 
-_FUNCTIONS: dict[str, tuple[Callable[..., Any], str]] = {
-    "allocate": (columns.owners, OWNERS_DDL),
-    "allocate_or_error": (columns.owners_or_error, OWNERS_OR_ERROR_DDL),
-    "assignment_metrics": (figures.assignment_metrics, METRICS_DDL),
-    "moved": (figures.moved, "int"),
-    "least_moves": (figures.least_moves, "int"),
+_OF_ALLOCATE = {
+    "strategy": "RocketMQ's name: AVG, AVG_BY_CIRCLE, CONSISTENT_HASH, MACHINE_ROOM",
+    "queues": "array of struct broker_name, queue_id; array of struct broker_name, read_queue_nums; or a number",
+    "clients": "array of client ids; or a number, where queues is one",
+    "topic": "of the queues; CONSISTENT_HASH needs it",
+    "virtual_nodes": "of CONSISTENT_HASH, by default 10",
+    "machine_rooms": "of MACHINE_ROOM, an array",
+}
+_BEFORE_AFTER = {
+    "owners_before, owners_after": "owners of the same queues, as rmq_allocate returns them",
+    "clients_before, clients_after": "arrays of client ids, or numbers of clients",
+}
+_ALLOCATE = "(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]])"
+_COMPARE = "(owners_before, clients_before, owners_after, clients_after)"
+
+
+class _Function(NamedTuple):
+    """What runs in workers, its type in SQL, and what ``DESCRIBE FUNCTION`` says of it."""
+
+    body: Callable[..., Any]
+    return_type: str
+    description: Description
+
+
+_FUNCTIONS = {
+    "allocate": _Function(
+        columns.owners,
+        OWNERS_DDL,
+        Description(
+            f"{_ALLOCATE} - For every queue in Java's order the position of its owner in the sorted client ids, -1 for none. "
+            "NULL for bad queues or clients; a wrong strategy is an error.",
+            _OF_ALLOCATE,
+            "('AVG', 4, 3)",
+            "[0,0,1,2]",
+        ),
+    ),
+    "allocate_or_error": _Function(
+        columns.owners_or_error,
+        OWNERS_OR_ERROR_DDL,
+        Description(
+            f"{_ALLOCATE} - The owners, or as error what is wrong with the row; never fails.",
+            _OF_ALLOCATE,
+            "('AVG', 4, 3).owners",
+            "[0,0,1,2]",
+        ),
+    ),
+    "assignment_metrics": _Function(
+        figures.assignment_metrics,
+        METRICS_DDL,
+        Description(
+            "(owners, n_clients) - How even owners are: loads, skew, idle clients, unowned queues.",
+            {"owners": "as rmq_allocate returns them", "n_clients": "number of clients"},
+            "(array(0, 0, 1, -1), 3).skew",
+            "1.5",
+        ),
+    ),
+    "moved": _Function(
+        figures.moved,
+        "int",
+        Description(
+            f"{_COMPARE} - Queues whose owner's client id changes.",
+            _BEFORE_AFTER,
+            "(array(0, 0, 1, 1), array('a', 'b'), array(0, 0, 0, 0), array('b'))",
+            "2",
+        ),
+    ),
+    "least_moves": _Function(
+        figures.least_moves,
+        "int",
+        Description(
+            f"{_COMPARE} - The fewest queues that move to any even allocation to the clients after.",
+            _BEFORE_AFTER,
+            "(array(0, 0, 1, 1), 2, array(0, 1, 2, 0), 3)",
+            "1",
+        ),
+    ),
 }
 
 
@@ -36,8 +107,12 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     Arguments may be named, as in ``virtual_nodes => 160``, and each may be a literal or a column. The last three are plain
     SQL, the others run in Python workers. Parameters that a row's strategy does not take are not read.
 
-    A bad row is NULL. A strategy and parameters that are the same in all rows of an Arrow batch, as literals are, and with
-    which no row could be allocated, are an error of ``rmq_allocate``; ``rmq_allocate_or_error`` has it in its ``error``.
+    A row of bad queues or clients is NULL, and so is a row without a strategy. A strategy that does not exist, or whose
+    parameters are missing or out of bounds, fails the query with the reason and the name that was perhaps meant, be it a
+    literal or in a column: SQL does not say which it was. ``rmq_allocate_or_error`` never fails and has either in its ``error``.
+
+    ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect it does so of the last
+    three alone, for Connect takes no description of a Python function.
 
     Parameters
     ----------
@@ -60,7 +135,9 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     """
     if not re.fullmatch(r"([A-Za-z_]\w*)?", prefix, re.ASCII):
         raise ValueError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
-    for name, (body, return_type) in _FUNCTIONS.items():
+    new = not spark.catalog.functionExists(f"{prefix}allocate")
+    for name, (body, return_type, _) in _FUNCTIONS.items():
         spark.udf.register(prefix + name, arrow_function(body, return_type))
+    describe(spark, {prefix + name: function.description for name, function in _FUNCTIONS.items()}, new)
     for statement in closed_form.sql_functions(prefix):
         spark.sql(statement)

@@ -123,7 +123,11 @@ def allocate(
 
 
 def _by_strategy(
-    queues: pa.Array, clients: pa.Array, columns: dict[str, pa.Array | None], given: dict[str, Any], strict: bool = False
+    queues: pa.Array,
+    clients: pa.Array,
+    columns: dict[str, pa.Array | None],
+    given: dict[str, Any],
+    strict: bool = False,
 ) -> pa.StructArray:
     """Owners, or what is wrong, of rows sorted by their strategies and parameters; with ``strict`` wrong ones raise."""
     arrays = {"queues": typed(queues, QUEUES), "clients": typed(clients, CLIENTS)} | columns

@@ -61,9 +61,9 @@ def describe(spark: SparkSession, descriptions: Mapping[str, Description], new: 
         Whether Spark took them. The functions work in either case.
     """
     try:
-        registry = spark._jsparkSession.sessionState().functionRegistry()  # type: ignore[attr-defined]
+        registry = spark._jsparkSession.sessionState().functionRegistry()
         for name, identifier in _identifiers(registry, descriptions).items():
-            _describe(spark._jvm, registry, identifier, descriptions[name], new)  # type: ignore[attr-defined]
+            _describe(spark._jvm, registry, identifier, descriptions[name], new)
     except Exception:  # whatever another release of Spark's raises: no description is worth a function
         return False
     return True

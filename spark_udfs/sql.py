@@ -109,7 +109,8 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
 
     A row of bad queues or clients is NULL, and so is a row without a strategy. A strategy that does not exist, or whose
     parameters are missing or out of bounds, fails the query with the reason and the name that was perhaps meant, be it a
-    literal or in a column: SQL does not say which it was. ``rmq_allocate_or_error`` never fails and has either in its ``error``.
+    literal or in a column: SQL does not say which it was. ``rmq_allocate_or_error`` does not fail and has either as ``error``.
+    Take it under ``CASE`` and ``coalesce``, too: Spark calls a Python function for all rows there.
 
     ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect it does so of the last
     three alone, for Connect takes no description of a Python function.

@@ -122,4 +122,7 @@ def test_the_engine_is_chosen_or_refused(rf):
 def test_sql_functions_can_be_created_again(spark):
     for statement in closed_form.sql_functions("again_") * 2:
         spark.sql(statement)
-    assert spark.sql("SELECT again_allocate_by_count('POP', 2, 2) AS a").toArrow()["a"].to_pylist() == [None]
+    assert spark.sql("SELECT again_allocate_by_count('AVG', 2, 2) AS a").toArrow()["a"].to_pylist() == [[0, 1]]
+    assert spark.sql("SELECT again_allocate_by_count(NULL, 2, 2) AS a").toArrow()["a"].to_pylist() == [None]
+    with pytest.raises(Exception, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'POP'"):
+        spark.sql("SELECT again_allocate_by_count('POP', 2, 2) AS a").toArrow()

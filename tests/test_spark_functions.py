@@ -71,9 +71,11 @@ def test_strategies_and_parameters_may_be_columns(spark, rf, fleet):
     rooms = pa.array([["hz"]] * table.num_rows)
     assert (
         got
-        == columns.owners(
+        == columns.owners_or_error(
             read["strategy"], read["queues"], read["client_ids"], read["topic"], read["v"], rooms
-        ).to_pylist()
+        )
+        .field("owners")
+        .to_pylist()
     )
 
 

@@ -1,6 +1,7 @@
 """What Spark's users are told when a name, a column, a jar or a command of docs/spark.md is wrong. No test starts Spark."""
 
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -26,41 +27,56 @@ def lists(n_rows):
     return pa.array(queues, columns.QUEUES), pa.array([["x", "y"]] * n_rows, columns.CLIENTS)
 
 
-# --- A literal of SQL is an array of equal values ---
+# --- In SQL a wrong strategy or parameter is an error, wrong data is NULL; no worker knows a literal from a column ---
+
+WRONG = [
+    ("AVGG", {}, "unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\\?"),
+    ("avg", {}, "unknown strategy 'avg'"),
+    ("", {}, "unknown strategy ''"),
+    ("POP", {}, "strategy POP: missing a required argument"),
+    ("CONSISTENT_HASH", {}, "reads the topic of a queue: give topic"),
+    ("CONSISTENT_HASH", {"topic": "T", "virtual_nodes": -1}, "illegal virtualNodeCnt"),
+    ("CONSISTENT_HASH", {"topic": "T", "virtual_nodes": 65537}, "65536 virtual nodes at most, got 65537"),
+    ("MACHINE_ROOM", {"machine_rooms": ["hz", None]}, "machine_rooms"),
+]
 
 
-@pytest.mark.parametrize(
-    ("strategy", "given", "said"),
-    [
-        ("AVGG", {}, "unknown strategy 'AVGG'; known are AVG, "),
-        ("avg", {}, "unknown strategy 'avg'"),
-        ("POP", {}, "POP"),
-        ("CONSISTENT_HASH", {}, "reads the topic of a queue: give topic"),
-        ("CONSISTENT_HASH", {"topic": "T", "virtual_nodes": -1}, "illegal virtualNodeCnt"),
-        ("CONSISTENT_HASH", {"topic": "T", "virtual_nodes": 65537}, "65536 virtual nodes at most, got 65537"),
-    ],
-)
-@pytest.mark.parametrize("n_rows", [1, 3])
-def test_what_is_wrong_in_every_row_of_sql_is_raised(strategy, given, said, n_rows):
-    literals = {name: pa.array([value] * n_rows) for name, value in given.items()}
+@pytest.mark.parametrize(("strategy", "given", "said"), WRONG)
+@pytest.mark.parametrize("names", [["{}"], ["{}"] * 3, ["AVG", None, "{}", "AVG"], ["{}", "AVG"]])
+def test_a_wrong_strategy_is_raised_whatever_rows_are_beside_it(strategy, given, said, names):
+    """As a literal, in a column, and in batches of one row."""
+    names = [name and name.format(strategy) for name in names]
+    literals = {name: pa.array([value] * len(names)) for name, value in given.items()}
     with pytest.raises(ValueError, match=said):
-        columns.owners(pa.array([strategy] * n_rows), *lists(n_rows), **literals)
-    told = columns.owners_or_error(pa.array([strategy] * n_rows), *lists(n_rows), **literals).to_pylist()
-    assert [said in row["error"] for row in told] == [True] * n_rows
+        columns.owners(pa.array(names), *lists(len(names)), **literals)
+    told = columns.owners_or_error(pa.array(names), *lists(len(names)), **literals).field("error").to_pylist()
+    assert [bool(re.search(said, error or "")) for error in told] == [name == strategy for name in names]
 
 
-def test_what_is_wrong_in_a_row_is_null():
+def test_a_wrong_strategy_is_raised_from_bad_rows_too():
+    """Else it would depend on the data whether anybody hears of it."""
+    for n_queues, n_clients in ((0, 3), (None, None), (-1, 2)):
+        counts = [pa.array([one], pa.int64()) for one in (n_queues, n_clients)]
+        with pytest.raises(ValueError, match="unknown strategy 'AVGG'"):
+            columns.owners(pa.array(["AVGG"]), *counts)
+    with pytest.raises(ValueError, match="CONSISTENT_HASH reads names: give queues and clients, not their numbers"):
+        columns.owners(pa.array(["CONSISTENT_HASH"]), pa.array([4]), pa.array([3]), pa.array(["T"]))
+
+
+def test_wrong_data_is_null_in_every_batch():
     good = [0, 0, 1, 1]
-    assert columns.owners(pa.array(["AVG", "AVGG", None]), *lists(3)).to_pylist() == [good, None, None]
-    assert columns.owners(pa.array(["AVGG", "best"]), *lists(2)).to_pylist() == [None, None]
+    assert columns.owners(pa.array(["AVG", None]), *lists(2)).to_pylist() == [good, None]
     assert columns.owners(pa.array([None], pa.string()), *lists(1)).to_pylist() == [None]
     assert columns.owners(pa.array(["AVG"]), pa.nulls(1), pa.nulls(1)).to_pylist() == [None]
-    ring = {"topic": pa.array(["T", "T"]), "virtual_nodes": pa.array([-1, 65537])}
-    assert columns.owners(pa.array(["CONSISTENT_HASH"] * 2), *lists(2), **ring).to_pylist() == [None, None]
+    queues, clients = lists(3)
+    holes = pa.array([["x", None], [], ["x", "y"]], columns.CLIENTS)
+    assert columns.owners(pa.array(["AVG"] * 3), queues, holes).to_pylist() == [None, None, good]
+    assert columns.owners(pa.array(["AVG"]), queues[:1], holes[:1]).to_pylist() == [None]
+    no_topic = columns.owners(pa.array(["CONSISTENT_HASH"]), queues[:1], clients[:1], pa.nulls(1, pa.string()))
+    assert no_topic.to_pylist() == [None]
     most = {"topic": pa.array(["T"]), "virtual_nodes": pa.array([65536])}
     assert columns.owners(pa.array(["CONSISTENT_HASH"]), *lists(1), **most)[0].is_valid, "at the bound"
-    nothing = columns.owners(pa.array([], pa.string()), *lists(0))
-    assert nothing.to_pylist() == []
+    assert columns.owners(pa.array([], pa.string()), *lists(0)).to_pylist() == []
 
 
 # --- Columns ---

@@ -42,7 +42,26 @@ def literal_names(ids: list[str]) -> None:
     assert_type(strategy("CONSISTENT_HASH").virtual_nodes, int)
     assert_type(strategy("MACHINE_ROOM", machine_rooms=ids), MachineRoom)
     assert_type(strategy("CONFIG"), Config[Any])
-    assert_type(strategy("POP", inner=strategy("AVG")), Pop)
+    assert_type(strategy("POP", inner=strategy("AVG")), Pop[Averagely])
+
+
+def wrong_parameters(mine: list[Mine], ids: list[str]) -> None:
+    strategy("AVG", virtual_node=3)  # type: ignore[call-overload]
+    strategy("CONSISTENT_HASH", virtual_node=3)  # type: ignore[call-overload]
+    strategy("AVG", virtual_nodes=3).allocate("g", "c", mine, ids)  # type: ignore[attr-defined]
+    strategy("CONSISTENT_HASH", virtual_nodes="3").virtual_nodes  # type: ignore[attr-defined]
+    strategy("POP").assign(mine, ids)  # type: ignore[attr-defined]
+    wrong: Strategy = strategy("MACHINE_ROOM", virtual_nodes=3)  # type: ignore[assignment]
+    PlanSpec(wrong.get_name())
+
+
+def parameters_of_a_mapping(
+    name: str, any_: dict[str, Any], numbers: dict[str, int], rooms: dict[str, list[str]]
+) -> None:
+    assert_type(strategy("CONSISTENT_HASH", **any_), Any)  # mypy's word for several overloads that fit
+    assert_type(strategy("CONSISTENT_HASH", **numbers), ConsistentHash)
+    assert_type(strategy("MACHINE_ROOM", **rooms), MachineRoom)
+    assert_type(strategy(name, **any_), Strategy)
 
 
 def own_queues(mine: list[Mine], tuples: Sequence[Pair], plain: tuple[MessageQueue, ...], ids: list[str]) -> None:
@@ -70,6 +89,9 @@ def shared_queues(mine: list[Mine], tuples: list[Pair], ids: list[str]) -> None:
     pop = strategy("POP", inner=strategy("AVG"), pop_share_queue_num=1)
     assert_type(pop.allocate("g", "c", mine, ids), list[Mine | MessageQueue])
     assert_type(pop.assign(mine, ids), SharedAssignment[Mine | MessageQueue])
+    listing = strategy("POP", inner=config, pop_share_queue_num=1)
+    assert_type(listing.allocate("g", "c", tuples, ids), list[Pair | Mine | MessageQueue])
+    assert_type(listing.assign(tuples, ids), SharedAssignment[Pair | Mine | MessageQueue])
     by_client = ConfigByClient({"c": tuples})
     assert_type(by_client.allocate("g", "c", mine, ids), list[MessageQueue] | None)
     assert_type(by_client.assign(mine, ids), Assignment[Mine])
@@ -94,11 +116,12 @@ def any_name(name: str, mine: list[Mine], ids: list[str], params: dict[str, Any]
     len(made.allocate("g", "c", mine, ids))  # type: ignore[arg-type]
 
 
-def bare(plain: Assignment, shared: SharedAssignment, nearby: MachineRoomNearby, config: Config) -> None:
+def bare(plain: Assignment, shared: SharedAssignment, nearby: MachineRoomNearby, pop: Pop, config: Config) -> None:
     """Without a parameter, as programs had them before there was one."""
     assert_type(plain, Assignment[Any])
     assert_type(shared, SharedAssignment[Any])
     assert_type(nearby, MachineRoomNearby[Strategy])
+    assert_type(pop, Pop[Strategy])
     assert_type(config, Config[Any])
 
 

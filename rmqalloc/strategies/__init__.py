@@ -39,6 +39,8 @@ def strategy(name: Literal["AVG"]) -> Averagely: ...
 @overload
 def strategy(name: Literal["AVG_BY_CIRCLE"]) -> AveragelyByCircle: ...
 @overload
+def strategy(name: Literal["CONSISTENT_HASH"], *, virtual_nodes: int = 10) -> ConsistentHash: ...
+@overload
 def strategy(
     name: Literal["CONSISTENT_HASH"], *, virtual_nodes: int = 10, hash_function: HashFunction | None = None
 ) -> ConsistentHash: ...
@@ -57,9 +59,33 @@ def strategy(
     client_room: ClientRoom | None = None,
 ) -> MachineRoomNearby[_Inner]: ...
 @overload
-def strategy(name: Literal["POP"], *, inner: Strategy, pop_share_queue_num: int = -1) -> Pop: ...
+def strategy(name: Literal["POP"], *, inner: _Inner, pop_share_queue_num: int = -1) -> Pop[_Inner]: ...
 @overload
-def strategy(name: str, **parameters: Any) -> Strategy: ...
+def strategy(  # type: ignore[overload-overlap]
+    name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY", "POP"],
+    *,
+    virtual_nodes: Any = ...,
+    hash_function: Any = ...,
+    message_queues: Any = ...,
+    machine_rooms: Any = ...,
+    inner: Any = ...,
+    broker_room: Any = ...,
+    client_room: Any = ...,
+    pop_share_queue_num: Any = ...,
+) -> object: ...  # what does not fit the name is an error wherever the strategy is used
+@overload
+def strategy(
+    name: str,
+    *,
+    virtual_nodes: int = ...,
+    hash_function: HashFunction | None = ...,
+    message_queues: list[Any] | None = ...,
+    machine_rooms: Iterable[str] | None = ...,
+    inner: Strategy = ...,
+    broker_room: BrokerRoom | None = ...,
+    client_room: ClientRoom | None = ...,
+    pop_share_queue_num: int = ...,
+) -> Strategy: ...
 def strategy(name: str, **parameters: Any) -> Strategy:
     """Make a strategy by RocketMQ's name for it.
 
@@ -75,7 +101,8 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     Returns
     -------
     Strategy
-        To a type checker the class of the name, where the name is a literal and the parameters fit it.
+        To a type checker the class of the name, where the name is a literal. A parameter that no strategy takes is an error
+        of the call there; those that do not fit a literal name are an error where the strategy is used, which is a plain ``object`` then.
 
     Raises
     ------

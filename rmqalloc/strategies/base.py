@@ -203,6 +203,16 @@ class Strategy(ABC):
         """Add units that this strategy in particular refuses."""
 
 
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar  # the checker's own
+
+    Inner = TypeVar("Inner", bound=Strategy, default=Strategy, covariant=True)
+else:
+    from typing import TypeVar
+
+    Inner = TypeVar("Inner", bound=Strategy, covariant=True)  # of a strategy over another one
+
+
 class ExclusiveStrategy(Strategy):
     """A strategy by which every queue has one owner at most, and clients get none but the caller's queues."""
 

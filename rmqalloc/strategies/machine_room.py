@@ -12,12 +12,12 @@ from rmqalloc._engine import split
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.model import queue_fields
-from rmqalloc.strategies.base import Owners, Strategy
+from rmqalloc.strategies.base import ExclusiveStrategy, Owners
 
 NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues are consumed"
 
 
-class MachineRoom(Strategy):
+class MachineRoom(ExclusiveStrategy):
     """Even blocks of the queues whose broker is named ``room@name`` with a room of the set; other queues are nobody's.
 
     What is left over after equal blocks is dealt from the tail, one each from the first client on.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, overload
+from typing import Any, Generic, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
 from rmqalloc.strategies.base import (
     ExclusiveStrategy,
+    Inner,
     Owners,
     SharingStrategy,
     Strategy,
@@ -37,15 +38,6 @@ from rmqalloc.strategies.ordering import sort_client_ids, sort_queues, utf16
 BrokerRoom = Callable[[Any], str | None] | Mapping[str, str]
 ClientRoom = Callable[[str], str | None] | Mapping[str, str]
 Rooms = dict[str, list[int]]
-
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar  # the checker's own
-
-    Inner = TypeVar("Inner", bound=Strategy, default=Strategy, covariant=True)
-else:
-    from typing import TypeVar
-
-    Inner = TypeVar("Inner", bound=Strategy, covariant=True)
 
 
 class MachineRoomNearby(Strategy, Generic[Inner]):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,20 @@ from rmqalloc.fleet.columns import offsets_of, order_keys, ranges
 from rmqalloc.fleet.errors import check_on_error
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.model import MessageQueue, Queue, SharedAssignment, queue_fields
-from rmqalloc.strategies.base import NO_CLIENTS, NO_CURRENT, NO_QUEUES, SharingStrategy, Strategy, position_of
+from rmqalloc.strategies.base import (
+    NO_CLIENTS,
+    NO_CURRENT,
+    NO_QUEUES,
+    ExclusiveStrategy,
+    Inner,
+    SharingStrategy,
+    Strategy,
+    position_of,
+)
+from rmqalloc.strategies.config import Config
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
+
+Listed = TypeVar("Listed")  # a queue of a list of CONFIG
 
 WHOLE_BROKER = -1  # Java's queue id for "any queue of this broker"
 
@@ -41,7 +53,7 @@ class FleetShares(NamedTuple):
     refused: NDArray[np.bool_]
 
 
-class Pop(SharingStrategy):
+class Pop(SharingStrategy, Generic[Inner]):
     """Each client gets its own share and those of the ``pop_share_queue_num`` clients after it.
 
     Parameters
@@ -71,7 +83,7 @@ class Pop(SharingStrategy):
 
     _instead = "POP gives a queue to several clients, so it has no single owner; use share_fleet"
 
-    def __init__(self, inner: Strategy, pop_share_queue_num: int = -1) -> None:
+    def __init__(self, inner: Inner, pop_share_queue_num: int = -1) -> None:
         if not isinstance(inner, Strategy):
             raise TypeError(f"inner must be a strategy, got {inner!r}")
         if isinstance(pop_share_queue_num, bool) or not hasattr(pop_share_queue_num, "__index__"):
@@ -85,9 +97,29 @@ class Pop(SharingStrategy):
     def _is_whole(self, n_clients: int) -> bool:
         return self.pop_share_queue_num <= 0 or self.pop_share_queue_num >= n_clients - 1
 
+    @overload
     def allocate(
-        self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
-    ) -> list[Queue | MessageQueue]:
+        self: Pop[ExclusiveStrategy],
+        consumer_group: str,
+        current_cid: str,
+        mq_all: Sequence[Queue],
+        cid_all: Sequence[str],
+    ) -> list[Queue | MessageQueue]: ...
+    @overload
+    def allocate(
+        self: Pop[Config[Listed]],
+        consumer_group: str,
+        current_cid: str,
+        mq_all: Sequence[Queue],
+        cid_all: Sequence[str],
+    ) -> list[Queue | Listed | MessageQueue]: ...
+    @overload
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]: ...
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]:
         """Queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it gets whole brokers."""
         if mq_all is None or (cid_all is None and self.pop_share_queue_num > 0):
             raise TypeError(
@@ -99,7 +131,7 @@ class Pop(SharingStrategy):
             return [MessageQueue(*queue_fields(queue)[:2], WHOLE_BROKER) for queue in mq_all]  # type: ignore[arg-type]
         if len(cid_all) > len(mq_all):
             return _one_queue(current_cid, mq_all, cid_all)
-        result: list[Queue | MessageQueue] = list(self._inner_share(consumer_group, current_cid, mq_all, cid_all))
+        result = list(self._inner_share(consumer_group, current_cid, mq_all, cid_all))
         position = position_of(current_cid, mq_all, cid_all)
         if position >= 0:
             for step in range(1, self.pop_share_queue_num + 1):
@@ -115,9 +147,17 @@ class Pop(SharingStrategy):
             raise TypeError(f"the inner strategy {self.inner.get_name()} answered null for client {client_id!r}")
         return share
 
+    @overload
     def assign(
-        self, mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
-    ) -> SharedAssignment[Queue | MessageQueue]:
+        self: Pop[ExclusiveStrategy], mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+    ) -> SharedAssignment[Queue | MessageQueue]: ...
+    @overload
+    def assign(
+        self: Pop[Config[Listed]], mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+    ) -> SharedAssignment[Queue | Listed | MessageQueue]: ...
+    @overload
+    def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> SharedAssignment[Any]: ...
+    def assign(self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False) -> SharedAssignment[Any]:
         """What every client of one group pops; see `SharedAssignment`."""
         if sort:
             mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)

@@ -1,0 +1,138 @@
+"""What SQL says of the functions and of wrong strategies: literals, columns, batches of any size, and DESCRIBE FUNCTION."""
+
+import pytest
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(scope="module")
+def sql(spark):
+    """The values of a query's only column."""
+    from spark_udfs import register_all
+
+    register_all(spark)
+    return lambda query: [row[0] for row in spark.sql(query).collect()]
+
+
+@pytest.fixture
+def batches(spark):
+    """Set how many rows a batch has."""
+    name = "spark.sql.execution.arrow.maxRecordsPerBatch"
+    before = spark.conf.get(name)
+    yield lambda n_rows: spark.conf.set(name, n_rows)
+    spark.conf.set(name, before)
+
+
+ROWS = "(VALUES ('AVG', 4), ('{}', 4), ('AVG', 0), (NULL, 4)) AS t(strategy, n)"
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 10_000])
+def test_a_wrong_strategy_fails_the_query_and_wrong_data_does_not(sql, batches, n_rows):
+    batches(n_rows)
+    wrong = ROWS.format("AVGG")
+    for query in (
+        f"SELECT rmq_allocate(strategy, n, 3) FROM {wrong}",
+        f"SELECT rmq_allocate('AVGG', n, 3) FROM {wrong}",
+    ):
+        with pytest.raises(Exception, match=r"unknown strategy 'AVGG'; known are AVG, .*; did you mean AVG\?"):
+            sql(query)
+    right = ROWS.format("AVG_BY_CIRCLE")
+    assert sql(f"SELECT rmq_allocate(strategy, n, 3) FROM {right}") == [[0, 0, 1, 2], [0, 1, 2, 0], None, None]
+    told = sql(f"SELECT rmq_allocate_or_error(strategy, n, 3).error FROM {wrong}")
+    assert [None if error is None else error[:16] for error in told] == [
+        None,
+        "unknown strategy",
+        "mqAll is null or",
+        "unknown strategy",
+    ]
+
+
+@pytest.mark.parametrize("function", ["allocate_by_count({}, n, 3)", "moved_by_count({}, n, 3, 4)"])
+def test_a_wrong_strategy_by_count_fails_the_query(sql, function):
+    for strategy in ("'AVGG'", "strategy"):
+        query = f"SELECT rmq_{function.format(strategy)} IS NULL FROM {{}}"
+        with pytest.raises(Exception, match="suffice for AVG, AVG_BY_CIRCLE alone, got 'AVGG'; use allocate"):
+            sql(query.format(ROWS.format("AVGG")))
+    query = f"SELECT rmq_{function.format('strategy')} IS NULL FROM {ROWS.format('AVG_BY_CIRCLE')}"
+    assert sql(query) == [False, False, True, True]
+
+
+# --- DESCRIBE FUNCTION ---
+
+PYTHON = {
+    "allocate": "rmq_allocate(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]]) - ",
+    "allocate_or_error": "rmq_allocate_or_error(strategy, queues, clients [, topic ",
+    "assignment_metrics": "rmq_assignment_metrics(owners, n_clients) - ",
+    "moved": "rmq_moved(owners_before, clients_before, owners_after, clients_after) - ",
+    "least_moves": "rmq_least_moves(owners_before, clients_before, owners_after, clients_after) - ",
+}
+
+
+@pytest.fixture
+def classic(spark):
+    if type(spark).__module__.startswith("pyspark.sql.connect"):
+        pytest.skip("Spark Connect takes no description of a Python function")
+    return spark
+
+
+@pytest.mark.usefixtures("classic")
+def test_python_functions_are_described_and_their_examples_hold(sql):
+    from spark_udfs import sql as functions
+
+    assert functions._FUNCTIONS.keys() == PYTHON.keys()
+    for name, usage in PYTHON.items():
+        said = "\n".join(sql(f"DESCRIBE FUNCTION EXTENDED rmq_{name}"))
+        assert f"Usage: {usage}" in said
+        assert "N/A" not in said
+        description = functions._FUNCTIONS[name].description
+        assert all(f"* {argument} - {what}" in said for argument, what in description.arguments.items())
+        (example,) = (line.strip(" >;") for line in said.splitlines() if "> SELECT" in line)
+        assert sql(f"SELECT to_json(struct(({example}) AS a))") == [f'{{"a":{description.answer}}}']
+
+
+def test_sql_functions_are_described(sql):
+    for name in ("allocate_by_count", "metrics_by_count", "moved_by_count"):
+        assert "AVG or AVG_BY_CIRCLE" in "".join(sql(f"DESCRIBE FUNCTION EXTENDED rmq_{name}")).replace(" and ", " or ")
+
+
+@pytest.mark.usefixtures("sql")
+def test_functions_registered_again_are_described_and_work(classic, sql):
+    from spark_udfs import register_all
+
+    register_all(classic)
+    assert "N/A" not in "".join(sql("DESCRIBE FUNCTION rmq_allocate"))
+    assert sql("SELECT rmq_allocate('AVG', 4, 3)") == [[0, 0, 1, 2]]
+
+
+class Unlike:
+    """A registry of a release in which one of the calls is another."""
+
+    def __init__(self, registry, wrong):
+        self._registry, self._wrong = registry, wrong
+
+    def __getattr__(self, name):
+        if name == self._wrong:
+            raise TypeError(f"no method {name}")
+        return getattr(self._registry, name)
+
+
+@pytest.mark.parametrize("wrong", ["listFunction", "lookupFunction", "lookupFunctionBuilder", "registerFunction"])
+def test_where_spark_takes_no_description_the_functions_work(classic, sql, monkeypatch, wrong):
+    from spark_udfs import described, register_all
+
+    whole = described._identifiers
+    monkeypatch.setattr(described, "_identifiers", lambda registry, names: whole(Unlike(registry, wrong), names))
+    describe_one = described._describe
+    monkeypatch.setattr(
+        described, "_describe", lambda jvm, registry, *rest: describe_one(jvm, Unlike(registry, wrong), *rest)
+    )
+    prefix = f"no_{wrong}_"
+    register_all(classic, prefix)
+    assert "N/A" in "".join(sql(f"DESCRIBE FUNCTION {prefix}allocate"))
+    assert sql(f"SELECT {prefix}allocate('AVG', 4, 3)") == [[0, 0, 1, 2]]
+
+
+def test_a_session_without_a_registry_is_left_as_it_is():
+    from spark_udfs import described
+
+    assert not described.describe(object(), {"f": described.Description("()", {}, "()", "1")})

@@ -41,8 +41,9 @@ except ModuleNotFoundError:  # no client of Spark Connect
 # What Java sees of a worker that is gone depends on what it was doing with it.
 _SIGNS_OF_A_LOST_WORKER = ("Python worker exited unexpectedly", "java.net.SocketException", "java.io.EOFException")
 
-_JAVA = r"^(?:Caused by: )?(?:[\w$]+\.)+(?P<name>[\w$]*(?:Error|Exception))(?P<rest>: |$)"
-"""A line of Java's that names an exception by its whole class."""
+_NAMED = r"(?:[\w$]+\.)+(?P<name>[\w$]*(?:Error|Exception))"
+_JAVA = rf"^(?:Caused by: )?(?:{_NAMED.replace('?P<name>', '?:')}: )*{_NAMED}(?P<rest>: |$)"
+"""A line of Java's that names an exception by its whole class; the name is that of the innermost where one wraps others."""
 
 _OF_JARS = (
     "NoClassDefFoundError|ClassNotFoundException|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|"

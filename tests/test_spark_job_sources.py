@@ -171,6 +171,33 @@ def test_files_that_change_until_the_very_end_are_no_plan(spark, fleet, monkeypa
     assert list((fleet / "plans").glob("plan=*")) == []
 
 
+@pytest.mark.parametrize(
+    ("path", "how", "said"),
+    [
+        (
+            "s3a://bucket/fleet",
+            {},
+            "ClassNotFoundException: Class org.apache.hadoop.fs.s3a.S3AFileSystem not found; a jar",
+        ),
+        (
+            "",
+            {"format": "delta"},
+            r"Failed to find the data source: delta\..*; ClassNotFoundException: delta\.\w+; a jar",
+        ),
+    ],
+)
+def test_a_jar_that_is_not_there_is_named_by_its_class(spark, fleet, path, how, said):
+    from spark_udfs.planning import JobError
+
+    with pytest.raises(
+        JobError, match=f"{said} is missing from the session, or is of a release that does not fit"
+    ) as told:
+        job(fleet / "plans", path or fleet / "fleet", **how)
+    assert str(told.value).count("ClassNotFoundException") == 1
+    assert len(str(told.value)) < 500
+    assert not (fleet / "plans").exists() or not list((fleet / "plans").rglob("*.parquet"))
+
+
 def test_partitions_and_patterns_are_for_spark_to_read(spark, fleet):
     table = ds.dataset(fleet / "fleet", format="parquet").to_table()
     by_topic = ds.partitioning(pa.schema([("region", pa.string())]), flavor="hive")

@@ -142,6 +142,11 @@ AT = "\n\tat org.apache.spark.sql.Dataset.count(Dataset.scala:1)\n\tat java.base
             "NoClassDefFoundError: org/apache/iceberg/Table; ClassNotFoundException: org.apache.iceberg.Table; a jar is "
             "missing",
         ),
+        (
+            f"An error occurred while calling o1.load.\n: java.lang.RuntimeException: java.lang.ClassNotFoundException: Class "
+            f"a.S3A not found{AT}\nCaused by: java.lang.ClassNotFoundException: Class a.S3A not found{AT}",
+            "ClassNotFoundException: Class a.S3A not found; a jar is missing",
+        ),
         (f"java.lang.NoSuchMethodError: 'void a.B.c()'{AT}", "NoSuchMethodError: 'void a.B.c()'; a jar is missing"),
         (
             f"An error occurred while calling o1.save.\n: java.io.IOException: No space left on device{AT}",

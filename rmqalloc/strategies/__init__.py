@@ -102,7 +102,8 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     -------
     Strategy
         To a type checker the class of the name, where the name is a literal. A parameter that no strategy takes is an error
-        of the call there; those that do not fit a literal name are an error where the strategy is used, which is a plain ``object`` then.
+        of the call there; those that do not fit a literal name are an error where the strategy is used, for it is a plain
+        ``object`` then.
 
     Raises
     ------

@@ -3,22 +3,62 @@
 from mutants.mutant import Mutant
 
 _WORDS = "tests/test_spark_words.py"
+_SQL = "tests/test_spark_sql.py"
+_TYPING = "tests/test_typing.py -k public"
+_DESCRIBED = "spark_udfs/described.py"
 _COLUMNS = "spark_udfs/columns.py"
 _PLANNING = "spark_udfs/planning.py"
 _BULK = "rmqalloc/whatif/bulk.py"
 
 MUTANTS = [
-    Mutant(_COLUMNS, "if len(same) == len(by_row) and", "if False and", "a typo in SQL is null in all rows", _WORDS),
+    Mutant(_COLUMNS, "if strict and name is not None:", "if False:", "a typo in SQL is null in all rows", _WORDS),
+    Mutant(_COLUMNS, "if strict and name is not None:", "if strict:", "a null strategy fails the query", _WORDS),
     Mutant(
-        _COLUMNS, "if len(same) == len(by_row) and", "if", "a row's own virtual nodes are taken for a literal", _WORDS
+        _COLUMNS, "by_row=True, strict=strict))", "by_row=True, strict=firsts.size == 1))", "batches decide", _WORDS
     ),
-    Mutant(_COLUMNS, " and strategy[0].is_valid:", ":", "a null strategy fails the query", _WORDS),
     Mutant(
         _COLUMNS,
-        "if virtual_nodes <= MAX_VIRTUAL_NODES:",
-        "if virtual_nodes < MAX_VIRTUAL_NODES:",
-        "the bound itself is refused",
+        "if virtual_nodes > MAX_VIRTUAL_NODES:",
+        "if virtual_nodes >= MAX_VIRTUAL_NODES:",
+        "the bound itself",
         _WORDS,
+    ),
+    Mutant(
+        _COLUMNS,
+        "if all(counted) and name not in BY_COUNT:",
+        "if False:",
+        "a ring of numbers is a bare KeyError",
+        _WORDS,
+    ),
+    Mutant(
+        "spark_udfs/closed_form.py", "WHEN strategy NOT IN ('AVG', ", "WHEN strategy IN ('', ", "a typo by count", _SQL
+    ),
+    Mutant(_DESCRIBED, "description.texts()", "('N/A.', '', '')", "DESCRIBE FUNCTION says N/A", _SQL),
+    Mutant(_DESCRIBED, '("", "system.session")', '("",)', "no function of Spark 4.3 is found", _SQL),
+    Mutant(_DESCRIBED, "    except Exception:", "    except LookupError:", "another release breaks register_all", _SQL),
+    Mutant(
+        _DESCRIBED,
+        "    registry.registerFunction(identifier, info, builder)  #",
+        "    #",
+        "a function is dropped that cannot be registered",
+        _SQL,
+    ),
+    Mutant(
+        "rmqalloc/strategies/machine_room.py",
+        "class MachineRoom(ExclusiveStrategy)",
+        "class MachineRoom(Strategy)",
+        "what MACHINE_ROOM gives is of any type",
+        _TYPING,
+    ),
+    Mutant(
+        "rmqalloc/strategies/pop.py",
+        ") -> list[Queue | Listed | MessageQueue]: ...",
+        ") -> list[Queue | MessageQueue]: ...",
+        "queues of CONFIG's list under POP are taken for the caller's",
+        _TYPING,
+    ),
+    Mutant(
+        "rmqalloc/strategies/__init__.py", ") -> object: ...", ") -> Strategy: ...", "wrong parameters pass", _TYPING
     ),
     Mutant(
         _BULK,
@@ -43,4 +83,5 @@ MUTANTS = [
     ),
     Mutant(_PLANNING, '"" if "[" in line else', '"" if line else', "Java's class is left out", _WORDS),
     Mutant(_PLANNING, "[:1] + unfit\n", "[:1]\n", "NoClassDefFoundError is lost behind its cause", _WORDS),
+    Mutant(_PLANNING, ": )*{_NAMED}", ": ){{0}}{_NAMED}", "what wraps a missing class is named instead", _WORDS),
 ]

@@ -45,8 +45,8 @@ MUTANTS = [
     ),
     Mutant(
         "rmqalloc/strategies/machine_room.py",
-        "class MachineRoom(ExclusiveStrategy)",
-        "class MachineRoom(Strategy)",
+        "import ExclusiveStrategy, Owners",
+        "import Owners, Strategy as ExclusiveStrategy",
         "what MACHINE_ROOM gives is of any type",
         _TYPING,
     ),

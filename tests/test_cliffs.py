@@ -7,7 +7,7 @@ import pytest
 
 from rmqalloc import Fleet, strategy
 from rmqalloc.fleet.columns import strings
-from rmqalloc.strategies import Averagely, AveragelyByCircle, ConsistentHash, MachineRoom, consistent_hash
+from rmqalloc.strategies import Averagely, AveragelyByCircle, ConsistentHash, MachineRoom, consistent_hash, hashing
 
 STRATEGIES = [
     Averagely(),
@@ -122,3 +122,50 @@ def test_a_unit_that_cannot_be_assigned_has_no_other_copied(monkeypatch):
     for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"):
         owners = strategy(name).assign_fleet(fleet, on_error="report")
         assert (owners < 0).tolist() == [unit == 4 for unit in range(9) for _ in range(2)]
+
+
+# --- A small fleet is one call of each kernel ---
+
+
+@pytest.mark.parametrize("virtual_nodes", [1, 10, 33])
+def test_a_small_fleet_has_the_owners_of_the_long_way(monkeypatch, virtual_nodes):
+    """Units that share lists, in any order, and lists that no unit names."""
+    rng, ring = random.Random(virtual_nodes), ConsistentHash(virtual_nodes)
+    for _ in range(20):
+        ids = [[f"c{i}\udc80é"[: rng.randrange(2, 5)] + f"{j}" for j in range(rng.randrange(1, 9))] for i in range(4)]
+        made = [
+            (f"g{u}", f"t{u % 2}", [(f"b{q % 3}", q) for q in range(rng.randrange(1, 12))], rng.choice(ids))
+            for u in range(12)
+        ]
+        whole = Fleet.from_groups(made)
+        fleet = whole.select(np.array(rng.sample(range(12), rng.randrange(1, 12))))
+        with monkeypatch.context() as patch:
+            patch.setattr(hashing, "SMALL", 0)
+            expected = ring.assign_fleet(fleet)
+        assert hashing.is_small(fleet, virtual_nodes)
+        assert np.array_equal(ring.assign_fleet(fleet, np.full(expected.size, -7, np.int32)), expected)
+
+
+def test_a_small_fleet_is_neither_cut_nor_planned(monkeypatch):
+    fleet = Fleet.from_groups([("g", "t", [("b", i) for i in range(16)], list("wxyz"))])
+    for name in ("Pieces", "RingJob"):
+        monkeypatch.setattr(consistent_hash, name, None)
+    assert (ConsistentHash().assign_fleet(fleet) >= 0).all()
+
+
+@pytest.mark.parametrize(
+    ("ids", "n_units"),
+    [(["a", "a"], 1), (["a", ""], 1), ([], 2), ([f"c{i}" for i in range(900)], 1), ([f"c{i}" for i in range(60)], 20)],
+    ids=["repeated", "empty", "no clients", "many clients", "a list of many units"],
+)
+def test_what_is_odd_or_large_goes_the_long_way(ids, n_units):
+    made = [(f"g{i}", "t", [("b", 0)], ids) for i in range(n_units)]
+    fleet = Fleet.from_groups([*made, ("plain", "t", [("b", 0)], ["x"])])
+    assert not hashing.is_small(fleet, 10)
+
+
+def test_the_largest_small_fleet():
+    """One hash more, and the fleet is worth blocks."""
+    for n, small in ((hashing.SMALL - 10, True), (hashing.SMALL - 9, False)):
+        fleet = Fleet.from_groups([("g", "t", [("b", i) for i in range(n)], ["x"])])
+        assert hashing.is_small(fleet, 10) is small

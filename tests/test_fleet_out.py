@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import pickle
+import weakref
 
 import numpy as np
 import pyarrow as pa
@@ -129,3 +130,21 @@ def test_out_must_be_aligned():
     crooked = np.zeros(9, np.uint8)[1:].view(np.int32)
     with pytest.raises(ValueError, match="aligned"):
         strategy("AVG").assign_fleet(fleet, out=crooked)
+
+
+def test_memory_is_looked_at_anew_when_the_fleet_keeps_more():
+    """What is computed later is found, too, though the bounds of what was there are kept."""
+    fleet, spare = Fleet.from_groups([("g", "t", [("b", 0)], ["x"])]), np.zeros(1, np.int32)
+    assert not fleet.shares_memory(spare)
+    assert fleet.shares_memory(fleet.n_queues)
+    assert fleet.shares_memory(fleet.client_lists.order)
+    assert not fleet.shares_memory(np.zeros(1, np.int32)) and not fleet.shares_memory(np.zeros(0, np.int32))
+
+
+def test_a_fleet_is_freed_with_its_last_name():
+    """No cycle runs through what is kept of its memory."""
+    fleet = Fleet.from_groups([("g", "t", [("b", 0)], ["x"])])
+    strategy("AVG").assign_fleet(fleet, np.zeros(1, np.int32))
+    alive = weakref.ref(fleet)
+    del fleet
+    assert alive() is None

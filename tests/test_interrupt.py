@@ -44,6 +44,7 @@ def test_a_ring_in_steps_is_the_ring(data, virtual_nodes, step, with_repeats):
     fleet, ring = Fleet.from_groups(groups), strategy("CONSISTENT_HASH", virtual_nodes=virtual_nodes)
     expected = ring.assign_fleet(fleet)
     with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hashing, "SMALL", 0)
         patch.setattr(hashing, "STEP", step)
         patch.setattr(consistent_hash, "STEP", step)
         for huge in (0, 20):

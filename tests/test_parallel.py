@@ -32,6 +32,7 @@ GROUPS = st.lists(
 def small(request, monkeypatch):
     """Blocks, pieces and shares of work so small that any fleet is cut."""
     block, piece, least = request.param
+    monkeypatch.setattr(hashing, "SMALL", 0)
     monkeypatch.setattr(hashing, "BLOCK", block)
     monkeypatch.setattr(hashing, "PIECE", piece)
     monkeypatch.setattr(hashing, "LEAST_HASHES", least)

@@ -33,6 +33,8 @@ class Shape(NamedTuple):
 
 MANY, ROWS = 20_000, np.array([10_000])
 
+REPEATS = 20  # of a call that takes microseconds
+
 
 def calls_of(strategy: Strategy, *fleets: Fleet, warm: bool = True, on_error: OnError = "raise") -> tuple[Call, ...]:
     """`assign_fleet` of each fleet into memory that is there; a warm fleet knows its lists from an earlier call."""
@@ -82,7 +84,28 @@ def all_twice(strategy: Strategy) -> tuple[Call, ...]:
     return calls_of(strategy, fleet, twice)
 
 
-AVG, CIRCLE, RING160 = Averagely(), AveragelyByCircle(), ConsistentHash(160)
+def one_unit(strategy: Strategy, n_queues: int = 16, n_clients: int = 4, fresh: bool = False) -> tuple[Call, ...]:
+    """`assign_fleet` of one unit beside `assign` of the same, as they are after some calls."""
+    fleet = plain(1, n_queues, n_clients)
+    topics, brokers = fleet.topics.to_list(), fleet.brokers.to_list()
+    queues = [(topics[0], broker, i) for broker in brokers for i in range(n_queues // len(brokers))]
+    ids = fleet.client_ids_of(0)
+    outs = [np.zeros(n_queues, np.int32) for _ in range(4 * REPEATS)]
+
+    def group() -> None:
+        for _ in range(REPEATS):
+            strategy.assign(queues, ids)
+
+    def unit() -> None:
+        for _ in range(REPEATS):
+            strategy.assign_fleet(fleet, outs.pop() if fresh else outs[0])
+
+    for call in (group, group, unit, unit):
+        call()
+    return group, unit
+
+
+AVG, CIRCLE, RING, RING160 = Averagely(), AveragelyByCircle(), ConsistentHash(), ConsistentHash(160)
 
 SHAPES = [
     Shape("AVG", "1 of 20,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=True)),
@@ -98,21 +121,27 @@ SHAPES = [
         lambda: tenth_repeat(AVG, over_fill=True),
     ),
     Shape("AVG", "1 of 10 units of 1024 x 100 has an id twice", 2, lambda: tenth_repeat(AVG, over_fill=False)),
+    Shape("CONSISTENT_HASH(10)", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(RING)),
+    Shape("CONSISTENT_HASH(160)", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(RING160)),
+    Shape("CONSISTENT_HASH(10)", "the same, with another out each time", 4, lambda: one_unit(RING, fresh=True)),
+    Shape("AVG", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(AVG)),
+    Shape("AVG_BY_CIRCLE", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(CIRCLE)),
     Shape("CONSISTENT_HASH(160)", "each of 800 ids is there twice", 2.5, lambda: all_twice(RING160)),
 ]
 
 
-def chosen(quick: bool) -> list[Shape]:
-    """Shapes of a run."""
-    return [shape for shape in SHAPES if shape.quick or not quick]
+def chosen(arguments: list[str]) -> list[Shape]:
+    """Shapes of a run: of `quick` those that take little, else all, or those at given places."""
+    places = [int(one) for one in arguments if one.isdecimal()]
+    shapes = [SHAPES[place] for place in places] if places else SHAPES
+    return [shape for shape in shapes if shape.quick or "quick" not in arguments]
 
 
-def rows(quick: bool) -> list[Row]:
-    """Count every shape; with `quick`, those alone that take little."""
-    shapes = chosen(quick)
-    if not shapes:
-        return []
-    _, counts = count_calls("cliffs.kernels", ["quick"] if quick else [])
+def rows(quick: bool, places: tuple[int, ...] = ()) -> list[Row]:
+    """Count every shape; with `quick`, those alone that take little; or those at some places."""
+    arguments = ["quick"] * quick + [str(place) for place in places]
+    shapes = chosen(arguments)
+    _, counts = count_calls("cliffs.kernels", arguments)
     if len(counts) != 2 * len(shapes):
         sys.exit(
             f"callgrind counted {len(counts)} calls of {2 * len(shapes)}: Python's ctypes must use the shared libffi"
@@ -123,7 +152,7 @@ def rows(quick: bool) -> list[Row]:
 
 def main() -> None:
     """Make the calls; this is what runs under callgrind."""
-    for shape in chosen("quick" in sys.argv[1:]):
+    for shape in chosen(sys.argv[1:]):
         for call in shape.calls():
             counted(call)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -15,6 +15,7 @@ from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.fleet.errors import UnitError
 from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.fleet.lists import ClientLists, QueueLists
+from rmqalloc.fleet.memory import HeldMemory
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 
@@ -156,6 +157,12 @@ class Fleet:
         return self.client_lists.offsets[self.unit_client_list]
 
     @lazy_property
+    def extent(self) -> tuple[int, int]:
+        """Client slots and queues, those of the lists or those of the units, whichever are more."""
+        n_slots = max(len(self.client_lists.client_ids), int(self.client_offsets[-1]))
+        return n_slots, max(self.queue_lists.queue_ids.size, int(self.queue_offsets[-1]))
+
+    @lazy_property
     def empty_units(self) -> NDArray[np.int64]:
         """Units without queues or without clients."""
         return np.flatnonzero((self.n_queues == 0) | (self.n_clients == 0))
@@ -173,16 +180,20 @@ class Fleet:
     def shares_memory(self, array: NDArray[Any]) -> bool:
         """Does an array overlap any that this fleet holds, or that it has computed and keeps?"""
         # An array that was found apart stays so while it lives: whatever the fleet computes later gets memory of its own.
-        apart = self.__dict__.get("_apart")
+        kept = self.__dict__
+        apart, held = kept.get("_apart"), kept.get("_held")
         if apart is not None and apart() is array:
             return False
-        if any(np.may_share_memory(own, array) and np.shares_memory(own, array) for own in _arrays(self)):
+        if held is None or not held.is_current(self):
+            kept.update(_apart=None, _held=None)  # so that they are counted
+            held = kept["_held"] = HeldMemory(self, (Strings, QueueLists, ClientLists, IrregularUnits))
+        if held.overlaps(array):
             return True
-        self.__dict__["_apart"] = weakref.ref(array)
+        kept["_apart"] = weakref.ref(array)
         return False
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: value for name, value in self.__dict__.items() if name != "_apart"}
+        return {name: value for name, value in self.__dict__.items() if name not in ("_apart", "_held")}
 
     def consumer_group(self, unit: int) -> str:
         """Name of a unit's consumer group."""
@@ -236,13 +247,3 @@ class Fleet:
         """
         queue_lists = self.queue_lists.sorted(self.topics, self.brokers)
         return replace(self, queue_lists=queue_lists, client_lists=self.client_lists.sorted())
-
-
-def _arrays(holder: Any) -> Iterator[NDArray[Any]]:
-    """Every array in a fleet, its columns and its lists, those included that were computed and kept."""
-    for value in list(vars(holder).values()):  # a list, for other threads may keep more meanwhile
-        for each in value if isinstance(value, tuple) else (value,):
-            if isinstance(each, np.ndarray):
-                yield each
-            elif isinstance(each, Strings | QueueLists | ClientLists | IrregularUnits) and each is not holder:
-                yield from _arrays(each)

@@ -193,10 +193,15 @@ class Strategy(ABC):
         return fleet
 
     def _errors(self, fleet: Fleet) -> list[UnitError]:
-        reasons = {error.position: error.reason for error in fleet.errors}
-        for unit in fleet.empty_units.tolist():
-            reasons.setdefault(unit, NO_CLIENTS if fleet.n_queues[unit] else NO_QUEUES)
+        reasons: dict[int, str] = {}
+        if fleet.errors:
+            reasons.update((error.position, error.reason) for error in fleet.errors)
+        if fleet.empty_units.size:
+            for unit in fleet.empty_units.tolist():
+                reasons.setdefault(unit, NO_CLIENTS if fleet.n_queues[unit] else NO_QUEUES)
         self._find_errors(fleet, reasons)
+        if not reasons:  # nearly always; a fleet of one unit is asked in a few microseconds
+            return []
         return [UnitError(u, fleet.consumer_group(u), fleet.topic(u), reasons[u]) for u in sorted(reasons)]
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:  # noqa: B027 (most strategies add none)

@@ -14,7 +14,7 @@ from rmqalloc.fleet.columns import Index, Offsets, ranges
 from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.model import queue_text
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners
-from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, md5_points, md5_queues
+from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, is_small, md5_points, md5_queues, ring_at_once
 from rmqalloc.strategies.parallel import in_threads
 
 HashFunction = Callable[[str], int]
@@ -87,6 +87,9 @@ class ConsistentHash(ExclusiveStrategy):
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if self.virtual_nodes == 0:
             out.fill(-1)
+            return
+        if self.hash_function is None and is_small(fleet, self.virtual_nodes):
+            ring_at_once(fleet, self.virtual_nodes, out)
             return
         empty, odd = fleet.empty_units, None if fleet.is_regular else fleet.irregular
         # An empty list begins where another one does, so its units would stand between those of that list.

@@ -34,6 +34,9 @@ LEAST_HASHES = 1 << 15
 # hashes and lays out the unit's ring anew, which many queues must pay for.
 PIECE = 1 << 17
 
+# A fleet of this many hashes at most is not worth blocks and threads: preparing them would take longer than the hashes.
+SMALL = 1 << 13
+
 
 @dataclass(frozen=True, eq=False)
 class Pieces:
@@ -141,6 +144,34 @@ def _md5_queues(fleet: Fleet, first: int, last: int, out: Hashes) -> None:
     md5.queues(
         topics.values, topics.offsets, brokers.values, brokers.offsets, lists.route_topic[begin:end],
         lists.route_broker[begin:end], route_offsets, 0, end - begin, lists.queue_ids, out,
+    )  # fmt: skip
+
+
+def is_small(fleet: Fleet, virtual_nodes: int) -> bool:
+    """Whether a fleet is regular and so small that `ring_at_once` serves it best."""
+    n_slots, n_queues = fleet.extent
+    return n_slots * virtual_nodes + n_queues <= SMALL and fleet.is_regular and not fleet.empty_units.size
+
+
+def ring_at_once(fleet: Fleet, virtual_nodes: int, out: Index) -> None:
+    """Owners of a small regular fleet: each kernel is called once, over all lists, also those that no unit names."""
+    ids, topics, brokers = (
+        fleet.client_lists.client_ids.as_java_bytes,
+        fleet.topics.as_java_bytes,
+        fleet.brokers.as_java_bytes,
+    )
+    lists, n_slots = fleet.queue_lists, len(ids)
+    points = np.empty(n_slots * virtual_nodes, np.uint32)
+    hashes = np.empty(lists.queue_ids.size, np.uint32)
+    scratch = np.empty(ring.scratch_size(points.size, 0), np.uint64)
+    md5.points(ids.values, ids.offsets, 0, n_slots, None, virtual_nodes, points)
+    md5.queues(
+        topics.values, topics.offsets, brokers.values, brokers.offsets, lists.route_topic, lists.route_broker,
+        lists.route_offsets, 0, lists.route_topic.size, lists.queue_ids, hashes,
+    )  # fmt: skip
+    ring.locate(
+        fleet.queue_offsets, fleet.n_queues, fleet.queue_starts, fleet.slot_starts, fleet.n_clients,
+        0, 0, virtual_nodes, points, hashes, scratch, out,
     )  # fmt: skip
 
 

@@ -31,7 +31,7 @@ class Shape(NamedTuple):
     quick: bool = True
 
 
-MANY, ROWS = 20_000, np.array([10_000])
+MANY, ROWS = 100_000, np.array([50_000])
 
 REPEATS = 20  # of a call that takes microseconds
 
@@ -65,7 +65,7 @@ def one_empty(strategy: Strategy, warm: bool) -> tuple[Call, ...]:
 def one_bad(strategy: Strategy) -> tuple[Call, ...]:
     """One unit of many has no clients."""
     fleet = plain(MANY, 16, 4)
-    return calls_of(strategy, fleet, without_clients(fleet, 10_000), on_error="report")
+    return calls_of(strategy, fleet, without_clients(fleet, 50_000), on_error="report")
 
 
 def tenth_repeat(strategy: Strategy, over_fill: bool) -> tuple[Call, ...]:
@@ -108,19 +108,25 @@ def one_unit(strategy: Strategy, n_queues: int = 16, n_clients: int = 4, fresh: 
 AVG, CIRCLE, RING, RING160 = Averagely(), AveragelyByCircle(), ConsistentHash(), ConsistentHash(160)
 
 SHAPES = [
-    Shape("AVG", "1 of 20,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=True)),
-    Shape("AVG, first call", "1 of 20,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=False)),
-    Shape("AVG_BY_CIRCLE", "1 of 20,000 units has an id twice", 1.1, lambda: one_repeat(CIRCLE, warm=True)),
-    Shape("AVG", "1 of 20,000 units has an empty id", 1.1, lambda: one_empty(AVG, warm=True)),
-    Shape("AVG, first call", "1 of 20,000 units has an empty id", 1.1, lambda: one_empty(AVG, warm=False)),
-    Shape('AVG, on_error="report"', "1 of 20,000 units has no clients", 1.1, lambda: one_bad(AVG)),
+    Shape("AVG", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=True)),
+    Shape(
+        "AVG, first call", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=False), quick=False
+    ),
+    Shape("AVG_BY_CIRCLE", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(CIRCLE, warm=True)),
+    Shape("AVG", "1 of 100,000 units has an empty id", 1.1, lambda: one_empty(AVG, warm=True)),
+    Shape(
+        "AVG, first call", "1 of 100,000 units has an empty id", 1.1, lambda: one_empty(AVG, warm=False), quick=False
+    ),
+    Shape('AVG, on_error="report"', "1 of 100,000 units has no clients", 1.1, lambda: one_bad(AVG)),
     Shape(
         "AVG",
         "1 of 10 units of 1024 x 100 has an id twice, over out.fill",
         2,
         lambda: tenth_repeat(AVG, over_fill=True),
     ),
-    Shape("AVG", "1 of 10 units of 1024 x 100 has an id twice", 2, lambda: tenth_repeat(AVG, over_fill=False)),
+    Shape(
+        "AVG", "1 of 10 units of 1024 x 100 has an id twice", 2, lambda: tenth_repeat(AVG, over_fill=False), quick=False
+    ),
     Shape("CONSISTENT_HASH(10)", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(RING)),
     Shape("CONSISTENT_HASH(160)", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(RING160)),
     Shape("CONSISTENT_HASH(10)", "the same, with another out each time", 4, lambda: one_unit(RING, fresh=True)),

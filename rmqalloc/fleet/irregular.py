@@ -36,10 +36,10 @@ class IrregularUnits:
     @classmethod
     def of(cls, lists: ClientLists, unit_list: Index) -> IrregularUnits:
         """Those among units that name these lists."""
-        flags = lists.irregular
-        units = np.flatnonzero(flags[unit_list])
-        number = np.cumsum(flags, dtype=np.int32) - 1
-        return cls(units, number[unit_list[units]], lists.taken(np.flatnonzero(flags)))
+        flags = lists.irregular.view(np.bool_)
+        rows, units = np.flatnonzero(flags), np.flatnonzero(flags[unit_list])
+        # Looked up and not counted through: nearly always they are few among very many.
+        return cls(units, np.searchsorted(rows, unit_list[units]).astype(np.int32), lists.taken(rows))
 
     @lazy_property
     def slot_starts(self) -> Offsets:

@@ -246,7 +246,7 @@ class ClientLists:
 
     def taken(self, rows: Offsets) -> ClientLists:
         """The lists at the given rows alone."""
-        offsets = offsets_of(lengths_of(self.offsets)[rows])
+        offsets = offsets_of(self.offsets[rows + 1] - self.offsets[rows])
         ids = self.client_ids.take_lists(rows.astype(np.int32), self.offsets)
         room = None if self.slot_room is None else take_stretches(self.slot_room, self.offsets[rows], offsets)
         lists = ClientLists(offsets, ids, room)

@@ -37,20 +37,18 @@ class HeldMemory:
 
     def __init__(self, holder: object, kinds: tuple[type, ...]) -> None:
         self._n = len(vars(holder))  # before they are looked at: other threads may keep more meanwhile
-        self._inner: list[
-            dict[str, Any]
-        ] = []  # the holder's own would be a cycle, and keep its memory until the next collection
-        arrays: list[NDArray[Any]] = []
+        # Without the holder's own, which would be a cycle and keep its memory until the next collection.
+        self._inner: list[dict[str, Any]] = []
+        self._arrays: list[NDArray[Any]] = []
         for value in _values(holder):
             if isinstance(value, np.ndarray):
-                arrays.append(value)
+                self._arrays.append(value)
             elif isinstance(value, kinds) and value is not holder:
                 inner = HeldMemory(value, kinds)
                 self._inner += [vars(value), *inner._inner]
                 self._n += inner._n
-                arrays += inner._arrays
-        self._arrays = arrays
-        bounds = sorted((*_bounds(array), at) for at, array in enumerate(arrays) if array.size)
+                self._arrays += inner._arrays
+        bounds = sorted((*_bounds(array), at) for at, array in enumerate(self._arrays) if array.size)
         self._starts, self._ends, self._at = (
             (list(column) for column in zip(*bounds, strict=True)) if bounds else ([], [], [])
         )

@@ -143,6 +143,8 @@ bench: install
 	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --readme README.md --docs docs/benchmarks.md
 bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
+	$(CLIFFS) --quick --part kernels
+	$(CLIFFS) --quick --part kernels
 # Work of odd inputs over that of plain ones, by counts: fails above a bound.
 CLIFFS := PYTHONPATH=benchmarks $(BIN)/python -m cliffs
 cliffs: install

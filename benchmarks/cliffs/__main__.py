@@ -7,6 +7,7 @@ from pathlib import Path
 from cliffs import kernels, verbs
 from cliffs.row import table
 
+PARTS = {"kernels": kernels, "verbs": verbs}
 BEGIN, END = "<!-- cliffs:begin -->", "<!-- cliffs:end -->"
 
 
@@ -29,9 +30,11 @@ def main() -> int:
     """Do what the command line says."""
     parser = argparse.ArgumentParser(prog="python -m cliffs", description="Factors of work for inputs that are odd")
     parser.add_argument("--quick", action="store_true", help="leave out the rows that take long")
+    parser.add_argument("--part", choices=PARTS, help="one of the two parts alone")
     parser.add_argument("--docs", type=Path, help="file whose marked section gets the table")
     options = parser.parse_args()
-    rows = kernels.rows(options.quick) + verbs.rows(options.quick)
+    parts = [options.part] if options.part else PARTS
+    rows = [row for part in parts for row in PARTS[part].rows(options.quick)]
     print(table(rows))
     above = [row for row in rows if not row.kept]
     for row in above:

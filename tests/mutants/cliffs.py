@@ -4,6 +4,9 @@ from mutants.mutant import Mutant
 
 _CLIFFS = "tests/test_cliffs.py"
 _RING = "rmqalloc/strategies/consistent_hash.py"
+_HASHING = "rmqalloc/strategies/hashing.py"
+_MEMORY = "rmqalloc/fleet/memory.py"
+_OUT = "tests/test_fleet_out.py"
 
 MUTANTS = [
     Mutant("rmqalloc/fleet/irregular.py", "np.where(self.holder == places, places, np.int32(-1))", "self.holder", "a repeated id keeps the share of its second slot", f"{_CLIFFS} -k one_by_one"),
@@ -14,4 +17,11 @@ MUTANTS = [
     Mutant(_RING, "lost[before] += 1", "pass", "points that collide are counted as held", f"{_CLIFFS} -k collide"),
     Mutant(_RING, "held[before] -= 1", "pass", "points that were taken over are counted as held", f"{_CLIFFS} -k collide"),
     Mutant("rmqalloc/strategies/base.py", "_takes_empty = False", "_takes_empty = True", "strategies that need clients are given units without", "tests/test_errors.py tests/test_strategies.py"),
+    Mutant(_HASHING, " <= SMALL and", " < SMALL and", "the largest small fleet is planned in blocks", f"{_CLIFFS} -k largest"),
+    Mutant(_HASHING, " and fleet.is_regular and not", " and not", "a repeated id of a small fleet has its points twice", f"{_CLIFFS} -k 'odd_or_large or one_by_one'"),
+    Mutant(_HASHING, "    return n_slots * virtual_nodes + n_queues <=", "    return n_slots + n_queues <=", "virtual nodes do not count in what is small", f"{_CLIFFS} -k odd_or_large"),
+    Mutant("rmqalloc/fleet/fleet.py", "max(len(self.client_lists.client_ids), int(self.client_offsets[-1]))", "len(self.client_lists.client_ids)", "a list of many units counts once", f"{_CLIFFS} -k odd_or_large"),
+    Mutant(_MEMORY, "start - self._longest)", "start)", "an array inside a longer one of the fleet is not seen", f"{_OUT}"),
+    Mutant(_MEMORY, " + sum(map(len, self._inner)) == self._n", " <= self._n", "what lists compute later is not seen", f"{_OUT}"),
+    Mutant("rmqalloc/fleet/irregular.py", "np.searchsorted(rows, unit_list[units]).astype(np.int32)", "np.zeros(units.size, np.int32)", "all odd units have the first odd list", f"{_CLIFFS} -k one_by_one"),
 ]  # fmt: skip

@@ -138,6 +138,7 @@ def test_memory_is_looked_at_anew_when_the_fleet_keeps_more():
     assert not fleet.shares_memory(spare)
     assert fleet.shares_memory(fleet.n_queues)
     assert fleet.shares_memory(fleet.client_lists.order)
+    assert fleet.shares_memory(fleet.queue_offsets[1:])
     assert not fleet.shares_memory(np.zeros(1, np.int32)) and not fleet.shares_memory(np.zeros(0, np.int32))
 
 

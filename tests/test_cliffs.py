@@ -1,5 +1,6 @@
 """One odd unit among many changes nobody's answer, and makes nobody else pay."""
 
+import hashlib
 import random
 
 import numpy as np
@@ -93,7 +94,7 @@ def test_points_of_repeated_ids_are_put_about_once(monkeypatch):
     assert sum(put) < 1.1 * len(ids)
 
 
-@pytest.mark.parametrize("size", [40, 3000, 100_000])
+@pytest.mark.parametrize("size", [40, 3000, 8000, 12_000, 100_000])
 def test_points_that_collide_are_counted_as_a_map_counts_them(size):
     """The slow twin puts point after point into a map and asks how many each id holds."""
 
@@ -115,11 +116,8 @@ def test_points_that_collide_are_counted_as_a_map_counts_them(size):
 
 
 def strategy_hash(key):
-    """A hash that is the same in every process."""
-    total = 0
-    for letter in key.encode():
-        total = (total * 1_000_003 ^ letter) % 2**61
-    return total
+    """A hash that is the same in every process, and spreads neighbouring keys."""
+    return int.from_bytes(hashlib.md5(key.encode(), usedforsecurity=False).digest()[:7], "big")
 
 
 def test_a_unit_that_cannot_be_assigned_has_no_other_copied(monkeypatch):

@@ -121,7 +121,9 @@ def test_every_array_is_looked_at_anew_by_every_fleet():
         strategy("AVG").assign_fleet(fleet, out=fleet.queue_lists.given_ids)
     with pytest.raises(ValueError, match="overlaps"):
         strategy("AVG").assign_fleet(dataclasses.replace(fleet, unit_topic=out), out=out)
+    strategy("AVG").assign_fleet(fleet, out=out)
     for same in (copy.copy(fleet), pickle.loads(pickle.dumps(fleet))):  # a fleet that knows an array still travels
+        assert not {"_apart", "_held"} & {*vars(same)}  # addresses mean nothing elsewhere
         assert strategy("AVG").assign_fleet(same, out=out) is out
 
 

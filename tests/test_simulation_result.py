@@ -140,7 +140,8 @@ def test_the_picture_is_xml_and_names_in_it_are_only_text():
     hostile = simulate(Script.of(data))
     picture = svg_timeline(hostile)
     root = ET.fromstring(picture)
-    assert {element.tag.rpartition("}")[2] for element in root.iter()} == {"svg", "rect", "text", "title", "line"}
+    tags = {element.tag.rpartition("}")[2] for element in root.iter()}
+    assert tags == {"svg", "defs", "rect", "text", "tspan", "title", "g", "line"}
     shown = "".join(root.itertext())
     assert printable(HOSTILE)[:12] in shown
     assert not re.search(r"[\x00-\x09\x0b-\x1f\u202e]", picture)
@@ -150,7 +151,8 @@ def test_the_picture_is_xml_and_names_in_it_are_only_text():
 def test_a_picture_has_a_bar_for_every_interval_and_a_line_for_every_event(result):
     root = ET.fromstring(svg_timeline(result))
     bars = [element for element in root.iter() if element.tag.endswith("rect") and len(element)]
-    assert len(bars) == sum(int((one.intervals.end > one.intervals.start).sum()) for one in result.ownerships)
+    legend = sum(len(set(one.client_ids)) for one in result.ownerships)
+    assert len(bars) - legend == sum(int((one.intervals.end > one.intervals.start).sum()) for one in result.ownerships)
     lines = [element for element in root.iter() if element.tag.endswith("line")]
     assert len(lines) == len(result.events) - 1
 

@@ -12,10 +12,11 @@ from rmqalloc.simulation.clock import VirtualClock
 from rmqalloc.simulation.cluster import Cluster
 from rmqalloc.simulation.group import Group
 from rmqalloc.simulation.messages import Flow, MessageCounts
-from rmqalloc.simulation.picture import svg_timeline, text_timeline
+from rmqalloc.simulation.picture import text_timeline
 from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation.run import simulate
 from rmqalloc.simulation.script import Script, read_script, script_schema
+from rmqalloc.simulation.svg import svg_timeline
 
 __all__ = [
     "Cluster",

@@ -1,8 +1,8 @@
 """What tells the clients of a picture apart: a colour, a pattern on it, and a number.
 
-The first eight clients have plain colours. The next ones have the same colours under a pattern, for more than eight colours are not
-told apart by everybody. The colours differ from each other, from white, from the two colours that mean something else and from the
-grey of all others, also for readers with protanopia, deuteranopia or tritanopia.
+The first eight clients have plain colours; the next ones repeat them under a pattern, because not everybody can tell
+more than eight colours apart. The colours differ from each other, from white, from the two colours with a fixed meaning
+and from the grey of all others, also for readers with protanopia, deuteranopia or tritanopia.
 """
 
 from __future__ import annotations

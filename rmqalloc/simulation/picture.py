@@ -64,6 +64,7 @@ def chosen(n_queues: int, rows: int) -> list[int]:
 
 
 def queue_label(ownership: Ownership, place: int) -> str:
+    """Topic, broker name and queue id of the row at `place`."""
     topic, broker_name, queue_id = ownership.queues[place]
     return printable(f"{topic} {broker_name} {queue_id}")
 

@@ -1,8 +1,8 @@
 """The timeline of a simulation as SVG: a row per queue, a colour, pattern and number per client, and a legend of the clients.
 
-The picture is bounded however large the simulation is, and says of everything that it leaves out how much that is. It brings its
-own white background, so it is the same on light and on dark pages. All names are made harmless, no id or attribute holds any, and
-equal results give equal pictures.
+The picture's size is bounded, and it says how much it leaves out. It brings its own white background, so it looks the
+same on light and on dark pages. All names are escaped and never become ids or attributes, and equal results give equal
+pictures.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ MUTANTS = [
     Mutant(_JSON, 'text.replace("\\\\\\\\", "##")', "text", "an escaped backslash before u is taken for half a pair", f"{_BUDGET} escaped_backslash"),
     Mutant(_JSON, "for _ in range(_MOST_TOKENS):", "while True:", "the place of a fault is looked for without end", f"{_BUDGET} not_looked_for_without_end"),
     Mutant(_JSON, r"(?:[eE][-+]?[0-9]+)?')", r"[0-9.eE+-]*')", "what follows a number that is none is a traceback", f"{_BUDGET} goes_on_wrongly"),
-    Mutant("rmqalloc/documents/errors.py", "if len(given) <= _NEAR_MOST else []", "", "a long name is compared with all known ones", f"{_BUDGET} long_name"),
+    Mutant("rmqalloc/text.py", "if len(given) > _LONGEST_COMPARED:", "if len(given) > 10**9:", "a long name is compared with all known ones", f"{_BUDGET} long_name"),
     Mutant(_PAGES, "yield Page(unpacked, any(", "yield Page(packed, any(", "pages count as they are packed", f"{_BUDGET} pages_of_parquet"),
     Mutant(_PAGES, "_DELTA_BYTE_ARRAY = 7", "_DELTA_BYTE_ARRAY = 70", "texts of a Parquet file grow without bound", f"{_BUDGET} grows_without_bound"),
     Mutant("rmqalloc/snapshot/files/csv_text.py", "if number >= most_rows():", "if number < 0:", "rows of CSV are not counted", f"{_BUDGET} rows_of_tables"),

@@ -131,6 +131,20 @@ def test_a_plan_warns_of_what_a_strategy_refuses_and_only_of_that():
     assert said.startswith("scenario 's': near topic T and 1 more cannot be assigned after it")
 
 
+def test_what_several_scenarios_lack_is_said_once():
+    def lost(name):
+        return {"name": name, "changes": [{"lose_machine_room": {"machine_room": "hx"}}]}
+
+    def joined(name):
+        return {"name": name, "changes": [{"add_clients": {"ids": "c3"}}]}
+
+    (said,) = plan_snapshot(cluster(), [lost("s1"), lost("s2")]).warnings
+    assert said.startswith("no machine room of the groups planned matches 'hx'")
+    first, second = plan_snapshot(cluster(), [joined("s1"), joined("s2")]).warnings
+    assert first.endswith("for consumer id c3; give every client and broker its machine_room, those that join too")
+    assert second.startswith("scenario 's2': near topic T") and second.endswith("for consumer id c3")
+
+
 def test_what_is_refused_already_is_not_the_doing_of_a_change():
     one, other = cluster().groups
     bare = Group("bare", ("T",), (*one.clients, Client("c0")), strategy=one.strategy)

@@ -2,19 +2,28 @@
 
 import gzip
 import os
+import sys
+from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
+from rmqalloc import Fleet
 from rmqalloc.cli import allocate, exit_codes, main, options
 from rmqalloc.documents import budget, json_text, source, yaml_text
 from rmqalloc.documents.budget import MAX_DEPTH
 from rmqalloc.documents.errors import TextError
-from rmqalloc.fleet import bounds
+from rmqalloc.evidence import known
+from rmqalloc.fleet import arrow, bounds
+from rmqalloc.fleet.arrow_columns import Column
 from rmqalloc.simulation.kinds import MOST_MEMBERS, Duration, Members
 from rmqalloc.snapshot.document import SnapshotError
 from rmqalloc.snapshot.files import csv_text
 from rmqalloc.snapshot.live import answers, frame, loose_json
 from rmqalloc.snapshot.live.address import host_and_port
+from rmqalloc.snapshot.model import Client, Group
 from rmqalloc.store import staging, writing
 from rmqalloc.text import nearest
 from rmqalloc.whatif.audit import case
@@ -184,3 +193,68 @@ def test_numbers_of_nine_digits_are_read_and_longer_ones_are_not():
 def test_how_long_a_name_may_be_to_be_compared():
     assert nearest("x" * 100, ["x" * 100]) == ["x" * 100]
     assert nearest("x" * 101, ["x" * 101]) == []
+
+
+def test_a_fraction_of_a_group_explained_by_chance_is_counted_exactly():
+    """16 candidates for 2 owners of 40 clients are 1 in 100, which is not less; in numbers with a point it was."""
+    for n_tried, n_owners, n_clients in ((16, 2, 40), (1, 2, 10), (4, 2, 20), (10, 3, 10)):
+        fit = SimpleNamespace(counts=range(n_tried), of=n_owners)
+        group = Group("g", clients=tuple(Client(f"c{i}") for i in range(n_clients)))
+        assert not known._is_no_chance(fit, group)
+        assert known._is_no_chance(fit, replace(group, clients=(*group.clients, Client("more"))))
+    assert known._is_no_chance(SimpleNamespace(counts=range(16), of=10**9), group)
+
+
+def test_merges_may_bring_as_many_values_as_a_file_may_have(monkeypatch):
+    text = "a: &a {k1: 1, k2: 2, k3: 3, k4: 4}\nx: {<<: [*a, *a, *a]}\n"  # 11 values, and 12 that merges bring
+    monkeypatch.setattr(yaml_text, "MAX_NODES", 12)
+    assert len(yaml_text.loads(text)["x"]) == 4
+    monkeypatch.setattr(yaml_text, "MAX_NODES", 11)
+    with pytest.raises(TextError, match="more than 11 values"):
+        yaml_text.loads(text)
+
+
+@pytest.mark.parametrize("most", [700, 0])
+def test_a_whole_number_has_as_many_digits_as_python_reads(most):
+    """What is wrong further on is named, and not a number before it that can be read."""
+    before = sys.get_int_max_str_digits()
+    sys.set_int_max_str_digits(most)
+    try:
+        with pytest.raises(TextError, match="1:704: NaN is not a number"):
+            json_text.loads(f"[{'9' * 700}, NaN]")
+        if most:
+            with pytest.raises(TextError, match="at most 700 digits, got 701"):
+                json_text.loads(f"[{'9' * 701}, NaN]")
+    finally:
+        sys.set_int_max_str_digits(before)
+
+
+def test_a_unit_is_suggested_for_numbers_that_may_be_times():
+    for text in ("1", "86400000"):
+        with pytest.raises(ScenarioError, match=f'which has no unit: write "{text}s"'):
+            Duration().read(text)
+    for text in ("0", "86400001", "000000001"):
+        with pytest.raises(ScenarioError) as refused:
+            Duration(1).read(text)
+        assert "no unit" not in str(refused.value)
+
+
+def test_integers_of_arrow_at_their_bounds():
+    for missing in ([], [None]):  # nulls are looked for in another way
+        given = pa.array([1, 5, 3, *missing], pa.int64())
+        numbers, wrong = Column("n", given.type, [given]).integers(1, 5)
+        assert (numbers.tolist(), wrong.tolist()) == ([1, 5, 3, *(0 for _ in missing)], [3] if missing else [])
+    numbers, wrong = Column("n", given.type, [pa.array([0, 1, 5, 6])]).integers(1, 5)
+    assert (numbers.tolist(), wrong.tolist()) == ([0, 1, 5, 0], [0, 3])
+
+
+@pytest.mark.parametrize("most", [9, 10, 11])
+def test_offsets_are_as_wide_as_they_must_be(most, monkeypatch):
+    """Those of int32 hold fewer than 2**31 queues or bytes; ten stand for them here."""
+    monkeypatch.setattr(arrow, "_OF_INT64", most)
+    fleet = Fleet.from_groups([("g" * 10, "t", [("b", i) for i in range(10)], ["c"])])
+    table = fleet.to_arrow(np.zeros(10, np.int32))
+    is_wide = most <= 10
+    assert table["owners"].type == (pa.large_list(pa.int32()) if is_wide else pa.list_(pa.int32()))
+    assert table["consumer_group"].type == (pa.large_string() if is_wide else pa.string())
+    assert table["owners"].to_pylist() == [[0] * 10]

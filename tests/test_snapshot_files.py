@@ -169,7 +169,7 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
     with pytest.raises(SnapshotError):
         write_snapshot(Snapshot(groups=(Group(""),)), path)
     assert Path(path).read_text() == "old"
-    with pytest.raises(ValueError, match="not JSON compliant"):
+    with pytest.raises(ValueError, match="must be a finite number"):
         write_snapshot(Snapshot(groups=(Group("g", consume_tps=float("nan")),)), str(tmp_path / "s.json"))
     assert [one.name for one in tmp_path.iterdir()] == ["s.csv"]
 
@@ -261,7 +261,7 @@ JSON_HEAD = '{"apiVersion": "rmqalloc/v1", "kind": "Snapshot",\n'
         ("s.csv", "group,strategy\ng,AVG\ng,AVG_BY_CIRCLE\n",
          "s.csv:3: strategy of group g is 'AVG_BY_CIRCLE' here and 'AVG' further up"),
         ("s.csv", "group,client,owned_queues\ng,c,2\n", "s.csv: client c has owned_queues 2, but 0 rows of its own"),
-        ("s.csv", "group,topic\n" + "g" * 200_000 + ",t\n", "s.csv:2: field larger than field limit"),
+        ("s.csv", 'group,topic\n"g"h,t\n', "s.csv:2: ',' expected after '\"'"),
         ("s.parquet", b"PAR1" + b"\0" * 40, "s.parquet: not Parquet, or damaged or cut"),
         ("s.parquet", b"", "s.parquet: not Parquet, or damaged or cut"),
         ("s", "no form at all", "s: its form cannot be told from its name or content; say which of json"),

@@ -47,8 +47,7 @@ def loads(text: str) -> Any:
     Traceback (most recent call last):
     rmqalloc.documents.errors.TextError: 1:24: key 'b' is given twice, first in line 1; give it once
     """
-    if made_of_json(text) > most_made():
-        raise TextError(f"holds more values than {most_made() >> 20} MiB of memory have room for; give less at once")
+    check_made(made_of_json(text))
     try:
         with no_collection():
             return _checked(text)
@@ -59,6 +58,18 @@ def loads(text: str) -> Any:
             raise TextError(str(error) if isinstance(error, _Refused) else f"not JSON: {error}") from None
         what, at = found
         raise TextError(what, _line(text, at), _column(text, at)) from None
+
+
+def check_made(made: int) -> None:
+    """Raise `TextError` if text whose data take that much memory, by `made_of_json`, is not read."""
+    if made > most_made():
+        raise TextError(f"holds more values than {most_made() >> 20} MiB of memory have room for; give less at once")
+
+
+def check_depth(data: Any) -> None:
+    """Raise `TextError` if data are nested deeper than is read."""
+    if _is_deep(data):
+        raise TextError(nested_too_deeply())
 
 
 def _checked(text: str) -> Any:

@@ -23,6 +23,9 @@ MAX_NODES = 1_000_000
 _EVENTS_OF_A_VALUE = 3
 """Its key, its beginning and its end."""
 
+_EVENTS_AROUND = 3
+"""Those of the file and of the document, but for the key that the outermost value has not."""
+
 _PREFIX = "tag:yaml.org,2002:"
 _STR, _MERGE = _PREFIX + "str", _PREFIX + "merge"
 _WORDS = {
@@ -84,7 +87,7 @@ def dump(data: Any) -> str:
     Raises
     ------
     DocumentError
-        If it has more values, or is nested deeper, than is read.
+        If it has more values, or is nested deeper, than is read, or a number is none (NaN, infinity).
 
     Examples
     --------
@@ -168,13 +171,15 @@ def _check_events(events: Any) -> None:
             depth -= 1
         if depth > MAX_DEPTH:
             raise _at(event, nested_too_deeply())
-        if count > _EVENTS_OF_A_VALUE * MAX_NODES:
+        if count >= _EVENTS_OF_A_VALUE * MAX_NODES + _EVENTS_AROUND:
             raise TextError(_too_large())
 
 
 def _measure(data: Any, known: dict[int, tuple[int, int]], depth: int = 0) -> tuple[int, int]:
     """Values and levels of data if every alias is written out; each piece is measured once however often it is repeated."""
     if not isinstance(data, (dict, list)):
+        if isinstance(data, float) and not math.isfinite(data):
+            raise TextError(f"{data} is not a number that YAML is read to have")
         return 1, 0
     if id(data) not in known:
         if depth >= MAX_DEPTH:

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from math import floor, log
+from math import floor
 from typing import Any, NamedTuple
 
 from rmqalloc.evidence.fit import Fit, Owned, candidates, fits_of, nearby, rings
@@ -26,7 +26,8 @@ from rmqalloc.text import counted, named
 
 _MAX_QUEUES = 1_000_000  # of one topic; a larger one is no evidence that is worth its memory
 _RING = "CONSISTENT_HASH"
-_CHANCE = 0.01  # that a strategy fits by chance, at most
+_ONE_IN = 100  # groups at least for one that a strategy would fit by chance
+_ENOUGH = 64  # owners, beyond which two clients make chance as small as anybody wants
 
 
 class _Claim(NamedTuple):
@@ -239,7 +240,7 @@ def _settled(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) ->
 def _is_no_chance(fit: Fit, group: Group) -> bool:
     """Whether a strategy that deals queues at random would hardly explain all owners, as many as were tried."""
     n_clients = len(set(group.client_ids))
-    return log(len(fit.counts)) - fit.of * log(n_clients) < log(_CHANCE)
+    return len(fit.counts) * _ONE_IN < n_clients ** min(fit.of, _ENOUGH)
 
 
 def _unclear(fit: Fit) -> str:

@@ -36,6 +36,9 @@ Rooms = tuple[Strings, NDArray[np.bool_]]
 # More queues than any broker holds; a damaged row must not ask for all the memory there is.
 MAX_READ_QUEUE_NUMS = 2**24
 
+# From so many queues or bytes on, offsets are int64.
+_OF_INT64 = 2**31
+
 # The C library counts no piece above 32 MiB.
 _MOST_KEPT = 31 << 20
 
@@ -72,7 +75,7 @@ def owners_table(fleet: Fleet, owners: NDArray[np.int32]) -> pa.Table:
             f"owners must be int32 of shape ({offsets[-1]},), one entry per queue of the fleet, "
             f"got {owners.dtype} of shape {owners.shape}"
         )
-    if offsets[-1] < 2**31:
+    if offsets[-1] < _OF_INT64:
         column = pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), pa.array(owners))
     else:
         column = pa.LargeListArray.from_arrays(pa.array(offsets), pa.array(owners))
@@ -85,7 +88,7 @@ def text_array(column: Strings) -> pa.Array:
     column = column.as_java_bytes
     buffers = [None, pa.py_buffer(np.ascontiguousarray(column.offsets)), pa.py_buffer(column.values)]
     array = pa.Array.from_buffers(pa.large_string(), len(column), buffers)
-    return array.cast(pa.string()) if column.offsets[-1] < 2**31 else array
+    return array.cast(pa.string()) if column.offsets[-1] < _OF_INT64 else array
 
 
 class _BadUnits:

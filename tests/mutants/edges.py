@@ -4,6 +4,7 @@ from mutants.mutant import Mutant
 
 _LIMITS = "tests/test_limits.py -k"
 _ROOMS = "tests/test_joining_rooms.py -k"
+_WRITTEN = "tests/test_written_limits.py -k"
 _JSON = "rmqalloc/documents/json_text.py"
 _YAML = "rmqalloc/documents/yaml_text.py"
 
@@ -28,4 +29,27 @@ MUTANTS = [
     Mutant("rmqalloc/cli/compare.py", " or (exit_codes.FAILURE if refused else 0)", "", "a comparison that lacks a row ends with 0", f"{_ROOMS} lacks_a_row"),
     Mutant("rmqalloc/whatif/plans/comparison.py", "[ErrCode.GOOD, ErrCode.EMPTY]", "[ErrCode.GOOD]", "a group without clients makes a comparison fail", f"{_ROOMS} no_fault_of_a_candidate"),
     Mutant("rmqalloc/whatif/plans/missing.py", 'pc.not_equal(columns["err_code"], int(ErrCode.GOOD))', 'pc.equal(columns["err_code"], int(ErrCode.REFUSED))', "a ring that grows too large says nothing", f"{_ROOMS} grows_too_large"),
+    Mutant("rmqalloc/fleet/arrow.py", "if offsets[-1] < _OF_INT64:", "if offsets[-1] <= _OF_INT64:", "2**31 owners have offsets of int32", f"{_LIMITS} as_wide"),
+    Mutant("rmqalloc/fleet/arrow.py", "if column.offsets[-1] < _OF_INT64 else", "if column.offsets[-1] <= _OF_INT64 else", "2**31 bytes of text have offsets of int32", f"{_LIMITS} as_wide"),
+    Mutant("rmqalloc/fleet/arrow_columns.py", "(given < least)", "(given <= least)", "beside a null the least number is wrong", f"{_LIMITS} integers_of_arrow"),
+    Mutant("rmqalloc/fleet/arrow_columns.py", "(given > most)", "(given >= most)", "beside a null the greatest number is wrong", f"{_LIMITS} integers_of_arrow"),
+    Mutant("rmqalloc/fleet/arrow_columns.py", "least <= given.min(initial=0)", "least - 1 <= given.min(initial=0)", "a number below the least is taken", f"{_LIMITS} integers_of_arrow"),
+    Mutant(_YAML, "* MAX_NODES + _EVENTS_AROUND:", "* MAX_NODES + 1:", "as many values as are written are not read", f"{_WRITTEN} what_is_written_is_read"),
+    Mutant(_YAML, "if loader.n_merged > MAX_NODES:", "if loader.n_merged >= MAX_NODES:", "merges bring one value less", f"{_LIMITS} merges_may_bring"),
+    Mutant(_JSON, "0 < sys.get_int_max_str_digits() < n_digits", "0 < sys.get_int_max_str_digits() <= n_digits", "a number with as many digits as are read is named as wrong", f"{_LIMITS} digits"),
+    Mutant(_JSON, "0 < sys.get_int_max_str_digits() < n_digits", "0 <= sys.get_int_max_str_digits() < n_digits", "without a bound on digits every number is named as wrong", f"{_LIMITS} digits"),
+    Mutant("rmqalloc/evidence/known.py", "* _ONE_IN < n_clients **", "* _ONE_IN <= n_clients **", "1 in 100 is less than 1 in 100", f"{_LIMITS} by_chance"),
+    Mutant("rmqalloc/simulation/kinds.py", "and 0 < int(text[:9]) <= MAX", "and 0 <= int(text[:9]) <= MAX", "no time at all lacks its unit", f"{_LIMITS} unit_is_suggested"),
+    Mutant("rmqalloc/simulation/kinds.py", "int(text[:9]) <= MAX_DURATION", "int(text[:9]) < MAX_DURATION", "a day in ms lacks no unit", f"{_LIMITS} unit_is_suggested"),
+    Mutant("rmqalloc/simulation/kinds.py", "and len(text) < 9)", "and len(text) <= 9)", "a number of nine digits lacks its unit", f"{_LIMITS} unit_is_suggested"),
+    Mutant("rmqalloc/snapshot/files/csv_text.py", "csv.field_size_limit(max(csv.field_size_limit(), budget.MAX_BYTES))", "pass", "a long list of CONFIG is written and not read", f"{_WRITTEN} standard_library"),
+    Mutant("rmqalloc/snapshot/files/writing.py", "if len(content) > budget.MAX_BYTES:", "if False:", "a file that is too large to be read is written", f"{_WRITTEN} what_is_written_is_read"),
+    Mutant("rmqalloc/snapshot/files/documents.py", "        json_text.check_depth(document)\n", "", "JSON is written deeper than it is read", f"{_WRITTEN} what_is_written_is_read"),
+    Mutant("rmqalloc/snapshot/files/documents.py", "        json_text.check_made(made_of_json(text))\n", "", "JSON is written with more values than are read", f"{_WRITTEN} what_is_written_is_read"),
+    Mutant("rmqalloc/snapshot/files/to_rows.py", "if number >= most_rows():", "if number > most_rows():", "a row more is written than is read", f"{_WRITTEN} what_is_written_is_read"),
+    Mutant("rmqalloc/snapshot/files/parquet.py", "    _check_size(data := out.getvalue(), len(rows))\n    return data", "    return out.getvalue()", "pages are written larger than they are read", f"{_WRITTEN} what_is_written_is_read"),
+    Mutant("rmqalloc/whatif/plans/saving.py", "if n_bytes > budget.MAX_BYTES:", "if n_bytes > budget.MAX_BYTES + 1:", "a plan is written that is too large to be read", f"{_WRITTEN} plan"),
+    Mutant("rmqalloc/whatif/plans/saving.py", "        json_text.check_made(made)\n", "        pass\n", "a plan is written with more values than are read", f"{_WRITTEN} plan"),
+    Mutant("rmqalloc/whatif/plans/planning.py", "tuple(dict.fromkeys((*warnings, *missing, *refused_after(units))))", "(*warnings, *missing, *refused_after(units))", "two scenarios that lack a machine room say it twice", f"{_ROOMS} said_once"),
+    Mutant("rmqalloc/whatif/plans/missing.py", 'said + advice, ""', "said + advice, advice", "what a machine room needs is said twice", f"{_ROOMS} said_once"),
 ]  # fmt: skip

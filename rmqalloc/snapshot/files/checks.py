@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from rmqalloc.snapshot.document import SnapshotError
@@ -42,6 +43,9 @@ def check(snapshot: Snapshot) -> None:
                     raise SnapshotError(what, ("topics", i, "brokers", j, name))
     for i, group in enumerate(snapshot.groups):
         _check_words(group, ("groups", i))
+        for name in ("strategy_explains", "consume_tps"):
+            if not math.isfinite(getattr(group, name) or 0):
+                raise SnapshotError(f"must be a finite number, got {getattr(group, name)}", ("groups", i, name))
     _check_unique(
         "broker", ((("brokers", i, "broker_name"), one.broker_name) for i, one in enumerate(snapshot.brokers))
     )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from rmqalloc.documents import Source
+from rmqalloc.documents import Source, budget
 from rmqalloc.documents.budget import most_rows
 from rmqalloc.snapshot.document import SnapshotError, least
 from rmqalloc.snapshot.files.columns import COLUMNS, column_names
@@ -59,7 +59,16 @@ def rows(text: str) -> Any:
     """Rows of cells, read lazily, the header first; the delimiter is what the header has most of."""
     first = text.partition("\n")[0]
     delimiter = max(_DELIMITERS, key=first.count)
+    _allow_long_cells()
     return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True, skipinitialspace=True)
+
+
+def _allow_long_cells() -> None:
+    """Let a cell be as long as a file, as a list of CONFIG may be: the standard library stops at 131,072 characters.
+
+    That bound is one for the process. It is raised and never lowered: rows are read lazily, on any thread.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), budget.MAX_BYTES))
 
 
 def write(snapshot: Snapshot, safe: bool = False) -> bytes:

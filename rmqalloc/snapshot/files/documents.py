@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from rmqalloc.documents import DocumentError, Source, parse, yaml_text
+from rmqalloc.documents import DocumentError, Source, json_text, parse, yaml_text
+from rmqalloc.documents.budget import made_of_json
 from rmqalloc.snapshot.document import SnapshotError, from_document, to_document
 from rmqalloc.snapshot.files.checks import check
 from rmqalloc.snapshot.model import Snapshot
@@ -29,16 +30,30 @@ def read(source: Source, form: str) -> Snapshot:
 
 
 def write(snapshot: Snapshot, form: str) -> bytes:
-    """The bytes of a JSON or YAML file."""
+    """The bytes of a JSON or YAML file.
+
+    Raises
+    ------
+    SnapshotError
+        If it has more values, or is nested deeper, than is read.
+    """
     document: dict[str, Any] = to_document(snapshot)
     if form == "json":
-        return (
-            "{\n" + ",\n".join(f"{_json(name)}: {_lines(value)}" for name, value in document.items()) + "\n}\n"
-        ).encode()
+        return _json_text(document).encode()
     try:
         return yaml_text.dump(document).encode()
     except DocumentError as error:
         raise SnapshotError(error.what) from None
+
+
+def _json_text(document: dict[str, Any]) -> str:
+    try:
+        text = "{\n" + ",\n".join(f"{_json(name)}: {_lines(value)}" for name, value in document.items()) + "\n}\n"
+        json_text.check_depth(document)
+        json_text.check_made(made_of_json(text))
+    except ValueError as error:  # of ours, or that a number is none
+        raise SnapshotError(error.what if isinstance(error, DocumentError) else f"not JSON: {error}") from None
+    return text
 
 
 def _lines(value: Any) -> str:

@@ -51,8 +51,10 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
 def write(snapshot: Snapshot) -> bytes:
     """The bytes of a Parquet file with all columns."""
     out = io.BytesIO()
-    pq.write_table(pa.Table.from_pylist(list(to_rows(snapshot)), SCHEMA), out, compression="zstd")
-    return out.getvalue()
+    rows = list(to_rows(snapshot))
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), out, compression="zstd")
+    _check_size(data := out.getvalue(), len(rows))
+    return data
 
 
 def _rows(source: Source) -> Iterator[Row]:

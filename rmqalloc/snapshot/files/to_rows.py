@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rmqalloc.documents import DocumentError, json_text
+from rmqalloc.documents.budget import most_rows
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.document import SnapshotError
 from rmqalloc.snapshot.files.columns import Row
@@ -21,9 +23,12 @@ def to_rows(snapshot: Snapshot) -> Iterator[Row]:
     Raises
     ------
     SnapshotError
-        If a name is empty, begins or ends with a blank, or holds a carriage return.
+        If a name is empty, begins or ends with a blank, or holds a carriage return, parameters are no JSON as it is read,
+        or there are more rows than are read.
     """
-    for cells in _rows(snapshot):
+    for number, cells in enumerate(_rows(snapshot)):
+        if number >= most_rows():
+            raise SnapshotError(f"has more than {most_rows()} rows; give fewer groups at once")
         row = {name: value for name, value in cells.items() if value is not None}
         for name in _NAMES:
             if name in row and not _held(row[name]):
@@ -79,7 +84,13 @@ def _held(text: str | None) -> str | None:
 
 
 def _json(params: Mapping[str, Any]) -> str:
-    return json.dumps(params, ensure_ascii=False, default=sorted)
+    """A cell of parameters, which are few: what the reader of cells refuses is found by it."""
+    text = json.dumps(params, ensure_ascii=False, default=sorted)
+    try:
+        json_text.loads(text)
+    except DocumentError as error:
+        raise SnapshotError(f"a table cannot hold such strategy_params: {error.what}") from None
+    return text
 
 
 def _client_rows(group: Group, key: Row) -> Iterator[Row]:

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
 
-from rmqalloc.documents import STDIN, path_text
+from rmqalloc.documents import STDIN, budget, path_text
 from rmqalloc.snapshot.document import SnapshotError, to_document
 from rmqalloc.snapshot.files import csv_text, documents
+from rmqalloc.snapshot.files.checks import check
 from rmqalloc.snapshot.files.from_rows import from_rows
 from rmqalloc.snapshot.files.reading import AUTO, FORMS, SUFFIXES
 from rmqalloc.snapshot.files.to_rows import to_rows
@@ -41,11 +42,16 @@ def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO, safe
     OSError
         If the file cannot be written.
     SnapshotError
-        If the form is not known, or the snapshot has a name that the form cannot hold.
+        If the form is not known, the snapshot has a name that the form cannot hold, or is what `read_snapshot` refuses, such
+        as one with a topic twice or with more than it reads; nothing is written then.
     ModuleNotFoundError
         If the form needs a package that is not installed (PyYAML, pyarrow).
     """
-    content = _bytes(snapshot, form_to_write(path_or_dash, form), safe)
+    form = form_to_write(path_or_dash, form)
+    check(snapshot)
+    content = _bytes(snapshot, form, safe)
+    if len(content) > budget.MAX_BYTES:
+        raise SnapshotError(f"has more than {budget.MAX_BYTES >> 20} MiB as {form}; give fewer groups at once")
     if path_or_dash == STDIN:
         sys.stdout.buffer.write(content)
     else:

@@ -29,6 +29,8 @@ from rmqalloc.whatif.scenarios.patterns import is_pattern, matcher
 NO_ROOM = "Machine room is null"
 """How Java's text begins where a client or broker has no machine room."""
 
+_ROOMS_WANTED = "; give every client and broker its machine_room, those that join too"
+
 
 def missing_names(batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Iterator[str]:
     """What each name says that nothing has, with the names near it.
@@ -103,13 +105,14 @@ def refused_after(units: pa.Table) -> Iterator[str]:
         unit = row["consumer_group"], row["topic"]
         if row["scenario"] != CURRENT and unit in before:
             found.setdefault((row["scenario"], row["err_msg"]), []).append(unit)
+    advice = _ROOMS_WANTED
     for (scenario, text), refused in found.items():
         group, topic = refused[0]
         more = f" and {len(refused) - 1:,} more" if len(refused) > 1 else ""
-        room = (
-            "; give every client and broker its machine_room, those that join too" if text.startswith(NO_ROOM) else ""
-        )
-        yield f"scenario {scenario!r}: {group} topic {topic}{more} cannot be assigned after it: {text}{room}"
+        said = f"scenario {scenario!r}: {group} topic {topic}{more} cannot be assigned after it: {text}"
+        if text.startswith(NO_ROOM):
+            said, advice = said + advice, ""  # once is enough
+        yield said
 
 
 def _wanted(change: Any) -> Iterator[tuple[str, str, tuple[str, ...]]]:

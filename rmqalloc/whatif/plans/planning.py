@@ -79,7 +79,7 @@ def plan_snapshot(
     sides = sides_of(parts, batch.num_rows)
     tables = Tables(names, batch, sides, _lags(snapshot, batch, sides.numbers))
     units = _units(parts, len(names))
-    told = (*warnings, *missing, *refused_after(units))
+    told = tuple(dict.fromkeys((*warnings, *missing, *refused_after(units))))  # scenarios may lack the same name
     digest, time = input_digest(snapshot), snapshot.fetched_at
     return Plan(units, tables.groups(units), tried, told, digest, __version__, tables, time)
 

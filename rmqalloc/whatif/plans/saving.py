@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from rmqalloc.documents import DocumentError, json_text, read_source
+from rmqalloc.documents import DocumentError, budget, json_text, read_source
 from rmqalloc.store import replaced_file
 from rmqalloc.whatif.plan import PLAN_SCHEMA
 from rmqalloc.whatif.plans.model import (
@@ -48,14 +48,31 @@ def save_plan(plan: Plan, path: str | os.PathLike[str]) -> str:
     ------
     OSError
         The file cannot be written; an earlier one stays as it was.
+    PlanError
+        It would be larger than `load_plan` reads; an earlier one stays as it was, too.
     """
     hashed = hashlib.sha256()
+    n_bytes = made = 0
     with replaced_file(path) as plain, _packed(plain, path) as file:
-        for piece in map(str.encode, plan.text()):
+        for text in plan.text():
+            piece = text.encode()
             hashed.update(piece)
             file.write(piece)
-        file.write(f',"digest":"{hashed.hexdigest()}"}}\n'.encode())
+            n_bytes, made = n_bytes + len(piece), made + budget.made_of_json(text)
+        end = f',"digest":"{hashed.hexdigest()}"}}\n'
+        file.write(end.encode())
+        _check_readable(n_bytes + len(end), made + budget.made_of_json(end), path)
     return hashed.hexdigest()
+
+
+def _check_readable(n_bytes: int, made: int, path: str | os.PathLike[str]) -> None:
+    """Raise unless a plan of that many bytes, unpacked, whose data take that much memory, is read."""
+    if n_bytes > budget.MAX_BYTES:
+        raise PlanError(f"{path} would have more than {budget.MAX_BYTES >> 20} MiB unpacked; plan fewer groups at once")
+    try:
+        json_text.check_made(made)
+    except DocumentError as error:
+        raise PlanError(f"{path} {error.what}") from None
 
 
 def _packed(file: BinaryIO, path: str | os.PathLike[str]) -> AbstractContextManager[Any]:

@@ -214,6 +214,12 @@ def test_merges_may_bring_as_many_values_as_a_file_may_have(monkeypatch):
         yaml_text.loads(text)
 
 
+def test_values_of_yaml_may_all_have_a_key_a_beginning_and_an_end(monkeypatch):
+    data = {f"k{i}": {} for i in range(39)}
+    monkeypatch.setattr(yaml_text, "MAX_NODES", 40)
+    assert yaml_text.loads(yaml_text.dump(data)) == data
+
+
 @pytest.mark.parametrize("most", [700, 0])
 def test_a_whole_number_has_as_many_digits_as_python_reads(most):
     """What is wrong further on is named, and not a number before it that can be read."""
@@ -244,8 +250,9 @@ def test_integers_of_arrow_at_their_bounds():
         given = pa.array([1, 5, 3, *missing], pa.int64())
         numbers, wrong = Column("n", given.type, [given]).integers(1, 5)
         assert (numbers.tolist(), wrong.tolist()) == ([1, 5, 3, *(0 for _ in missing)], [3] if missing else [])
-    numbers, wrong = Column("n", given.type, [pa.array([0, 1, 5, 6])]).integers(1, 5)
-    assert (numbers.tolist(), wrong.tolist()) == ([0, 1, 5, 0], [0, 3])
+    for values, bad in (([-1, 0, 5], [0]), ([0, 5, 6], [2]), ([0, 5], [])):
+        numbers, wrong = Column("n", given.type, [pa.array(values)]).integers(0, 5)
+        assert (numbers.tolist(), wrong.tolist()) == ([max(n, 0) % 6 for n in values], bad)
 
 
 @pytest.mark.parametrize("most", [9, 10, 11])

@@ -34,7 +34,7 @@ MUTANTS = [
     Mutant("rmqalloc/fleet/arrow_columns.py", "(given < least)", "(given <= least)", "beside a null the least number is wrong", f"{_LIMITS} integers_of_arrow"),
     Mutant("rmqalloc/fleet/arrow_columns.py", "(given > most)", "(given >= most)", "beside a null the greatest number is wrong", f"{_LIMITS} integers_of_arrow"),
     Mutant("rmqalloc/fleet/arrow_columns.py", "least <= given.min(initial=0)", "least - 1 <= given.min(initial=0)", "a number below the least is taken", f"{_LIMITS} integers_of_arrow"),
-    Mutant(_YAML, "* MAX_NODES + _EVENTS_AROUND:", "* MAX_NODES + 1:", "as many values as are written are not read", f"{_WRITTEN} what_is_written_is_read"),
+    Mutant(_YAML, "* MAX_NODES + _EVENTS_AROUND:", "* MAX_NODES + 1:", "as many values as are written are not read", f"{_LIMITS} a_beginning_and_an_end"),
     Mutant(_YAML, "if loader.n_merged > MAX_NODES:", "if loader.n_merged >= MAX_NODES:", "merges bring one value less", f"{_LIMITS} merges_may_bring"),
     Mutant(_JSON, "0 < sys.get_int_max_str_digits() < n_digits", "0 < sys.get_int_max_str_digits() <= n_digits", "a number with as many digits as are read is named as wrong", f"{_LIMITS} digits"),
     Mutant(_JSON, "0 < sys.get_int_max_str_digits() < n_digits", "0 <= sys.get_int_max_str_digits() < n_digits", "without a bound on digits every number is named as wrong", f"{_LIMITS} digits"),

@@ -10,7 +10,7 @@ _YAML = "rmqalloc/documents/yaml_text.py"
 
 MUTANTS = [
     Mutant(_JSON, "for _ in range(MAX_DEPTH):", "for _ in range(MAX_DEPTH + 1):", "JSON is nested one level deeper", f"{_LIMITS} nested_so_deep"),
-    Mutant(_JSON, "if made_of_json(text) > most_made():", "if made_of_json(text) >= most_made():", "JSON that fills the memory is refused", f"{_LIMITS} so_much_memory"),
+    Mutant(_JSON, "if made > most_made():", "if made >= most_made():", "JSON that fills the memory is refused", f"{_LIMITS} so_much_memory"),
     Mutant(_YAML, "if n_values > MAX_NODES:", "if n_values >= MAX_NODES:", "values that aliases stand for are one too many", f"{_LIMITS} alias"),
     Mutant(_YAML, "if depth + n_levels > MAX_DEPTH:", "if depth + n_levels >= MAX_DEPTH:", "levels that aliases stand for are one too many", f"{_LIMITS} alias"),
     Mutant("rmqalloc/documents/source.py", "if packed and len(data) <= most:", "if packed and len(data) < most:", "a packed file as large as a file may be is not unpacked", f"{_LIMITS} as_large_as_a_plain"),

@@ -9,7 +9,15 @@ import reference
 
 from rmqalloc import Fleet, strategy
 from rmqalloc.fleet.columns import strings
-from rmqalloc.strategies import Averagely, AveragelyByCircle, ConsistentHash, MachineRoom, consistent_hash, hashing
+from rmqalloc.strategies import (
+    Averagely,
+    AveragelyByCircle,
+    ConsistentHash,
+    MachineRoom,
+    consistent_hash,
+    hashing,
+    machine_room_nearby,
+)
 
 
 def crowded(key):
@@ -128,6 +136,49 @@ def test_a_unit_that_cannot_be_assigned_has_no_other_copied(monkeypatch):
     for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"):
         owners = strategy(name).assign_fleet(fleet, on_error="report")
         assert (owners < 0).tolist() == [unit == 4 for unit in range(9) for _ in range(2)]
+
+
+# --- Of few units that were selected, their lists alone are looked at ---
+
+
+@pytest.mark.parametrize("odd", [False, True])
+@pytest.mark.parametrize("custom", [None, crowded])
+@pytest.mark.parametrize("chosen", [[0, 50, 99], [99, 3, 3, 3, 70], [40]])
+def test_few_units_hash_their_own_lists_alone(monkeypatch, chosen, custom, odd):
+    """Three units of 100 once hashed what lies between them, and the queues of all."""
+    made = [(f"g{i}", f"t{i}", [("b", 0), ("b", 1)], [f"a{i}", f"b{i}", *[f"a{i}"] * odd]) for i in range(100)]
+    whole = Fleet.from_groups(made).sorted()
+    few, ring = whole.select(np.array(chosen)), ConsistentHash(3, custom)
+    expected = ring.assign_fleet(Fleet.from_groups([made[unit] for unit in chosen]).sorted())
+    keys = count_hashes(monkeypatch)
+    with monkeypatch.context() as patch:
+        patch.setattr(hashing, "SMALL", 0)
+        assert np.array_equal(ring.assign_fleet(few), expected)
+    n_keys = sum(3 * len(made[unit][3]) + 2 for unit in set(chosen))
+    assert sum(keys) <= (2 * n_keys if odd else n_keys)
+
+
+def count_hashes(monkeypatch):
+    """A list that is given the number of points or queues of every call that hashes some."""
+    keys = []
+    for name in ("points", "queues"):
+        whole = getattr(hashing.md5, name)
+        monkeypatch.setattr(hashing.md5, name, lambda *a, whole=whole: (keys.append(a[-1].size), whole(*a))[1])
+    checked = consistent_hash._checked
+    monkeypatch.setattr(consistent_hash, "_checked", lambda *a: (keys.append(1), checked(*a))[1])
+    return keys
+
+
+@pytest.mark.parametrize("inner", [Averagely(), ConsistentHash()], ids=lambda one: one.get_name())
+def test_few_units_near_their_rooms_cut_their_own_lists_alone(monkeypatch, inner):
+    made = [(f"g{i}", f"t{i}", [("hz-a", 0), ("sh-a", 1)], [f"hz-{i}", f"sh-{i}", f"hz-x{i}"]) for i in range(100)]
+    near = strategy("MACHINE_ROOM_NEARBY", inner=inner, broker_room=lambda q: q[1][:2], client_room=lambda c: c[:2])
+    chosen = [99, 3, 70]
+    cut, whole_cut = [], machine_room_nearby._cut
+    monkeypatch.setattr(machine_room_nearby, "_cut", lambda room, *a: (cut.append(room.size), whole_cut(room, *a))[1])
+    owners = near.assign_fleet(Fleet.from_groups(made).sorted().select(np.array(chosen)))
+    assert sum(cut) == len(chosen) * (2 + 3)
+    assert np.array_equal(owners, near.assign_fleet(Fleet.from_groups([made[unit] for unit in chosen]).sorted()))
 
 
 # --- A small fleet is one call of each kernel ---

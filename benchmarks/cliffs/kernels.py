@@ -15,7 +15,8 @@ from instructions import count_calls, counted
 from cliffs.fleets import emptied, plain, repeated, with_ids, without_clients
 from cliffs.row import Row
 from rmqalloc import Fleet
-from rmqalloc.strategies import Averagely, AveragelyByCircle, ConsistentHash, Strategy
+from rmqalloc.fleet.columns import Strings
+from rmqalloc.strategies import Averagely, AveragelyByCircle, ConsistentHash, MachineRoom, Strategy
 
 Call = Callable[[], object]
 OnError = Literal["raise", "report"]
@@ -68,6 +69,22 @@ def one_bad(strategy: Strategy) -> tuple[Call, ...]:
     return calls_of(strategy, fleet, without_clients(fleet, 50_000), on_error="report")
 
 
+def few_selected(strategy: Strategy) -> tuple[Call, ...]:
+    """A few hundred units, far from one another, beside a fleet that has no others."""
+    fleet = plain(20_000, 16, 4)
+    few = fleet.select(np.arange(0, 20_000, 60))
+    return calls_of(strategy, few.own_lists(), few)
+
+
+def one_surrogate(strategy: Strategy) -> tuple[Call, ...]:
+    """One id of very many has half of a character, which Java writes as a question mark."""
+    fleet = plain(20_000, 16, 4)
+    ids = fleet.client_lists.client_ids
+    values = ids.values.copy()
+    values[-3:] = np.frombuffer("\udc80".encode("utf-8", "surrogatepass"), np.uint8)
+    return calls_of(strategy, fleet, with_ids(fleet, Strings(values, ids.offsets)).sorted(), warm=False)
+
+
 def tenth_repeat(strategy: Strategy, over_fill: bool) -> tuple[Call, ...]:
     """A tenth of the units has a client id twice."""
     fleet = plain(200, 1024, 100)
@@ -106,6 +123,7 @@ def one_unit(strategy: Strategy, n_queues: int = 16, n_clients: int = 4, fresh: 
 
 
 AVG, CIRCLE, RING, RING160 = Averagely(), AveragelyByCircle(), ConsistentHash(), ConsistentHash(160)
+ROOM = MachineRoom({"x"})
 
 SHAPES = [
     Shape("AVG", "1 of 100,000 units has an id twice", 1.1, lambda: one_repeat(AVG, warm=True)),
@@ -132,6 +150,17 @@ SHAPES = [
     Shape("CONSISTENT_HASH(10)", "the same, with another out each time", 4, lambda: one_unit(RING, fresh=True)),
     Shape("AVG", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(AVG)),
     Shape("AVG_BY_CIRCLE", "assign_fleet(out=) of a unit of 16 x 4 over assign", 3, lambda: one_unit(CIRCLE)),
+    Shape("CONSISTENT_HASH(10)", "334 units selected of 20,000 over a fleet of these", 2, lambda: few_selected(RING)),
+    Shape(
+        "CONSISTENT_HASH(10), first call",
+        "1 of 80,000 ids has half of a character",
+        1.2,
+        lambda: one_surrogate(RING),
+        quick=False,
+    ),
+    Shape(
+        'MACHINE_ROOM, on_error="report"', "1 of 100,000 units has no clients", 1.5, lambda: one_bad(ROOM), quick=False
+    ),
     Shape("CONSISTENT_HASH(160)", "each of 800 ids is there twice", 2.5, lambda: all_twice(RING160)),
 ]
 

@@ -240,7 +240,8 @@ def _settled(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) ->
 def _is_no_chance(fit: Fit, group: Group) -> bool:
     """Whether a strategy that deals queues at random would hardly explain all owners, as many as were tried."""
     n_clients = len(set(group.client_ids))
-    return len(fit.counts) * _ONE_IN < n_clients ** min(fit.of, _ENOUGH)
+    ways: int = n_clients ** min(fit.of, _ENOUGH)
+    return len(fit.counts) * _ONE_IN < ways
 
 
 def _unclear(fit: Fit) -> str:

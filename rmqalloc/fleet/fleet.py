@@ -159,8 +159,17 @@ class Fleet:
     @lazy_property
     def extent(self) -> tuple[int, int]:
         """Client slots and queues, those of the lists or those of the units, whichever are more."""
-        n_slots = max(len(self.client_lists.client_ids), int(self.client_offsets[-1]))
-        return n_slots, max(self.queue_lists.queue_ids.size, int(self.queue_offsets[-1]))
+        n_slots = max(int(self.client_lists.offsets[-1]), int(self.client_offsets[-1]))
+        return n_slots, max(int(self.queue_lists.offsets[-1]), int(self.queue_offsets[-1]))
+
+    @lazy_property
+    def is_sparse(self) -> bool:
+        """Whether the units need less than half of the lists there are, as a few do that were selected: see `own_lists`.
+
+        A list of many units counts as many times: what is done for each of them is work enough to go with it.
+        """
+        n_slots, n_queues = int(self.client_lists.offsets[-1]), int(self.queue_lists.offsets[-1])
+        return 2 * int(self.client_offsets[-1]) < n_slots or 2 * int(self.queue_offsets[-1]) < n_queues
 
     @lazy_property
     def empty_units(self) -> NDArray[np.int64]:
@@ -235,6 +244,18 @@ class Fleet:
             unit_queue_list=self.unit_queue_list[units],
             unit_client_list=self.unit_client_list[units],
             errors=(),
+        )
+
+    def own_lists(self) -> Fleet:
+        """The same units over the lists that they name alone."""
+        client_rows, unit_client_list = np.unique(self.unit_client_list, return_inverse=True)
+        queue_rows, unit_queue_list = np.unique(self.unit_queue_list, return_inverse=True)
+        return replace(
+            self,
+            unit_queue_list=unit_queue_list.astype(np.int32),
+            unit_client_list=unit_client_list.astype(np.int32),
+            queue_lists=self.queue_lists.taken(queue_rows.astype(np.int64)),
+            client_lists=self.client_lists.taken(client_rows.astype(np.int64)),
         )
 
     def sorted(self) -> Fleet:

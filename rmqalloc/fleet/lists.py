@@ -96,9 +96,9 @@ class QueueLists:
 
     def taken(self, rows: Offsets) -> QueueLists:
         """The lists at the given rows alone."""
-        n_routes = lengths_of(self.list_routes)[rows]
+        n_routes = self.list_routes[rows + 1] - self.list_routes[rows]
         routes = ranges(self.list_routes[rows], n_routes)
-        route_offsets = offsets_of(lengths_of(self.route_offsets)[routes])
+        route_offsets = offsets_of(self.route_offsets[routes + 1] - self.route_offsets[routes])
         list_routes, room, ids = offsets_of(n_routes), self.route_room, self.given_ids
         if ids is not None:
             ids = take_stretches(ids, self.offsets[rows], route_offsets[list_routes])

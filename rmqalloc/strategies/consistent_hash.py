@@ -91,6 +91,8 @@ class ConsistentHash(ExclusiveStrategy):
         if self.hash_function is None and is_small(fleet, self.virtual_nodes):
             ring_at_once(fleet, self.virtual_nodes, out)
             return
+        if fleet.is_sparse:  # what is hashed is whole lists, and all between the first and the last of a block
+            fleet = fleet.own_lists()
         empty, odd = fleet.empty_units, None if fleet.is_regular else fleet.irregular
         # An empty list begins where another one does, so its units would stand between those of that list.
         out[ranges(fleet.queue_offsets[empty], fleet.n_queues[empty])] = -1

@@ -251,6 +251,7 @@ def _cut(room: Index, list_offsets: Offsets) -> _Cut:
 
 def split_by_room(fleet: Fleet) -> RoomParts:
     """Make a unit of each room of each unit: with the room's own clients, or with all where the room has none."""
+    fleet = fleet.own_lists() if fleet.is_sparse else fleet
     queues, clients = fleet.queue_lists, fleet.client_lists
     assert queues.route_room is not None
     assert clients.slot_room is not None

@@ -38,7 +38,7 @@ MUTANTS = [
     Mutant(_YAML, "if loader.n_merged > MAX_NODES:", "if loader.n_merged >= MAX_NODES:", "merges bring one value less", f"{_LIMITS} merges_may_bring"),
     Mutant(_JSON, "0 < sys.get_int_max_str_digits() < n_digits", "0 < sys.get_int_max_str_digits() <= n_digits", "a number with as many digits as are read is named as wrong", f"{_LIMITS} digits"),
     Mutant(_JSON, "0 < sys.get_int_max_str_digits() < n_digits", "0 <= sys.get_int_max_str_digits() < n_digits", "without a bound on digits every number is named as wrong", f"{_LIMITS} digits"),
-    Mutant("rmqalloc/evidence/known.py", "* _ONE_IN < n_clients **", "* _ONE_IN <= n_clients **", "1 in 100 is less than 1 in 100", f"{_LIMITS} by_chance"),
+    Mutant("rmqalloc/evidence/known.py", "* _ONE_IN < ways", "* _ONE_IN <= ways", "1 in 100 is less than 1 in 100", f"{_LIMITS} by_chance"),
     Mutant("rmqalloc/simulation/kinds.py", "and 0 < int(text[:9]) <= MAX", "and 0 <= int(text[:9]) <= MAX", "no time at all lacks its unit", f"{_LIMITS} unit_is_suggested"),
     Mutant("rmqalloc/simulation/kinds.py", "int(text[:9]) <= MAX_DURATION", "int(text[:9]) < MAX_DURATION", "a day in ms lacks no unit", f"{_LIMITS} unit_is_suggested"),
     Mutant("rmqalloc/simulation/kinds.py", "and len(text) < 9)", "and len(text) <= 9)", "a number of nine digits lacks its unit", f"{_LIMITS} unit_is_suggested"),
@@ -50,6 +50,8 @@ MUTANTS = [
     Mutant("rmqalloc/snapshot/files/parquet.py", "    _check_size(data := out.getvalue(), len(rows))\n    return data", "    return out.getvalue()", "pages are written larger than they are read", f"{_WRITTEN} what_is_written_is_read"),
     Mutant("rmqalloc/whatif/plans/saving.py", "if n_bytes > budget.MAX_BYTES:", "if n_bytes > budget.MAX_BYTES + 1:", "a plan is written that is too large to be read", f"{_WRITTEN} plan"),
     Mutant("rmqalloc/whatif/plans/saving.py", "        json_text.check_made(made)\n", "        pass\n", "a plan is written with more values than are read", f"{_WRITTEN} plan"),
+    Mutant("rmqalloc/strategies/consistent_hash.py", "        if fleet.is_sparse:", "        if False:", "few units have the lists of all hashed", "tests/test_cliffs.py -k few_units_hash"),
+    Mutant("rmqalloc/strategies/machine_room_nearby.py", "fleet.own_lists() if fleet.is_sparse else fleet", "fleet", "few units have the lists of all cut by room", "tests/test_cliffs.py -k few_units_near"),
     Mutant("rmqalloc/whatif/plans/planning.py", "tuple(dict.fromkeys((*warnings, *missing, *refused_after(units))))", "(*warnings, *missing, *refused_after(units))", "two scenarios that lack a machine room say it twice", f"{_ROOMS} said_once"),
     Mutant("rmqalloc/whatif/plans/missing.py", 'said + advice, ""', "said + advice, advice", "what a machine room needs is said twice", f"{_ROOMS} said_once"),
 ]  # fmt: skip

@@ -73,29 +73,28 @@ def test_lists_without_repeats_are_not_put_in_order_for_the_one_that_has(one, mo
     assert sum(ordered) <= 2
 
 
-def test_the_points_of_all_other_units_are_made_block_by_block(monkeypatch):
-    made = [(f"g{i}", f"t{i}", [("b", 0)], [f"a{i}", f"b{i}"]) for i in range(50)]
-    made[20] = ("g20", "t20", [("b", 0)], ["a", "a"])
-    ready = []
-    hashed = consistent_hash.md5_points
+def count_slots(monkeypatch):
+    """A list that is given the number of client slots of every call that puts their points ready-made."""
+    slots, hashed = [], consistent_hash.md5_points
     monkeypatch.setattr(
         consistent_hash,
         "md5_points",
-        lambda f, v, first, last, *a: (ready.append(last - first), hashed(f, v, first, last, *a)),
+        lambda f, v, first, last, *a: (slots.append(last - first), hashed(f, v, first, last, *a)),
     )
+    return slots
+
+
+def test_the_points_of_all_other_units_are_made_block_by_block(monkeypatch):
+    made = [(f"g{i}", f"t{i}", [("b", 0)], [f"a{i}", f"b{i}"]) for i in range(50)]
+    made[20] = ("g20", "t20", [("b", 0)], ["a", "a"])
+    ready = count_slots(monkeypatch)
     ConsistentHash().assign_fleet(Fleet.from_groups(made).sorted())
     assert sum(ready) == 2
 
 
 def test_points_of_repeated_ids_are_put_about_once(monkeypatch):
     """Java goes on numbering at what an id still holds; only slots whose number that changes are hashed again."""
-    put = []
-    hashed = consistent_hash.md5_points
-    monkeypatch.setattr(
-        consistent_hash,
-        "md5_points",
-        lambda f, v, first, last, *a: (put.append(last - first), hashed(f, v, first, last, *a)),
-    )
+    put = count_slots(monkeypatch)
     ids = [f"10.0.0.{i // 2}" for i in range(400)]
     fleet = Fleet.from_groups([("g", "t", [("b", i) for i in range(64)], ids)])
     ConsistentHash(160).assign_fleet(fleet)

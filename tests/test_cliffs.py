@@ -142,12 +142,12 @@ def test_a_unit_that_cannot_be_assigned_has_no_other_copied(monkeypatch):
 
 @pytest.mark.parametrize("odd", [False, True])
 @pytest.mark.parametrize("custom", [None, crowded])
-@pytest.mark.parametrize("chosen", [[0, 50, 99], [99, 3, 3, 3, 70], [40]])
+@pytest.mark.parametrize("chosen", [[0, 50, 99], [99, 3, 3, 3, 70], [40], []])
 def test_few_units_hash_their_own_lists_alone(monkeypatch, chosen, custom, odd):
     """Three units of 100 once hashed what lies between them, and the queues of all."""
     made = [(f"g{i}", f"t{i}", [("b", 0), ("b", 1)], [f"a{i}", f"b{i}", *[f"a{i}"] * odd]) for i in range(100)]
     whole = Fleet.from_groups(made).sorted()
-    few, ring = whole.select(np.array(chosen)), ConsistentHash(3, custom)
+    few, ring = whole.select(np.array(chosen, np.int64)), ConsistentHash(3, custom)
     expected = ring.assign_fleet(Fleet.from_groups([made[unit] for unit in chosen]).sorted())
     keys = count_hashes(monkeypatch)
     with monkeypatch.context() as patch:
@@ -168,16 +168,18 @@ def count_hashes(monkeypatch):
     return keys
 
 
-@pytest.mark.parametrize("inner", [Averagely(), ConsistentHash()], ids=lambda one: one.get_name())
-def test_few_units_near_their_rooms_cut_their_own_lists_alone(monkeypatch, inner):
+@pytest.mark.parametrize("chosen", [[99, 3, 70], [5]])
+@pytest.mark.parametrize("inner", [Averagely(), ConsistentHash(), MachineRoom()], ids=lambda one: one.get_name())
+def test_few_units_near_their_rooms_cut_their_own_lists_alone(monkeypatch, inner, chosen):
     made = [(f"g{i}", f"t{i}", [("hz-a", 0), ("sh-a", 1)], [f"hz-{i}", f"sh-{i}", f"hz-x{i}"]) for i in range(100)]
     near = strategy("MACHINE_ROOM_NEARBY", inner=inner, broker_room=lambda q: q[1][:2], client_room=lambda c: c[:2])
-    chosen = [99, 3, 70]
     cut, whole_cut = [], machine_room_nearby._cut
     monkeypatch.setattr(machine_room_nearby, "_cut", lambda room, *a: (cut.append(room.size), whole_cut(room, *a))[1])
-    owners = near.assign_fleet(Fleet.from_groups(made).sorted().select(np.array(chosen)))
-    assert sum(cut) == len(chosen) * (2 + 3)
+    whole = Fleet.from_groups(made).sorted()
+    owners = near.assign_fleet(whole.select(np.array(chosen)))
+    assert set(cut) == {len(chosen) * 2, len(chosen) * 3}
     assert np.array_equal(owners, near.assign_fleet(Fleet.from_groups([made[unit] for unit in chosen]).sorted()))
+    assert near.fleet_errors(whole.select(np.array([], np.int64))) == []
 
 
 # --- A small fleet is one call of each kernel ---

@@ -103,7 +103,7 @@ def places(text: str, key: str) -> list[tuple[int, int]]:
 
     Examples
     --------
-    >>> places('{"a": [1,\n {"b": 2}]}', "a")
+    >>> places('{"a": [1,\\n {"b": 2}]}', "a")
     [(1, 8), (2, 2)]
     """
     start = _skip(text, 0)

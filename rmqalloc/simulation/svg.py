@@ -45,7 +45,7 @@ def svg_timeline(result: Result, rows: int = 48) -> str:
     >>> script = Script.of({"duration": "10s", "brokers": "b", "topics": [{"name": "t", "read_queue_nums": 2}],
     ...     "groups": [{"name": "g", "topics": "t", "clients": ["x", "y"]}]})
     >>> svg_timeline(simulate(script)).count("<title>")
-    2
+    4
     """
     blocks = [_Block(ownership, rows) for ownership in result.ownerships[:MOST_GROUPS]]
     parts: list[str] = []

@@ -20,7 +20,7 @@ MUTANTS = [
     Mutant(_HASHING, " <= SMALL and", " < SMALL and", "the largest small fleet is planned in blocks", f"{_CLIFFS} -k largest"),
     Mutant(_HASHING, " and fleet.is_regular and not", " and not", "a repeated id of a small fleet has its points twice", f"{_CLIFFS} -k odd_or_large"),
     Mutant(_HASHING, "    return n_slots * virtual_nodes + n_queues <=", "    return n_slots + n_queues <=", "virtual nodes do not count in what is small", f"{_CLIFFS} -k odd_or_large"),
-    Mutant("rmqalloc/fleet/fleet.py", "max(len(self.client_lists.client_ids), int(self.client_offsets[-1]))", "len(self.client_lists.client_ids)", "a list of many units counts once", f"{_CLIFFS} -k odd_or_large"),
+    Mutant("rmqalloc/fleet/fleet.py", "max(int(self.client_lists.offsets[-1]), int(self.client_offsets[-1]))", "int(self.client_lists.offsets[-1])", "a list of many units counts once", f"{_CLIFFS} -k odd_or_large"),
     Mutant(_MEMORY, "start - self._longest)", "start)", "an array inside a longer one of the fleet is not seen", f"{_OUT} -k looked_at"),
     Mutant(_MEMORY, " + sum(map(len, self._inner)) == self._n", " <= self._n", "what lists compute later is not seen", f"{_OUT} -k looked_at"),
     Mutant("rmqalloc/fleet/irregular.py", "np.searchsorted(rows, unit_list[units]).astype(np.int32)", "np.zeros(units.size, np.int32)", "all odd units have the first odd list", f"{_CLIFFS} -k one_by_one"),

@@ -18,6 +18,7 @@ from rmqalloc.cli.watch import settled, watch
 from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
+    from rmqalloc.documents import Source
     from rmqalloc.snapshot.model import Snapshot
     from rmqalloc.whatif.audit import Finding
     from rmqalloc.whatif.audit.planned import Planned
@@ -102,6 +103,8 @@ class _Looking:
         """What is wrong now; looks after the first tell nothing else."""
         from rmqalloc.whatif.audit import check_snapshot
 
+        if self._has_places and self.inputs.source is None:
+            self.inputs = replace(self.inputs, source=_read(self.inputs.file))
         self.last = snapshot_of(self.inputs)
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
@@ -127,16 +130,29 @@ class _Looking:
         sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:
-        """Where the groups stand in the file, if the output tells and there is one."""
-        if self.output != "sarif" or self.inputs.live is not None or self.inputs.file == "-":
+        """Where the groups stand in the file, if the output tells."""
+        if self.inputs.source is None:
             return None
         from rmqalloc.snapshot.files.places import group_places
 
-        return group_places(self.inputs.file, self.inputs.form)
+        return group_places(self.inputs.source, self.inputs.form)
+
+    @property
+    def _has_places(self) -> bool:
+        """Whether the output tells of places in a file, and there is one."""
+        return self.output == "sarif" and self.inputs.live is None and self.inputs.file != "-"
 
     def partial_code(self) -> int:
         """The exit code for what the last snapshot lacks."""
         return 0 if self.last is None else partial_code(self.last, self.inputs)
+
+
+def _read(path: str) -> Source:
+    """What a file holds, read once for what it says and for where it says it."""
+    from rmqalloc.documents import read_source
+    from rmqalloc.snapshot.document import SnapshotError
+
+    return read_source(path, SnapshotError)
 
 
 def _chosen(rules: tuple[str, ...], ignore: tuple[str, ...]) -> list[str]:

@@ -15,6 +15,7 @@ from rmqalloc.cli.live_options import Live, live_options, live_snapshot
 from rmqalloc.text import named
 
 if TYPE_CHECKING:
+    from rmqalloc.documents import Source
     from rmqalloc.snapshot.model import Snapshot, SourceError
 
 ALL = ("*",)
@@ -43,6 +44,8 @@ class Inputs:
         What the clients of the groups use, whatever is known of them, as `rmqalloc.cli.options.candidate` reads it.
     assume : bool
         Whether strategies that are in doubt are accepted.
+    source : Source or None
+        What was read of the file, for those who need it twice: a pipe can be read only once, and a file may change.
     """
 
     file: str
@@ -53,6 +56,7 @@ class Inputs:
     live: Live | None = None
     strategy: str | None = None
     assume: bool = False
+    source: Source | None = None
 
 
 def strategy_known_options(name: str | None = "--strategy") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -135,7 +139,7 @@ def snapshot_of(inputs: Inputs) -> Snapshot:
 
     if inputs.live is not None:
         return _known(live_snapshot(inputs.live, inputs.groups, inputs.topics), inputs)
-    snapshot, notes = read_snapshot_with_warnings(inputs.file, inputs.form)
+    snapshot, notes = read_snapshot_with_warnings(inputs.source or inputs.file, inputs.form)
     tell(notes)
     return _known(snapshot, inputs)
 

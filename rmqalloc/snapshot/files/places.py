@@ -12,13 +12,13 @@ Place = tuple[int, int | None]
 """A line and, where it is known, a column, both from 1."""
 
 
-def group_places(path: str, form: str = AUTO) -> dict[str, Place]:
+def group_places(path: str | Source, form: str = AUTO) -> dict[str, Place]:
     """Where the consumer groups of a snapshot are first spoken of.
 
     Parameters
     ----------
-    path : str
-        A file that `rmqalloc.snapshot.files.read_snapshot` reads.
+    path : str or Source
+        A file that `rmqalloc.snapshot.files.read_snapshot` reads, or what was read of it.
     form : str
         As there.
 
@@ -33,7 +33,7 @@ def group_places(path: str, form: str = AUTO) -> dict[str, Place]:
     OSError, SnapshotError, ModuleNotFoundError
         As ``read_snapshot``.
     """
-    source = read_source(path, SnapshotError)
+    source = path if isinstance(path, Source) else read_source(path, SnapshotError)
     found = form_of(source) if form == AUTO else form
     if found == "csv":
         return _of_rows(source)

@@ -47,18 +47,18 @@ def read_snapshot(path_or_dash: str, form: str = AUTO) -> Snapshot:
     return read_snapshot_with_warnings(path_or_dash, form)[0]
 
 
-def read_snapshot_with_warnings(path_or_dash: str, form: str = AUTO) -> tuple[Snapshot, tuple[str, ...]]:
+def read_snapshot_with_warnings(path_or_dash: str | Source, form: str = AUTO) -> tuple[Snapshot, tuple[str, ...]]:
     """As `read_snapshot`, and what should be known about it, such as names that were probably cut."""
     return read_snapshots([path_or_dash], form)
 
 
-def read_snapshots(paths: Sequence[str], form: str = AUTO) -> tuple[Snapshot, tuple[str, ...]]:
+def read_snapshots(paths: Sequence[str | Source], form: str = AUTO) -> tuple[Snapshot, tuple[str, ...]]:
     """The snapshot that several outputs of mqadmin make together, or the one of a single file of any form.
 
     Parameters
     ----------
-    paths : sequence of str
-        Files; ``-`` is standard input.
+    paths : sequence of str or Source
+        Files; ``-`` is standard input. Of those that can be read only once, such as pipes, what was read of them.
     form : str
         As `read_snapshot`.
 
@@ -74,7 +74,7 @@ def read_snapshots(paths: Sequence[str], form: str = AUTO) -> tuple[Snapshot, tu
     """
     if form not in (AUTO, *FORMS):
         raise SnapshotError(f"form {form!r} is not known; known are {', '.join((AUTO, *FORMS))}")
-    sources = [read_source(path, SnapshotError) for path in paths]
+    sources = [one if isinstance(one, Source) else read_source(one, SnapshotError) for one in paths]
     forms = [form_of(source) if form == AUTO else form for source in sources]
     if len(sources) != 1 and set(forms) != {"mqadmin"}:
         shown = ", ".join(f"{source.name} ({one})" for source, one in zip(sources, forms, strict=True))

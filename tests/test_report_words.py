@@ -66,6 +66,13 @@ def test_captions_and_sentences_say_what_the_tables_hold(n_queues, n_clients, mo
     assert summaries(plan)[0].groups_moving == moving
 
 
+def test_a_group_of_which_one_queue_moves_moves():
+    """The client of its one queue leaves, and another takes over."""
+    plan = planned(cluster(1, 2), {"remove_clients": {"pattern": "a0"}})
+    assert (summaries(plan)[0].moved, summaries(plan)[0].groups_moving) == (1, 1)
+    assert "1 queue changes owner in 1 of 2 groups" in Page(report(plan)).said()
+
+
 @settings(max_examples=15, deadline=None)
 @given(st.integers(1, 9), st.integers(1, 6), changes)
 def test_what_gets_worse_is_said_and_nothing_else(n_queues, n_clients, change):

@@ -66,10 +66,22 @@ def test_files_with_lines(suffix, run, tmp_path):
 
 
 def test_the_form_that_the_options_name_counts(run, tmp_path):
-    path = tmp_path / "snapshot.txt"
+    path = tmp_path / "snapshot.csv"
     write_snapshot(CLUSTER, str(tmp_path / "s.yaml"))
     path.write_text("# groups of one cluster\n" + (tmp_path / "s.yaml").read_text())
     assert_points_at_groups(run("-f", path, "--from", "yaml")[1], path, NAMES)
+
+
+def test_a_cell_of_two_lines_shifts_none_below(run, tmp_path):
+    path, names = tmp_path / "s.csv", ("x1\nb", "x2\nd", "x3")
+    write_snapshot(snapshot(*(group("c1", "c1", name=name) for name in names)), str(path))
+    lines = path.read_text().split("\n")
+    heads = {
+        name: next(i for i, line in enumerate(lines, 1) if name.split("\n")[0] in line.split(",")[0]) for name in names
+    }
+    found = list(pointed(run("-f", path)[1]))
+    assert {name for _, name, _ in found} == set(names)
+    assert {(name, line) for _, name, line in found} == set(heads.items())
 
 
 def test_outputs_of_mqadmin(run, tmp_path):

@@ -29,7 +29,7 @@ MUTANTS = [
         'pc.greater(groups["moved"], 0)',
         'pc.greater(groups["moved"], 1)',
         "one queue that moves is none",
-        f"{_WORDS} -k captions",
+        f"{_WORDS} -k one_queue",
     ),
     Mutant(
         _FLOWS,
@@ -57,7 +57,7 @@ MUTANTS = [
         "line = reader.line_num + 1  # a cell",
         "line += 1  # a cell",
         "a cell of two lines shifts all that stands below",
-        "tests/test_sarif_lines.py -k csv",
+        "tests/test_sarif_command.py -k two_lines",
     ),
     Mutant(
         _CHECK,
@@ -76,8 +76,8 @@ MUTANTS = [
     Mutant(
         _IDLE,
         'method.name} then gives every client one" if n > most else ""',
-        'method.name} then gives every client one" if n >= most else ""',
-        "who has as many queues as clients is told to raise them to what they are",
+        'method.name} then gives every client one" if n < most else ""',
+        "who has too few queues is not told how many are enough",
         "tests/test_audit_idle.py",
     ),
     Mutant(

@@ -57,8 +57,22 @@ def only_dry_queues(case: Case) -> Iterator[Finding]:
             case.ids(dried),
             f"{len(dried):,} of {counted(len(case.clients), 'client')} own only queues that get no new messages, "
             "so they do nothing once these are consumed.",
-            "Take read permission away as well once the queues are empty: then the others are divided among all clients.",
+            _instead(case, sum(len(unit.queues) for unit in units) - len(dry)),
         )
+
+
+def _instead(case: Case, n_left: int) -> str:
+    """What would give clients of dry queues something to do, where so many other queues are left."""
+    if any(method.is_config for method in case.methods):
+        return "Put queues that are written into the lists of these clients; CONFIG divides nothing."
+    if not n_left:
+        return "Raise the write queues or give write permission back: there is no other queue to divide."
+    few = f", too few for {counted(len(case.clients), 'client')}" if n_left < len(case.clients) else ""
+    return (
+        "Once these queues are empty, lower the read queues to the write queues, or take read permission away where there is "
+        f"no write permission: {counted(n_left, 'other queue')} {'is' if n_left == 1 else 'are'} then divided among all "
+        f"clients{few}."
+    )
 
 
 def _dry(case: Case, unit: Unit) -> set[MessageQueue]:

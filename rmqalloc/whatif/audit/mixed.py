@@ -134,7 +134,9 @@ def mixed_languages(case: Case) -> Iterator[Finding]:
         (),
         _minority(case, languages),
         f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
-        "Let one SDK consume for one group, or take AVG, which all of them compute alike.",
+        "Let one SDK consume for one group, or "
+        + ("keep AVG" if case.strategy == "AVG" else "take AVG")
+        + ", which all of them compute alike.",
     )
 
 

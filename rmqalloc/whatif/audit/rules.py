@@ -206,7 +206,8 @@ RULES: dict[str, Rule] = {
     "only-dry-queues": Rule(
         "Client whose queues get no new messages",
         "Consumers see queues by read permission: a client may own nothing but queues that nobody writes to.",
-        "Take read permission away once the queues are empty.",
+        "Once the queues are empty, lower the read queues to the write queues, or take read permission away where there is no "
+        "write permission.",
         "warning",
         dry.only_dry_queues,
     ),

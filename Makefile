@@ -137,14 +137,14 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy examples/clients/*.py
+	MYPYPATH=benchmarks $(BIN)/mypy -p cliffs
 
 BENCH := build/bench.json
 bench: install
 	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --readme README.md --docs docs/benchmarks.md
 bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
-	$(CLIFFS) --quick --part kernels
-	$(CLIFFS) --quick --part kernels
+	$(CLIFFS) --quick
 # Work of odd inputs over that of plain ones, by counts: fails above a bound.
 CLIFFS := PYTHONPATH=benchmarks $(BIN)/python -m cliffs
 cliffs: install

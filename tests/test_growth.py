@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from cliffs.operations import operations
 
 from rmqalloc import Fleet, MessageQueue
 from rmqalloc.fleet import groups as from_groups
@@ -156,3 +157,25 @@ def test_points_that_another_id_takes_over_count_no_longer(monkeypatch):
         held = sum(name == client_id for name, _ in java.values())
         java |= {reasons._md5(f"{client_id}-{held + i}"): (client_id, held + i) for i in range(4)}
     assert reasons._points(4, ids) == java
+
+
+def doubling(call, n):
+    """Operations of a call on twice as much over those on as much; a call before has imported what it needs."""
+    call(2)
+    one, two = (operations(lambda size=size: call(size)) for size in (n, 2 * n))
+    return two / one
+
+
+def test_operations_are_lines_and_memory_written():
+    def loop(n):
+        return [i for i in range(n) if i < 0]
+
+    assert doubling(loop, 2000) == pytest.approx(2, rel=0.05)
+    assert doubling(lambda n: np.zeros((n, n)), 100) == pytest.approx(4, rel=0.05)
+    assert doubling(lambda n: [np.zeros(n) for _ in range(n)], 200) > 3
+    assert operations(lambda: loop(500)) == operations(lambda: loop(500))
+
+
+def test_clients_of_a_group_are_looked_at_once_for_all_of_its_topics():
+    snapshots = {n: mixed(n) for n in (2, 100, 200)}
+    assert doubling(lambda n: units_of(snapshots[n]), 100) < 2.3

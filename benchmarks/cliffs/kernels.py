@@ -7,6 +7,7 @@ the plain call and the odd one.
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -43,7 +44,7 @@ def calls_of(strategy: Strategy, *fleets: Fleet, warm: bool = True, on_error: On
     def call_of(fleet: Fleet) -> Call:
         fleet = replace(fleet, client_lists=replace(fleet.client_lists))  # which has learnt nothing yet
         out = np.zeros(int(fleet.queue_offsets[-1]), np.int32)
-        call = lambda: strategy.assign_fleet(fleet, out, on_error)  # noqa: E731
+        call = partial(strategy.assign_fleet, fleet, out, on_error)
         if warm:
             call()
         return call
@@ -88,7 +89,7 @@ def one_surrogate(strategy: Strategy) -> tuple[Call, ...]:
 def tenth_repeat(strategy: Strategy, over_fill: bool) -> tuple[Call, ...]:
     """A tenth of the units has a client id twice."""
     fleet = plain(200, 1024, 100)
-    plain_call, odd = calls_of(strategy, fleet, repeated(fleet, np.arange(0, 200, 10)).sorted())
+    plain_call, odd = calls_of(strategy, fleet, repeated(fleet, np.arange(0, 200, 10, dtype=np.int32)).sorted())
     out = np.zeros(int(fleet.queue_offsets[-1]), np.int32)
     return (lambda: out.fill(-1)) if over_fill else plain_call, odd
 

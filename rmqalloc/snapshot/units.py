@@ -250,7 +250,8 @@ def _batch(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
         "virtual_nodes": pa.array([nodes for _, nodes, _ in rules], pa.int64()),
         "strategy_params": pa.array([params for _, _, params in rules], pa.string()),
     }
-    if any(one.machine_room is not None for row in chain[Any](readable, clients) for one in row):
+    distinct = {id(row): row for row in clients}.values()  # topics of one group have one list of clients
+    if any(one.machine_room is not None for row in chain[Any](readable, distinct) for one in row):
         columns["broker_rooms"] = _lists(readable, "machine_room")
         columns["client_rooms"] = _lists(clients, "machine_room")
     return pa.RecordBatch.from_pydict(columns)

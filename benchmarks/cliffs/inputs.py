@@ -1,5 +1,7 @@
 """Snapshots of the shapes that are worst for one verb or another; `n` is what is doubled."""
 
+from typing import Any
+
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
 
@@ -119,3 +121,22 @@ def repeated(n: int) -> Snapshot:
     params = {"virtual_nodes": 10}
     group = Group("g", (routes[0].name,), ids, strategy="CONSISTENT_HASH", strategy_params=params)
     return Snapshot(routes, (group,))
+
+
+def many_brokers(n: int) -> Snapshot:
+    """One group of four clients on a topic of `n` brokers, with a lag of every queue, of which none waits."""
+    route = Topic("topic", tuple(TopicBroker(f"broker-{i:06}", 4) for i in range(n)))
+    lags = tuple(Lag(queue, 5, 5) for queue in route.queues())
+    return Snapshot(
+        (route,), (Group("g", (route.name,), clients(4), strategy="AVG", strategy_source="given", lags=lags),)
+    )
+
+
+def script(n: int) -> dict[str, Any]:
+    """A simulation of one group of `n` clients."""
+    return {
+        "duration": "3m",
+        "brokers": ["broker-a"],
+        "topics": [{"name": "topic", "read_queue_nums": 16}],
+        "groups": [{"name": "g", "topics": "topic", "clients": n, "start_every": "1s"}],
+    }

@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import MetaPathFinder
+from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -115,6 +116,71 @@ def _restart(n: int) -> Callable[[], object]:
     return lambda: restart(snapshot)
 
 
+def _queues(n: int) -> Callable[[], object]:
+    """Fewer queues on `n` brokers."""
+    from rmqalloc.whatif.rollout.queues import resize_queues
+
+    snapshot = inputs.many_brokers(n)
+    return lambda: resize_queues(snapshot, snapshot.topics[0].name, 2)
+
+
+def _broker(n: int) -> Callable[[], object]:
+    from rmqalloc.whatif.rollout.broker import maintain_broker
+
+    snapshot = inputs.one_topic(n)
+    return lambda: maintain_broker(snapshot, "broker-a")
+
+
+def _strategy(n: int) -> Callable[[], object]:
+    from rmqalloc.whatif.rollout.strategy import change_strategy
+
+    snapshot = inputs.many_groups(n)
+    return lambda: change_strategy(snapshot, "AVG_BY_CIRCLE")
+
+
+def _simulate(n: int) -> Callable[[], object]:
+    """A group of `n` clients that start one after the other."""
+    from rmqalloc.simulation import Script, simulate
+
+    script = Script.of(inputs.script(n))
+    return lambda: simulate(script)
+
+
+def _made(snapshot_of: Callable[[int], Any], n: int) -> Any:
+    from rmqalloc.whatif.plans import plan_snapshot
+    from rmqalloc.whatif.scenarios import RemoveClients, Scenario
+
+    return plan_snapshot(snapshot_of(n), [Scenario("less", (RemoveClients(count=1),))])
+
+
+def _report(n: int) -> Callable[[], object]:
+    from rmqalloc.report.html import report
+
+    made = _made(inputs.one_group, n)
+    return lambda: report(made)
+
+
+def _markdown(n: int) -> Callable[[], object]:
+    from rmqalloc.report.formats import write_table
+
+    made = _made(inputs.many_groups, n)
+    return lambda: write_table(made.groups, "md", StringIO(), sort="-moved")
+
+
+def _plan_file(n: int) -> Callable[[], object]:
+    """Write a plan and read it."""
+    from rmqalloc.whatif.plans import load_plan, save_plan
+
+    made, path = _made(inputs.many_groups, n), Path(tempfile.gettempdir()) / f"cliffs-{n}-plan.json"
+
+    def call() -> None:
+        save_plan(made, path)
+        load_plan(path)
+        path.unlink()
+
+    return call
+
+
 def _read(name: str, snapshot_of: Callable[[int], Any]) -> Make:
     """Read a file of a form."""
     from rmqalloc.snapshot.files import read_snapshot, write_snapshot
@@ -171,6 +237,13 @@ SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("recommend", "groups, each with another strategy", 50, _recommend),
     lambda: Shape("rollout restart", "groups", 100, _restart),
     lambda: Shape("rollout subscription", "groups", 100, _subscription),
+    lambda: Shape("rollout queues", "brokers, each with a backlog that is known", 200, _queues, quick=True),
+    lambda: Shape("rollout broker", "groups of one topic", 100, _broker),
+    lambda: Shape("rollout strategy", "groups, each with another strategy", 50, _strategy),
+    lambda: Shape("simulate", "clients of a group", 10, _simulate),
+    lambda: Shape("report, HTML", "topics of a group", 100, _report),
+    lambda: Shape("plan, Markdown", "groups", 50, _markdown),
+    lambda: Shape("plan file", "groups", 50, _plan_file),
     lambda: Shape("read JSON", "groups", 200, _read("s.json", inputs.many_groups)),
     lambda: Shape("read JSON", "clients, every one with its own topic", 200, _read("t.json", inputs.own_topics)),
     lambda: Shape("read YAML", "groups", 50, _read("s.yaml", inputs.many_groups)),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rmqalloc.fleet import Fleet
+from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.model import PERM_WRITE, Snapshot, TopicBroker
 from rmqalloc.text import counted, named
@@ -41,38 +42,38 @@ class Resize:
     chosen: frozenset[str]
     to: int
 
-    @property
+    @lazy_property
     def changed(self) -> list[TopicBroker]:
         """The brokers that change, as they are before."""
         return [one for one in self.brokers if one.broker_name in self.chosen]
 
-    @property
+    @lazy_property
     def read(self) -> dict[str, int]:
         """Queues that consumers see before, by broker name."""
         return {one.broker_name: one.read_queue_nums for one in self.brokers}
 
-    @property
+    @lazy_property
     def read_to(self) -> dict[str, int]:
         """Queues that consumers see after."""
         return self.read | dict.fromkeys(self.chosen, self.to)
 
-    @property
+    @lazy_property
     def written(self) -> dict[str, int]:
         """Queues that producers write to before, be they read or not."""
         return {one.broker_name: one.n_written_queues for one in self.brokers}
 
-    @property
+    @lazy_property
     def written_to(self) -> dict[str, int]:
         """Queues that producers write to after."""
         return self.written | {one.broker_name: self.to for one in self.changed if one.perm & PERM_WRITE}
 
-    @property
+    @lazy_property
     def grows(self) -> bool:
         """Whether read queues are raised first: there are more of them, or all that changes is that there are more to write."""
         more = any(one.read_queue_nums < self.to for one in self.changed)
         return more or not any(_holds(one) > self.to for one in self.changed)
 
-    @property
+    @lazy_property
     def dropped(self) -> list[MessageQueue]:
         """Queues that may hold messages, be it that nobody reads them, and that will be no more."""
         return [

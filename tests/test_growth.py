@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
+from cliffs import inputs
 from cliffs.operations import operations
 
 from rmqalloc import Fleet, MessageQueue
@@ -22,6 +23,7 @@ from rmqalloc.whatif.planning.owners import Assigner
 from rmqalloc.whatif.plans import departures as departing
 from rmqalloc.whatif.plans import missing, plan_snapshot, reasons, totals
 from rmqalloc.whatif.plans.comparison import Candidate, compare
+from rmqalloc.whatif.rollout.queues import resize_queues
 from rmqalloc.whatif.scenarios import RemoveClients, Scenario
 from rmqalloc.whatif.scenarios.applying import ordered
 from rmqalloc.whatif.scenarios.parts import Rules
@@ -179,3 +181,19 @@ def test_operations_are_lines_and_memory_written():
 def test_clients_of_a_group_are_looked_at_once_for_all_of_its_topics():
     snapshots = {n: mixed(n) for n in (2, 100, 200)}
     assert doubling(lambda n: units_of(snapshots[n]), 100) < 2.3
+
+
+@pytest.mark.parametrize("to", [2, 8])
+def test_resizing_a_topic_of_many_brokers_reads_its_route_once(to):
+    snapshots = {n: inputs.many_brokers(n) for n in (2, 200, 400)}
+    assert doubling(lambda n: resize_queues(snapshots[n], "topic", to), 200) < 2.3
+
+
+def test_rooms_of_the_clients_of_one_group_alone_are_read():
+    routes = tuple(Topic(name, (TopicBroker("b", 2),)) for name in ("T", "U"))
+    clients = {"T": (Client("c1"),), "U": (Client("c2", machine_room="x"),)}
+    groups = tuple(Group(name, (name,), clients[name], strategy="AVG") for name in ("T", "U"))
+    for some in (groups, groups[::-1]):
+        rooms = units_of(Snapshot(routes, some)).to_pylist()
+        assert {row["topic"]: row["client_rooms"] for row in rooms} == {"T": [None], "U": ["x"]}
+    assert "client_rooms" not in units_of(Snapshot(routes, groups[:1])).schema.names

@@ -22,7 +22,18 @@ NAMES = [one.name for one in iter_modules(areas.__path__) if one.name not in ("_
 AREAS = {name: import_module(f"mutants.{name}").MUTANTS for name in NAMES}
 COPIES = 2
 """Copies of the tree that are worked on side by side."""
-NEEDED = ("rmqalloc", "spark_udfs", "tests", "examples", "docs", "README.md", "pyproject.toml", "setup.py", "Makefile")
+NEEDED = (
+    "rmqalloc",
+    "spark_udfs",
+    "tests",
+    "benchmarks",
+    "examples",
+    "docs",
+    "README.md",
+    "pyproject.toml",
+    "setup.py",
+    "Makefile",
+)
 
 
 def copied(folder):

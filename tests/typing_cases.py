@@ -61,6 +61,8 @@ def parameters_of_a_mapping(
     assert_type(strategy("CONSISTENT_HASH", **any_), Any)  # mypy's word for several overloads that fit
     assert_type(strategy("CONSISTENT_HASH", **numbers), ConsistentHash)
     assert_type(strategy("MACHINE_ROOM", **rooms), MachineRoom)
+    for one in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"):
+        assert_type(strategy(one), Strategy)
     assert_type(strategy(name, **any_), Strategy)
 
 

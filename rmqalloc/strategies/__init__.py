@@ -61,6 +61,8 @@ def strategy(
 @overload
 def strategy(name: Literal["POP"], *, inner: _Inner, pop_share_queue_num: int = -1) -> Pop[_Inner]: ...
 @overload
+def strategy(name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM"]) -> Strategy: ...
+@overload
 def strategy(  # type: ignore[overload-overlap]
     name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY", "POP"],
     *,

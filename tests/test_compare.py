@@ -223,3 +223,14 @@ def test_only_one_scenario(run, tmp_path):
         assert code == 64
         assert "compare takes one scenario, for all groups and topics" in err
     assert "24 queues  3 clients" in run(f"--scenario {tmp_path / 'one.yaml'}")[1]
+
+
+def test_nobody_is_left_near_the_rooms():
+    """A fleet without a single client has no lists to cut by room."""
+    topic = Topic("t", (TopicBroker("a", 2, machine_room="x"),))
+    snapshot = Snapshot((topic,), (Group("g", ("t",), (Client("c", machine_room="x"),), strategy="AVG"),))
+    nearby = Candidate("nearby", "MACHINE_ROOM_NEARBY-AVG", {})
+    (row,) = compare(
+        snapshot, [nearby], scenarios_of([{"name": "s", "changes": [{"remove_clients": {"count": 1}}]}])[0].changes
+    ).table.to_pylist()
+    assert (row["n_clients"], row["unowned"], row["departure_worst_client"]) == (0, 2, None)

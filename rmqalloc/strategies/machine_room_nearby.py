@@ -264,8 +264,8 @@ def split_by_room(fleet: Fleet) -> RoomParts:
     part = ranges(offsets_of(per_list)[:-1][fleet.unit_queue_list], counts)
     stride = len(fleet.rooms) + 1  # one more than there are rooms, for a missing room is -1
     wanted = fleet.unit_client_list[unit].astype(np.int64) * stride + by_queue.room[part]
-    have = by_client.list_ * stride + by_client.room
-    at = np.minimum(np.searchsorted(have, wanted), max(have.size - 1, 0))
+    have = np.append(by_client.list_ * stride + by_client.room, n_lists * stride)  # above all that are wanted
+    at = np.searchsorted(have, wanted)
     client_list = np.where(have[at] == wanted, n_lists + at, fleet.unit_client_list[unit]).astype(np.int32)
     both = np.r_[np.arange(len(clients.client_ids)), by_client.places]
     both_offsets = np.r_[clients.offsets, clients.offsets[-1] + by_client.offsets[1:]]

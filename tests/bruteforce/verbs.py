@@ -78,16 +78,21 @@ def compare_case(random):
     if not changes.rooms_known(document):
         rules = [one for one in rules if not one[0].startswith(java.NEARBY)] or [("AVG", {})]
     made = changes.scenarios(random, document, 1)[0]["changes"] if random.random() < 0.6 else []
-    return {"snapshot": document, "candidates": rules, "changes": list(filter(_names_nothing, made))}
+    units = list(planned.units_of(document))
+    return {"snapshot": document, "candidates": rules, "changes": [one for one in made if _lacks_nothing(one, units)]}
 
 
-def _names_nothing(change):
-    """Whether a change names nothing that the snapshot may lack, which `compare` would refuse."""
+def _lacks_nothing(change, units):
+    """Whether a change surely names nothing that the units lack, which `compare` would refuse."""
     [(kind, fields)] = change.items()
-    names = {"ids", "pattern", "machine_room", "brokers", "topics"} & fields.keys()
     if kind == "add_broker":
         return fields["broker_name"] in changes.NEW_BROKERS
-    return kind in ("add_clients", "scale_clients") or (not names and kind in ("remove_clients", "set_queues"))
+    if kind in ("add_clients", "scale_clients"):
+        rooms = {room for unit in units for *_, room in (*unit.brokers, *unit.clients)}
+        return "machine_room" not in fields or fields["machine_room"] in rooms
+    names = {"ids", "pattern", "machine_room", "brokers", "topics"} & fields.keys()
+    has_topics = any(not unit.topic.startswith(clusters.RETRY) for unit in units)
+    return not names and (kind == "remove_clients" or (kind == "set_queues" and has_topics))
 
 
 def compare_all(case, tally):

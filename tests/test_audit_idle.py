@@ -111,6 +111,15 @@ def test_the_advice_has_the_figures_of_the_group(fields, n_clients, message, adv
     assert found.advice.startswith(advice)
 
 
+@pytest.mark.parametrize("listed", [(), ("c0",), ("c0", "c1", "c2", "gone")])
+@pytest.mark.parametrize("rule", STRATEGIES[:3])
+def test_clients_that_no_broker_lists_get_no_queue_by_any_strategy(rule, listed):
+    ids = {broker: listed for broker in ("a", "b")}
+    found = only(check_snapshot(snapshot(group("c0", "c1", "c2", "c3", **rule, broker_client_ids=ids))), IDLE)
+    assert "c3" in found.clients
+    assert found.advice.startswith("Stop these clients; the clients of the group differ in strategy, subscriptions, routes or ")
+
+
 def test_as_many_queues_as_clients_are_enough_and_one_less_is_not():
     for n_queues in (4, 5, 6):
         found = idle(snapshot(group(*(f"c{i}" for i in range(5))), topics=(topic(a=n_queues),)))

@@ -72,8 +72,11 @@ def _left_out(method: Method, units: Sequence[Unit], n: int) -> str:
 def _common_method(units: Sequence[Unit]) -> Method | None:
     """What all clients divide by, None if they do not all see the same and do the same."""
     methods = {view.method for unit in units for view in unit.views}
-    is_common = all(
-        len(unit.views) == 1 and unit.views[0].queues == unit.queues and len(unit.options) == len(unit.client_ids)
-        for unit in units
-    )
-    return methods.pop() if len(methods) == 1 and is_common else None
+    return methods.pop() if len(methods) == 1 and all(map(_is_common, units)) else None
+
+
+def _is_common(unit: Unit) -> bool:
+    """Whether all clients go by one view, of all queues and all clients."""
+    (view, *others), n = unit.views, len(unit.client_ids)
+    is_whole = view.queues == unit.queues and set(view.client_ids) == set(unit.client_ids)
+    return not others and is_whole and len(unit.options) == n

@@ -114,10 +114,12 @@ def test_the_advice_has_the_figures_of_the_group(fields, n_clients, message, adv
 @pytest.mark.parametrize("listed", [(), ("c0",), ("c0", "c1", "c2", "gone")])
 @pytest.mark.parametrize("rule", STRATEGIES[:3])
 def test_clients_that_no_broker_lists_get_no_queue_by_any_strategy(rule, listed):
-    ids = {broker: listed for broker in ("a", "b")}
+    ids = dict.fromkeys(("a", "b"), listed)
     found = only(check_snapshot(snapshot(group("c0", "c1", "c2", "c3", **rule, broker_client_ids=ids))), IDLE)
     assert "c3" in found.clients
-    assert found.advice.startswith("Stop these clients; the clients of the group differ in strategy, subscriptions, routes or ")
+    assert found.advice.startswith(
+        "Stop these clients; the clients of the group differ in strategy, subscriptions, routes or "
+    )
 
 
 def test_as_many_queues_as_clients_are_enough_and_one_less_is_not():

@@ -42,8 +42,8 @@ MUTANTS = [
     ),
     Mutant(
         "rmqalloc/whatif/audit/idle.py",
-        "len(unit.options) == len(unit.client_ids)",
-        "len(unit.options) > len(unit.client_ids)",
+        "is_whole and len(unit.options) == n",
+        "is_whole and len(unit.options) > n",
         "clients that are alike are taken for different ones",
         "tests/test_audit_idle.py -k figures",
     ),

@@ -18,6 +18,20 @@ _DRAWN = "tests/test_simulation_svg.py"
 
 MUTANTS = [
     Mutant(
+        _IDLE,
+        " and set(view.client_ids) == set(unit.client_ids)",
+        "",
+        "a client that no broker lists is promised a queue",
+        "tests/test_audit_idle.py -k no_broker_lists",
+    ),
+    Mutant(
+        "rmqalloc/strategies/machine_room_nearby.py",
+        "np.append(by_client.list_ * stride + by_client.room, n_lists * stride)",
+        "by_client.list_ * stride + by_client.room",
+        "where nobody is left, comparing ends in a traceback",
+        "tests/test_compare.py -k nobody",
+    ),
+    Mutant(
         _TOTALS,
         'pc.greater(groups["moved"], 0)',
         'pc.greater(groups["clients_affected"], 0)',

@@ -132,6 +132,14 @@ class Page:
             raise RuntimeError(answer["exceptionDetails"])
         return answer["result"].get("value")
 
+    def until(self, expression):
+        """Wait until a JavaScript expression is true in the page: what is folded is drawn by frames, not by orders."""
+        end = time.monotonic() + SECONDS
+        while self.ask(expression) is not True:
+            if time.monotonic() > end:
+                raise TimeoutError(f"not true in {SECONDS} s: {expression}")
+            time.sleep(0.02)
+
     def click(self, selector):
         """Press and release the mouse in the middle of an element."""
         x, y = self.ask(f"{_MIDDLE}(document.querySelector({json.dumps(selector)}))")

@@ -133,7 +133,7 @@ class Page:
         return answer["result"].get("value")
 
     def until(self, expression):
-        """Wait until a JavaScript expression is true in the page: what is folded is drawn by frames, not by orders."""
+        """Wait until a JavaScript expression is true in the page; styles may take effect a frame later."""
         end = time.monotonic() + SECONDS
         while self.ask(expression) is not True:
             if time.monotonic() > end:

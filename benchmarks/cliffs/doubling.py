@@ -56,6 +56,7 @@ def counts_of(module: str, arguments: list[str]) -> list[int]:
     """Instructions of every call that a module makes by `Callgrind.count`, kernels on AVX2."""
     environment = {**os.environ, "PYTHONHASHSEED": "0", "RMQALLOC_ISA": "avx2", "OMP_NUM_THREADS": "1"}
     with tempfile.TemporaryDirectory() as directory:
+        environment["TMPDIR"] = directory  # the process ends by os._exit, and removes no file of its own
         output = f"{directory}/calls"
         options = ["--tool=callgrind", "--instr-atstart=no", "--dump-line=no", f"--callgrind-out-file={output}"]
         command = ["valgrind", *options, sys.executable, "-m", module, *arguments]

@@ -9,8 +9,6 @@ from typing import Self
 from rmqalloc.documents.budget import MAX_DEPTH
 from rmqalloc.text import did_you_mean, printable, shortened
 
-"""Longest name that is compared with known ones; the comparison takes the square of it."""
-
 Part = str | int
 """A key of a mapping or a position in a list."""
 

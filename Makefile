@@ -62,12 +62,12 @@ test: install
 	$(PYTEST) -q --pyargs rmqalloc spark_udfs --doctest-modules
 
 # Tests that compare with slow twins, on very many new examples: some hours.
-NIGHTLY_TESTS := $(foreach name,plan_batch plan_before plans scenarios compare rollout advice whatif strategies fleet,tests/test_$(name).py)
+NIGHTLY_TESTS := $(foreach name,plan_batch plan_before plans scenarios compare rollout advice parquet_plan strategies fleet,tests/*/test_$(name).py)
 nightly: install
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -q $(BESIDE) $(NIGHTLY_TESTS)
 
-ENGINE_TESTS := tests/test_golden.py tests/test_strategies.py tests/test_fleet.py tests/test_fleet_errors.py tests/test_promises.py \
-                tests/test_md5.py tests/test_ring.py tests/test_tally.py tests/test_split.py tests/test_strings.py
+ENGINE_TESTS := tests/strategies/test_golden.py tests/strategies/test_strategies.py tests/fleet/test_fleet.py tests/fleet/test_fleet_errors.py tests/strategies/test_promises.py \
+                tests/engine/test_md5.py tests/engine/test_ring.py tests/engine/test_tally.py tests/engine/test_split.py tests/engine/test_strings.py
 # A copy of the tree, compiled in place with bounds checks, so that neither the wheel nor the checkout is touched.
 test-debug: install
 	rm -rf build/debug && mkdir -p build/debug
@@ -78,7 +78,7 @@ test-debug: install
 # All but the one that is taken by itself, which is what the other tests run with.
 test-isa: install
 	for isa in $$($(BIN)/python -c 'from rmqalloc._engine import md5; print(*(set(md5.available_isas()) - {md5.isa()}))'); do \
-	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q $(BESIDE) -k "not the_reference" tests/test_golden.py tests/test_md5.py tests/test_ring.py tests/test_split.py tests/test_strings.py || exit 1; done
+	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q $(BESIDE) -k "not the_reference" tests/strategies/test_golden.py tests/engine/test_md5.py tests/engine/test_ring.py tests/engine/test_split.py tests/engine/test_strings.py || exit 1; done
 
 # The wheel that is installed, of the compiler of this machine, and wheels by others from the sdist: they need no newer C library
 # than manylinux allows, and each answers right in a virtual environment that holds nothing but the wheel and numpy. Then one of these
@@ -95,14 +95,14 @@ wheel-by-%:
 wheel-of-%:
 	$(BIN)/auditwheel show build/$*/dist/*.whl | tr '\n' ' ' | grep -o 'is consistent with[^.]*"manylinux[^"]*"'
 	$(PYTHON) -m venv build/$*/venv && build/$*/venv/bin/pip install -q build/$*/dist/*.whl
-	cd build/$* && venv/bin/python -W error ../../tests/replay_golden.py
+	cd build/$* && venv/bin/python -W error ../../tests/support/replay_golden.py
 
 # Proofs in their long form: a brute force of every verb, mutants of the product, what 0.1.0 answered wrongly, a real cluster,
 # every writer killed at every call.
 # They look at the checkout's tests and at the package that is installed.
 EVIDENCE  := docs/evidence
 SNAPSHOTS ?= 1000
-PROOF     := PYTHONPATH=tests $(BIN)/python -m
+PROOF     := PYTHONPATH=tests:tests/support $(BIN)/python -m
 evidence: install
 	mkdir -p $(EVIDENCE)
 	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
@@ -158,9 +158,9 @@ instructions: install
 # A name server and two brokers from Maven Central's jars, with small heaps: needs a JDK and Maven, no virtual environment.
 CLUSTER := build/cluster
 cluster:
-	@PYTHONPATH=tests $(PYTHON) -m live_cluster start $(CLUSTER)
+	@PYTHONPATH=tests:tests/support $(PYTHON) -m live_cluster start $(CLUSTER)
 cluster-stop:
-	@PYTHONPATH=tests $(PYTHON) -m live_cluster stop $(CLUSTER)
+	@PYTHONPATH=tests:tests/support $(PYTHON) -m live_cluster stop $(CLUSTER)
 
 clean:
 	rm -rf $(VENV) build dist output *.egg-info build.log rmqalloc/_engine/*.so

@@ -1,4 +1,4 @@
-"""RocketMQ's own Java classes under the clock: one thread, a warm JVM, the program `Bench` of ``tests/java``.
+"""RocketMQ's own Java classes under the clock: one thread, a warm JVM, the program `Bench` of ``tests/support/java``.
 
 ``python benchmarks/java_rival.py`` prints the figures of `SHAPES` as JSON.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests" / "support"))
 
 from java_driver import java
 

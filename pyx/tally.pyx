@@ -1,7 +1,7 @@
 """Counting kernels: who owns how much and what moves, read from owners vectors in one pass.
 
 A unit is one consumer group on one topic. Unit ``u`` has the queues ``queue_offsets[u]:queue_offsets[u + 1]`` of ``owners``;
-``owners[q]`` is a position in its client list, any negative number means nobody. The faces in rmqalloc.whatif have checked that
+``owners[q]`` is a position in its client list, any negative number means nobody. The faces in rmqalloc.evaluation have checked that
 every owner is below its unit's number of clients. The counts are in tally_core.c, because they come in one version for each
 instruction set, chosen when this module is imported.
 """

@@ -26,15 +26,15 @@ from typing import TYPE_CHECKING, Any
 from rmqalloc.extras import needs
 
 if TYPE_CHECKING:
-    from spark_udfs.places import read_plan
-    from spark_udfs.published import files_of_plan
+    from spark_udfs.job.output import read_plan
+    from spark_udfs.job.published import files_of_plan
     from spark_udfs.sql import register_all
 
 __all__ = ["files_of_plan", "read_plan", "register_all"]
 
 _HOMES = {
-    "files_of_plan": "spark_udfs.published",
-    "read_plan": "spark_udfs.places",
+    "files_of_plan": "spark_udfs.job.published",
+    "read_plan": "spark_udfs.job.output",
     "register_all": "spark_udfs.sql",
 }
 

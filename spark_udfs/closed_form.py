@@ -1,7 +1,7 @@
 """What follows from numbers of queues and clients alone, as Spark's own expressions: no Python worker takes part.
 
 Client ids are taken to be distinct, and clients are known by their positions. Everything is null where a number is null,
-below 1 or above `spark_udfs.columns.MAX_COUNT`, as it is when the kernels are asked the same.
+below 1 or above `spark_udfs.arrow_owners.MAX_COUNT`, as it is when the kernels are asked the same.
 
 Each formula stands here twice, for columns and as the body of a SQL function, because Spark makes neither from the other.
 """
@@ -9,8 +9,8 @@ Each formula stands here twice, for columns and as the body of a SQL function, b
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
-from spark_udfs.columns import MAX_COUNT
-from spark_udfs.figures import METRICS_DDL
+from spark_udfs.arrow_figures import METRICS_DDL
+from spark_udfs.arrow_owners import MAX_COUNT
 
 
 def owners(n_queues: Column, n_clients: Column, strategy: str) -> Column:

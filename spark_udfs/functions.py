@@ -21,8 +21,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # PySpark's stubs lack it
 
 from rmqalloc.strategies import STRATEGIES
-from spark_udfs import closed_form, columns, figures
-from spark_udfs.figures import METRICS_DDL
+from spark_udfs import arrow_figures, arrow_owners, closed_form
+from spark_udfs.arrow_figures import METRICS_DDL
 
 ColumnOrName = Column | str
 Count = Column | str | int
@@ -150,7 +150,7 @@ def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
     >>> figures = rf.assignment_metrics("owners", F.size("client_ids"))  # doctest: +SKIP
     >>> units.select(figures.alias("m")).where("m.skew > 1.5")  # doctest: +SKIP
     """
-    return arrow_function(figures.assignment_metrics, METRICS_DDL)(_column(owners), _column(n_clients))
+    return arrow_function(arrow_figures.assignment_metrics, METRICS_DDL)(_column(owners), _column(n_clients))
 
 
 def moved(
@@ -178,7 +178,7 @@ def moved(
     >>> after = rf.allocate("queues", less)  # doctest: +SKIP
     >>> units.select(rf.moved(rf.allocate("queues", "client_ids"), "client_ids", after, less))  # doctest: +SKIP
     """
-    compare = arrow_function(figures.moved, "int")
+    compare = arrow_function(arrow_figures.moved, "int")
     return compare(*map(_column, (owners_before, clients_before, owners_after, clients_after)))
 
 
@@ -198,7 +198,7 @@ def least_moves(
         int, of any allocation to the clients after that owns every queue and whose loads differ by one at most. Null as
         `moved`, and where a client id repeats or is empty.
     """
-    compare = arrow_function(figures.least_moves, "int")
+    compare = arrow_function(arrow_figures.least_moves, "int")
     return compare(*map(_column, (owners_before, clients_before, owners_after, clients_after)))
 
 
@@ -317,8 +317,8 @@ def _by_sql(strategy: str | Column, engine: str) -> TypeGuard[str]:
         if engine == "sql":
             raise ValueError('engine="sql" needs the name of one strategy, got a Column; use engine="kernel"')
         return False
-    if strategy not in columns.BY_COUNT:
-        known = ", ".join(columns.BY_COUNT)
+    if strategy not in arrow_owners.BY_COUNT:
+        known = ", ".join(arrow_owners.BY_COUNT)
         raise ValueError(f"numbers of queues and clients suffice for {known} alone, got {strategy!r}; use allocate")
     return engine != "kernel"
 
@@ -350,7 +350,7 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
     """Refuse at once what no row could be allocated with."""
     strategy = params.pop("strategy")
     if strategy is not None:
-        columns.usable(strategy, params, given)
+        arrow_owners.usable(strategy, params, given)
         return
     known = {name for made in STRATEGIES.values() for name in inspect.signature(made).parameters}
     if unknown := params.keys() - known:
@@ -361,7 +361,7 @@ def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Calla
     """What workers run; it does not refer to this module, so they need not import it."""
 
     def allocate(*arrays: pa.Array) -> pa.Array:
-        answer = columns.allocate(**literals, **dict(zip(names, arrays, strict=True)))
+        answer = arrow_owners.allocate(**literals, **dict(zip(names, arrays, strict=True)))
         return answer if with_error else answer.field("owners")
 
     return allocate

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
-from spark_udfs import closed_form, columns, figures
+from spark_udfs import arrow_figures, arrow_owners, closed_form
+from spark_udfs.arrow_figures import METRICS_DDL
 from spark_udfs.described import Description, describe
-from spark_udfs.figures import METRICS_DDL
 from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL, arrow_function
 
 _OF_ALLOCATE = {
@@ -37,7 +37,7 @@ class _Function(NamedTuple):
 
 _FUNCTIONS = {
     "allocate": _Function(
-        columns.owners,
+        arrow_owners.owners,
         OWNERS_DDL,
         Description(
             f"{_ALLOCATE} - For every queue in Java's order the position of its owner in the sorted client ids, -1 for none. "
@@ -48,7 +48,7 @@ _FUNCTIONS = {
         ),
     ),
     "allocate_or_error": _Function(
-        columns.owners_or_error,
+        arrow_owners.owners_or_error,
         OWNERS_OR_ERROR_DDL,
         Description(
             f"{_ALLOCATE} - The owners, or as error what is wrong with the row; never fails.",
@@ -58,7 +58,7 @@ _FUNCTIONS = {
         ),
     ),
     "assignment_metrics": _Function(
-        figures.assignment_metrics,
+        arrow_figures.assignment_metrics,
         METRICS_DDL,
         Description(
             "(owners, n_clients) - How even owners are: loads, skew, idle clients, unowned queues.",
@@ -68,7 +68,7 @@ _FUNCTIONS = {
         ),
     ),
     "moved": _Function(
-        figures.moved,
+        arrow_figures.moved,
         "int",
         Description(
             f"{_COMPARE} - Queues whose owner's client id changes.",
@@ -78,7 +78,7 @@ _FUNCTIONS = {
         ),
     ),
     "least_moves": _Function(
-        figures.least_moves,
+        arrow_figures.least_moves,
         "int",
         Description(
             f"{_COMPARE} - The fewest queues that move to any even allocation to the clients after.",

@@ -8,10 +8,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import to_arrow_schema
 
-from rmqalloc.whatif.bulk import read_columns
-from rmqalloc.whatif.plan import BEST_BY, PlanSpec
-from rmqalloc.whatif.scenarios import read_scenarios, scenarios_of
-from spark_udfs.arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse
+from rmqalloc.evaluation.parquet_plan import read_columns
+from rmqalloc.evaluation.plan_batch import BEST_BY, PlanSpec
+from rmqalloc.scenarios import read_scenarios, scenarios_of
+from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse
 
 Transform = Callable[[DataFrame], DataFrame]
 Scenarios = str | os.PathLike[str] | Iterable[Any]
@@ -29,20 +29,20 @@ def plan(
     Parameters
     ----------
     scenarios : path or iterable
-        A file of scenarios on the driver (`rmqalloc.whatif.scenarios.read_scenarios`), or scenarios as
-        `rmqalloc.whatif.scenarios.scenarios_of` takes them. They travel to the workers; nothing is crossed or shuffled.
+        A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or scenarios as
+        `rmqalloc.scenarios.scenarios_of` takes them. They travel to the workers; nothing is crossed or shuffled.
     strategy : str
         RocketMQ's name of the strategy of the rows that do not name one.
     output : {"metrics", "owners", "best"}
-        As `rmqalloc.whatif.plan.PlanSpec`, like ``best_by``.
+        As `rmqalloc.evaluation.plan_batch.PlanSpec`, like ``best_by``.
     **params
         Parameters of the strategy, e.g. ``virtual_nodes=160``.
 
     Returns
     -------
     callable
-        From a table of the columns that `rmqalloc.whatif.plan.plan_batch` reads to what it answers. Other columns do not
-        leave the JVM, and a bad row becomes a row with an ``err_code``.
+        From a table of the columns that `rmqalloc.evaluation.plan_batch.plan_batch` reads to what it answers. Other
+        columns do not leave the JVM, and a bad row becomes a row with an ``err_code``.
 
     Raises
     ------
@@ -72,12 +72,12 @@ def assign(strategy: str = "CONSISTENT_HASH", **params: Any) -> Transform:
 
 
 def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", **params: Any) -> Transform:
-    """The owner of every queue by name, as `rmqalloc.whatif.names.expand_owners`; arguments as `plan`."""
+    """The owner of every queue by name, as `rmqalloc.evaluation.expand.expand_owners`; arguments as `plan`."""
     return mapped(ExpandOwners(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
 
 
 def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any) -> Transform:
-    """Queues of every client, or host, over all topics and groups, as `rmqalloc.whatif.names.sum_loads`; else as `plan`.
+    """Queues of every client, or host, over all topics and groups, as `rmqalloc.evaluation.expand.sum_loads`; else as `plan`.
 
     Only sums are shuffled.
 

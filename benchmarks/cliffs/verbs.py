@@ -37,19 +37,19 @@ class Shape(NamedTuple):
 def _compare(
     snapshot_of: Callable[[int], Any], strategies: Sequence[str] = ("AVG_BY_CIRCLE", "CONSISTENT_HASH")
 ) -> Make:
-    from rmqalloc.whatif.plans import comparison
+    from rmqalloc.plans import compare
 
-    candidates = [comparison.Candidate(name, name, {}) for name in strategies]
+    candidates = [compare.Candidate(name, name, {}) for name in strategies]
 
     def make(n: int) -> Callable[[], object]:
         snapshot = snapshot_of(n)
-        return lambda: comparison.compare(snapshot, candidates)
+        return lambda: compare.compare(snapshot, candidates)
 
     return make
 
 
 def _check(snapshot_of: Callable[[int], Any]) -> Make:
-    from rmqalloc.whatif.audit import check_snapshot
+    from rmqalloc.audit import check_snapshot
 
     def make(n: int) -> Callable[[], object]:
         snapshot = snapshot_of(n)
@@ -59,8 +59,8 @@ def _check(snapshot_of: Callable[[int], Any]) -> Make:
 
 
 def _plan(snapshot_of: Callable[[int], Any]) -> Make:
-    from rmqalloc.whatif.plans import plan_snapshot
-    from rmqalloc.whatif.scenarios import RemoveClients, Scenario
+    from rmqalloc.plans import plan_snapshot
+    from rmqalloc.scenarios import RemoveClients, Scenario
 
     def make(n: int) -> Callable[[], object]:
         snapshot = snapshot_of(n)
@@ -71,8 +71,8 @@ def _plan(snapshot_of: Callable[[int], Any]) -> Make:
 
 def _plan_of_names(n: int) -> Callable[[], object]:
     """`n` clients are named that are to leave."""
-    from rmqalloc.whatif.plans import plan_snapshot
-    from rmqalloc.whatif.scenarios import RemoveClients, Scenario
+    from rmqalloc.plans import plan_snapshot
+    from rmqalloc.scenarios import RemoveClients, Scenario
 
     snapshot = inputs.plain(n)
     leaving = [Scenario("less", (RemoveClients(ids=tuple(map(inputs.client_id, range(n // 2)))),))]
@@ -80,8 +80,8 @@ def _plan_of_names(n: int) -> Callable[[], object]:
 
 
 def _plan_of_scenarios(n: int) -> Callable[[], object]:
-    from rmqalloc.whatif.plans import plan_snapshot
-    from rmqalloc.whatif.scenarios import Scenario, SetQueues
+    from rmqalloc.plans import plan_snapshot
+    from rmqalloc.scenarios import Scenario, SetQueues
 
     snapshot = inputs.plain(4)
     scenarios = [Scenario(f"s{i}", (SetQueues(read_queue_nums=100 + i % 9),)) for i in range(n)]
@@ -89,28 +89,28 @@ def _plan_of_scenarios(n: int) -> Callable[[], object]:
 
 
 def _explain(n: int) -> Callable[[], object]:
-    from rmqalloc.whatif.plans.explanation import explain
+    from rmqalloc.plans.explain import explain
 
     snapshot = inputs.repeated(n)
     return lambda: explain(snapshot, "g", "topic-000000", "broker-a", 3)
 
 
 def _recommend(n: int) -> Callable[[], object]:
-    from rmqalloc.whatif.advice.advise import advise
+    from rmqalloc.advice.recommend import advise
 
     snapshot = inputs.many_groups(n)
     return lambda: advise(snapshot)
 
 
 def _subscription(n: int) -> Callable[[], object]:
-    from rmqalloc.whatif.rollout.subscription import change_subscription
+    from rmqalloc.rollouts.subscribe import change_subscription
 
     snapshot = inputs.many_groups(n)
     return lambda: change_subscription(snapshot, snapshot.topics[0].name, groups=["group-*[1-9]"])
 
 
 def _restart(n: int) -> Callable[[], object]:
-    from rmqalloc.whatif.rollout.restart import restart
+    from rmqalloc.rollouts.restart import restart
 
     snapshot = inputs.many_groups(n)
     return lambda: restart(snapshot)
@@ -118,21 +118,21 @@ def _restart(n: int) -> Callable[[], object]:
 
 def _queues(n: int) -> Callable[[], object]:
     """Fewer queues on `n` brokers."""
-    from rmqalloc.whatif.rollout.queues import resize_queues
+    from rmqalloc.rollouts.resize import resize_queues
 
     snapshot = inputs.many_brokers(n)
     return lambda: resize_queues(snapshot, snapshot.topics[0].name, 2)
 
 
 def _broker(n: int) -> Callable[[], object]:
-    from rmqalloc.whatif.rollout.broker import maintain_broker
+    from rmqalloc.rollouts.maintain import maintain_broker
 
     snapshot = inputs.one_topic(n)
     return lambda: maintain_broker(snapshot, "broker-a")
 
 
 def _strategy(n: int) -> Callable[[], object]:
-    from rmqalloc.whatif.rollout.strategy import change_strategy
+    from rmqalloc.rollouts.switch import change_strategy
 
     snapshot = inputs.many_groups(n)
     return lambda: change_strategy(snapshot, "AVG_BY_CIRCLE")
@@ -147,8 +147,8 @@ def _simulate(n: int) -> Callable[[], object]:
 
 
 def _made(snapshot_of: Callable[[int], Any], n: int) -> Any:
-    from rmqalloc.whatif.plans import plan_snapshot
-    from rmqalloc.whatif.scenarios import RemoveClients, Scenario
+    from rmqalloc.plans import plan_snapshot
+    from rmqalloc.scenarios import RemoveClients, Scenario
 
     return plan_snapshot(snapshot_of(n), [Scenario("less", (RemoveClients(count=1),))])
 
@@ -169,7 +169,7 @@ def _markdown(n: int) -> Callable[[], object]:
 
 def _plan_file(n: int) -> Callable[[], object]:
     """Write a plan and read it."""
-    from rmqalloc.whatif.plans import load_plan, save_plan
+    from rmqalloc.plans import load_plan, save_plan
 
     made, path = _made(inputs.many_groups, n), Path(tempfile.gettempdir()) / f"cliffs-{n}-plan.json"
 

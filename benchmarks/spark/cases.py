@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from uniform import write, write_one
 from worker_rivals import N_SCENARIOS, PARAMS
 
-from rmqalloc.whatif.bulk import plan_files
-from rmqalloc.whatif.plan import PlanSpec
-from spark_udfs import planning
-from spark_udfs.sources import Source
+from rmqalloc.evaluation.parquet_plan import plan_files
+from rmqalloc.evaluation.plan_batch import PlanSpec
+from spark_udfs.job import planning_job
+from spark_udfs.job.sources import Source
 from spark_udfs.transforms import assign
 
 ONE_STRATEGY, SCENARIOS, ODD = "one strategy", "32 scenarios", "bad and giant units"
@@ -116,7 +116,7 @@ def _without_rows(table: str, group: str, spec: PlanSpec, found: Fleets, where: 
 
 def file_job(units: Units, where: Path, spec: PlanSpec) -> None:
     """The planning job whose workers read and write Parquet, its summary and ranking included."""
-    planning.run(Source(str(units.paths[0])), str(where / "job"), spec, by_files=True, force=True)
+    planning_job.run(Source(str(units.paths[0])), str(where / "job"), spec, by_files=True, force=True)
 
 
 def on_threads(units: Units, where: Path, spec: PlanSpec) -> None:

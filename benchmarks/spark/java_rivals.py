@@ -9,7 +9,7 @@ import pyspark
 from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.append(str(ROOT / "tests"))
+sys.path.append(str(ROOT / "tests" / "support"))
 
 from java_driver import command, require_tools, run  # noqa: E402
 

@@ -3,8 +3,8 @@
 from memory import Cluster, named
 
 from rmqalloc import MessageQueue
-from rmqalloc.protocol import ConsumeFromWhere
 from rmqalloc.rebalance import LitePullConsumer, PullTask
+from rmqalloc.remoting import ConsumeFromWhere
 from rmqalloc.simulation import VirtualClock
 
 

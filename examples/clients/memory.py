@@ -4,7 +4,8 @@ from collections.abc import Iterable
 
 from rmqalloc import MessageQueue
 from rmqalloc.broker import Broker, Clock
-from rmqalloc.protocol import (
+from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager
+from rmqalloc.remoting import (
     DEFAULT_PROFILE,
     BrokerData,
     HeartbeatData,
@@ -16,7 +17,6 @@ from rmqalloc.protocol import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager
 
 
 class Messages:

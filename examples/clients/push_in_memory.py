@@ -2,8 +2,8 @@
 
 from memory import Cluster, named
 
-from rmqalloc.protocol import ConsumeFromWhere
 from rmqalloc.rebalance import PopRequest, PullRequest, PushConsumer
+from rmqalloc.remoting import ConsumeFromWhere
 from rmqalloc.simulation import VirtualClock
 
 

@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 from memory import Cluster, named
 
 from rmqalloc.broker import Clock
-from rmqalloc.protocol import ConsumeFromWhere
 from rmqalloc.rebalance import PopRequest, PullRequest, PushConsumer, SystemClock
+from rmqalloc.remoting import ConsumeFromWhere
 from rmqalloc.simulation import VirtualClock
 
 Action = Callable[[], None]

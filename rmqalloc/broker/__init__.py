@@ -7,14 +7,14 @@
 import logging
 
 from rmqalloc.broker.broker import Broker, SubscriptionGroup
+from rmqalloc.broker.broker_ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker.change_listener import ConsumerGroupEvent, ConsumerIdsChangeListener, ConsumerIdsChangeNotifier
 from rmqalloc.broker.consumer_manager import ConsumerManager
 from rmqalloc.broker.group_info import ClientChannelInfo, ConsumerGroupInfo
 from rmqalloc.broker.lock_manager import RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker.offsets import ConsumerOffsetManager
-from rmqalloc.broker.ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker.query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
-from rmqalloc.protocol.clock import Clock, Timer
+from rmqalloc.remoting.clock import Clock, Timer
 
 # As in the client half: what goes wrong is logged for whoever asks for the log.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -4,14 +4,14 @@ import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from rmqalloc.broker.broker_ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker.change_listener import ConsumerIdsChangeListener, ConsumerIdsChangeNotifier
 from rmqalloc.broker.consumer_manager import CHANNEL_EXPIRED_TIMEOUT, ConsumerManager
 from rmqalloc.broker.lock_manager import LOCK_MAX_LIVE_TIME, RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker.offsets import ConsumerOffsetManager
-from rmqalloc.broker.ports import Channel, EmptyStore, MessageStore
 from rmqalloc.broker.query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import (
+from rmqalloc.remoting import (
     ConsumeType,
     HeartbeatData,
     HeartbeatReply,
@@ -24,8 +24,8 @@ from rmqalloc.protocol import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.protocol.clock import Clock
-from rmqalloc.protocol.data import RETRY_PREFIX
+from rmqalloc.remoting.clock import Clock
+from rmqalloc.remoting.data import RETRY_PREFIX
 
 log = logging.getLogger(__name__)
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Collection
 from enum import Enum
 from typing import Any, Protocol
 
-from rmqalloc.broker.ports import Channel
-from rmqalloc.protocol import Profile
-from rmqalloc.protocol.clock import Clock
+from rmqalloc.broker.broker_ports import Channel
+from rmqalloc.remoting import Profile
+from rmqalloc.remoting.clock import Clock
 
 log = logging.getLogger(__name__)
 

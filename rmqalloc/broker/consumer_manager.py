@@ -4,11 +4,18 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rmqalloc.broker.broker_ports import Channel
 from rmqalloc.broker.change_listener import ConsumerGroupEvent, ConsumerIdsChangeListener
 from rmqalloc.broker.group_info import ClientChannelInfo, ConsumerGroupInfo
-from rmqalloc.broker.ports import Channel
-from rmqalloc.protocol import ConsumerData, MessageModel, Profile, ResponseCode, ResponseError, SubscriptionData
-from rmqalloc.protocol.clock import Clock
+from rmqalloc.remoting import (
+    ConsumerData,
+    MessageModel,
+    Profile,
+    ResponseCode,
+    ResponseError,
+    SubscriptionData,
+)
+from rmqalloc.remoting.clock import Clock
 
 log = logging.getLogger(__name__)
 

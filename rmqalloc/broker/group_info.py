@@ -4,8 +4,14 @@ import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from rmqalloc.broker.ports import Channel
-from rmqalloc.protocol import ConsumeFromWhere, ConsumerData, ConsumeType, MessageModel, SubscriptionData
+from rmqalloc.broker.broker_ports import Channel
+from rmqalloc.remoting import (
+    ConsumeFromWhere,
+    ConsumerData,
+    ConsumeType,
+    MessageModel,
+    SubscriptionData,
+)
 
 log = logging.getLogger(__name__)
 

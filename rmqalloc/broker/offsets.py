@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ResponseCode, ResponseError
+from rmqalloc.remoting import ResponseCode, ResponseError
 
 
 class ConsumerOffsetManager:

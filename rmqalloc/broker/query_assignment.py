@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import (
+from rmqalloc.remoting import (
     MessageModel,
     MessageRequestMode,
     QueueAssignment,
@@ -13,8 +13,8 @@ from rmqalloc.protocol import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.protocol.clock import Clock
-from rmqalloc.protocol.data import LMQ_PREFIX, RETRY_PREFIX
+from rmqalloc.remoting.clock import Clock
+from rmqalloc.remoting.data import LMQ_PREFIX, RETRY_PREFIX
 from rmqalloc.strategies import Averagely, AveragelyByCircle, Pop, sort_client_ids, sort_queues
 
 log = logging.getLogger(__name__)

@@ -7,27 +7,27 @@ from importlib import import_module
 import click
 
 from rmqalloc.cli import exit_codes
-from rmqalloc.cli.errors import exit_code_of, verb_of
-from rmqalloc.cli.groups import Suggesting
+from rmqalloc.cli.command_groups import Suggesting
+from rmqalloc.cli.error_handler import exit_code_of, verb_of
 from rmqalloc.cli.sink import guarded, say
 
 VERBS = {
-    "allocate": "rmqalloc.cli.allocate",
-    "bulk": "rmqalloc.cli.bulk",
-    "check": "rmqalloc.cli.check",
-    "compare": "rmqalloc.cli.compare",
-    "completion": "rmqalloc.cli.completion",
-    "convert": "rmqalloc.cli.convert",
-    "doctor": "rmqalloc.cli.doctor",
-    "example": "rmqalloc.cli.example",
-    "explain": "rmqalloc.cli.explain",
-    "generate": "rmqalloc.cli.generate",
-    "plan": "rmqalloc.cli.plan",
-    "recommend": "rmqalloc.cli.recommend",
-    "report": "rmqalloc.cli.report",
-    "rollout": "rmqalloc.cli.rollout",
-    "simulate": "rmqalloc.cli.simulate",
-    "snapshot": "rmqalloc.cli.snapshot",
+    "allocate": "rmqalloc.cli.allocate_command",
+    "bulk": "rmqalloc.cli.bulk_command",
+    "check": "rmqalloc.cli.check_command",
+    "compare": "rmqalloc.cli.compare_command",
+    "completion": "rmqalloc.cli.completion_command",
+    "convert": "rmqalloc.cli.convert_command",
+    "doctor": "rmqalloc.cli.doctor_command",
+    "example": "rmqalloc.cli.example_command",
+    "explain": "rmqalloc.cli.explain_command",
+    "generate": "rmqalloc.cli.generate_command",
+    "plan": "rmqalloc.cli.plan_command",
+    "recommend": "rmqalloc.cli.recommend_command",
+    "report": "rmqalloc.cli.report_command",
+    "rollout": "rmqalloc.cli.rollout_command",
+    "simulate": "rmqalloc.cli.simulate_command",
+    "snapshot": "rmqalloc.cli.snapshot_command",
 }
 """File of every verb; it is imported when the verb is used, so that each pays only for its own needs."""
 
@@ -73,7 +73,7 @@ def app() -> None:
 
 
 def run(argv: Sequence[str] | None = None) -> int:
-    """Run one command; errors become messages on standard error and an exit code, see `rmqalloc.cli.errors`."""
+    """Run one command; errors become messages on standard error and an exit code, see `rmqalloc.cli.error_handler`."""
 
     def command() -> int:
         code = app.main(argv, prog_name="rmqalloc", standalone_mode=False, auto_envvar_prefix="RMQALLOC")

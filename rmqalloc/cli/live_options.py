@@ -16,8 +16,8 @@ from rmqalloc.cli.sink import CLEARED_LINE, say, tell
 from rmqalloc.cli.times import seconds
 
 if TYPE_CHECKING:
-    from rmqalloc.snapshot.live.remote import Access
-    from rmqalloc.snapshot.model import Snapshot
+    from rmqalloc.remoting.client import Access
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 _LINE_EVERY = 5.0
 
@@ -127,8 +127,8 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     OSError, ValueError
         A file of keys or certificates cannot be read, or a pattern matches nothing.
     """
-    from rmqalloc.protocol import RemotingError, ResponseError
-    from rmqalloc.snapshot.live.remote import name_servers
+    from rmqalloc.remoting import RemotingError, ResponseError
+    from rmqalloc.remoting.client import name_servers
     from rmqalloc.snapshot.live.take import Wanted, take_snapshot
 
     try:
@@ -187,8 +187,8 @@ def _tell_of_slaves(snapshot: Snapshot) -> None:
 
 def _access(live: Live) -> Access:
     """How the cluster is reached."""
-    from rmqalloc.snapshot.live.credentials import read_credentials, tls_context
-    from rmqalloc.snapshot.live.remote import Access
+    from rmqalloc.remoting.client import Access
+    from rmqalloc.remoting.credentials import read_credentials, tls_context
 
     speaks_tls = live.tls or live.tls_insecure or any((live.tls_ca, live.tls_cert, live.tls_key))
     if live.tls_key and not live.tls_cert:

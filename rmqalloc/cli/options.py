@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from rmqalloc.cli.choices import Choice, FileOrExample, TextType
-from rmqalloc.cli.inputs import Inputs, tell
 from rmqalloc.cli.sink import hand_over
+from rmqalloc.cli.snapshot_input import Inputs, tell
 from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
-    from rmqalloc.snapshot.model import Snapshot
-    from rmqalloc.whatif.plans import Plan
-    from rmqalloc.whatif.scenarios import Scenario
+    from rmqalloc.plans import Plan
+    from rmqalloc.scenarios import Scenario
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM")
 """Strategies that flags can describe; the others need code (a resolver, an inner strategy) or a list of queues."""
@@ -104,8 +104,8 @@ def strategy_options(command: Command) -> Command:
 
 
 def params_of(strategy: str, virtual_nodes: int | None, machine_rooms: str | None) -> dict[str, Any]:
-    """As `rmqalloc.whatif.flags.strategy_params`, but wrong options are a UsageError."""
-    from rmqalloc.whatif.flags import strategy_params
+    """As `rmqalloc.strategies.by_name.strategy_params`, but wrong options are a UsageError."""
+    from rmqalloc.strategies.by_name import strategy_params
 
     try:
         return strategy_params(strategy, virtual_nodes, machine_rooms)
@@ -202,7 +202,7 @@ _CHANGES = (
 
 def _scenarios(file: str | None, flags: dict[str, Any]) -> tuple[Scenario, ...]:
     """What the options ask for: the scenarios of a file, or one of all flags."""
-    from rmqalloc.whatif.scenarios import ScenarioError, read_scenarios, scenarios_of
+    from rmqalloc.scenarios import ScenarioError, read_scenarios, scenarios_of
 
     given = [name for name, value in flags.items() if value not in (None, ())]
     if file is not None:
@@ -336,9 +336,9 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
     ValueError
         Something that a flag names is not there, or no group can be planned.
     """
+    from rmqalloc.plans import plan_snapshot
+    from rmqalloc.plans.unmatched import NO_ROOM, refused_after, unassigned
     from rmqalloc.snapshot.units import none_planned
-    from rmqalloc.whatif.plans import plan_snapshot
-    from rmqalloc.whatif.plans.missing import NO_ROOM, refused_after, unassigned
 
     strict = not changes.from_file
     with rooms_unknown():
@@ -353,7 +353,7 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
 
 def _no_room_given(changes: Changes) -> bool:
     """Whether clients or brokers join of which it is not said where they stand."""
-    from rmqalloc.whatif.scenarios import AddBroker, AddClients, ScaleClients
+    from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients
 
     made = [change for scenario in changes.scenarios for change in scenario.changes]
     return any(isinstance(one, AddBroker | AddClients | ScaleClients) and one.machine_room is None for one in made)

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.cli.text import aligned, marked, printable
+from rmqalloc.cli.terminal_text import aligned, marked, printable
 from rmqalloc.text import counted
 
 if TYPE_CHECKING:
-    from rmqalloc.whatif.plans import Plan
+    from rmqalloc.plans import Plan
 
 _FEW_GROUPS = 3
 """Most groups that are shown client by client."""
@@ -36,8 +36,8 @@ def plan_lines(plan: Plan, top: int) -> Iterator[str]:
     top : int
         Most groups of the list, and most topics of a group.
     """
-    from rmqalloc.whatif.plans.missing import unassigned
-    from rmqalloc.whatif.plans.totals import summaries
+    from rmqalloc.plans.plan_totals import summaries
+    from rmqalloc.plans.unmatched import unassigned
 
     for number, summary in enumerate(summaries(plan), start=1):
         if number > 1:
@@ -59,7 +59,7 @@ def plan_lines(plan: Plan, top: int) -> Iterator[str]:
 
 def _group(plan: Plan, number: int, group: int, top: int) -> Iterator[str]:
     """All topics of a group together, and each on its own if there are several."""
-    from rmqalloc.whatif.plans.totals import queues_cured
+    from rmqalloc.plans.plan_totals import queues_cured
 
     before, after = (plan.groups.slice(i * plan.n_groups + group, 1).to_pylist()[0] for i in (0, number))
     name = before["consumer_group"]
@@ -91,7 +91,7 @@ def _group(plan: Plan, number: int, group: int, top: int) -> Iterator[str]:
 
 def _totals(clients: pa.Table) -> pa.Table:
     """Clients over all topics."""
-    from rmqalloc.whatif.plans.totals import client_totals
+    from rmqalloc.plans.plan_totals import client_totals
 
     totals = client_totals(clients, "client_id")
     status = dict(zip(clients["client_id"].to_pylist(), clients["status"].to_pylist(), strict=True))
@@ -200,7 +200,7 @@ def _warnings(before: Row, after: Row) -> Iterator[str]:
 
 def _ranked(plan: Plan, number: int, top: int) -> Iterator[str]:
     """Groups, the worst first: by queues that nobody owns, then by queues that move."""
-    from rmqalloc.whatif.plans.totals import queues_cured
+    from rmqalloc.plans.plan_totals import queues_cured
 
     n = plan.n_groups
     before, after = (plan.groups.slice(i * n, n) for i in (0, number))

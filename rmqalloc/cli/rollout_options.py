@@ -11,16 +11,22 @@ import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.choices import Choice
-from rmqalloc.cli.inputs import Inputs, doubt_code, snapshot_options, strategy_known_options, tell
 from rmqalloc.cli.options import MOST_TOLD, Bound, tell_broken
 from rmqalloc.cli.sink import say
+from rmqalloc.cli.snapshot_input import (
+    Inputs,
+    doubt_code,
+    snapshot_options,
+    strategy_known_options,
+    tell,
+)
 from rmqalloc.cli.table_options import Tables, table_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from rmqalloc.snapshot.model import Snapshot
-    from rmqalloc.whatif.rollout.model import Rollout
+    from rmqalloc.rollouts.rollout import Rollout
+    from rmqalloc.snapshot.snapshot import Snapshot
 
 SHOWN = ("totals", "steps", "topics", "queues", "skipped")
 
@@ -48,7 +54,7 @@ class Printing:
 
     def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs) -> int:
         """Write the tables that are asked for; gives the exit code."""
-        from rmqalloc.whatif.rollout.gates import broken_gates
+        from rmqalloc.rollouts.rollout_gates import broken_gates
 
         tell(rollout.warnings)
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}

@@ -7,7 +7,7 @@ import click
 
 def seconds(_ctx: click.Context, param: click.Parameter, value: str | None) -> float | None:
     """An option's time, such as ``20s``, ``500ms`` or ``2m``, in seconds; a number alone is seconds."""
-    from rmqalloc.simulation.kinds import Duration
+    from rmqalloc.documents.fields import Duration
 
     if value is None:
         return None

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, NoReturn, Protocol
 import click
 
 from rmqalloc.cli.sink import CLEARED_LINE, say
-from rmqalloc.cli.text import printable
+from rmqalloc.cli.terminal_text import printable
 from rmqalloc.text import counted
 
 if TYPE_CHECKING:
-    from rmqalloc.whatif.audit import Finding
+    from rmqalloc.audit import Finding
 
 Look = Callable[[], tuple["Finding", ...]]
 

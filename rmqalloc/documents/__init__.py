@@ -13,8 +13,8 @@
     What every error of a document knows.
 """
 
-from rmqalloc.documents.errors import DocumentError, TextError, known_names, path_text
-from rmqalloc.documents.reading import Document, parse, read_document
+from rmqalloc.documents.document import Document, parse, read_document
+from rmqalloc.documents.document_errors import DocumentError, TextError, known_names, path_text
 from rmqalloc.documents.source import STDIN, Source, read_source
 
 __all__ = [

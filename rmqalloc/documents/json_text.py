@@ -15,8 +15,13 @@ from collections import Counter
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any, NoReturn
 
-from rmqalloc.documents.budget import MAX_DEPTH, made_of_json, most_made, no_collection
-from rmqalloc.documents.errors import TextError, key_given_twice, nested_too_deeply, too_many_digits
+from rmqalloc.documents.document_errors import (
+    TextError,
+    key_given_twice,
+    nested_too_deeply,
+    too_many_digits,
+)
+from rmqalloc.documents.read_budget import MAX_DEPTH, made_of_json, most_made, no_collection
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'["{}\[\],]|-?Infinity|NaN|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?')
@@ -45,7 +50,7 @@ def loads(text: str) -> Any:
     --------
     >>> loads('{"a": {"b": 1, "c": 2, "b": 3}}')
     Traceback (most recent call last):
-    rmqalloc.documents.errors.TextError: 1:24: key 'b' is given twice, first in line 1; give it once
+    rmqalloc.documents.document_errors.TextError: 1:24: key 'b' is given twice, first in line 1; give it once
     """
     check_made(made_of_json(text))
     try:

@@ -8,8 +8,8 @@ import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from rmqalloc.documents import budget
-from rmqalloc.documents.errors import DocumentError
+from rmqalloc.documents import read_budget
+from rmqalloc.documents.document_errors import DocumentError
 
 STDIN = "-"
 _GZIP = zlib.MAX_WBITS | 16
@@ -82,9 +82,9 @@ def read_source(
     OSError
         If it cannot be read.
     DocumentError
-        As ``error``, if it has more than `rmqalloc.documents.budget.MAX_BYTES`, packed or unpacked, or is not packed.
+        As ``error``, if it has more than `rmqalloc.documents.read_budget.MAX_BYTES`, packed or unpacked, or is not packed.
     """
-    most = budget.MAX_BYTES
+    most = read_budget.MAX_BYTES
     if path == STDIN:
         data = sys.stdin.buffer.read(most + 1)
     else:

@@ -13,8 +13,13 @@ import re
 from functools import cache
 from typing import Any
 
-from rmqalloc.documents.budget import MAX_DEPTH, no_collection
-from rmqalloc.documents.errors import TextError, key_given_twice, nested_too_deeply, too_many_digits
+from rmqalloc.documents.document_errors import (
+    TextError,
+    key_given_twice,
+    nested_too_deeply,
+    too_many_digits,
+)
+from rmqalloc.documents.read_budget import MAX_DEPTH, no_collection
 from rmqalloc.text import shortened
 
 MAX_NODES = 1_000_000

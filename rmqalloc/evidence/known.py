@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from rmqalloc.evidence.fit import Fit, Owned, candidates, fits_of, nearby, rings
 from rmqalloc.evidence.method import DEFAULT_NODES, DEFAULT_STRATEGY, GO_OWN, Method, Rooms, full_name
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.model import Group, Snapshot, Topic
+from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.snapshot.units import ALL
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import NEARBY
@@ -68,7 +68,7 @@ def with_strategies(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot.model import Client, TopicBroker
+    >>> from rmqalloc.snapshot.snapshot import Client, TopicBroker
     >>> topic = Topic("T", (TopicBroker("b", 12),))
     >>> clients = tuple(Client(f"c{i}", owned=tuple(topic.queues())[i::3]) for i in range(3))
     >>> [known] = with_strategies(Snapshot((topic,), (Group("g", ("T",), clients),))).groups

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Strings, ranges
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies import MachineRoomNearby, Strategy
 from rmqalloc.strategies.by_name import NEARBY, rule
 from rmqalloc.strategies.config import listed

@@ -27,9 +27,9 @@ from rmqalloc.fleet.columns import (
     runs,
     take_stretches,
 )
-from rmqalloc.fleet.errors import FleetError, UnitError, check_on_error
 from rmqalloc.fleet.fleet import Fleet
 from rmqalloc.fleet.lists import ClientLists, QueueLists
+from rmqalloc.fleet.unit_errors import FleetError, UnitError, check_on_error
 
 Rooms = tuple[Strings, NDArray[np.bool_]]
 

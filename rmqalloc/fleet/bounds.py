@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Index, Offsets, lengths_of
-from rmqalloc.fleet.errors import FleetError, UnitError
+from rmqalloc.fleet.unit_errors import FleetError, UnitError
 
 MAX_PER_UNIT = 2**31 - 1
 """Most queues, and most clients, of one unit."""

@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet.bounds import unit_sizes
 from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
-from rmqalloc.fleet.errors import UnitError
 from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.memory import HeldMemory
+from rmqalloc.fleet.unit_errors import UnitError
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 

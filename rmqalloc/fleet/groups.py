@@ -9,9 +9,9 @@ import numpy as np
 
 from rmqalloc.fleet.bounds import check_size
 from rmqalloc.fleet.columns import Index, Strings, offsets_of
-from rmqalloc.fleet.errors import FleetError, UnitError, check_on_error
 from rmqalloc.fleet.fleet import Fleet
 from rmqalloc.fleet.lists import ClientLists, QueueLists
+from rmqalloc.fleet.unit_errors import FleetError, UnitError, check_on_error
 from rmqalloc.model import joined, queue_fields
 
 Fields = tuple[str, str, int]

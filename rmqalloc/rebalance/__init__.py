@@ -3,18 +3,16 @@
 A process is an `MQClientManager` over a clock and a transport (`rmqalloc.rebalance.ports`). Its consumers (`PushConsumer`,
 `PullConsumer`, `LitePullConsumer`) share an `MQClientFactory` per client id, which keeps routes, sends heartbeats and runs
 the passes of its groups (`RebalanceService`). A pass (`RebalanceImpl.do_rebalance`) asks the strategy or a broker and makes
-the table of process queues follow. Which release it behaves like is data: `rmqalloc.protocol.Profile`.
+the table of process queues follow. Which release it behaves like is data: `rmqalloc.remoting.Profile`.
 """
 
 import logging
 
-from rmqalloc.protocol.clock import Clock, Timer
 from rmqalloc.rebalance.allocation import Allocate, UnsortableError, sorted_allocate
 from rmqalloc.rebalance.assigned import AssignedQueues, QueueState
 from rmqalloc.rebalance.client_factory import Intervals, MQClientFactory
 from rmqalloc.rebalance.client_id import ClientIdentity
 from rmqalloc.rebalance.client_manager import MQClientManager
-from rmqalloc.rebalance.clock import FixedRate, SystemClock
 from rmqalloc.rebalance.consumer import Consumer, ServiceState
 from rmqalloc.rebalance.lite_pull import RebalanceLitePull
 from rmqalloc.rebalance.lite_pull_consumer import LitePullConsumer
@@ -32,6 +30,8 @@ from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance.requests import PopRequest, PullRequest, PullTask
 from rmqalloc.rebalance.routes import RouteTable, RouteViews, static_endpoints, subscribe_view
 from rmqalloc.rebalance.service import RebalanceService
+from rmqalloc.rebalance.system_clock import FixedRate, SystemClock
+from rmqalloc.remoting.clock import Clock, Timer
 
 # What fails in a pass is logged, as in Java; who does not ask for the log does not get it on the screen.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol.clock import Clock
 from rmqalloc.rebalance.process_queue import ProcessQueue
+from rmqalloc.remoting.clock import Clock
 
 
 @dataclass(slots=True, eq=False)

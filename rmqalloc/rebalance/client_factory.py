@@ -8,12 +8,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ClientError, HeartbeatData, MessageModel, QueueAssignment, ResponseError
-from rmqalloc.rebalance.clock import FixedRate
 from rmqalloc.rebalance.heartbeats import Heartbeats
 from rmqalloc.rebalance.ports import RebalancingConsumer
 from rmqalloc.rebalance.routes import RouteTable
 from rmqalloc.rebalance.service import RebalanceService
+from rmqalloc.rebalance.system_clock import FixedRate
+from rmqalloc.remoting import (
+    ClientError,
+    HeartbeatData,
+    MessageModel,
+    QueueAssignment,
+    ResponseError,
+)
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.client_manager import MQClientManager

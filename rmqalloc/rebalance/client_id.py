@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from rmqalloc.protocol import MessageModel
+from rmqalloc.remoting import MessageModel
 
 DEFAULT_INSTANCE_NAME = "DEFAULT"
 

@@ -8,12 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
-from rmqalloc.protocol import DEFAULT_PROFILE, Profile
-from rmqalloc.protocol.clock import Clock
 from rmqalloc.rebalance.allocation import Allocate, sorted_allocate
 from rmqalloc.rebalance.client_factory import Intervals, MQClientFactory
 from rmqalloc.rebalance.ports import Remoting
 from rmqalloc.rebalance.routes import RouteViews
+from rmqalloc.remoting import DEFAULT_PROFILE, Profile
+from rmqalloc.remoting.clock import Clock
 
 
 class MQClientManager:

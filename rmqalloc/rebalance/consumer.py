@@ -11,14 +11,6 @@ from enum import Enum
 from typing import TypedDict
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import (
-    ClientError,
-    ConsumeFromWhere,
-    ConsumerData,
-    ConsumeType,
-    MessageModel,
-    SubscriptionData,
-)
 from rmqalloc.rebalance.client_factory import MQClientFactory
 from rmqalloc.rebalance.client_id import ClientIdentity, is_blank
 from rmqalloc.rebalance.client_manager import MQClientManager
@@ -26,6 +18,14 @@ from rmqalloc.rebalance.first_offset import DEFAULT_LOOK_BACK, format_timestamp
 from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, RemoteOffsetStore
 from rmqalloc.rebalance.ports import MessageQueueListener
 from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
+from rmqalloc.remoting import (
+    ClientError,
+    ConsumeFromWhere,
+    ConsumerData,
+    ConsumeType,
+    MessageModel,
+    SubscriptionData,
+)
 from rmqalloc.strategies import Averagely, Strategy
 from rmqalloc.text import message
 

@@ -6,8 +6,8 @@ import time
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ConsumeFromWhere
-from rmqalloc.protocol.data import RETRY_PREFIX
+from rmqalloc.remoting import ConsumeFromWhere
+from rmqalloc.remoting.data import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.client_factory import MQClientFactory

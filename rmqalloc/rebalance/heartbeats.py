@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from zlib import crc32
 
-from rmqalloc.protocol import HeartbeatData
 from rmqalloc.rebalance.ports import Remoting
+from rmqalloc.remoting import HeartbeatData
 
 log = logging.getLogger(__name__)
 
@@ -103,7 +103,7 @@ def fingerprint_of(heartbeat: HeartbeatData) -> int:
 
     Examples
     --------
-    >>> from rmqalloc.protocol import ConsumerData
+    >>> from rmqalloc.remoting import ConsumerData
     >>> one, other = (HeartbeatData(client_id, (ConsumerData("g"),)) for client_id in "xy")
     >>> fingerprint_of(one) == fingerprint_of(other)
     True

@@ -8,13 +8,18 @@ from enum import Enum
 from typing import Unpack
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ClientError, ConsumeFromWhere, MessageModel, SubscriptionData
 from rmqalloc.rebalance.assigned import AssignedQueues
 from rmqalloc.rebalance.client_manager import MQClientManager
 from rmqalloc.rebalance.consumer import Consumer, ServiceState, Settings
 from rmqalloc.rebalance.lite_pull import RebalanceLitePull
 from rmqalloc.rebalance.ports import MessageQueueListener
 from rmqalloc.rebalance.requests import PullTask
+from rmqalloc.remoting import (
+    ClientError,
+    ConsumeFromWhere,
+    MessageModel,
+    SubscriptionData,
+)
 
 WISHES = (ConsumeFromWhere.LAST_OFFSET, ConsumeFromWhere.FIRST_OFFSET, ConsumeFromWhere.TIMESTAMP)
 

@@ -7,10 +7,10 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import MessageModel
-from rmqalloc.protocol.data import RETRY_PREFIX
 from rmqalloc.rebalance.allocation import UnsortableError
 from rmqalloc.rebalance.table_update import update_process_queue_table
+from rmqalloc.remoting import MessageModel
+from rmqalloc.remoting.data import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.rebalance_impl import RebalanceImpl

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ClientError, ResponseCode, ResponseError
 from rmqalloc.rebalance.offset_file import OffsetFileError, merge_offsets, offset_path, read_offsets, write_offsets
+from rmqalloc.remoting import ClientError, ResponseCode, ResponseError
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.client_factory import MQClientFactory

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import MessageModel
-from rmqalloc.rebalance.clock import FixedRate
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance.system_clock import FixedRate
+from rmqalloc.remoting import MessageModel
 
 RETRY_LOCK_DELAY = 10
 RESUME_DELAY_LOCKED = 10

@@ -24,7 +24,8 @@ from collections.abc import Set as AbstractSet
 from typing import Protocol
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import (
+from rmqalloc.rebalance.requests import PopRequest, PullRequest
+from rmqalloc.remoting import (
     ConsumerData,
     HeartbeatData,
     HeartbeatReply,
@@ -32,7 +33,6 @@ from rmqalloc.protocol import (
     QueueAssignment,
     TopicRouteData,
 )
-from rmqalloc.rebalance.requests import PopRequest, PullRequest
 
 MessageQueueListener = Callable[[str, AbstractSet[MessageQueue] | None, AbstractSet[MessageQueue]], None]
 """``listener(topic, mq_all, mq_divided)``: the queues of a topic have changed; ``mq_all`` is None where a broker assigned.
@@ -100,8 +100,8 @@ class RebalancingConsumer(Protocol):
 class Remoting(Protocol):
     """Requests of one client to name servers and brokers.
 
-    Every method raises `rmqalloc.protocol.RemotingError` when no answer comes (within ``timeout`` milliseconds where one is
-    given) and `rmqalloc.protocol.ResponseError` when the answer is not a success. ``oneway`` requests raise neither
+    Every method raises `rmqalloc.remoting.RemotingError` when no answer comes (within ``timeout`` milliseconds where one is
+    given) and `rmqalloc.remoting.ResponseError` when the answer is not a success. ``oneway`` requests raise neither
     ResponseError nor wait. Any other error counts as RemotingError. Addresses are those of the routes.
     """
 

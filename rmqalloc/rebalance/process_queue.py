@@ -10,7 +10,7 @@ LOCK_MAX_LIVE = 30_000
 class ProcessQueue:
     """A client's side of one queue: whether it still counts, when it was pulled and locked, what waits in it.
 
-    Times are milliseconds since the epoch, as `rmqalloc.protocol.clock.Clock` tells them.
+    Times are milliseconds since the epoch, as `rmqalloc.remoting.clock.Clock` tells them.
 
     Parameters
     ----------

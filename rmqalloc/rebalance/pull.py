@@ -7,9 +7,9 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ConsumeType
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
+from rmqalloc.remoting import ConsumeType
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.consumer import Consumer

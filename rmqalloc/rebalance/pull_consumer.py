@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Unpack
 
-from rmqalloc.protocol import SubscriptionData
 from rmqalloc.rebalance.client_manager import MQClientManager
 from rmqalloc.rebalance.consumer import Consumer, Settings
 from rmqalloc.rebalance.pull import RebalancePull
+from rmqalloc.remoting import SubscriptionData
 
 
 class PullConsumer(Consumer):

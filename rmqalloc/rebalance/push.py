@@ -9,12 +9,18 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ClientError, ConsumeFromWhere, ConsumeType, MessageModel, ResponseCode
 from rmqalloc.rebalance.first_offset import offset_without_history
 from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.process_queue import ProcessQueue
 from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance.requests import INIT_FROM_MAX, INIT_FROM_MIN, PopRequest, PullRequest
+from rmqalloc.remoting import (
+    ClientError,
+    ConsumeFromWhere,
+    ConsumeType,
+    MessageModel,
+    ResponseCode,
+)
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.push_consumer import PushConsumer

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Unpack
 
-from rmqalloc.protocol import ClientError, MessageModel
-from rmqalloc.protocol.data import RETRY_PREFIX
 from rmqalloc.rebalance.client_manager import MQClientManager
 from rmqalloc.rebalance.consumer import Consumer, ServiceState, Settings
 from rmqalloc.rebalance.first_offset import parse_timestamp
@@ -13,6 +11,8 @@ from rmqalloc.rebalance.orderly import OrderlyService
 from rmqalloc.rebalance.ports import PullDispatcher
 from rmqalloc.rebalance.push import RebalancePush
 from rmqalloc.rebalance.requests import PopRequest, PullRequest
+from rmqalloc.remoting import ClientError, MessageModel
+from rmqalloc.remoting.data import RETRY_PREFIX
 
 UNSET = -1
 _MOST = {

@@ -8,13 +8,13 @@ from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ClientError, ConsumeType, MessageModel, SubscriptionData
-from rmqalloc.protocol.data import RETRY_PREFIX
 from rmqalloc.rebalance.local_path import rebalance_by_topic
 from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
 from rmqalloc.rebalance.queue_table import QueueTable
 from rmqalloc.rebalance.requests import PopRequest, PullRequest
 from rmqalloc.rebalance.server_path import rebalance_by_broker
+from rmqalloc.remoting import ClientError, ConsumeType, MessageModel, SubscriptionData
+from rmqalloc.remoting.data import RETRY_PREFIX
 from rmqalloc.strategies import Strategy
 
 if TYPE_CHECKING:

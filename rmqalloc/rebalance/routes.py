@@ -5,8 +5,13 @@ from operator import attrgetter
 from random import Random
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import BrokerData, TopicRouteData
-from rmqalloc.protocol.data import GLOBAL_SCOPE, LOGICAL_BROKER_PREFIX, MASTER_ID, NO_PHYSICAL_BROKER
+from rmqalloc.remoting import BrokerData, TopicRouteData
+from rmqalloc.remoting.data import (
+    GLOBAL_SCOPE,
+    LOGICAL_BROKER_PREFIX,
+    MASTER_ID,
+    NO_PHYSICAL_BROKER,
+)
 
 
 def subscribe_view(topic: str, route: TopicRouteData) -> frozenset[MessageQueue]:
@@ -20,7 +25,7 @@ def subscribe_view(topic: str, route: TopicRouteData) -> frozenset[MessageQueue]
 
     Examples
     --------
-    >>> from rmqalloc.protocol import QueueData
+    >>> from rmqalloc.remoting import QueueData
     >>> route = TopicRouteData((QueueData("broker-a", 2, 8), QueueData("broker-b", 4, 4, perm=2)))
     >>> sorted(queue.queue_id for queue in subscribe_view("orders", route))
     [0, 1]
@@ -67,7 +72,7 @@ class RouteViews:
 
     Examples
     --------
-    >>> from rmqalloc.protocol import QueueData
+    >>> from rmqalloc.remoting import QueueData
     >>> views = RouteViews()
     >>> one, other = (views.view("t", TopicRouteData((QueueData("broker-a", 2, 2),))) for _ in range(2))
     >>> one is other

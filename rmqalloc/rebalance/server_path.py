@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import MessageRequestMode, QueueAssignment, SubscriptionData
-from rmqalloc.protocol.data import RETRY_PREFIX
 from rmqalloc.rebalance.table_update import add_popped, add_pulled, drop_unneeded, offset_or_nothing
+from rmqalloc.remoting import MessageRequestMode, QueueAssignment, SubscriptionData
+from rmqalloc.remoting.data import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.process_queue import PopProcessQueue

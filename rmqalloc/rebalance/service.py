@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from rmqalloc.protocol import Profile
-from rmqalloc.protocol.clock import Clock, Timer
+from rmqalloc.remoting import Profile
+from rmqalloc.remoting.clock import Clock, Timer
 
 WAIT_INTERVAL = 20_000
 

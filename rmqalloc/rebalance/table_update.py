@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import ConsumeType
 from rmqalloc.rebalance.process_queue import PopProcessQueue
 from rmqalloc.rebalance.queue_table import AnyProcessQueue, QueueTable
 from rmqalloc.rebalance.requests import PopRequest, PullRequest
+from rmqalloc.remoting import ConsumeType
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.rebalance_impl import RebalanceImpl

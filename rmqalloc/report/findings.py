@@ -13,11 +13,11 @@ from urllib.parse import quote
 import pyarrow as pa
 
 from rmqalloc import __version__
+from rmqalloc.audit import RULES, SEVERITIES, Finding
 from rmqalloc.model import MessageQueue
 from rmqalloc.report.formats import OUTPUTS as TABLE_OUTPUTS
 from rmqalloc.report.formats import write_table
 from rmqalloc.text import printable
-from rmqalloc.whatif.audit import RULES, SEVERITIES, Finding
 
 OUTPUTS = (*TABLE_OUTPUTS, "sarif")
 """What ``output`` can be."""
@@ -84,7 +84,7 @@ def findings_text(findings: Sequence[Finding], most: int | None = MOST_NAMES) ->
     Parameters
     ----------
     findings : sequence of Finding
-        By consumer group, as `rmqalloc.whatif.audit.check_snapshot` gives them.
+        By consumer group, as `rmqalloc.audit.check_snapshot` gives them.
     most : int or None
         Queues and clients of a finding to name; all if None.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from rmqalloc.plans import Plan
+from rmqalloc.plans.plan_totals import summaries
+from rmqalloc.report.html.markup import name, number
 from rmqalloc.report.html.scenario import WORST
 from rmqalloc.report.html.summary import of_scenario
-from rmqalloc.report.html.text import name, number
 from rmqalloc.text import counted
-from rmqalloc.whatif.plans import Plan
-from rmqalloc.whatif.plans.totals import summaries
 
 MOST_ROWS = 50
 
@@ -66,8 +66,8 @@ def show(plan: Plan) -> Shown:
 
     Examples
     --------
-    >>> from rmqalloc.snapshot.model import Client, Group, Snapshot, Topic, TopicBroker
-    >>> from rmqalloc.whatif.plans import plan_snapshot
+    >>> from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+    >>> from rmqalloc.plans import plan_snapshot
     >>> cluster = Snapshot((Topic("T", (TopicBroker("b", 4),)),), (Group("g", ("T",), (Client("c"),), strategy="AVG"),))
     >>> show(plan_snapshot(cluster, []))
     <Plan of 1 groups, scenarios: none>

@@ -8,15 +8,15 @@ one client. A step of a client is one moment for all others: the answers it wait
 and the time they take is added up.
 """
 
-from rmqalloc.simulation.clock import VirtualClock
 from rmqalloc.simulation.cluster import Cluster
-from rmqalloc.simulation.group import Group
+from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.messages import Flow, MessageCounts
 from rmqalloc.simulation.picture import text_timeline
 from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation.run import simulate
 from rmqalloc.simulation.script import Script, read_script, script_schema
-from rmqalloc.simulation.svg import svg_timeline
+from rmqalloc.simulation.timeline_svg import svg_timeline
+from rmqalloc.simulation.virtual_clock import VirtualClock
 
 __all__ = [
     "Cluster",

@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from rmqalloc.protocol import ResponseError
-from rmqalloc.protocol.data import PERM_READ, PERM_WRITE
+from rmqalloc.documents.fields import ScenarioError
+from rmqalloc.remoting import ResponseError
+from rmqalloc.remoting.data import PERM_READ, PERM_WRITE
 from rmqalloc.simulation.cluster import Cluster
+from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.events import (
     ChangeTopic,
     Disconnect,
@@ -22,10 +24,8 @@ from rmqalloc.simulation.events import (
     RollingRestart,
     Shutdown,
 )
-from rmqalloc.simulation.group import Group
 from rmqalloc.simulation.member import Member
 from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
-from rmqalloc.whatif.scenarios.fields import ScenarioError
 
 
 def perform(cluster: Cluster, event: Event) -> int:

@@ -11,11 +11,10 @@ from typing import Any
 
 from rmqalloc.broker import Broker, RequestMode, SubscriptionGroup
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import Profile, QueueData, ResponseError, TopicRouteData
 from rmqalloc.rebalance import RouteViews
-from rmqalloc.simulation.allocation import SharedAllocation
-from rmqalloc.simulation.clock import Process, VirtualClock
-from rmqalloc.simulation.group import Group
+from rmqalloc.remoting import Profile, QueueData, ResponseError, TopicRouteData
+from rmqalloc.simulation.allocation_cache import SharedAllocation
+from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.member import Member, identity_of
 from rmqalloc.simulation.messages import Flow
 from rmqalloc.simulation.name_server import NameServer
@@ -23,6 +22,7 @@ from rmqalloc.simulation.network import Network
 from rmqalloc.simulation.reader import Reader
 from rmqalloc.simulation.settings import configure
 from rmqalloc.simulation.timeline import Timeline
+from rmqalloc.simulation.virtual_clock import Process, VirtualClock
 from rmqalloc.strategies import Strategy, sort_queues
 
 ROUTE_EXPIRY = 120_000
@@ -54,7 +54,7 @@ class Cluster:
 
     Examples
     --------
-    >>> from rmqalloc.protocol import DEFAULT_PROFILE
+    >>> from rmqalloc.remoting import DEFAULT_PROFILE
     >>> from rmqalloc.simulation.messages import Flow
     >>> from rmqalloc import strategy
     >>> cluster = Cluster(DEFAULT_PROFILE)

@@ -7,20 +7,23 @@ from dataclasses import dataclass, fields
 from reprlib import repr as shown
 from typing import Any
 
-from rmqalloc.simulation.kinds import Duration, Milliseconds, Truth, described
-from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
-from rmqalloc.strategies import Strategy, strategy
-from rmqalloc.whatif.scenarios.fields import (
+from rmqalloc.documents.fields import (
     MAX_READ_QUEUE_NUMS,
     Checked,
+    Duration,
+    Milliseconds,
     Params,
     ScenarioError,
     Text,
     Texts,
+    Truth,
     Whole,
+    described,
     needed,
     optional,
 )
+from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
+from rmqalloc.strategies import Strategy, strategy
 
 STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM")
 

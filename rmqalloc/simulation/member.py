@@ -8,13 +8,13 @@ from random import Random
 from typing import Any
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import Profile
 from rmqalloc.rebalance import ClientIdentity, MQClientFactory, MQClientManager, PushConsumer, Remoting, RouteViews
 from rmqalloc.rebalance.allocation import Allocate
-from rmqalloc.simulation.clock import Process
+from rmqalloc.remoting import Profile
 from rmqalloc.simulation.commits import SimulatedOffsetStore
 from rmqalloc.simulation.network import ClientRemoting, Network
 from rmqalloc.simulation.reader import Reader
+from rmqalloc.simulation.virtual_clock import Process
 from rmqalloc.simulation.watched import WatchedRebalance
 from rmqalloc.strategies import Strategy
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from rmqalloc.broker import Broker
-from rmqalloc.protocol import BrokerData, QueueData, ResponseCode, ResponseError, TopicRouteData
+from rmqalloc.remoting import (
+    BrokerData,
+    QueueData,
+    ResponseCode,
+    ResponseError,
+    TopicRouteData,
+)
 
 
 class NameServer:

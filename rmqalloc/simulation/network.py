@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from rmqalloc.broker import Broker
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol import (
+from rmqalloc.remoting import (
     HeartbeatData,
     HeartbeatReply,
     MessageModel,
@@ -18,7 +18,7 @@ from rmqalloc.protocol import (
     RemotingError,
     TopicRouteData,
 )
-from rmqalloc.simulation.clock import Process, VirtualClock
+from rmqalloc.simulation.virtual_clock import Process, VirtualClock
 
 TIMEOUT = 3_000
 OFFSET_TIMEOUT = 5_000

@@ -9,10 +9,10 @@ from random import Random
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import PopRequest, PullRequest, PushConsumer
 from rmqalloc.rebalance.process_queue import LOCK_MAX_LIVE
-from rmqalloc.simulation.clock import EPOCH, Process, VirtualClock
-from rmqalloc.simulation.group import Group
+from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.messages import Flow, Reading
 from rmqalloc.simulation.timeline import OPEN
+from rmqalloc.simulation.virtual_clock import EPOCH, Process, VirtualClock
 from rmqalloc.simulation.watched import WatchedQueue
 
 RETRY_PULL = 3_000

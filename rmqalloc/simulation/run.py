@@ -8,19 +8,19 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmqalloc.documents.budget import no_collection
-from rmqalloc.protocol import PROFILES
+from rmqalloc.documents.fields import ScenarioError
+from rmqalloc.documents.read_budget import no_collection
+from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation.actions import perform
 from rmqalloc.simulation.cluster import Cluster
+from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.events import Event
-from rmqalloc.simulation.group import Group
 from rmqalloc.simulation.messages import Flow, MessageCounts, Reading, count_messages
 from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
 from rmqalloc.simulation.script import GroupPart, Script
 from rmqalloc.simulation.settings import SetConsumeMode
 from rmqalloc.simulation.steps import Place
 from rmqalloc.simulation.timeline import Times
-from rmqalloc.whatif.scenarios.fields import ScenarioError
 
 OTHER_COUNTS = ("process_queues", "passes", "notices")
 
@@ -35,7 +35,7 @@ def simulate(script: Script, seed: int | None = None, profile: str | None = None
     seed : int, optional
         Instead of the script's.
     profile : str, optional
-        Instead of the script's: a key of `rmqalloc.protocol.PROFILES`.
+        Instead of the script's: a key of `rmqalloc.remoting.PROFILES`.
 
     Returns
     -------

@@ -9,9 +9,25 @@ from reprlib import repr as shown
 from typing import Any
 
 from rmqalloc.documents import read_document
-from rmqalloc.protocol import DEFAULT_PROFILE, PROFILES
+from rmqalloc.documents.fields import (
+    MAX_READ_QUEUE_NUMS,
+    Checked,
+    Duration,
+    Members,
+    Milliseconds,
+    Params,
+    Part,
+    Parts,
+    ScenarioError,
+    Text,
+    Texts,
+    Truth,
+    Whole,
+    needed,
+    optional,
+)
+from rmqalloc.remoting import DEFAULT_PROFILE, PROFILES
 from rmqalloc.simulation.events import STRATEGIES, Event, Events, Join, Partition, WithStrategy
-from rmqalloc.simulation.kinds import Duration, Members, Milliseconds, Part, Parts, Truth
 from rmqalloc.simulation.settings import (
     MODES,
     SHARE,
@@ -21,17 +37,6 @@ from rmqalloc.simulation.settings import (
     unknown_setting,
 )
 from rmqalloc.simulation.steps import Place, Rehearsal
-from rmqalloc.whatif.scenarios.fields import (
-    MAX_READ_QUEUE_NUMS,
-    Checked,
-    Params,
-    ScenarioError,
-    Text,
-    Texts,
-    Whole,
-    needed,
-    optional,
-)
 
 RATE = Whole(0, 1_000_000)
 

@@ -7,9 +7,19 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from rmqalloc.broker import Broker, RequestMode
-from rmqalloc.protocol import MessageRequestMode, Profile
-from rmqalloc.simulation.kinds import Duration, Milliseconds, Truth
-from rmqalloc.whatif.scenarios.fields import Checked, ScenarioError, Text, Texts, Whole, needed, optional
+from rmqalloc.documents.fields import (
+    Checked,
+    Duration,
+    Milliseconds,
+    ScenarioError,
+    Text,
+    Texts,
+    Truth,
+    Whole,
+    needed,
+    optional,
+)
+from rmqalloc.remoting import MessageRequestMode, Profile
 
 MODES = tuple(mode.name for mode in MessageRequestMode)
 SHARE = Whole(-1, 65_536)

@@ -13,6 +13,7 @@ from heapq import heappop, heappush
 from reprlib import repr as shown
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from rmqalloc.documents.fields import Milliseconds, ScenarioError
 from rmqalloc.simulation.events import (
     ChangeTopic,
     Crash,
@@ -28,10 +29,8 @@ from rmqalloc.simulation.events import (
     Shutdown,
     Vanish,
 )
-from rmqalloc.simulation.kinds import Milliseconds
 from rmqalloc.simulation.member import identity_of
 from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
-from rmqalloc.whatif.scenarios.fields import ScenarioError
 
 if TYPE_CHECKING:
     from rmqalloc.simulation.script import Script

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from rmqalloc.snapshot.model import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.text import named, nearest
 
 RETRY_PREFIX = "%RETRY%"
@@ -50,7 +50,7 @@ class Units(NamedTuple):
 
 
 def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL) -> pa.RecordBatch:
-    """The rows that `rmqalloc.whatif.plan.plan_batch` reads, in the order of the snapshot.
+    """The rows that `rmqalloc.evaluation.plan_batch.plan_batch` reads, in the order of the snapshot.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[s
 
     Examples
     --------
-    >>> from rmqalloc.snapshot.model import Client
+    >>> from rmqalloc.snapshot.snapshot import Client
     >>> topic, group = Topic("T", (TopicBroker("b", 4),)), Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG")
     >>> units_of(Snapshot((topic,), (group,))).to_pylist()[0]["client_ids"]
     ['c1', 'c2']

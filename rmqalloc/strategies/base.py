@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet, FleetError, UnitError
-from rmqalloc.fleet.errors import check_on_error
 from rmqalloc.fleet.groups import check_client_ids
+from rmqalloc.fleet.unit_errors import check_on_error
 from rmqalloc.model import Assignment, Queue, SharedAssignment, joined, queue_fields
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies.parallel import n_threads

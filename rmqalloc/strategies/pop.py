@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet, FleetError
 from rmqalloc.fleet.columns import offsets_of, order_keys, ranges
-from rmqalloc.fleet.errors import check_on_error
 from rmqalloc.fleet.groups import check_client_ids
+from rmqalloc.fleet.unit_errors import check_on_error
 from rmqalloc.model import MessageQueue, Queue, SharedAssignment, queue_fields
 from rmqalloc.strategies.base import (
     NO_CLIENTS,

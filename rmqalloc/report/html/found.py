@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rmqalloc.report.html.tables import Markup, table
-from rmqalloc.report.html.text import name
+from rmqalloc.audit.finding import SEVERITIES, Finding
+from rmqalloc.report.html.markup import name
+from rmqalloc.report.html.page_tables import Markup, table
 from rmqalloc.text import counted
-from rmqalloc.whatif.audit.finding import SEVERITIES, Finding
 
 MOST_FINDINGS = 200
 _SIGNS = {"error": ("bad", "✗ error"), "warning": ("warn", "! warning"), "note": ("soft", "· note")}

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from rmqalloc.report.html.script import SORTING
+from rmqalloc.report.html.markup import escaped
+from rmqalloc.report.html.page_script import SORTING
+from rmqalloc.report.html.page_tables import table
 from rmqalloc.report.html.style import style_sheet
-from rmqalloc.report.html.tables import table
-from rmqalloc.report.html.text import escaped
 from rmqalloc.report.terminal import is_number
 from rmqalloc.text import counted
 

@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.report.html.group import LEAST, figures, group_details
+from rmqalloc.plans import Plan
+from rmqalloc.plans.plan_totals import summary
+from rmqalloc.report.html.group_section import LEAST, figures, group_details
+from rmqalloc.report.html.markup import escaped, name
+from rmqalloc.report.html.page_tables import table
 from rmqalloc.report.html.summary import of_scenario
-from rmqalloc.report.html.tables import table
-from rmqalloc.report.html.text import escaped, name
+from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted, shortened
-from rmqalloc.whatif.plans import Plan
-from rmqalloc.whatif.plans.totals import summary
-from rmqalloc.whatif.scenarios import CURRENT
 
 MOST_GROUPS, PICTURED = 50, 12
 """Rows of a table, and pictured groups of all scenarios together."""

@@ -10,13 +10,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.report.html.tables import table
-from rmqalloc.report.html.text import escaped, name, number
+from rmqalloc.audit.finding import SEVERITIES, Finding
+from rmqalloc.plans import Gates, Plan
+from rmqalloc.plans.plan_totals import summaries
+from rmqalloc.report.html.markup import escaped, name, number
+from rmqalloc.report.html.page_tables import table
+from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted
-from rmqalloc.whatif.audit.finding import SEVERITIES, Finding
-from rmqalloc.whatif.plans import Gates, Plan
-from rmqalloc.whatif.plans.totals import summaries
-from rmqalloc.whatif.scenarios import CURRENT
 
 MOST_LISTED, MOST_FAILED = 20, 50
 _SUMS = ("n_queues", "n_clients", "moved", "least_moves", "clients_affected", "idle", "unowned", "cross_room")

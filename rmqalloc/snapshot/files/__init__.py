@@ -1,8 +1,13 @@
 """Snapshots in files: JSON, YAML, CSV, Parquet, and the text that mqadmin prints."""
 
-from rmqalloc.snapshot.files.reading import FORMS, read_snapshot, read_snapshot_with_warnings, read_snapshots
+from rmqalloc.snapshot.files.read_files import (
+    FORMS,
+    read_snapshot,
+    read_snapshot_with_warnings,
+    read_snapshots,
+)
 from rmqalloc.snapshot.files.schema import snapshot_schema
-from rmqalloc.snapshot.files.writing import WRITTEN, form_to_write, losses, write_snapshot
+from rmqalloc.snapshot.files.write_files import WRITTEN, form_to_write, losses, write_snapshot
 
 __all__ = [
     "FORMS",

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from rmqalloc.snapshot.document import SnapshotError
-from rmqalloc.snapshot.model import Broker, Group, Snapshot
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Broker, Group, Snapshot
 from rmqalloc.text import printable
 
 Part = str | int

@@ -8,13 +8,13 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
-from rmqalloc.documents import Source, budget
-from rmqalloc.documents.budget import most_rows
-from rmqalloc.snapshot.document import SnapshotError, least
-from rmqalloc.snapshot.files.columns import COLUMNS, column_names
+from rmqalloc.documents import Source, read_budget
+from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.snapshot.files.from_rows import Rows
+from rmqalloc.snapshot.files.table_columns import COLUMNS, column_names
 from rmqalloc.snapshot.files.to_rows import to_rows
-from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.snapshot.plain_data import SnapshotError, least
+from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.text import is_formula
 
 _MOST_CELLS = 1000
@@ -25,7 +25,7 @@ _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 
 def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
-    """The snapshot of a CSV file whose first row names `rmqalloc.snapshot.files.columns`, and warnings.
+    """The snapshot of a CSV file whose first row names `rmqalloc.snapshot.files.table_columns`, and warnings.
 
     Raises
     ------
@@ -68,7 +68,7 @@ def _allow_long_cells() -> None:
 
     That bound is one for the process. It is raised and never lowered: rows are read lazily, on any thread.
     """
-    csv.field_size_limit(max(csv.field_size_limit(), budget.MAX_BYTES))
+    csv.field_size_limit(max(csv.field_size_limit(), read_budget.MAX_BYTES))
 
 
 def write(snapshot: Snapshot, safe: bool = False) -> bytes:
@@ -87,7 +87,7 @@ def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
 
     Examples
     --------
-    >>> from rmqalloc.snapshot.model import Group
+    >>> from rmqalloc.snapshot.snapshot import Group
     >>> list(formulas(Snapshot(groups=(Group("g"), Group("=1+1")))))
     [(3, 'consumer_group', '=1+1')]
     """

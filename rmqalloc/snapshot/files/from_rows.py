@@ -8,10 +8,10 @@ from typing import Any
 
 from rmqalloc.documents import DocumentError, Source, json_text
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.document import SnapshotError
 from rmqalloc.snapshot.files.checks import check
-from rmqalloc.snapshot.files.columns import OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
-from rmqalloc.snapshot.model import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.files.table_columns import OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.text import printable
 
 _NEEDS = {
@@ -119,7 +119,7 @@ class Rows:
 
 
 def from_rows(rows: Iterable[Row]) -> tuple[Snapshot, tuple[str, ...]]:
-    """The snapshot of rows, and warnings; see `rmqalloc.snapshot.files.columns`.
+    """The snapshot of rows, and warnings; see `rmqalloc.snapshot.files.table_columns`.
 
     Examples
     --------

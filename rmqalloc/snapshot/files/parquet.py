@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.types as kinds
 
-from rmqalloc.documents import Source, budget
-from rmqalloc.documents.budget import most_rows
-from rmqalloc.snapshot.document import SnapshotError, least
-from rmqalloc.snapshot.files.columns import COLUMNS, Row, column_names
+from rmqalloc.documents import Source, read_budget
+from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.snapshot.files.from_rows import Rows
 from rmqalloc.snapshot.files.parquet_pages import pages
+from rmqalloc.snapshot.files.table_columns import COLUMNS, Row, column_names
 from rmqalloc.snapshot.files.to_rows import to_rows
-from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.snapshot.plain_data import SnapshotError, least
+from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.text import printable, shortened
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
@@ -28,7 +28,7 @@ _ROWS_AT_ONCE = 1 << 16
 
 
 def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
-    """The snapshot of a Parquet file whose columns are `rmqalloc.snapshot.files.columns`, and warnings.
+    """The snapshot of a Parquet file whose columns are `rmqalloc.snapshot.files.table_columns`, and warnings.
 
     Raises
     ------
@@ -101,8 +101,8 @@ def _check_size(data: bytes, n_rows: int) -> None:
     n_bytes = 0
     for page in pages(data):
         n_bytes += page.n_bytes
-        if n_bytes > budget.MAX_BYTES:
-            raise SnapshotError(f"has more than {budget.MAX_BYTES >> 20} MiB unpacked; give fewer groups at once")
+        if n_bytes > read_budget.MAX_BYTES:
+            raise SnapshotError(f"has more than {read_budget.MAX_BYTES >> 20} MiB unpacked; give fewer groups at once")
         if page.is_delta:
             raise SnapshotError(
                 "is written with the encoding DELTA_BYTE_ARRAY, which can grow without bound; write it plain"

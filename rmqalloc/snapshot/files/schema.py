@@ -6,9 +6,16 @@ import types
 from collections.abc import Mapping
 from typing import Any, Union, get_args, get_origin
 
-from rmqalloc.snapshot.document import HEAD, KIND, READABLE_VERSIONS, field_types, least, needed_fields
 from rmqalloc.snapshot.files.checks import CHOICES, MAX_QUEUES
-from rmqalloc.snapshot.model import Snapshot
+from rmqalloc.snapshot.plain_data import (
+    HEAD,
+    KIND,
+    READABLE_VERSIONS,
+    field_types,
+    least,
+    needed_fields,
+)
+from rmqalloc.snapshot.snapshot import Snapshot
 
 _WORDS: dict[Any, dict[str, Any]] = {
     str: {"type": "string"},

@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rmqalloc.documents import DocumentError, json_text
-from rmqalloc.documents.budget import most_rows
+from rmqalloc.documents.read_budget import most_rows
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.document import SnapshotError
-from rmqalloc.snapshot.files.columns import Row
-from rmqalloc.snapshot.model import Client, Group, Lag, Snapshot, Topic
+from rmqalloc.snapshot.files.table_columns import Row
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic
 from rmqalloc.text import printable
 
 _NAMES = ("consumer_group", "topic", "broker_name", "client_id")
 
 
 def to_rows(snapshot: Snapshot) -> Iterator[Row]:
-    """Rows that hold what a long table can hold; see `rmqalloc.snapshot.files.columns`.
+    """Rows that hold what a long table can hold; see `rmqalloc.snapshot.files.table_columns`.
 
     Raises
     ------

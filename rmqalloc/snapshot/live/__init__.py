@@ -1,5 +1,5 @@
 """A running cluster, read and never written to: RocketMQ's wire protocol, only the requests that change nothing.
 
 `frame` and `loose_json` read what comes over the wire, `requests` names what may be asked, `connection` and `remote` ask it,
-`take` makes a `rmqalloc.snapshot.model.Snapshot` of the answers.
+`take` makes a `rmqalloc.snapshot.snapshot.Snapshot` of the answers.
 """

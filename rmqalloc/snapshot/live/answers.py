@@ -1,4 +1,4 @@
-"""What the answers of a cluster mean: parts of a `rmqalloc.snapshot.model.Snapshot` from bodies; nothing is asked here.
+"""What the answers of a cluster mean: parts of a `rmqalloc.snapshot.snapshot.Snapshot` from bodies; nothing is asked here.
 
 Bodies come from the network: whatever is not of the expected kind and range raises `AnswerError`, and nothing else does. What
 passes fits into a snapshot's file. In lists of all brokers, topics or groups a bad entry alone is left out, see `Told`.
@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, NamedTuple, TypeVar
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot.live.address import host_and_port
-from rmqalloc.snapshot.live.loose_json import Pairs
-from rmqalloc.snapshot.model import Broker, Lag, Topic, TopicBroker
+from rmqalloc.remoting.address import host_and_port
+from rmqalloc.remoting.loose_json import Pairs
+from rmqalloc.snapshot.snapshot import Broker, Lag, Topic, TopicBroker
 
 _STRATEGIES = {
     f"org.apache.rocketmq.client.consumer.rebalance.{name}": strategy

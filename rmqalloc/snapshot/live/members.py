@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.protocol.data import RETRY_PREFIX
+from rmqalloc.remoting.data import RETRY_PREFIX
 from rmqalloc.snapshot.live.answers import Connection, Connections, Modes, RunningInfo
-from rmqalloc.snapshot.model import Client, Group, Lag, Topic
 from rmqalloc.snapshot.proxy import is_behind_proxy
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Topic
 
 
 def group(

@@ -12,12 +12,12 @@ from operator import attrgetter
 from typing import Any, TypeVar
 from zlib import crc32
 
-from rmqalloc.protocol import RemotingError, ResponseCode, ResponseError, one_line
+from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
+from rmqalloc.remoting.client import Access, Remote
+from rmqalloc.remoting.read_codes import ReadCode
 from rmqalloc.snapshot.live import answers, members
-from rmqalloc.snapshot.live.remote import Access, Remote
-from rmqalloc.snapshot.live.requests import ReadCode
-from rmqalloc.snapshot.model import Broker, Group, Lag, Snapshot, SourceError, Topic
 from rmqalloc.snapshot.proxy import is_behind_proxy
+from rmqalloc.snapshot.snapshot import Broker, Group, Lag, Snapshot, SourceError, Topic
 
 NAME_SERVER = "name server"
 _RETRY = "%RETRY%"
@@ -65,7 +65,7 @@ def take_snapshot(
     Parameters
     ----------
     servers : list of str
-        Addresses of name servers, see `rmqalloc.snapshot.live.remote.name_servers`.
+        Addresses of name servers, see `rmqalloc.remoting.client.name_servers`.
     access : Access, optional
     wanted : Wanted, optional
     on_progress : callable, optional

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from rmqalloc.report.html.markup import escaped, name
 from rmqalloc.report.html.palette import SERIES_LIGHT
-from rmqalloc.report.html.text import escaped, name
 from rmqalloc.report.terminal import width_of
 from rmqalloc.text import printable, shortened
 

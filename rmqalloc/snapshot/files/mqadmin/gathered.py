@@ -11,7 +11,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.files.mqadmin.outputs import RETRY, Connected, Progress
 from rmqalloc.snapshot.live import members
 from rmqalloc.snapshot.live.answers import Connection, Connections, RunningInfo
-from rmqalloc.snapshot.model import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.text import printable
 
 

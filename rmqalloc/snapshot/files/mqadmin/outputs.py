@@ -14,10 +14,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.remoting import loose_json
 from rmqalloc.snapshot.files.mqadmin.sections import Section
-from rmqalloc.snapshot.live import answers, loose_json
+from rmqalloc.snapshot.live import answers
 from rmqalloc.snapshot.live.answers import Connection, RunningInfo
-from rmqalloc.snapshot.model import Lag, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import Lag, Topic, TopicBroker
 
 RETRY = "%RETRY%"
 NOT_KNOWN = ("N/A", "NA")

@@ -1,0 +1,106 @@
+"""Lists of queues for CONFIG: perfectly even, and with as few moves from now as that can have."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.advice.advice import Lists
+from rmqalloc.advice.present import Present
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.units import RETRY_PREFIX
+
+BALANCES = ("topic", "total")
+"""What is even: the queues of every topic, or those of all topics together."""
+
+
+def evened(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+    """Owners under which loads differ by one at most, and as few queues as can be have another owner than before.
+
+    Clients that have most keep most: the loads that are one greater go to them. What a client has above its load, and what
+    nobody has, goes to those that have less.
+
+    Parameters
+    ----------
+    owners : ndarray of int
+        Owners before, -1 for nobody.
+    n_clients : int
+        Clients, at least 1.
+    burden : ndarray of int64, shape (n_clients,), optional
+        Of clients that have equally many, those with less of this get the greater loads.
+
+    Examples
+    --------
+    >>> evened(np.array([0, 0, 0, 0, 1, -1]), 3).tolist()
+    [0, 0, 1, 2, 1, 2]
+    """
+    had = np.bincount(owners[owners >= 0], minlength=n_clients)
+    load, n_greater = divmod(owners.size, n_clients)
+    share = np.full(n_clients, load)
+    others = np.zeros(n_clients, np.int64) if burden is None else burden
+    share[np.lexsort((others, -had))[:n_greater]] += 1
+    # Queues owner by owner, those of nobody first: the place among its owner's says whether it may keep a queue.
+    order = np.argsort(owners, kind="stable")
+    first = np.cumsum(had) - had + np.count_nonzero(owners < 0)
+    keeps = np.zeros(owners.size, bool)
+    owned = order[owners[order] >= 0]
+    owner = owners[owned]
+    keeps[owned] = np.arange(owners.size - owned.size, owners.size) - first[owner] < share[owner]
+    found = owners.astype(np.int32)
+    found[~keeps] = np.repeat(np.arange(n_clients), share - np.bincount(owners[keeps], minlength=n_clients))
+    return found
+
+
+def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[Lists]:
+    """Lists of queues for the clients of every group.
+
+    Parameters
+    ----------
+    present : Present
+    balance : {"topic", "total"}
+    snapshot : Snapshot
+        Which tells the topics that the lists leave out.
+
+    Raises
+    ------
+    ValueError
+        The balance is not one of `BALANCES`.
+    """
+    if balance not in BALANCES:
+        raise ValueError(f"balance must be one of {', '.join(BALANCES)}, got {balance!r}")
+    fleet = present.ground.fleet
+    queue_list = fleet.unit_queue_list
+    first = dict(zip(queue_list[::-1].tolist(), range(fleet.n_units - 1, -1, -1), strict=True))
+    queues_of = {number: fleet.queues_of(unit) for number, unit in first.items()}  # topics have many groups
+    made = []
+    for place, cast in enumerate(present.ground.casts):
+        units = present.units_of(place).tolist()
+        now, n_clients = present.actual[present.cells_of(place)], len(cast.client_ids)
+        sizes = [now.size] if balance == "total" else fleet.n_queues[units].tolist()
+        after = _evened_parts(now, sizes, n_clients)
+        queues = [queue for unit in units for queue in queues_of[int(queue_list[unit])]]
+        ids, actual = cast.client_ids, bool(present.is_actual[place])
+        made.append(Lists(cast.consumer_group, actual, ids, queues, after.tolist(), now.tolist()))
+    return [one._replace(left_out=missing) for one, missing in zip(made, _left_out(made, snapshot), strict=True)]
+
+
+def _left_out(made: Sequence[Lists], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
+    """Topics of every group that have queues, as far as is known, and that its lists do not have."""
+    groups, routes = {one.name: one for one in snapshot.groups}, {one.name: one for one in snapshot.topics}
+    for one in made:
+        wanted = [*groups[one.consumer_group].subscriptions, RETRY_PREFIX + one.consumer_group]
+        there = {queue.topic for queue in one.queues}
+        empty = {name for name in wanted if name in routes and not any(routes[name].queues())}
+        yield tuple(name for name in dict.fromkeys(wanted) if name not in there | empty)
+
+
+def _evened_parts(owners: NDArray[np.int32], sizes: Sequence[int], n_clients: int) -> NDArray[np.int32]:
+    """Every part evened by itself; of what cannot be even in all, each client gets its turn."""
+    parts, burden = [], np.zeros(n_clients, np.int64)
+    for part in np.split(owners, np.cumsum(sizes)[:-1]):
+        parts.append(evened(part, n_clients, burden))
+        burden = burden + np.bincount(parts[-1], minlength=n_clients)
+    return np.concatenate(parts)

@@ -1,0 +1,94 @@
+"""Advice for every group of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from rmqalloc.advice.advice import GROUPS_SCHEMA, Advice
+from rmqalloc.advice.config_lists import lists_of
+from rmqalloc.advice.empty_rooms import rooms_table
+from rmqalloc.advice.present import Present, present_of
+from rmqalloc.advice.rings import rings_table
+from rmqalloc.advice.sentences import advised_nodes, paragraph
+from rmqalloc.advice.sizing import counts_table
+from rmqalloc.rollouts.planned_groups import ground_of
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.text import named
+
+
+def advise(
+    snapshot: Snapshot, groups: Sequence[str] = ("*",), topics: Sequence[str] = ("*",), balance: str = "topic"
+) -> Advice:
+    """What could be better about the groups of a snapshot.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups, topics : sequence of str
+        Patterns; of a group the topics that match count, and no others.
+    balance : {"topic", "total"}
+        Whether the lists for CONFIG are even topic by topic, or over all topics of a group together.
+
+    Raises
+    ------
+    ValueError
+        A pattern matches nothing, no group can be planned, or the balance is unknown.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 4),)), tuple(Client(f"c{i}") for i in range(6))
+    >>> [row] = advise(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))).groups.to_pylist()
+    >>> row["idle_ids"], row["even_counts"]
+    (['c4', 'c5'], [1, 2, 4])
+    """
+    ground = ground_of(snapshot, groups, topics)
+    present = present_of(snapshot, ground)
+    assignments = lists_of(present, balance, snapshot)
+    counts, rings, rooms = counts_table(present), rings_table(present), rooms_table(present)
+    by_group = [_by_group(table) for table in (counts, rings, rooms)]
+    rows = []
+    for place, (cast, lists) in enumerate(zip(ground.casts, assignments, strict=True)):
+        of_counts, of_rings, of_rooms = (found.get(cast.consumer_group, []) for found in by_group)
+        row = _row(present, place) | {
+            "even_counts": [one["n_clients"] for one in of_counts if one["is_even"]],
+            "virtual_nodes": advised_nodes(of_rings),
+            "config_moves": lists.moved,
+        }
+        rows.append(row | {"advice": paragraph(row, of_counts, of_rings, of_rooms, lists)})
+    table = pa.table({name: [row[name] for row in rows] for name in GROUPS_SCHEMA.names}, GROUPS_SCHEMA)
+    untried = [cast.consumer_group for cast in ground.casts if cast.consumer_group not in by_group[0]]
+    told = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
+    return Advice(table, counts, rings, rooms, tuple(assignments), (*ground.warnings, *told))
+
+
+def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in table.to_pylist():
+        found.setdefault(row["consumer_group"], []).append(row)
+    return found
+
+
+def _row(present: Present, place: int) -> dict[str, Any]:
+    """The figures of a group as it is."""
+    ground = present.ground
+    cast, units, loads = ground.casts[place], present.units_of(place), present.loads_of(place)
+    n_queues = ground.fleet.n_queues[units]
+    idle = [client_id for client_id, load in zip(cast.client_ids, loads.tolist(), strict=True) if not load]
+    return {
+        "consumer_group": cast.consumer_group,
+        "strategy": ground.rules.table[ground.rules.of_unit[units[0]]].get_name(),
+        "n_topics": units.size,
+        "n_queues": int(n_queues.sum()),
+        "n_clients": loads.size,
+        "idle": len(idle),
+        "unowned": int(n_queues.sum() - loads.sum()),
+        "min_load": int(loads.min()),
+        "max_load": int(loads.max()),
+        "skew": float(loads.max() * loads.size / n_queues.sum()),
+        "most_useful": int(n_queues.max()),
+        "idle_ids": idle,
+    }

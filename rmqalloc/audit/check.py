@@ -1,0 +1,112 @@
+"""The audit of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+from rmqalloc.audit.audited_group import Case, cases_of
+from rmqalloc.audit.finding import SEVERITIES, Finding
+from rmqalloc.audit.rules import RULES
+from rmqalloc.audit.rules_planned import absent_groups
+from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence.fit import Owned, candidates, fits_of
+from rmqalloc.evidence.method import Rooms
+from rmqalloc.model import MessageQueue
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.snapshot.units import ALL, by_name, chosen
+from rmqalloc.strategies import sort_client_ids
+from rmqalloc.text import did_you_mean
+
+
+def check_snapshot(
+    snapshot: Snapshot,
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
+    rules: Iterable[str] | None = None,
+    planned: Mapping[str, Mapping[MessageQueue, str | None]] | None = None,
+) -> tuple[Finding, ...]:
+    """Look for faults in who owns what.
+
+    What the clients should own is computed from what each of them goes by: its strategy, client list, routes and
+    subscriptions; where the snapshot knows what they do own, that is compared.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups, topics : sequence of str
+        Patterns as `fnmatch.fnmatchcase` has them. Groups are checked that match and read a topic that matches; of their
+        findings those of other topics are left out.
+    rules : iterable of str, optional
+        Keys of `RULES` to follow; by default all.
+    planned : mapping of consumer group to mapping of MessageQueue to client id, optional
+        Owners to compare with, as `rmqalloc.audit.rules_planned.owners_after` takes them from a plan.
+
+    Returns
+    -------
+    tuple of Finding
+        By consumer group, the gravest first, then in the order of `RULES`, then by topic; the same for the same snapshot.
+
+    Raises
+    ------
+    NoMatch
+        A pattern matches nothing.
+    ValueError
+        A rule is unknown, two groups or topics have one name, or a topic has too many queues to be checked.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.snapshot import Client, Topic, TopicBroker
+    >>> topic = Topic("T", (TopicBroker("b", 4),))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c1")), strategy="AVG"),))
+    >>> [(one.rule, [queue.queue_id for queue in one.queues]) for one in check_snapshot(snapshot)]
+    [('unowned-queue', [2, 3]), ('double-owned-queue', [0, 1]), ('duplicate-client-id', [])]
+    """
+    snapshot = with_strategies(snapshot, groups)
+    wanted = list(RULES) if rules is None else list(rules)
+    if unknown := [name for name in wanted if name not in RULES]:
+        raise ValueError(f"unknown rule {unknown[0]!r}; known are {', '.join(RULES)}{did_you_mean(unknown[0], RULES)}")
+    subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
+    names = by_name(snapshot.groups, "consumer groups")
+    chosen(groups, names, "consumer group")
+    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
+    has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
+
+    def is_wanted(group: Group) -> bool:
+        return bool(has_name(group.name)) and (tuple(topics) == ALL or any(map(has_topic, group.subscriptions)))
+
+    cases = cases_of(snapshot, is_wanted)
+    for case in cases:
+        case.planned = None if planned is None else planned.get(case.group.name)
+    if "differs-from-expected" in wanted:
+        _fit([case for case in cases if case.told.elsewhere], snapshot)
+    found = (finding for case in cases for name, rule in RULES.items() if name in wanted for finding in rule.find(case))
+    absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
+    gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
+    kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
+    return tuple(sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity))))
+
+
+def at_least(findings: Iterable[Finding], severity: str) -> tuple[Finding, ...]:
+    """Findings that are as grave or graver.
+
+    Examples
+    --------
+    >>> at_least([Finding("idle-client", "note", "g", None, (), (), "", "")], "warning")
+    ()
+    """
+    grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    return tuple(finding for finding in findings if finding.severity in grave)
+
+
+def _fit(cases: list[Case], snapshot: Snapshot) -> None:
+    """Find what explains the actual owners of groups."""
+    owned = []
+    for case in cases:
+        units = [unit for unit in case.units if not unit.is_pop]
+        ids = tuple(sort_client_ids(case.group.client_ids))
+        owned.append(Owned(case.group.name, ids, [u.queues for u in units], [case.told.single(u) for u in units]))
+    rooms = Rooms.of(snapshot)
+    for case, fit in zip(cases, fits_of(owned, [candidates(rooms)] * len(owned), rooms), strict=True):
+        case.fit = fit

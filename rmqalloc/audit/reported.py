@@ -1,0 +1,93 @@
+"""What the clients say they own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rmqalloc.audit.unit import Ids, Queues, Takers, Unit
+from rmqalloc.lazy import lazy_property
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.snapshot import Client
+from rmqalloc.strategies import sort_client_ids
+
+WHOLE_BROKER = -1
+"""Queue id by which a client that pops owns any queue of a broker."""
+
+
+class Told:
+    """What the clients of a group say they own.
+
+    Parameters
+    ----------
+    clients : sequence of Client
+        By slot.
+    units : sequence of Unit
+    """
+
+    def __init__(self, clients: Sequence[Client], units: Sequence[Unit]) -> None:
+        self._units = units
+        self._owners: dict[Unit, Takers] = {}
+        self._owned = {slot: client.owned for slot, client in enumerate(clients) if client.owned is not None}
+        answered = {clients[slot].client_id for slot in self._owned}
+        self.silent: Ids = tuple(sort_client_ids({client.client_id for client in clients} - answered))
+        """Client ids of which no holder has answered, in Java's order."""
+
+    @property
+    def any_answer(self) -> bool:
+        """Whether any client said what it owns."""
+        return bool(self._owned)
+
+    @lazy_property
+    def _by_topic(self) -> dict[str, list[tuple[MessageQueue, int]]]:
+        found: dict[str, list[tuple[MessageQueue, int]]] = {}
+        for slot, owned in self._owned.items():
+            for queue in dict.fromkeys(owned):
+                found.setdefault(queue.topic, []).append((queue, slot))
+        return found
+
+    def owners(self, unit: Unit) -> Takers:
+        """Slots that say they own each queue of a unit."""
+        if unit not in self._owners:
+            self._owners[unit] = self._found(unit)
+        return self._owners[unit]
+
+    def _found(self, unit: Unit) -> Takers:
+        owners: Takers = {queue: [] for queue in unit.queues}
+        of_broker: dict[str, list[MessageQueue]] = {}
+        for queue in unit.queues:
+            of_broker.setdefault(queue.broker_name, []).append(queue)
+        for queue, slot in self._by_topic.get(unit.topic, ()):
+            if queue in owners:
+                owners[queue].append(slot)
+            elif queue.queue_id == WHOLE_BROKER:
+                for one in of_broker.get(queue.broker_name, ()):
+                    owners[one].append(slot)
+        return owners
+
+    def unowned(self, unit: Unit) -> Queues:
+        """Queues that nobody says it owns; nothing of a retry topic that nobody speaks of."""
+        if unit.is_retry and unit.topic not in self._by_topic:
+            return ()
+        return tuple(queue for queue, slots in self.owners(unit).items() if not slots)
+
+    def double_owned(self, unit: Unit) -> Takers:
+        """Queues that several clients say they own, with their slots."""
+        return {} if unit.is_pop else {queue: slots for queue, slots in self.owners(unit).items() if len(slots) > 1}
+
+    def single(self, unit: Unit) -> dict[MessageQueue, str]:
+        """The owner of every queue that just one client id says it owns."""
+        ids = ((queue, {unit.client_ids[slot] for slot in slots}) for queue, slots in self.owners(unit).items())
+        return {queue: one.pop() for queue, one in ids if len(one) == 1}
+
+    @lazy_property
+    def elsewhere(self) -> dict[MessageQueue, tuple[str, Ids]]:
+        """Queues that another client owns than it should, with that client and those it should be."""
+        found = {}
+        for unit in self._units if self.any_answer else ():
+            if unit.problem is None and not unit.is_pop:
+                for queue, owner in self.single(unit).items():
+                    slots = unit.always[queue]
+                    expected = {unit.client_ids[slot] for slot in slots}
+                    if len(slots) == len(unit.perhaps[queue]) and expected.difference(self.silent) != {owner}:
+                        found[queue] = owner, unit.ids(slots)
+        return found

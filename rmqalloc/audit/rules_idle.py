@@ -1,0 +1,82 @@
+"""The rule on clients that own nothing, and what would give them something: that depends on the strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rmqalloc.audit.audited_group import Case
+from rmqalloc.audit.finding import Finding
+from rmqalloc.audit.unit import Unit
+from rmqalloc.evidence.method import Method
+from rmqalloc.text import counted
+
+_BY_POSITION = ("AVG", "AVG_BY_CIRCLE")
+_RING = "CONSISTENT_HASH"
+
+
+def idle_client(case: Case) -> Iterator[Finding]:
+    """Clients that own nothing, retry topics aside."""
+    units = [unit for unit in case.units if not unit.is_retry]
+    if not units or any(unit.problem is not None for unit in units):
+        return
+    busy = {slot for unit in units for slots in unit.perhaps.values() for slot in slots}
+    idle = case.ids(slot for slot in range(len(case.clients)) if slot not in busy)
+    if idle:
+        n, largest = len(case.clients), max(units, key=lambda unit: len(unit.queues))
+        most = len(largest.queues)
+        of_topic = f"in the largest of {len(units)} topics" if len(units) > 1 else f"of {largest.topic}"
+        yield Finding(
+            "idle-client",
+            "warning",
+            case.group.name,
+            None,
+            (),
+            idle,
+            f"{len(idle):,} of {counted(n, 'client')} own no queue"
+            f"{':' if most < n else ', though'} there {'is' if most == 1 else 'are'} {counted(most, 'queue')} {of_topic}.",
+            f"Stop these clients{_or(units, largest)}.",
+        )
+
+
+def _or(units: Sequence[Unit], largest: Unit) -> str:
+    """What would give every client a queue, as the end of a sentence that begins with stopping them."""
+    method = _common_method(units)
+    if method is None:
+        return (
+            "; the clients of the group differ in strategy, subscriptions, routes or lists of clients, as other findings tell: "
+            "look again once they do not"
+        )
+    if method.is_config:
+        return ", or put queues into their lists"
+    n, most = len(largest.views[0].client_ids), len(largest.queues)
+    more = f"raise the read and write queues of {largest.topic} from {most:,} to {n:,} or more"
+    if method.name in _BY_POSITION:
+        return f", or {more}: {method.name} then gives every client one" if n > most else ""
+    other = f", or {more} and take AVG" if n > most else ", or take AVG"
+    return f"{other}, which gives every client a queue of {largest.topic}{_left_out(method, units, n)}"
+
+
+def _left_out(method: Method, units: Sequence[Unit], n: int) -> str:
+    """Why a strategy other than AVG leaves clients out."""
+    if method.name != _RING:
+        return f"; {method.name} divides the queues of a machine room among the clients of that room"
+    if n == 1:
+        return ""
+    by_chance = n * (1 - 1 / n) ** sum(len(unit.queues) for unit in units)
+    return (
+        f"; a ring leaves clients out by chance, of {n:,} about {by_chance:.1f} however many virtual nodes they have "
+        "(rmqalloc recommend tries several numbers)"
+    )
+
+
+def _common_method(units: Sequence[Unit]) -> Method | None:
+    """What all clients divide by, None if they do not all see the same and do the same."""
+    methods = {view.method for unit in units for view in unit.views}
+    return methods.pop() if len(methods) == 1 and all(map(_is_common, units)) else None
+
+
+def _is_common(unit: Unit) -> bool:
+    """Whether all clients go by one view, of all queues and all clients."""
+    (view, *others), n = unit.views, len(unit.client_ids)
+    is_whole = view.queues == unit.queues and set(view.client_ids) == set(unit.client_ids)
+    return not others and is_whole and len(unit.options) == n

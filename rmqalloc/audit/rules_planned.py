@@ -1,0 +1,116 @@
+"""The rule on a plan that was saved: are the queues where it puts them?"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterator, Mapping
+
+import pyarrow.compute as pc
+
+from rmqalloc.audit.audited_group import Case
+from rmqalloc.audit.finding import Finding
+from rmqalloc.model import MessageQueue
+from rmqalloc.plans import Plan
+from rmqalloc.scenarios import CURRENT
+from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.text import counted, did_you_mean
+
+Planned = dict[str, dict[MessageQueue, str | None]]
+"""Owners that a plan comes to, None for nobody, by consumer group and queue."""
+
+
+def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
+    """Owners of all queues after a scenario of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    scenario : str, optional
+        Its name; need not be given if there is just one.
+
+    Raises
+    ------
+    ValueError
+        The plan has no such scenario, or several and none is named.
+    """
+    names = [one.name for one in plan.scenarios] or [CURRENT]
+    if scenario is None and len(names) > 1:
+        raise ValueError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
+    wanted = names[0] if scenario is None else scenario
+    if wanted not in (*names, CURRENT):
+        raise ValueError(f"the plan has no scenario {wanted!r}; it has {', '.join(names)}{did_you_mean(wanted, names)}")
+    rows = plan.queues.filter(pc.equal(plan.queues["scenario"], wanted))
+    rows = rows.filter(pc.not_equal(rows["change"], "gone"))
+    columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after")
+    owners: Planned = {}
+    for group, topic, broker, number, owner in zip(*(rows[name].to_pylist() for name in columns), strict=True):
+        owners.setdefault(group, {})[MessageQueue(topic, broker, number)] = owner
+    return owners
+
+
+def differs_from_plan(case: Case) -> Iterator[Finding]:
+    """Queues that are not where the plan puts them: by what the clients say, or else by what they should own."""
+    planned = case.planned
+    if planned is None:
+        return
+    now = _owners_now(case)
+    topics = {queue.topic for queue in planned}
+    known = {queue: ids for queue, ids in now.items() if queue.topic in topics and ids is not None}
+    gone = planned.keys() - now.keys()
+    other = {queue for queue, ids in known.items() if queue not in planned or ids != _as_ids(planned[queue])}
+    if not gone and not other:
+        return
+    queues = sort_queues([*gone, *other])
+    first = queues[0]
+    is_now = "not there" if first in gone else f"owned by {_shown(known[first])}"
+    in_plan = _shown(_as_ids(planned[first])) if first in planned else "not in the plan"
+    yield Finding(
+        "differs-from-plan",
+        "warning",
+        case.group.name,
+        first.topic if len({queue.topic for queue in queues}) == 1 else None,
+        tuple(queues),
+        tuple(sort_client_ids(set[str]().union(*(known[queue] for queue in other)))),
+        f"{counted(len(queues), 'queue')} of {len(planned):,} in the plan are elsewhere by what the clients "
+        f"{'say' if case.told.any_answer else 'should own'}: {first.topic} {first.broker_name}:{first.queue_id}, for one, is "
+        f"{is_now}, in the plan {in_plan}.",
+        "Do what is left of the plan, or make a new one of this snapshot.",
+    )
+
+
+def absent_groups(planned: Mapping[str, Mapping[MessageQueue, str | None]], names: Container[str]) -> Iterator[Finding]:
+    """Consumer groups of the plan that the snapshot does not have."""
+    for group in (group for group in planned if group not in names):
+        queues = sort_queues(planned[group])
+        topics = {queue.topic for queue in queues}
+        yield Finding(
+            "differs-from-plan",
+            "warning",
+            group,
+            topics.pop() if len(topics) == 1 else None,
+            tuple(queues),
+            (),
+            f"The snapshot has no such consumer group; the plan gives {counted(len(queues), 'queue')} to its clients.",
+            "Take the snapshot of the cluster that was planned, or make a new plan of this snapshot.",
+        )
+
+
+def _owners_now(case: Case) -> dict[MessageQueue, set[str] | None]:
+    """Client ids that own each queue, None where that is not known."""
+    owners: dict[MessageQueue, set[str] | None] = {}
+    for unit in case.units:
+        said = case.told.any_answer
+        for queue, slots in (case.told.owners(unit) if said else unit.always).items():
+            ids = {unit.client_ids[slot] for slot in slots}
+            is_known = (
+                bool(ids or not case.told.silent) if said else unit.problem is None and slots == unit.perhaps[queue]
+            )
+            owners[queue] = ids if is_known else None
+    return owners
+
+
+def _as_ids(owner: str | None) -> set[str]:
+    return set() if owner is None else {owner}
+
+
+def _shown(ids: set[str]) -> str:
+    return " and ".join(sort_client_ids(ids)) or "nobody's"

@@ -1,0 +1,102 @@
+"""A group on one topic as an audit sees it: which clients take which queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from rmqalloc.audit.client_view import View
+from rmqalloc.lazy import lazy_property
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot.units import RETRY_PREFIX
+from rmqalloc.strategies import sort_client_ids
+
+Takers = dict[MessageQueue, list[int]]
+Queues = tuple[MessageQueue, ...]
+Ids = tuple[str, ...]
+
+
+@dataclass(eq=False)
+class Unit:
+    """A group on one topic.
+
+    Attributes
+    ----------
+    topic : str
+    queues : tuple of MessageQueue
+        Those that there are, in Java's order.
+    client_ids : list of str
+        The group's clients, by slot.
+    options : dict of int to tuple of View
+        What each slot that subscribes may go by, slots ascending: one view as a rule, several where it depends on which
+        broker it asks for the client list.
+    is_pop : bool
+        Whether the broker shares a queue among several clients.
+    """
+
+    topic: str
+    queues: Queues
+    client_ids: list[str]
+    options: dict[int, tuple[View, ...]]
+    is_pop: bool
+
+    @lazy_property
+    def problem(self) -> str | None:
+        """Why it is not known who takes what."""
+        return next((view.problem for view in self.views if view.problem is not None), None)
+
+    @lazy_property
+    def views(self) -> list[View]:
+        """All views, once each."""
+        return list({id(view): view for views in self.options.values() for view in views}.values())
+
+    @property
+    def is_retry(self) -> bool:
+        """Whether messages come here to be tried again."""
+        return self.topic.startswith(RETRY_PREFIX)
+
+    @property
+    def is_config(self) -> bool:
+        """Whether a client takes what somebody wrote down."""
+        return any(view.method.is_config for view in self.views)
+
+    @lazy_property
+    def _takers(self) -> tuple[Takers, Takers]:
+        always: Takers = {queue: [] for queue in self.queues}
+        perhaps: Takers = {queue: [] for queue in self.queues}
+        for slot, views in self.options.items():
+            shares = [view.shares.get(self.client_ids[slot], set()) for view in views]
+            for queue in set().union(*shares):
+                if queue in perhaps:
+                    perhaps[queue].append(slot)
+                    if all(queue in share for share in shares):
+                        always[queue].append(slot)
+        return always, perhaps
+
+    @property
+    def always(self) -> Takers:
+        """Slots that take a queue whichever broker each client asks."""
+        return self._takers[0]
+
+    @property
+    def perhaps(self) -> Takers:
+        """Slots that take a queue if they ask the right broker."""
+        return self._takers[1]
+
+    def where(self, takers: Takers, holds: Callable[[int], bool]) -> Queues:
+        """Queues whose number of takers is such, in Java's order."""
+        return () if self.problem is not None else tuple(q for q in self.queues if holds(len(takers[q])))
+
+    @lazy_property
+    def unowned(self) -> Queues:
+        """Queues that no client takes."""
+        return self.where(self.perhaps, lambda n: n == 0)
+
+    @lazy_property
+    def double_owned(self) -> Queues:
+        """Queues that two clients or more take."""
+        return () if self.is_pop else self.where(self.always, lambda n: n > 1)
+
+    def ids(self, slots: Iterable[int]) -> Ids:
+        """Client ids of slots, once each, in Java's order."""
+        return tuple(sort_client_ids({self.client_ids[slot] for slot in slots}))

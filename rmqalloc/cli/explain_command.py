@@ -1,0 +1,68 @@
+"""``rmqalloc explain``: why this client owns this queue."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc.cli.choices import Choice
+from rmqalloc.cli.options import candidate
+from rmqalloc.cli.sink import hand_over, say
+from rmqalloc.cli.snapshot_input import (
+    Inputs,
+    doubt_code,
+    snapshot_of,
+    snapshot_options,
+    strategy_known_options,
+)
+from rmqalloc.cli.terminal_text import printable
+
+if TYPE_CHECKING:
+    from rmqalloc.plans.explain import Explanation
+
+
+@click.command()
+@snapshot_options
+@strategy_known_options(None)
+@click.option("-q", "--queue", required=True, metavar="BROKER:ID", help="The queue.")
+@click.option("-s", "--strategy", metavar="S", help="Another strategy than the group's, such as CONSISTENT_HASH:160.")
+@click.option("-o", "--output", type=Choice(("text", "json")), default="text", show_default=True)
+def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> int:
+    """Explain who owns a queue: the sums, or the points of the ring, that every client comes to by itself.
+
+    \b
+    rmqalloc explain -f cluster.yaml -g order-svc -t orders -q broker-a:3
+    """
+    from rmqalloc.plans.explain import explain as explained
+
+    if len(inputs.groups) != 1 or len(inputs.topics) != 1 or "*" in (*inputs.groups, *inputs.topics):
+        raise click.UsageError("explain needs one group (-g) and one topic (-t) by their names")
+    broker, _, number = queue.rpartition(":")
+    if not broker or not (number.isascii() and number.isdigit() and len(number) < 10):
+        raise click.UsageError(f"-q: {queue!r} is not BROKER:ID, such as broker-a:3")
+    name, params = (None, {}) if strategy is None else candidate(strategy)
+    snapshot = snapshot_of(replace(inputs, strategy=strategy))
+    try:
+        found = explained(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
+    except TypeError as error:
+        raise click.ClickException(str(error)) from error
+    if output == "json":
+        hand_over(json.dumps(found.to_data(), indent=2))
+    else:
+        say(_text(found))
+    return doubt_code(snapshot, inputs)
+
+
+def _text(found: Explanation) -> str:
+    queue = found.queue
+    owner = "nobody" if found.owner is None else f"client {printable(found.owner)}"
+    names = [printable(name) for name in (found.consumer_group, queue.topic, queue.broker_name)]
+    head = "Group {}  topic {}  queue {}:{}  {}".format(*names, queue.queue_id, printable(found.strategy))
+    sizes = (
+        f"In Java's order it is at place {found.queue_place} of {found.n_queues:,} queues; {found.n_clients:,} clients."
+    )
+    lines = [f"  {i}. {printable(step)}" for i, step in enumerate(found.steps, start=1)]
+    return "\n".join([head, sizes, *lines, f"So {owner} owns it."])

@@ -1,0 +1,175 @@
+"""Why a client owns a queue: the very sums that the client does, with their numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from rmqalloc.evaluation.assigner import MAX_POINTS
+from rmqalloc.evaluation.plan_batch import MAX_QUEUES_PER_BATCH
+from rmqalloc.evidence import with_strategies
+from rmqalloc.model import Assignment, MessageQueue
+from rmqalloc.plans.reasons import Reasons, reasons_of
+from rmqalloc.scenarios.patterns import literal
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.snapshot.units import by_name, no_match, read_units
+from rmqalloc.strategies import ConfigByClient, ConsistentHash, MachineRoomNearby, Strategy, sort_queues
+from rmqalloc.strategies.by_name import rule, with_virtual_nodes
+from rmqalloc.strategies.ordering import utf16
+from rmqalloc.text import nearest
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Who owns a queue, and why.
+
+    Attributes
+    ----------
+    consumer_group : str
+    queue : MessageQueue
+    strategy : str
+        RocketMQ's name of it.
+    owner : str or None
+        Client id; None for nobody.
+    n_queues, n_clients : int
+        Of the topic and the group, both in Java's order.
+    queue_place : int
+        Place of the queue among them, from 0.
+    steps : tuple of str
+        The reasoning, one sentence each.
+    facts : mapping
+        Its numbers, for programs.
+    """
+
+    consumer_group: str
+    queue: MessageQueue
+    strategy: str
+    owner: str | None
+    n_queues: int
+    n_clients: int
+    queue_place: int
+    steps: tuple[str, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data, ready for ``json.dump``."""
+        return {**vars(self), "queue": self.queue._asdict(), "steps": list(self.steps), "facts": dict(self.facts)}
+
+
+def explain(
+    snapshot: Snapshot,
+    group: str,
+    topic: str,
+    broker_name: str,
+    queue_id: int,
+    strategy: str | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Explanation:
+    """Explain the owner of one queue.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    group, topic, broker_name : str
+        Names, not patterns.
+    queue_id : int
+    strategy : str, optional
+        As `rmqalloc.strategies.by_name.rule` takes it; the group's own if not given.
+    params : mapping, optional
+        Its parameters.
+
+    Raises
+    ------
+    ValueError
+        There is no such group, topic or queue, the group cannot be planned, or the strategy refuses it with Java's text.
+    TypeError
+        A parameter is wrong.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 5),)), (Client("c2"), Client("c1"))
+    >>> print(*explain(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),)), "g", "T", "b", 3).steps, sep="\\n")
+    5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more
+    client c2 is at place 1 and begins at 1 × 2 + 1 = 3: it takes the queues at the places 3 to 4, this one among them
+    """
+    snapshot = with_strategies(snapshot, [literal(group)], strategy=strategy, params=params)
+    row = _unit(snapshot, group, topic)
+    made = _strategy(row) if strategy is None else rule(strategy, **(params or {}))
+    _check_sizes(row, made)
+    queues = sort_queues(
+        MessageQueue(topic, broker["broker_name"], i)
+        for broker in row["brokers"]
+        for i in range(broker["read_queue_nums"])
+    )
+    queue = MessageQueue(topic, broker_name, queue_id)
+    if queue not in queues:
+        raise ValueError(_no_queue(queue, queues))
+    rooms = row.get("client_rooms") or [None] * len(row["client_ids"])
+    clients = sorted(zip(row["client_ids"], rooms, strict=True), key=lambda client: utf16(client[0]))
+    ids = [client_id for client_id, _ in clients]
+    if isinstance(made, MachineRoomNearby):
+        names = [broker["broker_name"] for broker in row["brokers"]]
+        brokers = dict(zip(names, row.get("broker_rooms") or [None] * len(names), strict=True))
+        made = MachineRoomNearby(made.inner, {name: room for name, room in brokers.items() if room}, _known(clients))
+    place = queues.index(queue)
+    # Lists of CONFIG are read queue by queue, so what is wrong with another queue does not matter.
+    asked = [queue] if isinstance(made, ConfigByClient) else queues
+    number = int(cast(Assignment, made.assign(asked, ids)).owners[asked.index(queue)])
+    reasons = Reasons() if not ids else reasons_of(made, queues, ids, place)
+    owner = ids[number] if number >= 0 else None
+    return Explanation(
+        group, queue, made.get_name(), owner, len(queues), len(ids), place, tuple(reasons.steps), reasons.facts
+    )
+
+
+def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
+    """The row of a group and a topic by their names."""
+    groups = by_name(snapshot.groups, "consumer groups")
+    if group not in groups:
+        raise no_match(group, groups, "consumer group")
+    topics = {*groups[group].subscriptions, *by_name(snapshot.topics, "topics")}
+    if topic not in topics:
+        raise no_match(topic, topics, "topic")
+    batch, warnings = read_units(snapshot, [literal(group)], [literal(topic)])
+    if not batch.num_rows:
+        raise ValueError(warnings[0] if warnings else f"group {group!r} does not subscribe to topic {topic!r}")
+    row: dict[str, Any] = batch.to_pylist()[0]
+    return row
+
+
+def _check_sizes(row: Mapping[str, Any], s: Strategy) -> None:
+    """Refuse what would take too much memory."""
+    n_queues = sum(broker["read_queue_nums"] for broker in row["brokers"])
+    inner = s.inner if isinstance(s, MachineRoomNearby) else s
+    n_points = len(row["client_ids"]) * inner.virtual_nodes if isinstance(inner, ConsistentHash) else 0
+    for what, number, most in (
+        ("queues", n_queues, MAX_QUEUES_PER_BATCH),
+        ("points on its ring", n_points, MAX_POINTS),
+    ):
+        if number > most:
+            raise ValueError(
+                f"group {row['consumer_group']!r} has {number:,} {what}; at most {most:,} can be explained"
+            )
+
+
+def _known(clients: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+    return {client_id: room for client_id, room in clients if room}
+
+
+def _strategy(row: Mapping[str, Any]) -> Strategy:
+    """The group's own strategy."""
+    made = rule(row["strategy"], **json.loads(row["strategy_params"] or "{}"))
+    return made if row["virtual_nodes"] is None else with_virtual_nodes(made, row["virtual_nodes"])
+
+
+def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
+    """There is no such queue, and what there is."""
+    ids = [one.queue_id for one in queues if one.broker_name == queue.broker_name]
+    if ids:
+        return f"topic {queue.topic!r} has the queues {min(ids)} to {max(ids)} on {queue.broker_name!r}, not {queue.queue_id}"
+    brokers = list(dict.fromkeys(one.broker_name for one in queues))
+    near = nearest(queue.broker_name, brokers, 3, 0.0) or brokers[:3]
+    return f"topic {queue.topic!r} is not on broker {queue.broker_name!r}; it is on {', '.join(near)}"

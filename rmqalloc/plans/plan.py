@@ -1,0 +1,256 @@
+"""What a plan is: its tables, where they come from, and a hash that says whether two plans are the same."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from html import escape
+from typing import Any, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from rmqalloc.lazy import lazy_property
+from rmqalloc.scenarios import Scenario
+
+__all__ = [
+    "API_VERSION",
+    "CLIENTS_SCHEMA",
+    "GROUPS_SCHEMA",
+    "KIND",
+    "QUEUES_SCHEMA",
+    "TIME",
+    "Details",
+    "Made",
+    "Plan",
+    "canonical",
+    "plain_column",
+]
+
+API_VERSION = "rmqalloc/v1"
+KIND = "Plan"
+TIME = "snapshotTime"
+"""Field of a plan's file that is there only where the time is known."""
+
+GROUPS_SCHEMA = pa.schema(
+    [
+        ("scenario", pa.string()),
+        ("consumer_group", pa.string()),
+        ("n_topics", pa.int64()),
+        ("n_queues", pa.int64()),
+        ("n_clients", pa.int64()),
+        ("idle", pa.int64()),
+        ("unowned", pa.int64()),
+        ("min_load", pa.int64()),
+        ("mean_load", pa.float64()),
+        ("max_load", pa.int64()),
+        ("skew", pa.float64()),
+        ("moved", pa.int64()),
+        ("least_moves", pa.int64()),
+        ("clients_affected", pa.int64()),
+        ("cross_room", pa.int64()),
+        ("backlog_moved", pa.int64()),
+        ("clients_gaining", pa.int64()),
+        ("clients_losing", pa.int64()),
+    ]
+)
+"""Columns of `Plan.groups`."""
+
+CLIENTS_SCHEMA = pa.schema(
+    [
+        ("scenario", pa.string()),
+        ("consumer_group", pa.string()),
+        ("topic", pa.string()),
+        ("client_id", pa.string()),
+        ("host", pa.string()),
+        ("machine_room", pa.string()),
+        ("before", pa.int64()),
+        ("after", pa.int64()),
+        ("gained", pa.int64()),
+        ("lost", pa.int64()),
+        ("status", pa.string()),
+    ]
+)
+"""Columns of `Plan.clients`."""
+
+QUEUES_SCHEMA = pa.schema(
+    [
+        ("scenario", pa.string()),
+        ("consumer_group", pa.string()),
+        ("topic", pa.string()),
+        ("broker_name", pa.string()),
+        ("queue_id", pa.int32()),
+        ("owner_before", pa.string()),
+        ("owner_after", pa.string()),
+        ("change", pa.string()),
+        ("lag", pa.int64()),
+    ]
+)
+"""Columns of `Plan.queues`."""
+
+_SHOWN_ROWS = 50
+_SHOWN_COLUMNS = (
+    "scenario",
+    "consumer_group",
+    "n_queues",
+    "n_clients",
+    "moved",
+    "least_moves",
+    "idle",
+    "unowned",
+    "skew",
+)
+_CELL = 'style="text-align:left;padding:2px 8px"'
+
+
+class Details(Protocol):
+    """What has the long tables of a plan, or makes them when they are read."""
+
+    @property
+    def clients(self) -> pa.Table:
+        """See `Plan.clients`."""
+
+    @property
+    def queues(self) -> pa.Table:
+        """See `Plan.queues`."""
+
+
+class Made(NamedTuple):
+    """Long tables that are there already."""
+
+    clients: pa.Table
+    queues: pa.Table
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What scenarios make of the consumer groups of a snapshot; `rmqalloc.plans.plan_snapshot` makes it.
+
+    Attributes
+    ----------
+    units : pyarrow.Table
+        One row per consumer group, topic and scenario, "current" first: `rmqalloc.evaluation.plan_batch.PLAN_SCHEMA`.
+    groups : pyarrow.Table
+        One row per scenario and group, over all its topics that could be planned: `GROUPS_SCHEMA`. ``idle`` counts clients
+        without a queue of any topic, ``n_clients`` a repeated id as often as it repeats. ``backlog_moved`` are messages not
+        yet consumed in the queues that change owner; null where no lag is known. ``clients_gaining`` and ``clients_losing``
+        have more or less queues of all topics after than before.
+    clients : pyarrow.Table
+        One row per scenario, group, topic and client id, made when it is first read: `CLIENTS_SCHEMA`. ``before - lost +
+        gained`` is ``after``; ``status`` is "stays", "new" or "gone". Of a unit that cannot be assigned before any change
+        nobody owns a queue there; it has rows in the scenarios that cure it.
+    queues : pyarrow.Table
+        One row per scenario, group, topic and queue, made when it is first read: `QUEUES_SCHEMA`. ``change`` is "gone" for
+        a queue that is not there after, else "unowned" for one that nobody owns after, "new" for one that was not there
+        before, "moved", or "kept".
+    scenarios : tuple of Scenario
+    warnings : tuple of str
+        What is left out, and why.
+    input_digest : str
+        SHA-256 of the snapshot.
+    tool_version : str
+    snapshot_time : str or None
+        When the snapshot was taken, as ISO 8601 in UTC, where it says so.
+    """
+
+    units: pa.Table
+    groups: pa.Table
+    scenarios: tuple[Scenario, ...]
+    warnings: tuple[str, ...]
+    input_digest: str
+    tool_version: str
+    details: Details = field(repr=False)
+    snapshot_time: str | None = None
+
+    @property
+    def clients(self) -> pa.Table:
+        """Every client before and after; see the class."""
+        return self.details.clients
+
+    @property
+    def queues(self) -> pa.Table:
+        """Every queue and its owners before and after; see the class."""
+        return self.details.queues
+
+    def text(self) -> Iterator[str]:
+        """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""
+        head = {
+            "apiVersion": API_VERSION,
+            "kind": KIND,
+            "toolVersion": self.tool_version,
+            "inputDigest": self.input_digest,
+            **({} if self.snapshot_time is None else {TIME: self.snapshot_time}),
+            "scenarios": [one.to_data() for one in self.scenarios],
+            "warnings": list(self.warnings),
+        }
+        yield canonical(head)[:-1] + ',"tables":{'
+        tables = {"units": self.units, "groups": self.groups, "clients": self.clients, "queues": self.queues}
+        for place, (name, table) in enumerate(tables.items()):
+            yield f'{"," if place else ""}"{name}":{{'
+            for number, column in enumerate(table.column_names):
+                yield f'{"," if number else ""}"{column}":{canonical(plain_column(table[column]))}'
+            yield "}"
+        yield "}"
+
+    @lazy_property
+    def digest(self) -> str:
+        """SHA-256 over the input, the version, the scenarios and all results: what is the same has the same."""
+        hashed = hashlib.sha256()
+        for piece in self.text():
+            hashed.update(piece.encode())
+        return hashed.hexdigest()
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
+        """The units, for pandas, polars, DuckDB and others that read Arrow."""
+        return self.units.__arrow_c_stream__(requested_schema)
+
+    def __repr__(self) -> str:
+        names = ", ".join(one.name for one in self.scenarios)
+        return f"<Plan of {self.n_groups:,} groups, scenarios: {names or 'none'}>"
+
+    @property
+    def n_groups(self) -> int:
+        """How many consumer groups there are."""
+        return int(self.groups.num_rows) // (len(self.scenarios) + 1)
+
+    def _repr_html_(self) -> str:
+        rows = self.groups.select(_SHOWN_COLUMNS).slice(0, _SHOWN_ROWS).to_pylist()
+        head = "".join(f"<th {_CELL}>{escape(name)}</th>" for name in _SHOWN_COLUMNS)
+        body = "".join(
+            f"<tr>{''.join(f'<td {_CELL}>{_cell(value)}</td>' for value in row.values())}</tr>" for row in rows
+        )
+        more = self.groups.num_rows - len(rows)
+        rest = f"<p>and {more:,} more rows</p>" if more else ""
+        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>{rest}"
+
+
+def _cell(value: Any) -> str:
+    return escape(
+        f"{value:.3g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
+    )
+
+
+def plain_column(column: pa.ChunkedArray) -> Any:
+    """Plain data of a column: numbers as a list, text as a list of words and, for every row, the place of its word.
+
+    Examples
+    --------
+    >>> plain_column(pa.chunked_array([["c1", None, "c1"]]))
+    {'words': ['c1'], 'rows': [0, None, 0]}
+    """
+    if not pa.types.is_string(column.type):
+        return column.to_pylist()
+    coded = column.combine_chunks().dictionary_encode()
+    return {"words": coded.dictionary.to_pylist(), "rows": coded.indices.to_pylist()}
+
+
+def canonical(data: Any) -> str:
+    """The one JSON text of plain data, whatever the order of its keys.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, None], "a": "x"})
+    '{"a":"x","b":[1,null]}'
+    """
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)

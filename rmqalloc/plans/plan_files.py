@@ -1,0 +1,146 @@
+"""Plans in files, which say whether they are as they were written."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from rmqalloc.documents import DocumentError, json_text, read_budget, read_source
+from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA
+from rmqalloc.plans.plan import (
+    API_VERSION,
+    CLIENTS_SCHEMA,
+    GROUPS_SCHEMA,
+    KIND,
+    QUEUES_SCHEMA,
+    TIME,
+    Made,
+    Plan,
+)
+from rmqalloc.scenarios import scenarios_of
+from rmqalloc.store import replaced_file
+
+_SCHEMAS = {"units": PLAN_SCHEMA, "groups": GROUPS_SCHEMA, "clients": CLIENTS_SCHEMA, "queues": QUEUES_SCHEMA}
+_FIELDS = ("apiVersion", "kind", "toolVersion", "inputDigest", "scenarios", "warnings", "tables", "digest")
+_GZIP = ".gz"
+_EFFORT = 4  # of 9: an eighth larger than with all, in a quarter of the time
+
+
+class PlanError(DocumentError):
+    """A file is not a plan, or was changed after it was written."""
+
+
+def save_plan(plan: Plan, path: str | os.PathLike[str]) -> str:
+    """Write a plan as JSON, packed if the name ends in ``.gz``, whole or not at all; plans of the same have the same bytes.
+
+    Returns
+    -------
+    str
+        The plan's hash.
+
+    Raises
+    ------
+    OSError
+        The file cannot be written; an earlier one stays as it was.
+    PlanError
+        It would be larger than `load_plan` reads; an earlier one stays as it was, too.
+    """
+    hashed = hashlib.sha256()
+    n_bytes = made = 0
+    with replaced_file(path) as plain, _packed(plain, path) as file:
+        for text in plan.text():
+            piece = text.encode()
+            hashed.update(piece)
+            file.write(piece)
+            n_bytes, made = n_bytes + len(piece), made + read_budget.made_of_json(text)
+        end = f',"digest":"{hashed.hexdigest()}"}}\n'
+        file.write(end.encode())
+        _check_readable(n_bytes + len(end), made + read_budget.made_of_json(end), path)
+    return hashed.hexdigest()
+
+
+def _check_readable(n_bytes: int, made: int, path: str | os.PathLike[str]) -> None:
+    """Raise unless a plan of that many bytes, unpacked, whose data take that much memory, is read."""
+    if n_bytes > read_budget.MAX_BYTES:
+        raise PlanError(
+            f"{path} would have more than {read_budget.MAX_BYTES >> 20} MiB unpacked; plan fewer groups at once"
+        )
+    try:
+        json_text.check_made(made)
+    except DocumentError as error:
+        raise PlanError(f"{path} {error.what}") from None
+
+
+def _packed(file: BinaryIO, path: str | os.PathLike[str]) -> AbstractContextManager[Any]:
+    """The file itself, or what packs into it."""
+    return gzip.GzipFile("", "wb", _EFFORT, file, 0) if str(path).endswith(_GZIP) else nullcontext(file)
+
+
+def load_plan(path: str | os.PathLike[str]) -> Plan:
+    """Read a plan that `save_plan` wrote.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    PlanError
+        It is no plan of this version, or its hash is not that of its content.
+    """
+    try:
+        source = read_source(path, PlanError, packed=str(path).endswith(_GZIP))
+        return _plan_of(json_text.loads(source.text()))
+    except DocumentError as error:
+        said = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")
+        raise PlanError(f"{path} is not a plan: {said}") from None
+
+
+def _plan_of(document: Any) -> Plan:
+    if not isinstance(document, Mapping) or sorted(document.keys() - {TIME}) != sorted(_FIELDS):
+        raise PlanError(f"it must be an object of {', '.join(_FIELDS)}")
+    if (document["apiVersion"], document["kind"]) != (API_VERSION, KIND):
+        raise PlanError(f"it must be of kind {KIND} and apiVersion {API_VERSION}")
+    warnings, tables = document["warnings"], document["tables"]
+    if not isinstance(warnings, list) or not isinstance(tables, Mapping):
+        raise PlanError("warnings must be a list, and tables an object")
+    said = [document["toolVersion"], document["inputDigest"], document.get(TIME, ""), *warnings]
+    if not all(isinstance(word, str) for word in said):
+        raise PlanError(f"toolVersion, inputDigest, {TIME} and warnings must be text")
+    units, groups, clients, queues = (_table(tables.get(name), name, schema) for name, schema in _SCHEMAS.items())
+    scenarios = scenarios_of(document["scenarios"]) if document["scenarios"] != [] else ()
+    made = Made(clients, queues)
+    plan = Plan(units, groups, scenarios, tuple(warnings), said[1], said[0], made, document.get(TIME))
+    if plan.digest != document["digest"]:
+        raise PlanError("its digest is not that of its content, so it was changed after it was written; make it anew")
+    return plan
+
+
+def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:
+    """The table that `rmqalloc.plans.plan.columns_of` wrote."""
+    if not isinstance(columns, Mapping):
+        raise PlanError(f"tables.{name} must be an object of columns")
+    made = [_column(columns.get(field.name), f"tables.{name}.{field.name}", field.type) for field in schema]
+    if len({len(column) for column in made}) > 1:
+        raise PlanError(f"the columns of tables.{name} must have as many rows each")
+    return pa.table(made, schema=schema)
+
+
+def _column(data: Any, place: str, kind: pa.DataType) -> pa.Array:
+    is_text = pa.types.is_string(kind)
+    coded = data if isinstance(data, Mapping) else {}
+    words, rows = (coded.get("words"), coded.get("rows")) if is_text else ([], data)
+    if not isinstance(words, list) or not isinstance(rows, list):
+        raise PlanError(f"{place} must be {'an object of words and rows' if is_text else 'a list'}")
+    try:
+        if not is_text:
+            return pa.array(rows, kind)
+        return pa.DictionaryArray.from_arrays(
+            pa.array(rows, pa.int32()), pa.array(words, pa.string())
+        ).dictionary_decode()
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise PlanError(f"{place} cannot be read as {kind}: {error}") from None

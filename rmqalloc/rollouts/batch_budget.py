@@ -1,0 +1,122 @@
+"""The batch of a rolling restart that keeps to a number of moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import pyarrow as pa
+
+from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.schedule import InapplicableError
+from rmqalloc.snapshot.snapshot import Snapshot
+
+BUDGET_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("n_batches", pa.int64()),
+        ("batch", pa.int64()),
+        ("moved", pa.int64()),
+        ("moved_per_queue", pa.float64()),
+        ("max_unowned", pa.int64()),
+        ("max_unowned_is_exact", pa.bool_()),
+        ("max_double_owned", pa.int64()),
+        ("max_double_owned_is_exact", pa.bool_()),
+        ("in_budget", pa.bool_()),
+        ("chosen", pa.bool_()),
+    ]
+)
+"""Columns of `Choice.tried`."""
+
+
+class Choice(NamedTuple):
+    """What was tried to keep to a budget.
+
+    Attributes
+    ----------
+    tried : pyarrow.Table
+        One row per group and size of a batch: `BUDGET_SCHEMA`, smallest batches first.
+    missed : dict of str to float
+        Groups for which no batch that was tried keeps to the budget, with the fewest moves per queue that any takes.
+    warnings : tuple of str
+        What is left out, and why.
+    """
+
+    tried: pa.Table
+    missed: dict[str, float]
+    warnings: tuple[str, ...]
+
+
+def within_budget(
+    snapshot: Snapshot,
+    budget: float,
+    groups: Sequence[str] = ("*",),
+    max_batch: int | None = None,
+    **how: Any,
+) -> Choice:
+    """The smallest batch of a rolling restart that keeps to so many moves per queue.
+
+    Larger batches mean fewer rebalances and mostly fewer moves, and more clients away at once. But moves need not fall with
+    every larger batch, not even among batches that take equally many rounds, for it depends on who goes together. So every
+    size from one client to all, or to ``max_batch``, is tried, and the smallest within the budget is chosen.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    budget : float
+        Moves per queue over the whole rollout.
+    groups : sequence of str
+        Patterns of consumer groups; each gets a batch of its own.
+    max_batch : int, optional
+        Most clients that may be away at once.
+    **how
+        ``surge``, ``ids``, ``order``, ``seed`` and ``topics`` of `rmqalloc.rollouts.restart.restart`.
+
+    Raises
+    ------
+    ValueError
+        As `rmqalloc.rollouts.restart.restart`, or the budget is below 0.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 24),)), tuple(Client(f"c{i}@1#1") for i in range(6))
+    >>> choice = within_budget(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),)), 4.0)
+    >>> [(row["n_batches"], row["batch"], row["in_budget"]) for row in choice.tried.to_pylist()]
+    [(6, 1, False), (3, 2, True), (2, 3, True), (2, 4, True), (2, 5, True), (1, 6, True)]
+    """
+    if not budget >= 0:
+        raise ValueError(f"a budget is a number of moves per queue from 0 on, got {budget}")
+    if max_batch is not None and max_batch < 1:
+        raise ValueError(f"at least 1 client is away at once, got {max_batch} for the most")
+    whole = restart(snapshot, groups, batch="100%", **how)
+    sizes = dict(zip(*(whole.totals[name].to_pylist() for name in ("consumer_group", "n_clients")), strict=True))
+    tried: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in sizes}
+    warnings = [*whole.warnings, *whole.skipped["reason"].to_pylist()]
+    largest = {name: min(size, max_batch or size) for name, size in sizes.items()}
+    for batch in range(1, max(largest.values()) + 1):
+        part = replace(snapshot, groups=tuple(one for one in snapshot.groups if batch <= largest.get(one.name, 0)))
+        made, told = _tried(part, batch, how)
+        warnings += told
+        for row in made:
+            tried[row["consumer_group"]][batch] = row
+    rows, missed = [], {}
+    for name, found in ((name, found) for name, found in tried.items() if found):
+        good = [batch for batch, row in found.items() if row["moved_per_queue"] <= budget]
+        if not good:
+            missed[name] = min(row["moved_per_queue"] for row in found.values())
+        for batch, row in found.items():
+            n_batches = -(-sizes[name] // batch)
+            more = {"n_batches": n_batches, "in_budget": batch in good, "chosen": batch == min(good, default=None)}
+            rows.append({key: (row | more)[key] for key in BUDGET_SCHEMA.names})
+    return Choice(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, tuple(warnings))
+
+
+def _tried(snapshot: Snapshot, batch: int, how: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
+    """Totals of all groups in batches of one size, and why it was not tried for some."""
+    try:
+        made = restart(snapshot, batch=batch, **how)
+    except InapplicableError as error:
+        return [], [str(error)]
+    return made.totals.to_pylist(), made.skipped["reason"].to_pylist()

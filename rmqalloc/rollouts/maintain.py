@@ -1,0 +1,101 @@
+"""Maintenance of a broker: read-only, gone, back, writable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rmqalloc.rollouts.planned_groups import ground_of
+from rmqalloc.rollouts.play import played
+from rmqalloc.rollouts.rollout import Rollout
+from rmqalloc.rollouts.schedule import Cast, Course, fresh_clients, refresh, still
+from rmqalloc.scenarios.patterns import matcher
+from rmqalloc.snapshot.snapshot import Snapshot
+
+
+def maintain_broker(
+    snapshot: Snapshot,
+    broker: str,
+    groups: Sequence[str] = ("*",),
+    refreshed: float = 0.5,
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+    topics: Sequence[str] = ("*",),
+) -> Rollout:
+    """Take a broker out of service and back, for every group that reads from it.
+
+    Producers stop writing to it (its queues stay, and a client that has only such queues runs dry), it goes (its messages
+    wait), it comes back, producers write again to the queues that they wrote to before. Clients see its going and coming when
+    they next ask for routes, every 30 s.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    broker : str
+        Broker name.
+    groups : sequence of str
+        Patterns of consumer groups; those without a topic on the broker are left aside.
+    refreshed : float
+        Share of the clients that have the new routes in the moment of which `Rollout.exposed` names the queues.
+    order, seed, detail, topics
+        As for `rmqalloc.rollouts.restart.restart`.
+
+    Returns
+    -------
+    Rollout
+        Of the topics that the broker holds. ``moved`` counts the queues of other brokers, which stay throughout.
+
+    Raises
+    ------
+    ValueError
+        No group that matches reads from the broker, or the share is wrong.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.snapshot import Client, Group, Topic, TopicBroker
+    >>> topic = Topic("T", (TopicBroker("a", 2), TopicBroker("b", 2)))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
+    >>> [(row["action"], row["moved"], row["only_dry"]) for row in maintain_broker(snapshot, "a").steps.to_pylist()]
+    [('before', 0, 0), ('read-only', 0, 1), ('gone', 1, 0), ('back, read-only', 1, 1), ('writable', 0, 0)]
+    """
+    ground = ground_of(_reading(snapshot, broker, groups, topics), ("*",))
+    lists = ground.fleet.queue_lists
+    is_it = np.array([name == broker for name in ground.fleet.brokers.to_list()], bool)
+    every, others, now, less = 0, 1, 0, 2
+
+    def course_of(cast: Cast) -> Course:
+        n, fresh = len(cast.client_ids), fresh_clients(cast, refreshed, order, seed)
+        steps = [
+            still(n, "before", every, now),
+            still(n, "read-only", every, less),
+            refresh(fresh, "gone", every, others, less),
+            refresh(fresh, "back, read-only", others, every, less),
+            still(n, "writable", every, now),
+        ]
+        return Course(cast.client_ids, cast.rooms, steps)
+
+    stays = ~is_it[lists.route_broker[lists.queue_route]]
+    variants = [stays, stays & ground.written]
+    return played(ground, course_of, variants=variants, detail=detail)
+
+
+def _reading(snapshot: Snapshot, broker: str, groups: Sequence[str], topics: Sequence[str]) -> Snapshot:
+    """The groups that read from the broker, with nothing but the topics that they read there."""
+    wanted = matcher(tuple(topics))
+    holding = {
+        topic.name
+        for topic in snapshot.topics
+        if any(one.broker_name == broker and one.is_readable and one.read_queue_nums for one in topic.brokers)
+    }
+    chosen = [group for group in snapshot.groups if matcher(tuple(groups))(group.name)]
+    read = [tuple(name for name in group.subscriptions if name in holding and wanted(name)) for group in chosen]
+    if not any(read):
+        raise ValueError(
+            f"no consumer group that matches {', '.join(groups)!r} reads from broker {broker!r}: it holds "
+            f"{len(holding):,} topics of the snapshot"
+        )
+    reading = (replace(group, subscriptions=names) for group, names in zip(chosen, read, strict=True) if names)
+    return replace(snapshot, groups=tuple(reading))

@@ -1,0 +1,217 @@
+"""All moments of all groups as one fleet: every camp of every moment is a unit, and one call gives all owners.
+
+Everything is laid end to end and found by offsets:
+
+``views``
+    Camps, group by group and moment by moment.
+``scenes``
+    Moments of single units: a unit of the ground at one moment of its group.
+``cells``
+    Queues of scenes. Every scene has all queues that its unit ever has, so that scenes of one unit can be laid side by side.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet.columns import Index, Offsets, Strings, list_positions, offsets_of, ranges
+from rmqalloc.fleet.lists import QueueLists
+from rmqalloc.rollouts.planned_groups import Ground
+from rmqalloc.rollouts.schedule import Course, Mask, everyone
+from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
+from rmqalloc.scenarios.subfleet import Rules
+from rmqalloc.strategies import Strategy
+
+Places = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """Who reads which queue at every moment.
+
+    Attributes
+    ----------
+    courses : sequence of Course
+        Of the groups of the ground.
+    moment_offsets : ndarray of int64, shape (n_groups + 1,)
+        Moments of each group.
+    step, is_settled : ndarray, shape (n_moments,)
+        Step that a moment belongs to, and whether it is the one behind it.
+    scene_unit, scene_moment : ndarray of int64, shape (n_scenes,)
+        Unit of the ground, and moment, of every scene.
+    cell_offsets : ndarray of int64, shape (n_scenes + 1,)
+        Cells of each scene.
+    readers : ndarray of int32, shape (2, n_cells)
+        Clients that read a queue, as places in the course's ``client_ids``; -1 for nobody. A queue has two readers where the
+        two camps of a moment give it to one of theirs each.
+    there, written : ndarray of bool, shape (n_cells,)
+        Whether the queue is there at that moment, and whether producers write to it.
+    present, hearing : ndarray of bool
+        Whether each client of a group is in it, and whether it hears of the step, moment by moment.
+    looks_on, begins_with_one : ndarray of bool, shape (n_moments,)
+        Whether the step has clients that hear of it one by one, and whether it begins with the first of them; see `Step`.
+    newest : ndarray of int64, shape (n_moments,)
+        Row of ``readers`` that holds those who have heard.
+    """
+
+    courses: Sequence[Course]
+    moment_offsets: Offsets
+    step: Places
+    is_settled: Mask
+    scene_unit: Places
+    scene_moment: Places
+    cell_offsets: Offsets
+    readers: Index
+    there: Mask
+    written: Mask
+    present: Mask
+    hearing: Mask
+    looks_on: Mask
+    begins_with_one: Mask
+    newest: Places
+
+    @property
+    def group_of_moment(self) -> Places:
+        """Place of each moment's group."""
+        return np.repeat(np.arange(len(self.courses)), np.diff(self.moment_offsets))
+
+
+class _Views:
+    """Camps of all courses as columns."""
+
+    def __init__(self, courses: Sequence[Course]) -> None:
+        steps = [(number, step) for course in courses for number, step in enumerate(course.steps)]
+        moments = [moment for _, step in steps for moment in step.moments]
+        camps = [camp for moment in moments for camp in moment.camps]
+        self.step = np.array([number for number, step in steps for _ in step.moments], np.int64)
+        self.is_settled = np.array([moment.settled for moment in moments], bool)
+        self.there = np.array([moment.there for moment in moments], np.int64)
+        self.written = np.array([moment.written for moment in moments], np.int64)
+        self.moment_offsets = offsets_of([sum(len(step.moments) for step in course.steps) for course in courses])
+        n_camps = np.array([len(moment.camps) for moment in moments], np.int64)
+        self.moment = np.repeat(np.arange(len(moments)), n_camps)
+        self.camp = list_positions(offsets_of(n_camps)).astype(np.int64)
+        self.rule = np.array([camp.rule for camp in camps], np.int64)
+        self.queues = np.array([camp.queues for camp in camps], np.int64)
+        self.offsets = offsets_of(n_camps)[self.moment_offsets]  # of the views of each group
+        self.newest = n_camps - 1
+        self.present = np.concatenate([moment.camps[0].listed for moment in moments])
+        self.hearing = np.concatenate(
+            [~everyone(len(course.client_ids)) if step.hearing is None else step.hearing for course in courses
+             for step in course.steps for _ in step.moments]
+        )  # fmt: skip
+        self.looks_on = np.array([step.hearing is not None for _, step in steps for _ in step.moments], bool)
+        self.begins_with_one = np.array([step.begins_with_one for _, step in steps for _ in step.moments], bool)
+        self._lay_clients(courses, [(camp.listed, camp.acting) for camp in camps])
+
+    def _lay_clients(self, courses: Sequence[Course], masks: list[tuple[Mask, Mask]]) -> None:
+        """Client lists of all views, as rows of all clients of all courses laid end to end."""
+        self.ids = Strings.from_list([one for course in courses for one in course.client_ids])
+        self.rooms = np.array([room for course in courses for room in course.rooms], np.int32)
+        self.client_offsets = offsets_of([len(course.client_ids) for course in courses])
+        listed = [np.flatnonzero(one) for one, _ in masks]
+        of_group = np.repeat(np.arange(len(courses)), np.diff(self.offsets))
+        sizes = np.array([one.size for one in listed], np.int64)
+        nothing = np.zeros(0, np.int64)
+        self.places = np.concatenate([nothing, *listed])
+        self.rows = self.places + np.repeat(self.client_offsets[of_group], sizes)
+        self.acting = np.concatenate(
+            [nothing.astype(bool), *(acting[one] for (_, acting), one in zip(masks, listed, strict=True))]
+        )
+        self.list_offsets = offsets_of(sizes)
+
+
+def stage_of(
+    ground: Ground,
+    courses: Sequence[Course],
+    rules: Sequence[Strategy] = (),
+    variants: Sequence[Mask] = (),
+) -> Stage:
+    """Work out who reads what at every moment.
+
+    Parameters
+    ----------
+    ground : Ground
+    courses : sequence of Course
+        One for each group.
+    rules : sequence of Strategy
+        What `Camp.rule` counts from 1.
+    variants : sequence of ndarray of bool
+        What `Camp.queues`, `Moment.there` and `Moment.written` count from 1: which of the queues of the fleet's queue lists,
+        laid end to end, there are or are written to. 0 is all of them for the former, those written to now for the last.
+    """
+    base, views = ground.fleet, _Views(courses)
+    n_moments = np.diff(views.moment_offsets)[ground.group_of]
+    scene_unit = np.repeat(np.arange(base.n_units), n_moments)
+    scene_moment = ranges(views.moment_offsets[ground.group_of], n_moments)
+    cell_offsets = offsets_of(base.n_queues[scene_unit].astype(np.int64))
+    masks = np.stack([np.ones(int(base.queue_lists.offsets[-1]), bool), *variants])
+    fleet, unit, view, places = _fleet(ground, views, masks)
+    owners, _ = Assigner(fleet).owners(fleet, _rules(ground.rules, rules, views.rule[view], unit))
+
+    first_scene = offsets_of(n_moments)[:-1] - views.moment_offsets[ground.group_of]
+    scene = first_scene[unit] + views.moment[view]
+    cells = np.repeat(cell_offsets[scene], fleet.n_queues) + places
+    readers = np.full((2, int(cell_offsets[-1])), -1, np.int32)
+    readers[np.repeat(views.camp[view], fleet.n_queues), cells] = _acting(fleet, views, owners)
+
+    column = ranges(base.queue_starts[scene_unit], base.n_queues[scene_unit])
+    there, written = (
+        of[np.repeat(variant[scene_moment], base.n_queues[scene_unit]), column]
+        for of, variant in ((masks, views.there), (np.stack([ground.written, *variants]), views.written))
+    )
+    readers[:, ~there] = -1  # a client with old routes may hold a queue that is no more
+    return Stage(
+        courses, views.moment_offsets, views.step, views.is_settled, scene_unit, scene_moment, cell_offsets, readers,
+        there, written & there, views.present, views.hearing, views.looks_on, views.begins_with_one, views.newest,
+    )  # fmt: skip
+
+
+def _fleet(ground: Ground, views: _Views, masks: NDArray[np.bool_]) -> tuple[Fleet, Places, Places, Places]:
+    """A unit for every unit and view; also which these are, and the place of each of its queues in the ground's unit."""
+    base = ground.fleet
+    n_views = np.diff(views.offsets)[ground.group_of]
+    unit = np.repeat(np.arange(base.n_units, dtype=np.int64), n_views)
+    view = ranges(views.offsets[ground.group_of], n_views)
+    lists, positions = base.queue_lists, list_positions(base.queue_lists.offsets)
+    queue_lists, column = _variants(lists, masks) if len(masks) > 1 else (lists, np.arange(positions.size))
+    rooms = None if base.client_lists.slot_room is None else views.rooms[views.rows]
+    fleet = replace(
+        base,
+        consumer_groups=base.consumer_groups.take(unit),
+        unit_topic=base.unit_topic[unit],
+        unit_queue_list=(views.queues[view] * (lists.offsets.size - 1) + base.unit_queue_list[unit]).astype(np.int32),
+        unit_client_list=view.astype(np.int32),
+        queue_lists=queue_lists,
+        client_lists=DistinctLists(views.list_offsets, Derived((views.ids,), views.rows), rooms),
+    )
+    return fleet, unit, view, positions[column[fleet.queue_places()]].astype(np.int64)
+
+
+def _variants(lists: QueueLists, masks: NDArray[np.bool_]) -> tuple[QueueLists, Places]:
+    """All lists in the first variant, then all in the second and so on; also where each queue stood."""
+    sizes = [np.diff(np.append(0, np.cumsum(mask))[lists.offsets]) for mask in masks]
+    places = np.concatenate([np.flatnonzero(mask) for mask in masks])
+    return lists.rearranged(places, offsets_of(np.concatenate(sizes))), places
+
+
+def _rules(rules: Rules, more: Sequence[Strategy], number: Places, unit: Places) -> Rules:
+    """The strategy of every view: that of its unit, or one that the rollout brings."""
+    of_unit = np.where(number == 0, rules.of_unit[unit], len(rules.table) - 1 + number)
+    return Rules((*rules.table, *more), of_unit.astype(np.int32))
+
+
+def _acting(fleet: Fleet, views: _Views, owners: Index) -> Index:
+    """Owners as places in the courses' client ids; -1 where the owner does not act as its view has it."""
+    slots = np.repeat(fleet.slot_starts, fleet.n_queues) + owners
+    reads = owners >= 0
+    reads[reads] = views.acting[slots[reads]]
+    found = np.full(owners.size, -1, np.int32)
+    found[reads] = views.places[slots[reads]]
+    return found

@@ -1,0 +1,156 @@
+"""A rolling restart: batches of clients stop and start again, or are replaced by others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.rollouts.planned_groups import ground_of
+from rmqalloc.rollouts.play import played
+from rmqalloc.rollouts.rollout import Rollout
+from rmqalloc.rollouts.schedule import Camp, Cast, Course, Mask, Moment, Step, turns_of
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.strategies.ordering import sort_client_ids
+from rmqalloc.text import counted
+
+Places = NDArray[np.int64]
+
+IDS = ("suffix", "stable", "address")
+"""Ids with which clients come back."""
+
+
+def restart(
+    snapshot: Snapshot,
+    groups: Sequence[str] = ("*",),
+    batch: int | str = 1,
+    surge: bool = False,
+    ids: str = "suffix",
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+    topics: Sequence[str] = ("*",),
+) -> Rollout:
+    """Restart all clients of every group, a batch at a time.
+
+    Every batch is two steps, stop and start, or with ``surge`` start and stop; between two steps all clients have heard of
+    the one before. While a stop lasts, the queues of those that stopped are read by nobody. While a start lasts, a new client
+    already reads what others have not given up.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups : sequence of str
+        Patterns of consumer groups.
+    batch : int or str
+        Clients of a batch, or a share of each group's such as ``25%``.
+    surge : bool
+        New clients join before the old ones leave.
+    ids : {"suffix", "stable", "address"}
+        How clients come back: with another number behind ``#``, as Java's ids do on the same host; under the same id; or from
+        another address, as pods do that are made anew.
+    order : {"shuffled", "sorted", "reversed"}
+        Who goes first, see `rmqalloc.rollouts.schedule.places_in_order`.
+    seed : int
+        For the order.
+    detail : bool
+        Whether to make the tables of topics and of exposed queues.
+    topics : sequence of str
+        Patterns of topics; queues of others are not counted.
+
+    Raises
+    ------
+    ValueError
+        No group has a batch of clients, the order or the kind of ids is unknown, or ids are stable with ``surge``: two clients
+        of one id read the same queues, and leave those of the second to nobody.
+
+    Notes
+    -----
+    Groups that have fewer clients than a batch are skipped: `Rollout.skipped`.
+
+    Clients hear of joins and leaves within moments and at most after 20 s, and rebalance at most once a second, so real ones
+    take several steps as one where a rollout is quick: moves are an upper bound.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}@1#1") for i in range(4))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
+    >>> restart(snapshot, batch=2).totals.to_pylist()[0]["moved_per_queue"]
+    2.0
+    """
+    if ids not in IDS:
+        raise ValueError(f"ids must be one of {', '.join(IDS)}, got {ids!r}")
+    if surge and ids == "stable":
+        raise ValueError(
+            "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
+        )
+    ground = ground_of(snapshot, groups, topics, stable_ids=ids == "stable")
+    return played(ground, lambda cast: _course(cast, batch, surge, ids, order, seed), detail=detail)
+
+
+def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
+    """Id of a client after a restart.
+
+    Java's ids are ``ip@pid#nanoTime``. With "suffix", what follows the last ``#`` is another number, or is added, so that the
+    client nearly always keeps its place among the others. With "address", so is the address, at random but the same each time.
+
+    Examples
+    --------
+    >>> new_id("10.0.0.1@1#281944", "suffix", set())
+    '10.0.0.1@1#900000000000001'
+    >>> new_id("10.0.0.1@7", "suffix", {"10.0.0.1@7#900000000000001"})
+    '10.0.0.1@7#900000000000002'
+    >>> new_id("10.0.0.1@7", "address", set())
+    '10.123.54.172@7#900000000000001'
+    """
+    stem = client_id.rpartition("#")[0] if "#" in client_id else client_id
+    if ids == "address":
+        _, at, rest = stem.partition("@")
+        digest = hashlib.sha256(client_id.encode("utf-8", "surrogatepass")).digest()
+        stem = f"10.{'.'.join(map(str, digest[:3]))}{at}{rest}"
+    return next(made for n in count(900_000_000_000_001) if (made := f"{stem}#{n}") not in taken)
+
+
+def _course(cast: Cast, batch: int | str, surge: bool, ids: str, order: str, seed: int) -> Course:
+    size, turns = turns_of(cast, batch, order, seed)
+    everyone, rooms, old, new = _before_and_after(cast, ids)
+    there = np.zeros(len(everyone), bool)
+    there[old] = True
+    steps = [Step("before", (Moment((Camp(there, there),)),))]
+    for number, turn in enumerate(turns, start=1):
+        changes = [("stop", old[turn], False), ("start", new[turn], True)]
+        for verb, places, is_there in reversed(changes) if surge else changes:
+            after = there.copy()
+            after[places] = is_there
+            what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
+            steps.append(Step(what, (_unheard(there, after), Moment((Camp(after, after),))), hearing=after))
+            there = after
+    return Course(everyone, rooms, steps, size)
+
+
+def _before_and_after(cast: Cast, ids: str) -> tuple[list[str], list[int], Places, Places]:
+    """All ids with their rooms, and the places among them of the clients' ids before and after."""
+    if ids == "stable":
+        places = np.arange(len(cast.client_ids))
+        return cast.client_ids, cast.rooms, places, places
+    taken = dict(zip(cast.client_ids, cast.rooms, strict=True))
+    fresh = []
+    for client_id, room in zip(cast.client_ids, cast.rooms, strict=True):
+        fresh.append(new_id(client_id, ids, taken.keys()))
+        taken[fresh[-1]] = room
+    everyone = sort_client_ids(taken)
+    place = {client_id: i for i, client_id in enumerate(everyone)}
+    old, new = (np.array([place[one] for one in some], np.int64) for some in (cast.client_ids, fresh))
+    return everyone, [taken[one] for one in everyone], old, new
+
+
+def _unheard(before: Mask, after: Mask) -> Moment:
+    """The moment in which only those that come know that they come, and nobody that others are gone."""
+    if (before & ~after).any():
+        return Moment((Camp(before, after),), settled=False)
+    return Moment((Camp(before, before), Camp(after, after & ~before)), settled=False)

@@ -1,0 +1,206 @@
+"""The figures of a stage: what every step moves and leaves open, group by group and topic by topic."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rmqalloc.fleet.arrow import text_array
+from rmqalloc.fleet.columns import offsets_of, ranges
+from rmqalloc.rollouts.exposure import exposures, step_pairs
+from rmqalloc.rollouts.planned_groups import Ground
+from rmqalloc.rollouts.replay import Places, Stage
+from rmqalloc.rollouts.rollout import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
+from rmqalloc.rollouts.schedule import Mask
+
+Columns = dict[str, NDArray[Any]]
+
+_EXACT = {"unowned": ("unowned", "unowned_written", "unowned_dry"), "double_owned": ("double_owned",)}
+
+
+class Rows(NamedTuple):
+    """What figures are taken of: the moments of groups, or of single units.
+
+    Attributes
+    ----------
+    of_scene : ndarray of int64
+        Row of every scene.
+    moment : ndarray of int64
+        Moment of every row.
+    """
+
+    of_scene: Places
+    moment: Places
+
+
+def by_group(stage: Stage) -> Rows:
+    """A row for every moment of a group."""
+    return Rows(stage.scene_moment, np.arange(stage.step.size))
+
+
+def by_topic(stage: Stage) -> Rows:
+    """A row for every moment of a group's topic."""
+    return Rows(np.arange(stage.scene_moment.size), stage.scene_moment)
+
+
+def steps_table(stage: Stage, ground: Ground) -> pa.Table:
+    """Figures of every step by group: `STEPS_SCHEMA`."""
+    rows = by_group(stage)
+    columns = _named(stage, ground, rows.moment, figures(stage, rows))
+    return pa.table([columns[name] for name in STEPS_SCHEMA.names], STEPS_SCHEMA)
+
+
+def topics_table(stage: Stage, ground: Ground) -> pa.Table:
+    """Figures of every step by group and topic: `TOPICS_SCHEMA`."""
+    rows = by_topic(stage)
+    columns = _named(stage, ground, rows.moment, figures(stage, rows))
+    unit = stage.scene_unit[_settled(stage, rows)]
+    columns["topic"] = text_array(ground.fleet.topics).take(pa.array(ground.fleet.unit_topic[unit])).cast(pa.string())
+    return pa.table([columns[name] for name in TOPICS_SCHEMA.names], TOPICS_SCHEMA)
+
+
+def totals_table(steps: pa.Table, stage: Stage, ground: Ground) -> pa.Table:
+    """Figures of whole rollouts: `TOTALS_SCHEMA`; ``steps`` is the table of this stage."""
+    number = steps["step"].to_numpy()
+    starts = np.flatnonzero(number == 0)
+    column = {name: steps[name].to_numpy() for name in STEPS_SCHEMA.names if name not in ("consumer_group", "action")}
+    n_queues = column["n_queues"][starts]
+    # A topic that is only now subscribed to has its queues at the start, too; there is no group without queues.
+    moved = np.add.reduceat(column["moved"], starts)
+    made: dict[str, Any] = {
+        "consumer_group": [cast.consumer_group for cast in ground.casts],
+        "batch": [course.batch for course in stage.courses],
+        "n_steps": np.maximum.reduceat(number, starts),
+        "n_topics": np.bincount(ground.group_of, minlength=len(ground.casts)),
+        "n_queues": n_queues,
+        "n_clients": column["n_clients"][starts],
+        "moved": moved,
+        "moved_per_queue": moved / np.maximum(n_queues, 1),
+        "clients_touched": np.add.reduceat(column["clients_touched"], starts),
+        "min_load": np.minimum.reduceat(column["min_load"], starts),
+        "max_load": np.maximum.reduceat(column["max_load"], starts),
+    }
+    for name in ("unowned", "unowned_written", "unowned_dry", "double_owned"):
+        made[f"max_{name}"] = np.maximum.reduceat(column[name], starts)
+    of_group = np.cumsum(number == 0) - 1
+    for which, names in _EXACT.items():
+        exact = np.ones(starts.size, bool)
+        for name in names:
+            # A bound that an exact step reaches, too, is what the whole comes to.
+            reached = column[f"{which}_is_exact"] & (column[name] == made[f"max_{name}"][of_group])
+            exact &= np.logical_or.reduceat(reached, starts)
+        made[f"max_{which}_is_exact"] = exact
+    return pa.table([made[name] for name in TOTALS_SCHEMA.names], TOTALS_SCHEMA)
+
+
+def figures(stage: Stage, rows: Rows) -> Columns:
+    """All numbers of every step; unowned and double-owned queues are the most while it lasts, loads those when it is over."""
+    settled = _settled(stage, rows)
+    row = np.repeat(rows.of_scene, np.diff(stage.cell_offsets))
+
+    def summed(mask: Mask, chosen: Places) -> NDArray[np.int64]:
+        return np.bincount(row[mask], minlength=rows.moment.size)[chosen]
+
+    # The cells of a topic's step and of the step before it lie side by side, whatever the rows.
+    cells, cells_before = step_pairs(stage)
+    now, before = _ordered(stage.readers[:, cells]), _ordered(stage.readers[:, cells_before])
+    differs = (now[0] != before[0]) | (now[1] != before[1])
+    moved = np.zeros(row.size, bool)
+    moved[cells[differs & stage.there[cells] & stage.there[cells_before]]] = True
+    found = {
+        "n_queues": summed(stage.there, settled),
+        "moved": summed(moved, settled),
+        **exposures(stage, rows.of_scene, rows.moment, settled),
+    }
+    touched = cells[differs], now[:, differs], before[:, differs]
+    return found | {name: column[settled] for name, column in _of_clients(stage, rows, row, *touched).items()}
+
+
+def _of_clients(
+    stage: Stage, rows: Rows, row: Places, cells: Places, now: NDArray[np.int32], before: NDArray[np.int32]
+) -> Columns:
+    """Numbers about the clients of every row, given the cells whose readers change."""
+    n_clients = np.array([len(course.client_ids) for course in stage.courses], np.int64)
+    of_moment = n_clients[stage.group_of_moment]
+    offsets = offsets_of(of_moment[rows.moment])
+    present = stage.present[ranges(offsets_of(of_moment)[:-1][rows.moment], of_moment[rows.moment])]
+    touched = np.zeros(present.size, bool)
+    for one, other in ((now, before), (before, now)):
+        for readers in one:
+            gained = (readers >= 0) & (readers != other[0]) & (readers != other[1])
+            touched[offsets[row[cells[gained]]] + readers[gained]] = True
+    reading = stage.readers >= 0
+    clients = offsets[row] + stage.readers
+    loads, wet = (np.bincount(clients[reading & only], minlength=present.size) for only in (stage.there, stage.written))
+    least = np.where(present, loads, np.iinfo(np.int64).max)
+    starts = offsets[:-1]
+    anybody = np.add.reduceat(present.astype(np.int64), starts)
+    return {
+        "n_clients": anybody,
+        "clients_touched": np.add.reduceat(touched.astype(np.int64), starts),
+        "idle": np.add.reduceat((present & (loads == 0)).astype(np.int64), starts),
+        "only_dry": np.add.reduceat(((loads > 0) & (wet == 0)).astype(np.int64), starts),
+        "min_load": np.where(anybody > 0, np.minimum.reduceat(least, starts), 0),
+        "max_load": np.maximum.reduceat(loads, starts),
+    }
+
+
+def _ordered(readers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The two readers of every queue in the order of their places."""
+    return np.stack([readers.min(axis=0), readers.max(axis=0)])
+
+
+def _settled(stage: Stage, rows: Rows) -> Places:
+    """Rows of the moments behind every step."""
+    return np.flatnonzero(stage.is_settled[rows.moment])
+
+
+def _while_it_lasts(stage: Stage, rows: Rows, settled: Places) -> Places:
+    """Rows of the moments while steps last, given those behind them; the same where a step has one moment."""
+    lasts = np.roll(~stage.is_settled, 1)[rows.moment[settled]]
+    return np.where(lasts, settled - 1, settled)
+
+
+def _named(stage: Stage, ground: Ground, moment: Places, columns: Columns) -> dict[str, Any]:
+    """Figures with the names of groups and steps."""
+    settled = moment[stage.is_settled[moment]]
+    group = stage.group_of_moment[settled]
+    names = [cast.consumer_group for cast in ground.casts]
+    step = stage.step[settled]
+    actions = [stage.courses[g].steps[s].action for g, s in zip(group.tolist(), step.tolist(), strict=True)]
+    return {**columns, "consumer_group": [names[g] for g in group.tolist()], "step": step, "action": actions}
+
+
+def exposed_table(stage: Stage, ground: Ground) -> pa.Table:
+    """Queues that nobody or two clients read while a step lasts: `EXPOSED_SCHEMA`."""
+    rows = by_topic(stage)
+    scenes = _while_it_lasts(stage, rows, _settled(stage, rows))
+    cells = ranges(stage.cell_offsets[:-1][scenes], np.diff(stage.cell_offsets)[scenes])
+    count = (stage.readers[:, cells] >= 0).sum(axis=0)
+    cells = cells[stage.there[cells] & (count != 1)]
+    scene = np.searchsorted(stage.cell_offsets, cells, side="right") - 1
+    unit, moment = stage.scene_unit[scene], stage.scene_moment[scene]
+    fleet = ground.fleet
+    lists, place = fleet.queue_lists, fleet.queue_starts[unit] + cells - stage.cell_offsets[scene]
+    group = stage.group_of_moment[moment].tolist()
+    step = stage.step[moment]
+    readers = [
+        [stage.courses[g].client_ids[c] for c in both if c >= 0]
+        for g, both in zip(group, stage.readers[:, cells].T.tolist(), strict=True)
+    ]
+    kinds = np.where(stage.written[cells], "unowned", "unowned_dry")
+    made: dict[str, Any] = {
+        "consumer_group": [ground.casts[g].consumer_group for g in group],
+        "step": step,
+        "action": [stage.courses[g].steps[s].action for g, s in zip(group, step.tolist(), strict=True)],
+        "topic": text_array(fleet.topics).take(pa.array(fleet.unit_topic[unit])).cast(pa.string()),
+        "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[place]])),
+        "queue_id": lists.queue_ids[place],
+        "exposure": np.where([bool(both) for both in readers], "double_owned", kinds).tolist() if readers else [],
+        "client_ids": readers,
+    }
+    made["broker_name"] = made["broker_name"].cast(pa.string())
+    return pa.table([made[name] for name in EXPOSED_SCHEMA.names], EXPOSED_SCHEMA)

@@ -1,0 +1,228 @@
+"""What happens to one group, moment by moment, as each of its clients sees it."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.text import counted
+
+Mask = NDArray[np.bool_]
+
+ORDERS = ("shuffled", "sorted", "reversed")
+"""Order in which clients go: by a hash of the seed and their ids, or by their ids."""
+
+
+class InapplicableError(ValueError):
+    """A rollout does not apply to one group; others may go through it."""
+
+
+class Camp(NamedTuple):
+    """Clients that see the same.
+
+    Attributes
+    ----------
+    listed : ndarray of bool
+        Clients on the list that they have, of all that are ever in the group.
+    acting : ndarray of bool
+        The clients themselves; a listed client that does not act is given queues and does not read them.
+    rule : int
+        Their strategy: 0 the group's own, ``k`` the ``k``-th that the rollout brings.
+    queues : int
+        The queue lists that they see: a number of a variant, 0 for all queues.
+    """
+
+    listed: Mask
+    acting: Mask
+    rule: int = 0
+    queues: int = 0
+
+
+class Moment(NamedTuple):
+    """A group between two changes.
+
+    Attributes
+    ----------
+    camps : tuple of Camp
+        One or two; no client acts in both.
+    settled : bool
+        Whether the step is over: everybody has heard of it.
+    there, written : int
+        Variants: the queues that are there, and those to which producers write, of which 0 is those that they write to now.
+    """
+
+    camps: tuple[Camp, ...]
+    settled: bool = True
+    there: int = 0
+    written: int = 0
+
+
+class Step(NamedTuple):
+    """Something that is done to a group.
+
+    Attributes
+    ----------
+    action : str
+    moments : tuple of Moment
+        One while it lasts, where that differs, and the one behind it.
+    hearing : ndarray of bool, optional
+        Clients that go, one by one, from what they see before the step to what they see behind it; any of them may have done so
+        at some moment of the step. If not given, nothing but the moment behind the step is looked at.
+    begins_with_one : bool
+        Whether the step is begun by the first of them; else something else begins it and none of them need have heard.
+    """
+
+    action: str
+    moments: tuple[Moment, ...]
+    hearing: Mask | None = None
+    begins_with_one: bool = False
+
+
+class Course(NamedTuple):
+    """All steps of a group, the first being the state before.
+
+    Attributes
+    ----------
+    client_ids : list of str
+        All clients that are ever in the group, in Java's order.
+    rooms : list of int
+        Machine room of each as a row of the fleet's ``rooms``, -1 where it has none.
+    steps : list of Step
+    batch : int or None
+        Clients that go at once, where they go in batches.
+    """
+
+    client_ids: list[str]
+    rooms: list[int]
+    steps: list[Step]
+    batch: int | None = None
+
+    def behind_steps(self) -> Course:
+        """The course without the moments while steps last."""
+        return self._replace(steps=[step._replace(moments=step.moments[-1:]) for step in self.steps])
+
+
+class Cast(NamedTuple):
+    """A group before its rollout.
+
+    Attributes
+    ----------
+    consumer_group : str
+    client_ids : list of str
+        In Java's order.
+    rooms : list of int
+        As in `Course`.
+    """
+
+    consumer_group: str
+    client_ids: list[str]
+    rooms: list[int]
+
+
+def everyone(n_clients: int) -> Mask:
+    """A mask of all clients."""
+    return np.ones(n_clients, bool)
+
+
+def places_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
+    """Places of the clients in the order in which they go.
+
+    Raises
+    ------
+    ValueError
+        The order is not one of `ORDERS`.
+
+    Examples
+    --------
+    >>> places_in_order(["a", "b", "c"], "reversed")
+    [2, 1, 0]
+    """
+    places = list(range(len(client_ids)))
+    if order == "sorted":
+        return places
+    if order == "reversed":
+        return places[::-1]
+    if order != "shuffled":
+        raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+    # A hash and no generator: a client keeps its turn when others come and go.
+    keys = [hashlib.sha256(f"{seed}/{one}".encode("utf-8", "surrogatepass")).digest() for one in client_ids]
+    return sorted(places, key=keys.__getitem__)
+
+
+def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
+    """Clients of one batch.
+
+    Parameters
+    ----------
+    batch : int or str
+        A number, or a share such as ``25%``, of which the fraction of a client is left away, but never the last one.
+
+    Raises
+    ------
+    InapplicableError
+        It is more than the group has.
+    ValueError
+        It is neither a number nor a share.
+
+    Examples
+    --------
+    >>> batch_size("25%", 10, "g"), batch_size(3, 10, "g")
+    (2, 3)
+    """
+    text = str(batch).strip()
+    digits = text.removesuffix("%")
+    if not (digits.isascii() and digits.isdigit()) or int(digits) < 1 or (text.endswith("%") and int(digits) > 100):
+        raise ValueError(f"a batch is a number of clients from 1 on, or 1% to 100%, got {batch!r}")
+    size = max(1, n_clients * int(digits) // 100) if text.endswith("%") else int(digits)
+    if size > n_clients:
+        raise InapplicableError(
+            f"a batch of {size} is more than the {counted(n_clients, 'client')} of consumer group {consumer_group!r}; give "
+            f"at most {n_clients}, or a share such as 25%"
+        )
+    return size
+
+
+def turns_of(cast: Cast, batch: int | str, order: str, seed: int) -> tuple[int, list[list[int]]]:
+    """Clients of one batch, and the places of the clients that go in each, of which the last is perhaps smaller.
+
+    Examples
+    --------
+    >>> turns_of(Cast("g", ["a", "b", "c"], [-1, -1, -1]), 2, "reversed", 0)
+    (2, [[2, 1], [0]])
+    """
+    size = batch_size(batch, len(cast.client_ids), cast.consumer_group)
+    places = places_in_order(cast.client_ids, order, seed)
+    return size, [places[start : start + size] for start in range(0, len(places), size)]
+
+
+def fresh_clients(cast: Cast, refreshed: float, order: str, seed: int) -> Mask:
+    """Clients that have the new routes already: so large a share of all, rounded.
+
+    Raises
+    ------
+    ValueError
+        The share is not from 0 to 1, or the order is unknown.
+    """
+    if not 0 <= refreshed <= 1:
+        raise ValueError(f"the share of clients with new routes must be from 0 to 1, got {refreshed}")
+    n_clients = len(cast.client_ids)
+    fresh = ~everyone(n_clients)
+    fresh[places_in_order(cast.client_ids, order, seed)[: round(n_clients * refreshed)]] = True
+    return fresh
+
+
+def still(n_clients: int, action: str, variant: int, written: int) -> Step:
+    """A step that changes what producers write to, and nobody's routes."""
+    every = everyone(n_clients)
+    return Step(action, (Moment((Camp(every, every, queues=variant),), there=variant, written=written),))
+
+
+def refresh(fresh: Mask, action: str, before: int, after: int, written: int) -> Step:
+    """A step in which the routes become others, and clients have the new ones one after the other, at last all."""
+    every = everyone(fresh.size)
+    split = (Camp(every, ~fresh, queues=before), Camp(every, fresh, queues=after))
+    settled = Moment((Camp(every, every, queues=after),), there=after, written=written)
+    return Step(action, (Moment(split, settled=False, there=after, written=written), settled), hearing=every)

@@ -1,0 +1,107 @@
+"""A change of strategy: clients switch batch by batch, and meanwhile disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.rollouts.planned_groups import Ground, ground_of
+from rmqalloc.rollouts.play import played
+from rmqalloc.rollouts.rollout import Rollout
+from rmqalloc.rollouts.schedule import (
+    Camp,
+    Cast,
+    Course,
+    InapplicableError,
+    Moment,
+    Step,
+    everyone,
+    turns_of,
+)
+from rmqalloc.scenarios.subfleet import Rules
+from rmqalloc.snapshot.snapshot import Snapshot
+from rmqalloc.strategies import Strategy
+from rmqalloc.strategies.by_name import rule
+from rmqalloc.text import counted
+
+
+def change_strategy(
+    snapshot: Snapshot,
+    strategy: str,
+    groups: Sequence[str] = ("*",),
+    params: Mapping[str, Any] | None = None,
+    batch: int | str = 1,
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+    topics: Sequence[str] = ("*",),
+) -> Rollout:
+    """Let the clients of every group go over to another strategy, a batch at a time.
+
+    Every client works out its queues with its own strategy, on the list of all clients. Those of the two strategies know
+    nothing of each other, so a queue may have no reader or two for as long as a step is the last one done. Ids stay as they
+    are: what the restart itself costs, if the switch needs one, `rmqalloc.rollouts.restart.restart` tells.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    strategy : str
+        The new strategy, as `rmqalloc.strategies.by_name.rule` takes it.
+    groups : sequence of str
+        Patterns of consumer groups.
+    params : mapping, optional
+        Parameters of the new strategy.
+    batch, order, seed, detail, topics
+        As for `rmqalloc.rollouts.restart.restart`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The strategy is unknown, needs machine rooms that the snapshot lacks, or no group is left: groups with a topic that the
+        strategy refuses, and groups that have fewer clients than a batch, are skipped (`Rollout.skipped`).
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}") for i in range(4))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
+    >>> rollout = change_strategy(snapshot, "AVG_BY_CIRCLE", order="sorted")
+    >>> rollout.steps["unowned"].to_pylist(), rollout.steps["double_owned"].to_pylist()
+    ([0, 1, 2, 1, 0], [0, 1, 2, 1, 0])
+    """
+    made = rule(strategy, **(params or {}))
+    ground = ground_of(snapshot, groups, topics)
+    refused = _refused(ground, made)
+
+    def course_of(cast: Cast) -> Course:
+        if cast.consumer_group in refused:
+            raise InapplicableError(refused[cast.consumer_group])
+        n_clients = len(cast.client_ids)
+        size, turns = turns_of(cast, batch, order, seed)
+        switched = ~everyone(n_clients)
+        steps = [Step("before", (Moment((Camp(~switched, ~switched),)),))]
+        for number, turn in enumerate(turns, start=1):
+            before, switched = switched, switched.copy()
+            switched[turn] = True
+            camps = (Camp(everyone(n_clients), ~switched), Camp(everyone(n_clients), switched, rule=1))
+            action = f"batch {number} of {len(turns)}: {counted(len(turn), 'client')} to {made.get_name()}"
+            steps.append(Step(action, (Moment(camps),), hearing=switched & ~before, begins_with_one=True))
+        return Course(cast.client_ids, cast.rooms, steps, size)
+
+    return played(ground, course_of, rules=[made], detail=detail)
+
+
+def _refused(ground: Ground, s: Strategy) -> dict[str, str]:
+    """Groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep what they have once they switch."""
+    fleet = ground.fleet
+    s.fleet_errors(fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
+    bad = Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))[1]
+    found: dict[str, str] = {}
+    for unit, reason in sorted(bad.items()):
+        group = fleet.consumer_group(unit)
+        what = f"{s.get_name()} cannot assign topic {fleet.topic(unit)!r} of consumer group {group!r}"
+        found.setdefault(group, f"{what}: {reason.text}")
+    return found

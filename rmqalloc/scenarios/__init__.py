@@ -1,0 +1,50 @@
+"""Changes to try on groups and topics, as data, and what they make of a fleet.
+
+``model``
+    The scenarios and their changes: frozen dataclasses.
+``reading``
+    Scenarios from YAML and JSON files, dictionaries and rows of tables, and back.
+``applying``
+    A scenario done to a whole fleet.
+"""
+
+from rmqalloc.documents.fields import ScenarioError
+from rmqalloc.scenarios.apply import apply, ordered
+from rmqalloc.scenarios.changes import (
+    CURRENT,
+    AddBroker,
+    AddClients,
+    LoseMachineRoom,
+    RemoveBroker,
+    RemoveClients,
+    ScaleClients,
+    Scenario,
+    SetQueues,
+    SetStrategy,
+    SetVirtualNodes,
+)
+from rmqalloc.scenarios.scenario_files import json_schema, read_scenarios, scenarios_of, to_data
+from rmqalloc.scenarios.subfleet import Changed, Rules
+
+__all__ = [
+    "CURRENT",
+    "AddBroker",
+    "AddClients",
+    "Changed",
+    "LoseMachineRoom",
+    "RemoveBroker",
+    "RemoveClients",
+    "Rules",
+    "ScaleClients",
+    "Scenario",
+    "ScenarioError",
+    "SetQueues",
+    "SetStrategy",
+    "SetVirtualNodes",
+    "apply",
+    "json_schema",
+    "ordered",
+    "read_scenarios",
+    "scenarios_of",
+    "to_data",
+]

@@ -1,0 +1,148 @@
+"""The planning job as a program: ``python -m spark_udfs.job --input fleet --output plans --strategy AVG``.
+
+What it writes and what a reader may see of it: `spark_udfs.job.manifests`. The totals go to standard output,
+progress to standard error. Exit codes: 0 done, 1 failed or too many bad rows, 64 wrong usage, 130 interrupted.
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+from rmqalloc.evaluation.plan_batch import OUTPUTS, PlanSpec
+from rmqalloc.evaluation.totals import Totals, two_columns
+from rmqalloc.extras import hint, is_optional
+from rmqalloc.scenarios import read_scenarios
+from rmqalloc.strategies.by_name import strategy_params
+from rmqalloc.text import harmless
+from spark_udfs.job.plan_summary import WORST, totals_table
+from spark_udfs.job.planning_job import JobError, Outcome, run
+from spark_udfs.job.sources import Source
+from spark_udfs.requirements import JavaNotFoundError
+
+EXIT_FAILED = 1
+EXIT_USAGE = 64
+EXIT_INTERRUPTED = 130
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that leaves with the code for wrong usage."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
+
+
+def _parser() -> _Parser:
+    parser = _Parser(prog="python -m spark_udfs.job", description="Plan the queues of many consumer groups.")
+    add = parser.add_argument
+    add("--input", default="", help="file, directory or pattern of units")
+    add("--table", default="", help="table to read instead, such as catalog.schema.table")
+    add("--format", default="parquet", help="Spark's name of the input's format (default: %(default)s)")
+    add("--option", action="append", default=[], metavar="K=V", help="option of Spark's reader; may be repeated")
+    add("--output", required=True, help="directory for the result")
+    add("--strategy", required=True, help="RocketMQ's name, such as AVG or CONSISTENT_HASH")
+    add("--virtual-nodes", type=int, help="ring positions per client, for CONSISTENT_HASH")
+    add("--machine-rooms", help="comma-separated machine rooms, for MACHINE_ROOM")
+    add("--scenarios", help="YAML or JSON file of scenarios to try on every unit")
+    add("--mode", choices=OUTPUTS, help="what to write: owners unless there are scenarios, then metrics")
+    add("--max-bad-fraction", type=float, default=1.0, metavar="F", help="fail if more of the plan's rows are bad")
+    add("--worst", type=int, default=WORST, metavar="N", help="groups of each scenario in the summary")
+    add("--file-job", action=argparse.BooleanOptionalAction, help="workers read and write Parquet themselves")
+    add("--force", action="store_true", help="plan anew what is done already")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--master", default="local[*]", help="Spark master (default: %(default)s)")
+    where.add_argument("--remote", metavar="sc://HOST", help="Spark Connect server")
+    return parser
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the job from a command line and return the exit code."""
+    parser = _parser()
+    given = parser.parse_args(argv)
+    try:
+        source = source_of(given.input, given.table, given.format, given.option)
+        params = strategy_params(given.strategy, given.virtual_nodes, given.machine_rooms)
+        PlanSpec(given.strategy, params)
+    except (ValueError, TypeError) as error:
+        parser.error(str(error))
+    try:
+        with plain_errors():
+            tried = read_scenarios(given.scenarios) if given.scenarios else ()
+            spec = PlanSpec(given.strategy, params, tried, given.mode or ("metrics" if tried else "owners"))
+    except PlainError as error:
+        print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
+        return EXIT_FAILED
+    how = {"max_bad_fraction": given.max_bad_fraction, "n_worst": given.worst, "by_files": given.file_job}
+    return run_and_report(source, given.output, spec, given.remote or given.master, force=given.force, **how)
+
+
+def source_of(path: str, table: str, form: str, options: Sequence[str]) -> Source:
+    """What to read, as a command line names it; ValueError if it does not fit together."""
+    pairs = [text.partition("=") for text in options]
+    for name, sign, value in pairs:
+        if not name or not sign:
+            raise ValueError(f"an option of the reader is K=V, such as multiLine=true, got {name + sign + value!r}")
+    if len({name.lower() for name, _, _ in pairs}) < len(pairs):  # Spark's options have no capitals
+        raise ValueError(f"an option of the reader is given twice: {', '.join(options)}; give each once")
+    if bool(path) == bool(table) and (table or form == "parquet"):
+        raise ValueError("give either an input or a table")
+    return Source(path, form, {name: value for name, _, value in pairs}, table)
+
+
+def run_and_report(source: Source, target: str, spec: PlanSpec, master: str, **how: Any) -> int:
+    """As `spark_udfs.job.planning_job.run`, but prints the totals or the error and returns the exit code."""
+    # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack trace.
+    logging.basicConfig(level=logging.CRITICAL)
+    try:
+        with plain_errors():
+            outcome = run(source, target, spec, master=master, **how)
+    except KeyboardInterrupt:
+        print("interrupted; the same command goes on from here", file=sys.stderr)
+        return EXIT_INTERRUPTED
+    except PlainError as error:
+        print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
+        return EXIT_FAILED
+    print(harmless(_report(outcome)))
+    # Rows may name strategies of their own, which only the workers have seen.
+    print(harmless(f"Parquet of {spec.output}, {spec.strategy} unless a row names another: {outcome.shown}"))
+    return 0
+
+
+class PlainError(RuntimeError):
+    """What a file, a server or Spark did, in the words for whoever gave the command."""
+
+
+@contextmanager
+def plain_errors() -> Iterator[None]:
+    """The one place that turns what a file, a server or Spark did into an error to print; anything else is a defect of ours."""
+    try:
+        yield
+    except (OSError, ValueError, TypeError, JavaNotFoundError, JobError, MemoryError) as error:
+        raise PlainError(str(error) or type(error).__name__) from error
+    except Exception as error:
+        if isinstance(error, ImportError) and is_optional(error):
+            raise PlainError(hint(error)) from error
+        print("rmqalloc: this is a defect of rmqalloc; please report it with what follows", file=sys.stderr)
+        raise
+
+
+def _report(outcome: Outcome) -> str:
+    """What was done, for people."""
+    if outcome.was_complete:
+        return f"plan {outcome.plan_id} is complete already; --force plans it anew"
+    totals = {name: Totals(**one) for name, one in outcome.told["totals"].items()}
+    notes = [("peak memory, driver JVM", outcome.jvm_peak), ("peak memory, Python workers", outcome.workers_peak)]
+    lines = [(name, f"{peak / 2**20:,.0f} MiB") for name, peak in notes if peak]
+    if outcome.n_resumed:
+        lines.insert(0, ("buckets done before", f"{outcome.n_resumed:,} of {outcome.n_buckets:,}"))
+    if len(totals) <= 1:
+        return two_columns(iter([*next(iter(totals.values()), Totals()).rows(outcome.seconds), *lines]))
+    lines.insert(0, ("seconds", f"{outcome.seconds:,.2f}"))
+    return totals_table(outcome.told["totals"]) + "\n\n" + two_columns(iter(lines))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

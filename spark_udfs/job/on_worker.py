@@ -1,0 +1,67 @@
+"""A few words from a Python worker: whoever starts a job may be on another machine than its files."""
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from spark_udfs.job.manifests import PlanError
+from spark_udfs.map_in_arrow import Batches
+
+_ERRORS: dict[str, type[Exception]] = {
+    error.__name__: error for error in (FileExistsError, FileNotFoundError, ValueError, TypeError, PlanError)
+}
+
+
+class _Errand:
+    """A call of a function, as ``mapInArrow`` takes it."""
+
+    def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.function, self.arguments = function, arguments
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        for _ in batches:
+            pass
+        try:
+            answer: dict[str, Any] = {"value": self.function(*self.arguments)}
+        except (OSError, ValueError, TypeError, PlanError) as error:
+            answer = {"error": type(error).__name__, "message": str(error)}
+        yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
+
+
+def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function in a Python worker, where the files are.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    function : callable
+        Of a module that workers have; it may be called more than once.
+    *arguments
+        What to call it with.
+
+    Returns
+    -------
+    object
+        Its answer, as JSON gives it back.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError, PlanError
+        As the function raises them.
+    """
+    # Asked for the first row alone, Spark would end the worker, and the next one has everything to import anew.
+    [row] = spark.range(0, 1, 1, 1).mapInArrow(_Errand(function, arguments), "answer string").collect()
+    answer = json.loads(row["answer"])
+    if "error" in answer:
+        raise _ERRORS.get(answer["error"], OSError)(answer["message"])
+    return answer["value"]
+
+
+def tasks_at_once(spark: SparkSession) -> int:
+    """How many tasks Spark runs at a time, as it cuts a range by itself; Spark Connect has no other word for it."""
+    return spark.range(1 << 16).select(F.spark_partition_id()).distinct().count()

@@ -1,0 +1,278 @@
+"""Where a job's results go: a directory that the workers see, or whatever else Spark can write to."""
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any, Protocol
+from urllib.parse import unquote, urlsplit
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
+
+from rmqalloc.evaluation.plan_batch import PlanSpec
+from rmqalloc.evaluation.totals import Worst, merged
+from spark_udfs.job import hadoop, manifests, output_layout, plan_summary
+from spark_udfs.job.by_file import RankBuckets
+from spark_udfs.job.manifests import QUARANTINE, Run, bucket_name, data_folder
+from spark_udfs.job.on_worker import on_worker
+from spark_udfs.job.sources import literally
+
+Manifest = dict[str, Any]
+Records = dict[int, dict[str, Any]]
+
+
+class Place(Protocol):
+    """An output directory."""
+
+    run: Run
+
+    def begin(self, plan_id: str, force: bool) -> tuple[Manifest | None, Records]:
+        """The manifest if the plan is complete, and what `records` tells; as `spark_udfs.job.output_layout.begin`."""
+
+    def records(self) -> Records:
+        """Records of the buckets that are complete."""
+
+    def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
+        """Say that a bucket is done: what is in the folder of an attempt."""
+
+    def uri(self, name: str = "") -> str:
+        """A name below the output directory as Spark has it."""
+
+    def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
+        """The worst units of all buckets, as `rmqalloc.evaluation.totals.worst_of`."""
+
+    def publish(self, n_buckets: int, records: Records, told: Mapping[str, Any]) -> tuple[bool, Manifest]:
+        """As `spark_udfs.job.manifests.publish`."""
+
+    def current(self, plan_id: str) -> Manifest | None:
+        """The manifest of a plan if it is complete."""
+
+    def plan_ids(self) -> list[str]:
+        """Ids of the complete plans."""
+
+    def shown(self, manifest: Manifest) -> str:
+        """Where people find a plan."""
+
+
+def path_of(place: str, spark: SparkSession) -> str | None:
+    """A path as the workers see it; None for what only Spark can reach.
+
+    A name without a scheme is a path where Spark runs on one machine; on a cluster Spark's default file system has it, and
+    ``file:/...`` says that all machines share a path.
+    """
+    if place.startswith("file:"):
+        return os.path.abspath(unquote(urlsplit(place).path))
+    local = str(spark.conf.get("spark.master", "")).startswith("local")
+    return os.path.abspath(place) if "://" not in place and local else None
+
+
+def place_of(target: str, spark: SparkSession) -> Place:
+    """The place of an output directory."""
+    path = path_of(target, spark)
+    return Store(target, spark) if path is None else Directory(path, spark)
+
+
+def tried(place: Place, plan_id: str, number: int) -> tuple[str, str, str]:
+    """A new attempt, and where Spark shall write a bucket's plan and its bad rows."""
+    attempt = manifests.new_name()
+    home = f"{data_folder(plan_id)}/{attempt}"
+    bucket = bucket_name(number)
+    return attempt, place.uri(f"{home}/{bucket}"), place.uri(f"{home}/{QUARANTINE}/{bucket}")
+
+
+class Directory:
+    """A directory that all workers see under one path."""
+
+    def __init__(self, path: str, spark: SparkSession) -> None:
+        self.path, self._spark = path, spark
+        self.run = Run("", 0, "", False)
+
+    def begin(self, plan_id: str, force: bool) -> tuple[Manifest | None, Records]:
+        """As `Place`."""
+        manifest, run, records = on_worker(self._spark, output_layout.begin, self.path, plan_id, force)
+        self.run = Run(*run)
+        return manifest, _numbered(records)
+
+    def records(self) -> Records:
+        """As `Place`."""
+        return _numbered(on_worker(self._spark, output_layout.records, self.path, self.run))
+
+    def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
+        """As `Place`."""
+        on_worker(self._spark, output_layout.commit, self.path, self.run, number, attempt, dict(record))
+
+    def uri(self, name: str = "") -> str:
+        """As `Place`."""
+        return f"file:{os.path.join(self.path, name)}"
+
+    def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
+        """As `Place`; the workers read the buckets themselves."""
+        if not records:
+            return {}
+        files = [[os.path.join(self.path, name) for name, _ in one["files"]] for one in records.values()]
+        parts = self._spark.range(0, len(files)).mapInArrow(RankBuckets(spec, n, files), "worst string").collect()
+        return merged((json.loads(row["worst"]) for row in parts), spec, n)
+
+    def publish(self, n_buckets: int, records: Records, told: Mapping[str, Any]) -> tuple[bool, Manifest]:
+        """As `Place`."""
+        done = [dict(one) for one in records.values()]
+        text = plan_summary.as_text(told)
+        won, manifest = on_worker(
+            self._spark, output_layout.publish, self.path, self.run, n_buckets, done, dict(told), text
+        )
+        return won, manifest
+
+    def current(self, plan_id: str) -> Manifest | None:
+        """As `Place`."""
+        found: Manifest | None = on_worker(self._spark, output_layout.current, self.path, plan_id)
+        return found
+
+    def plan_ids(self) -> list[str]:
+        """As `Place`."""
+        return list(on_worker(self._spark, output_layout.plan_ids, self.path))
+
+    def shown(self, manifest: Manifest) -> str:
+        """As `Place`: the plain path, if it holds this plan."""
+        if on_worker(self._spark, output_layout.is_shown, self.path, manifest):
+            return manifests.plan_name(manifest["plan"])
+        return manifests.path_of(manifest)
+
+
+def _numbered(records: Mapping[str, Any]) -> Records:
+    return {int(number): record for number, record in records.items()}
+
+
+class Store:
+    """Anything that Spark can write to, such as an object store, and `spark_udfs.job.manifests.Storage` on it.
+
+    Texts are read by Spark, and written by its driver's Hadoop client where there is a way to it: then only if there is none of
+    the name, as far as the file system offers that. Without, as under Spark Connect, Spark writes a text as a folder with one
+    file in it, under a name that nobody else has.
+    """
+
+    def __init__(self, target: str, spark: SparkSession) -> None:
+        self._target, self._spark = target.rstrip("/"), spark
+        self.run = Run("", 0, "", False)
+        self.exclusive = hadoop.bridge(spark) is not None
+
+    # --- Storage ---
+
+    def texts(self, folder: str) -> dict[str, str]:
+        """As `Storage`."""
+        reader = self._spark.read.format("text").option("wholetext", True).option("recursiveFileLookup", True)
+        return {
+            name.removeprefix(f"{folder}/").partition("/")[0]: text
+            for name, text in self._read(reader, folder, ["_metadata.file_path", "value"])
+        }
+
+    def create(self, name: str, text: str) -> bool:
+        """As `Storage`."""
+        if self.exclusive:
+            return hadoop.create(self._spark, self.uri(name), text)
+        row = self._spark.createDataFrame([(text,)], "value string")
+        row.coalesce(1).write.mode("error").text(self.uri(name))
+        return True
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """As `Storage`."""
+        reader = self._spark.read.format("binaryFile").option("recursiveFileLookup", True)
+        return dict(self._read(reader, folder, ["path", "length"]))
+
+    def _read(self, reader: Any, folder: str, columns: list[str]) -> list[tuple[str, Any]]:
+        """A column beside the names of files below a folder; none if there is no such folder."""
+        try:
+            rows = reader.load(literally(self.uri(folder))).select(*columns).collect()
+        except AnalysisException as error:
+            if error.getCondition() != "PATH_NOT_FOUND":
+                raise
+            return []
+        return [(folder + unquote(path).rpartition(folder)[2], value) for path, value in rows]
+
+    # --- Place ---
+
+    def begin(self, plan_id: str, force: bool) -> tuple[Manifest | None, Records]:
+        """As `Place`."""
+        manifest, self.run = manifests.begin(self, plan_id, force)
+        return manifest, {} if manifest is not None else self.records()
+
+    def records(self) -> Records:
+        """As `Place`."""
+        return manifests.records(self, self.run)
+
+    def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
+        """As `Place`."""
+        parts = manifests.parts_of(self.sizes(f"{data_folder(self.run.plan_id)}/{attempt}"))
+        manifests.keep(self, self.run, number, attempt, {**parts, **record})
+
+    def uri(self, name: str = "") -> str:
+        """As `Place`."""
+        return f"{self._target}/{name}" if name else self._target
+
+    def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
+        """As `Place`."""
+        files = [self.uri(name) for one in records.values() for name, _ in one["files"]]
+        return plan_summary.worst(self._spark, files, spec, n) if files else {}
+
+    def publish(self, n_buckets: int, records: Records, told: Mapping[str, Any]) -> tuple[bool, Manifest]:
+        """As `Place`."""
+        told = {**told, "text": plan_summary.as_text(told)}
+        return manifests.publish(self, self.run, n_buckets, list(records.values()), told)
+
+    def current(self, plan_id: str) -> Manifest | None:
+        """As `Place`."""
+        return manifests.current(self.texts(manifests.manifest_folder(plan_id)))
+
+    def plan_ids(self) -> list[str]:
+        """As `Place`."""
+        names = (name.split("/")[1].partition("=")[2] for name in self.sizes(manifests.MANIFESTS))
+        return [one for one in sorted(set(names)) if self.current(one) is not None]
+
+    def shown(self, manifest: Manifest) -> str:
+        """As `Place`: there is no plain path where nothing can be put in its place in one step."""
+        return manifests.path_of(manifest)
+
+
+def read_plan(spark: SparkSession, target: str, plan_id: str | None = None, *, quarantine: bool = False) -> Any:
+    """A complete plan, as its manifest names it: whole, whatever is being written at the time.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    target : str
+        Output directory of the job.
+    plan_id : str, optional
+        Which plan; by default the only one.
+    quarantine : bool
+        Its bad rows instead.
+
+    Returns
+    -------
+    DataFrame
+        The plan's columns, and ``bucket``; without columns if nothing was bad.
+
+    Raises
+    ------
+    spark_udfs.job.manifests.PlanNotFoundError
+        There is no such plan, or more than one and none was given.
+
+    Examples
+    --------
+    >>> read_plan(spark, "s3a://bucket/plans").where("err_code = 0").show()  # doctest: +SKIP
+    """
+    from pyspark.sql import functions as F
+    from pyspark.sql.types import StructType
+
+    place = place_of(target, spark)
+    plan_id = plan_id if plan_id is not None else manifests.chosen(place.plan_ids(), None, target)
+    manifest = place.current(plan_id)
+    if manifest is None:
+        manifests.chosen(place.plan_ids(), plan_id, target)
+        raise manifests.PlanNotFoundError(f"{target} holds no complete plan {plan_id}")
+    files = [
+        literally(place.uri(name)) for name in manifests.files_in(manifest, "quarantine" if quarantine else "files")
+    ]
+    if not files:
+        return spark.createDataFrame([], StructType())
+    bucket = F.regexp_extract("_metadata.file_path", "/bucket=([0-9]+)/", 1).cast("int")
+    return spark.read.parquet(*files).withColumn("bucket", bucket)

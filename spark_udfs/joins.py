@@ -1,0 +1,187 @@
+"""Units and scenarios from the tables that people keep: routes, consumers, subscriptions; a scenario a row."""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, IntegralType, StringType
+
+from rmqalloc.scenarios import Scenario, scenarios_of
+
+READABLE = 4
+"""The bit of ``perm`` that lets consumers read a broker's queues (``PermName.PERM_READ``)."""
+
+_WANTED: dict[str, dict[str, type[DataType]]] = {
+    "routes": {"topic": StringType, "broker_name": StringType, "read_queue_nums": IntegralType},
+    "consumers": {"consumer_group": StringType, "client_id": StringType},
+    "subscriptions": {"consumer_group": StringType, "topic": StringType},
+}
+_OPTIONAL: dict[str, dict[str, type[DataType]]] = {
+    "routes": {"perm": IntegralType, "machine_room": StringType},
+    "consumers": {"machine_room": StringType, "channels": IntegralType},
+    "subscriptions": {},
+}
+
+
+def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> DataFrame:
+    """Join tables into the rows that `spark_udfs.transforms.plan` reads, one for every consumer group and topic.
+
+    Parameters
+    ----------
+    routes : DataFrame
+        ``topic``, ``broker_name``, ``read_queue_nums`` (integer), and optionally ``perm`` (integer) and ``machine_room`` of
+        the broker: a row for every topic on every broker. What ``perm`` does not let read has no queues, as in
+        ``MQClientInstance.topicRouteData2TopicSubscribeInfo``.
+    consumers : DataFrame
+        ``consumer_group``, ``client_id``, and optionally ``machine_room`` of the client and ``channels`` (integer): a row for
+        every connection to a broker, or one for several with their number. What is there twice counts twice, as in
+        ``ConsumerManager``, which has a client id once for each of its channels: two processes of one client id are the
+        commonest fault there is, and leave queues to nobody. A table that repeats clients for another reason wants
+        ``distinct()`` first.
+    subscriptions : DataFrame
+        ``consumer_group``, ``topic``. Rows of routes and subscriptions that are there twice count once.
+
+    Returns
+    -------
+    DataFrame
+        ``consumer_group``, ``topic``, ``brokers``, ``client_ids``, and ``broker_rooms`` and ``client_rooms`` where the tables
+        have a ``machine_room``; lists are sorted, so equal tables give equal rows, and a client id is in its list once for
+        each of its channels. Every subscription is there: one without
+        a route or a client has an empty list, and the plan says so in its ``err_msg``. `unmatched` tells of all three tables.
+
+    Raises
+    ------
+    TypeError
+        A column is missing or of the wrong type.
+
+    Examples
+    --------
+    >>> tables = [spark.table(name) for name in ("routes", "consumers", "subscriptions")]  # doctest: +SKIP
+    >>> plans = units(*tables).transform(plan("scenarios.yaml"))  # doctest: +SKIP
+    """
+    _check(routes=routes, consumers=consumers, subscriptions=subscriptions)
+    brokers = _listed(_readable(routes), ["topic"], ["broker_name", "read_queue_nums"], once=True)
+    clients = _listed(_by_channel(consumers), ["consumer_group"], ["client_id"], once=False)
+    joined = subscriptions.select("consumer_group", "topic").distinct()
+    joined = joined.join(brokers, "topic", "left").join(clients, "consumer_group", "left")
+    kinds = {name: dict(joined.dtypes)[name] for name in ("brokers", "client_ids")}
+    columns = [F.col("consumer_group"), F.col("topic"), *[_or_empty(name, kind) for name, kind in kinds.items()]]
+    rooms = [name for name in ("broker_rooms", "client_rooms") if name in joined.columns]
+    return joined.select(*columns, *[_or_empty(name, "array<string>") for name in rooms])
+
+
+def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> DataFrame:
+    """Rows of the tables that match nothing in the others; arguments as `units`.
+
+    Returns
+    -------
+    DataFrame
+        ``table`` (which), ``consumer_group``, ``topic``, ``reason``: subscriptions without a readable route or without a
+        client, topics that no group subscribes to, groups that subscribe to nothing. In no order.
+
+    Raises
+    ------
+    TypeError
+        As `units`.
+    """
+    _check(routes=routes, consumers=consumers, subscriptions=subscriptions)
+    wanted = subscriptions.select("consumer_group", "topic").distinct()
+    topics = routes.select("topic").distinct()
+    readable = _readable(routes).select("topic").distinct()
+    groups = consumers.select("consumer_group").distinct()
+    parts = [
+        _without(wanted, readable, "topic", "subscriptions", "the topic has no route that can be read"),
+        _without(wanted, groups, "consumer_group", "subscriptions", "the consumer group has no client"),
+        _without(topics, wanted, "topic", "routes", "no consumer group subscribes to the topic"),
+        _without(groups, wanted, "consumer_group", "consumers", "the consumer group subscribes to no topic"),
+    ]
+    found = parts[0]
+    for part in parts[1:]:
+        found = found.unionByName(part)
+    return found
+
+
+def scenarios_of_frame(frame: DataFrame) -> tuple[Scenario, ...]:
+    """Scenarios from a table, a row each.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        The columns that a scenario has in a file: ``name``, ``changes`` (JSON text, or an array of structs), and optionally
+        ``groups`` and ``topics``. It is brought to the driver.
+
+    Returns
+    -------
+    tuple of Scenario
+        In the order of their names, for a table has none.
+
+    Raises
+    ------
+    rmqalloc.scenarios.ScenarioError
+        As `rmqalloc.scenarios.scenarios_of`.
+
+    Examples
+    --------
+    >>> rows = [("8 pods", '[{"scale_clients": {"to": 8}}]')]
+    >>> scenarios_of_frame(spark.createDataFrame(rows, "name string, changes string"))  # doctest: +SKIP
+    """
+    rows = [row.asDict(recursive=True) for row in frame.collect()]
+    return scenarios_of(sorted(rows, key=lambda row: str(row.get("name"))), "table of scenarios")
+
+
+def _check(**tables: DataFrame) -> None:
+    """Raise TypeError for a column that is missing or of the wrong type."""
+    for table, frame in tables.items():
+        kinds = {field.name: field.dataType for field in frame.schema.fields}
+        for name, wanted in (_WANTED[table] | _OPTIONAL[table]).items():
+            words = "strings" if wanted is StringType else "integers"
+            if name not in kinds and name in _WANTED[table]:
+                raise TypeError(f"{table} has no column {name} ({words}); it has {', '.join(frame.columns)}")
+            if name in kinds and not isinstance(kinds[name], wanted):
+                raise TypeError(f"column {name} of {table} must hold {words}, got {kinds[name].simpleString()}")
+
+
+def _readable(routes: DataFrame) -> DataFrame:
+    """Routes whose queues consumers may read; where the permission is not known, they may."""
+    if "perm" not in routes.columns:
+        return routes
+    return routes.where(F.coalesce(F.col("perm"), F.lit(READABLE)).bitwiseAND(READABLE) != 0)
+
+
+def _by_channel(consumers: DataFrame) -> DataFrame:
+    """A row for every channel; one where their number is not known, none where it is 0."""
+    if "channels" not in consumers.columns:
+        return consumers
+    n_channels = F.coalesce(F.col("channels"), F.lit(1)).cast("int")
+    repeated = F.explode(F.array_repeat(F.lit(0), F.greatest(n_channels, F.lit(0))))
+    return consumers.select(*[name for name in consumers.columns if name != "channels"], repeated.alias("_")).drop("_")
+
+
+def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> DataFrame:
+    """Brokers of every topic or clients of every group as a sorted list, with their machine rooms beside it."""
+    rooms = ["machine_room"] if "machine_room" in rows.columns else []
+    each = rows.select(*by, F.struct(*names, *rooms).alias("one"))
+    each = each.distinct() if once else each
+    lists = each.groupBy(*by).agg(F.array_sort(F.collect_list("one")).alias("all"))
+
+    def part(take: list[str]) -> Column:
+        return F.transform(
+            "all", lambda one: one[take[0]] if len(take) == 1 else F.struct(*[one[n].alias(n) for n in take])
+        )
+
+    made = [part(names).alias("brokers" if len(names) > 1 else "client_ids")]
+    if rooms:
+        made.append(part(rooms).alias("broker_rooms" if len(names) > 1 else "client_rooms"))
+    return lists.select(*by, *made)
+
+
+def _or_empty(name: str, kind: str) -> Column:
+    """A list, empty where there is none."""
+    return F.coalesce(F.col(name), F.array().cast(kind)).alias(name)
+
+
+def _without(rows: DataFrame, others: DataFrame, on: str, table: str, reason: str) -> DataFrame:
+    """Rows that have no match among others, and why that matters."""
+    alone = rows.join(others.select(on).distinct(), on, "left_anti")
+    names = [
+        F.col(n) if n in rows.columns else F.lit(None).cast("string").alias(n) for n in ("consumer_group", "topic")
+    ]
+    return alone.select(F.lit(table).alias("table"), *names, F.lit(reason).alias("reason"))

@@ -1,0 +1,433 @@
+"""The command line: what it prints, where, and the code it leaves with."""
+
+import csv
+import io
+import json
+import subprocess
+import sys
+
+import click
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+import random_units as units
+import tied
+from programs import environment, python
+
+import rmqalloc
+from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
+from rmqalloc.cli import main
+from rmqalloc.cli.app import VERBS, app
+from rmqalloc.cli.terminal_text import Progress, printable, table
+from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batches
+
+GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
+DELETED = "\x1b[2J\u202e\n\x9b\ud800"
+
+
+@pytest.fixture
+def run(capsys):
+    """Run one command; gives exit code, standard output and standard error."""
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+# --- allocate ---
+
+
+def owners_of(topic, counts, client_ids, s):
+    mq_all = sort_queues(MessageQueue(topic, b, i) for b, n in counts.items() for i in range(n))
+    cid_all = sort_client_ids(client_ids)
+    return [
+        (*queue, cid_all[i] if i >= 0 else None)
+        for queue, i in zip(mq_all, s.assign(mq_all, cid_all).owners, strict=True)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("flags", "s"),
+    [
+        ([], strategy("AVG")),
+        (["-s", "AVG_BY_CIRCLE"], strategy("AVG_BY_CIRCLE")),
+        (["-s", "CONSISTENT_HASH", "--virtual-nodes", 160], strategy("CONSISTENT_HASH", virtual_nodes=160)),
+        (["-s", "CONSISTENT_HASH", "--vnodes", 0], strategy("CONSISTENT_HASH", virtual_nodes=0)),
+    ],
+)
+def test_owners_are_the_engines_topic_by_topic(run, flags, s):
+    code, out, err = run(*GROUP, "-t", "bills", "-g", "g1", "-o", "json", *flags)
+    answer = json.loads(out)
+    want = [
+        one
+        for topic in ("orders", "bills")
+        for one in owners_of(topic, {"broker-a": 3, "broker-b": 2}, ["c1", "c2", "c10"], s)
+    ]
+    assert [tuple(one.values()) for one in answer["queues"]] == want
+    assert list(answer["queues"][0]) == ["topic", "broker_name", "queue_id", "client_id"]
+    assert (answer["strategy"], answer["consumer_group"]) == (s.get_name(), "g1")
+    assert answer["client_ids"] == ["c1", "c10", "c2"]
+    assert (code, err) == (0, "")
+
+
+def test_machine_rooms(run):
+    rooms = ["-s", "MACHINE_ROOM", "--machine-rooms", "hz,bj"]
+    code, out, _ = run("allocate", "-t", "T", "--queues", "hz@b:2,sh@b:1", "-c", "x", *rooms, "-o", "csv")
+    assert code == 0
+    assert list(csv.reader(io.StringIO(out)))[1:] == [
+        ["T", "hz@b", "0", "x"],
+        ["T", "hz@b", "1", "x"],
+        ["T", "sh@b", "0", ""],
+    ]
+
+
+def test_the_table(run):
+    assert run(*GROUP, "-g", "g1")[1] == (
+        "Group g1  AVG  3 clients  5 queues\n\n"
+        "Topic orders\n"
+        "queue       owner\n"
+        "broker-a:0  c1\n"
+        "broker-a:1  c1\n"
+        "broker-a:2  c10\n"
+        "broker-b:0  c10\n"
+        "broker-b:1  c2\n\n"
+        "client  queues\n"
+        "c1      2\n"
+        "c10     2\n"
+        "c2      1\n"
+    )
+
+
+def test_one_client(run):
+    code, out, _ = run(*GROUP, "--client", "c10", "-o", "csv")
+    assert code == 0
+    assert out == "topic,broker_name,queue_id,client_id\norders,broker-a,2,c10\norders,broker-b,0,c10\n"
+
+
+def test_clients_from_a_file(run, tmp_path):
+    ids = ["10.0.0.1@1", "with,comma", "\u2028line", "😀"]
+    (tmp_path / "ids").write_text("\r\n".join([*ids, "", ""]), encoding="utf-8", newline="")
+    code, out, _ = run(*GROUP[:-1], f"@{tmp_path / 'ids'}", "-o", "json")
+    assert code == 0
+    assert json.loads(out)["client_ids"] == sort_client_ids(ids)
+
+
+def test_a_repeated_client_is_noted(run):
+    code, out, err = run(*GROUP[:-1], "a,b,a", "-o", "json")
+    assert code == 0
+    assert err.startswith("note: a client id is given more than once")
+    assert [one["client_id"] for one in json.loads(out)["queues"]] == ["a", "a", None, None, "b"]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv"])
+def test_names_cannot_command_the_terminal(form, tmp_path, monkeypatch, capsys):
+    (tmp_path / "ids").write_bytes(f"ok\nevil{DELETED}".replace("\n\x9b", "\x9b").encode("utf-8", "surrogatepass"))
+    monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
+    code = main([*GROUP[:-1], f"@{tmp_path / 'ids'}", "-t", f"t{DELETED}", "-g", f"g{DELETED}", "-o", form])
+    out, _ = capsys.readouterr()
+    assert code == 0
+    assert "evil" in out
+    assert all(c == "\n" or c.isprintable() for c in out)
+
+
+def test_csv_for_a_program_keeps_names(run):
+    _, out, _ = run(*GROUP[:-1], 'tab\there,a"b,\ud800', "-o", "csv")
+    assert {row[3] for row in list(csv.reader(io.StringIO(out)))[1:]} == {"tab\there", 'a"b', "\\ud800"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Usage: rmqalloc"),
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["allocate"], "Missing option"),
+        ([*GROUP, "--frob"], "No such option"),
+        ([*GROUP, "-s", "BEST"], "'BEST' is not one of 'AVG'"),
+        ([*GROUP, "--virtual-nodes", "3"], "--virtual-nodes is for CONSISTENT_HASH, the strategy is AVG"),
+        ([*GROUP, "-s", "CONSISTENT_HASH", "--virtual-nodes", "-1"], "-1 is not in the range x>=0"),
+        ([*GROUP, "-s", "MACHINE_ROOM"], "--machine-rooms is for MACHINE_ROOM, which needs it"),
+        ([*GROUP, "--machine-rooms", "hz"], "the strategy is AVG"),
+        ([*GROUP, "--client", "c3\x1b"], "--client c3\\x1b is not one of the 3 clients"),
+        ([*GROUP, "--queues", "broker-a"], "'broker-a' is not BROKER:N, such as broker-a:8"),
+        ([*GROUP, "--queues", "b:1,b:2"], "broker 'b' is given twice"),
+        ([*GROUP, "--queues", "b:²"], "'b:²' is not BROKER:N"),
+        ([*GROUP, "--queues", "b:0"], "0 queues; from 1 to 1000000"),
+        ([*GROUP, "--queues", "b:9999999999"], "from 1 to 1000000"),
+        ([*GROUP[:-1], ","], "-c ',' holds no client id"),
+        (["bulk", "--in", "x", "--out", "y", "--master", "local"], "--master needs --spark"),
+        (["bulk", "--in", "x", "--out", "y", "--spark", "--threads", "2"], "--threads is for a run without --spark"),
+        (["bulk", "--in", "x", "--out", "y", "--max-bad-fraction", "0.1"], "--max-bad-fraction needs --spark"),
+        (["bulk", "--in", "x", "--out", "y", "--option", "a=b"], "--option needs --spark"),
+        (["bulk", "--in", "x", "--out", "y", "--no-file-job"], "--file-job needs --spark"),
+        (["bulk", "--in", "x", "--out", "y", "--spark", "--max-bad-fraction", "2"], "2.0 is not in the range"),
+        (["bulk", "--in", "x", "--out", "y", "--spark", "--option", "header"], "is K=V, such as multiLine=true"),
+        (
+            ["bulk", "--in", "x", "--out", "y", "--spark", "--option", "sep=;", "--option", "SEP=,"],
+            "an option of the reader is given twice: sep=;, SEP=,; give each once",
+        ),
+        (["bulk", "--in", "x", "--out", "y", "--spark", "--table", "t"], "give either an input or a table"),
+        (["bulk", "--out", "y"], "Missing option '--in'"),
+        (["bulk", "--out", "y", "--spark"], "Missing option '--in'"),
+        (
+            ["bulk", "--in", "x", "--out", "y", "--spark", "--master", "local", "--remote", "sc://h"],
+            "--master and --remote exclude each other",
+        ),
+        (["generate", "--out", "x", "--units", "-1"], "-1 is not in the range x>=0"),
+    ],
+)
+def test_wrong_usage_leaves_with_64(run, arguments, said):
+    code, out, err = run(*arguments)
+    assert (code, out) == (64, "")
+    assert said in err
+
+
+def named_after(verb, flag):
+    return f"RMQALLOC_{verb}_{flag.removeprefix('--')}".replace("-", "_").upper()
+
+
+def test_every_option_has_an_environment_variable(run, monkeypatch):
+    for verb in ("allocate", "bulk", "generate"):
+        for option in app.get_command(click.Context(app), verb).params:
+            flag = next(flag for flag in option.opts if flag.startswith("--"))
+            assert (option.envvar or f"RMQALLOC_{verb}_{option.name}".upper()) == named_after(verb, flag)
+    monkeypatch.setenv("RMQALLOC_ALLOCATE_STRATEGY", "AVG_BY_CIRCLE")
+    assert "AVG_BY_CIRCLE" in run(*GROUP)[1]
+
+
+# --- generate and bulk ---
+
+
+def read(path):
+    return ds.dataset(path, format="parquet").to_table()
+
+
+def test_generate_then_bulk(run, tmp_path):
+    code, out, err = run("generate", "--units", 300, "--seed", 9, "--files", 3, "--out", tmp_path / "fleet")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Parquet of 300 units: {tmp_path / 'fleet'} (3 files, ")
+    assert read(tmp_path / "fleet").equals(units.synthetic(300, seed=9))
+    arguments = [
+        "bulk",
+        "--in",
+        tmp_path / "fleet",
+        "--out",
+        tmp_path / "owners",
+        "-s",
+        "CONSISTENT_HASH",
+        "--vnodes",
+        7,
+    ]
+    code, out, _ = run(*arguments, "--threads", 2)
+    assert code == 0
+    assert out.splitlines()[-1] == f"Parquet of CONSISTENT_HASH owners: {tmp_path / 'owners'}"
+    assert out.splitlines()[0].split() == ["units", "300"]
+    s = strategy("CONSISTENT_HASH", virtual_nodes=7)
+    rows = read(tmp_path / "owners").to_pylist()
+    units.assert_assigned(rows, read(tmp_path / "fleet").to_pylist(), [None] * 300, s)
+
+
+def test_bulk_counts_bad_rows_and_goes_on(run, tmp_path):
+    pq.write_table(pa.table(units.mixed()[0]), tmp_path / "fleet.parquet")
+    code, out, _ = run("bulk", "--in", tmp_path / "fleet.parquet", "--out", tmp_path / "owners", "-s", "AVG")
+    assert code == 0
+    assert out.splitlines()[1].split() == ["bad", "units", str(len(units.BAD))]
+
+
+SCENARIOS = {
+    "scenarios": [
+        {"name": "eight", "changes": [{"scale_clients": {"to": 8}}]},
+        {"name": "ring", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}], "groups": "*order*"},
+    ]
+}
+
+
+def test_bulk_tries_scenarios(run, tmp_path):
+    run("generate", "--units", 40, "--files", 2, "--out", tmp_path / "fleet")
+    (tmp_path / "s.json").write_text(json.dumps(SCENARIOS))
+    arguments = ["bulk", "--in", tmp_path / "fleet", "--scenarios", tmp_path / "s.json", "--out"]
+    code, out, _ = run(*arguments, tmp_path / "plan")
+    assert code == 0
+    header, *lines, last = out.splitlines()
+    assert header.split()[:3] == ["scenario", "units", "bad"]
+    assert [line.split()[:3] for line in lines] == [[name, "40", "0"] for name in ("current", "eight", "ring")]
+    assert last == f"Parquet of AVG metrics: {tmp_path / 'plan'}"
+    spec = PlanSpec("AVG", scenarios=SCENARIOS["scenarios"])
+    wanted = pa.Table.from_batches(plan_batches(read(tmp_path / "fleet").to_batches(), spec))
+    assert read(tmp_path / "plan").equals(wanted)
+    assert run(*arguments, tmp_path / "plan", "--show", "best")[0] == 0
+    assert read(tmp_path / "plan").num_rows == 40
+
+
+def test_bulk_says_what_is_wrong_with_scenarios(run, tmp_path):
+    run("generate", "--units", 3, "--files", 1, "--out", tmp_path / "fleet")
+    path = tmp_path / "s.json"
+    arguments = ["bulk", "--in", tmp_path / "fleet", "--out", tmp_path / "plan", "--scenarios", path]
+    for text, said in (
+        (None, "No such file or directory"),
+        ('{"scenarios": []}', f"{path}:1:15: holds no scenario; give at least one"),
+        (
+            json.dumps(SCENARIOS).replace("to", "too"),
+            ": scenario 'eight': changes[0].scale_clients has an unknown field",
+        ),
+        (json.dumps(SCENARIOS).replace("CONSISTENT_HASH", "MACHINE_ROOM_NEARBY-AVG"), "bring the column broker_rooms"),
+    ):
+        if text is not None:
+            path.write_text(text)
+        code, out, err = run(*arguments)
+        assert (code, out) == (1, "")
+        assert err.startswith("rmqalloc: ")
+        assert said in err
+        assert not (tmp_path / "plan").exists()
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "holds no Parquet file"),
+        (lambda path: path.write_text("no"), "arquet"),
+        (lambda path: pq.write_table(pa.table({"topic": ["T"]}), path), "the table has no column consumer_group"),
+    ],
+)
+def test_bulk_fails_in_one_message(run, tmp_path, make, said):
+    make(tmp_path / "fleet")
+    code, out, err = run("bulk", "--in", tmp_path / "fleet", "--out", tmp_path / "owners")
+    assert (code, out) == (1, "")
+    assert err.startswith("rmqalloc: ")
+    assert said in err
+    assert err.count("\n") == 1
+    assert not (tmp_path / "owners").exists()
+
+
+def test_foreign_files_are_never_replaced(run, tmp_path):
+    run("generate", "--units", 3, "--files", 1, "--out", tmp_path / "fleet")
+    (tmp_path / "thesis.txt").write_text("the only copy")
+    for arguments in (
+        ("generate", "--units", 3, "--out", tmp_path),
+        ("bulk", "--in", tmp_path / "fleet", "--out", tmp_path),
+        ("bulk", "--in", tmp_path / "fleet", "--out", tmp_path / "fleet"),
+    ):
+        code, _, err = run(*arguments)
+        assert code == 1
+        assert "give " in err
+    assert (tmp_path / "thesis.txt").read_text() == "the only copy"
+    assert read(tmp_path / "fleet").num_rows == 3
+
+
+@pytest.mark.spark
+def test_bulk_on_spark(spark, run, tmp_path):
+    run("generate", "--units", 50, "--files", 2, "--out", tmp_path / "fleet")
+    (tmp_path / "s.json").write_text(json.dumps(SCENARIOS))
+    arguments = ["bulk", "--spark", "--in", tmp_path / "fleet", "--out", tmp_path / "plans"]
+    code, out, _ = run(*arguments, "-s", "AVG")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split() == ["units", "50"]
+    assert lines[-1].startswith(f"Parquet of owners, AVG unless a row names another: {tmp_path / 'plans'}/plan=")
+    assert read(lines[-1].rpartition(" ")[2]).num_rows == 50
+    code, out, _ = run(*arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best")
+    assert code == 0
+    place = out.splitlines()[-1].rpartition(" ")[2]
+    assert out.splitlines()[-1].startswith("Parquet of best, AVG unless a row names another: ")
+    assert read(place).num_rows == 50
+    assert out.splitlines()[0].split()[:3] == ["scenario", "units", "bad_units"]
+    pq.write_table(pa.table(units.mixed()[0]), tmp_path / "bad.parquet")
+    arguments[3] = tmp_path / "bad.parquet"
+    code, out, err = run(*arguments, "--max-bad-fraction", 0)
+    assert (code, out) == (1, "")
+    assert f"rmqalloc: {len(units.BAD)} rows of the plan (" in err
+
+
+# --- The rest ---
+
+
+def test_version_and_help(run):
+    assert run("--version") == (0, f"rmqalloc {rmqalloc.__version__}\n", "")
+    assert "-h" in app.context_settings["help_option_names"]
+    for verb in VERBS:
+        code, out, err = run(verb, "-h")
+        assert (code, err) == (0, "")
+        assert out.startswith(f"Usage: rmqalloc {verb}")
+        assert verb in run("--help")[1]
+
+
+def test_doctor(run, monkeypatch, tmp_path):
+    code, out, err = run("doctor")
+    assert (code, err) == (0, "")
+    found = dict(line.split(maxsplit=1) for line in out.splitlines())
+    assert found["rmqalloc"] == rmqalloc.__version__
+    assert found["pyarrow"] == pa.__version__
+    assert "instruction" in found
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    assert "Java 17 or newer" in run("doctor")[1]
+
+
+def test_each_verb_imports_only_what_it_needs():
+    script = "import sys; from rmqalloc.cli import main; main(sys.argv[1:]); print(*sys.modules, file=sys.stderr)"
+    done = python("-c", script, *GROUP)
+    imported = set(done.stderr.split())
+    assert "click" in imported
+    assert not imported & {"pyarrow", "pyspark", "pandas", "spark_udfs", "rmqalloc.cli.bulk_command"}
+
+
+def test_without_click_it_says_how_to_get_it():
+    script = "import sys; sys.modules['click'] = None; from rmqalloc.cli import main; sys.exit(main())"
+    done = python("-c", script, "doctor")
+    assert (done.returncode, done.stdout) == (64, "")
+    assert done.stderr == 'the rmqalloc command needs click: pip install "rmqalloc[cli]"\n'
+
+
+@pytest.mark.parametrize(("missing", "flags", "extra"), [("pyarrow", [], "arrow"), ("pyspark", ["--spark"], "spark")])
+def test_without_a_library_it_says_how_to_get_it(missing, flags, extra):
+    script = f"import sys; sys.modules['{missing}'] = None; from rmqalloc.cli import main; sys.exit(main(sys.argv[1:]))"
+    done = python("-c", script, "bulk", "--in", "x", "--out", "y", *flags)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f'rmqalloc: {missing} is not installed: pip install "rmqalloc[{extra}]"\n'
+
+
+def test_as_a_module_and_into_a_closed_pipe():
+    done = python("-m", "rmqalloc", *GROUP, PYTHONWARNINGS="error")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "broker-a:0  c1" in done.stdout
+    command = [sys.executable, "-m", "rmqalloc", *GROUP[:4], "b:100000", "-c", "x"]
+    streams = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with tied.popen(command, env=environment(), **streams) as pipe:
+        pipe.stdout.readline()
+        pipe.stdout.close()
+        assert pipe.stderr.read() == b""
+        assert pipe.wait(60) in (0, 1)
+
+
+def test_an_interrupt_leaves_with_130(monkeypatch, capsys):
+    def interrupted(*_arguments, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("rmqalloc.snapshot.synthetic.write_fleet", interrupted)
+    assert main(["generate", "--out", "x"]) == 130
+    assert capsys.readouterr().err.strip() == "rmqalloc: interrupted"
+
+
+def test_printable_is_unambiguous():
+    assert printable("10.0.0.1@1#2 😀 é 中") == "10.0.0.1@1#2 😀 é 中"
+    assert printable(DELETED) == r"\x1b[2J\u202e\n\x9b\ud800"
+    assert printable("\x1b") != printable(r"\x1b")
+    assert table(("a", "b"), [("\n", "x")]) == "a   b\n\\n  x"
+
+
+@pytest.mark.parametrize("on_terminal", [True, False])
+def test_progress(monkeypatch, capsys, on_terminal):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: on_terminal, raising=False)
+    clock = iter([0, 1, 5, 6, 10, 11])
+    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    show = Progress()
+    for done in (1, 2, 3, 4):
+        show(done, 4)
+    lines = capsys.readouterr().err
+    if on_terminal:
+        assert lines.count("\r") == 4
+        assert lines.endswith("100 %  4 of 4 pieces  10 s\n")
+    else:
+        assert lines == " 50 %  2 of 4 pieces  5 s\n100 %  4 of 4 pieces  10 s\n"

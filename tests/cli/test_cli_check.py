@@ -1,0 +1,129 @@
+"""``rmqalloc check``: what it prints, and the code it leaves with."""
+
+import io
+import json
+
+import pytest
+from audited import group, snapshot, topic
+from checkout import ROOT
+
+from rmqalloc.cli import main
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import SourceError
+
+EXAMPLE = ROOT / "examples" / "snapshots" / "duplicate-id.yaml"
+PRINTED = """\
+Group order-service
+  error    unowned-queue: No client takes 4 of 40 queues of orders: client id 10.0.0.13@1 is not unique.
+           queues: broker-a:12, broker-a:13, broker-a:14, broker-a:15
+           advice: Remove the cause; until then nobody consumes what is in these queues.
+  error    double-owned-queue: Several clients take 4 of 40 queues of orders: client id 10.0.0.13@1 is not unique.
+           queues: broker-a:8, broker-a:9, broker-a:10, broker-a:11
+           clients: 10.0.0.13@1
+"""
+
+
+@pytest.fixture
+def run(capsys):
+    """Run ``check``; gives exit code, standard output and standard error."""
+
+    def run(*arguments):
+        code = main(["check", *map(str, arguments)])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.fixture
+def file(tmp_path):
+    """A snapshot in a file of its own."""
+
+    def file(*groups, **parts):
+        path = tmp_path / f"{len(list(tmp_path.iterdir()))}.json"
+        path.write_text(json.dumps(to_document(snapshot(*groups, **parts))))
+        return path
+
+    return file
+
+
+def test_the_example_has_four_unowned_and_four_double_owned_queues(run):
+    code, out, err = run("-f", EXAMPLE)
+    assert code == 2
+    assert out.startswith(PRINTED)
+    assert out.endswith("\n3 findings: 3 errors\n")
+    assert err == ""
+
+
+def test_a_clean_snapshot_ends_with_0(run, file):
+    assert run("-f", file(group("c1", "c2"))) == (0, "0 findings\n", "")
+
+
+def test_a_snapshot_may_come_through_a_pipe(run, file, monkeypatch):
+    text = file(group("c1", "c1")).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text), encoding="utf-8"))
+    code, out, _ = run("-f", "-", "-o", "sarif")
+    assert code == 2
+    assert "physicalLocation" not in out
+
+
+def test_groups_and_topics_can_be_chosen(run, file):
+    routes = (topic(), topic("pay"))
+    path = file(group("c1", "c1", name="bad"), group("c2", name="good", subscriptions=("pay",)), topics=routes)
+    assert run("-f", path, "-g", "go*")[0] == 0
+    assert run("-f", path, "-t", "pay")[0] == 0
+    assert run("-f", path, "-g", "b*")[0] == 2
+    code, out, err = run("-f", path, "-g", "none*")
+    assert (code, out) == (1, "")
+    assert "no consumer group matches" in err
+    assert "; near it is 'order-service'" in run("-f", EXAMPLE, "-g", "order-servce")[2]
+
+
+def test_rules_can_be_chosen_and_left_out(run):
+    assert [
+        f["rule"] for f in json.loads(run("-f", EXAMPLE, "-o", "json", "--rule", "unowned-queue")[1])["findings"]
+    ] == ["unowned-queue"]
+    arguments = [part for name in ("unowned-queue", "double-owned-queue") for part in ("--ignore", name)]
+    code, out, _ = run("-f", EXAMPLE, *arguments)
+    assert (code, out.count("error ")) == (2, 1)
+    assert run("-f", EXAMPLE, *arguments, "--ignore", "duplicate-client-id")[0] == 0
+    for option in ("--rule", "--ignore"):
+        code, out, err = run("-f", EXAMPLE, option, "unowned")
+        assert (code, out) == (64, "")
+        assert "no rule 'unowned'; there are unowned-queue" in err
+
+
+def test_what_is_shown_and_what_fails_are_two_things(run, file):
+    idle = file(group("c1", "c2", "c3"), topics=(topic(a=2),))
+    assert run("-f", idle)[0] == 2
+    assert run("-f", idle, "--fail-on", "error")[0] == 0
+    code, out, _ = run("-f", idle, "--severity", "error")
+    assert (code, out) == (2, "0 findings\n")
+    note = file(group("c1", strategy="CONFIG"))
+    assert run("-f", note)[0] == 0
+    assert run("-f", note, "--fail-on", "note")[0] == 2
+
+
+def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
+    lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
+    clean, bad = file(group("c1"), errors=lost), file(group("c1", "c1"), errors=lost)
+    code, out, err = run("-f", clean)
+    assert (code, out) == (4, "0 findings\n")
+    assert "timeout" in err
+    assert run("-f", clean, "--allow-partial")[0] == 0
+    assert run("-f", bad)[0] == 2
+
+
+@pytest.mark.parametrize("output", ["wide", "json", "jsonl", "yaml", "csv", "md", "html", "sarif"])
+def test_every_form_names_the_queues(run, output):
+    code, out, err = run("-f", EXAMPLE, "-o", output)
+    assert (code, err) == (2, "")
+    assert "10.0.0.13@1" in out
+    assert "unowned" in out
+
+
+def test_a_file_that_is_no_snapshot_is_said(run, tmp_path):
+    path = tmp_path / "x.json"
+    path.write_text("{}")
+    code, out, err = run("-f", path)
+    assert (code, out) == (1, "")
+    assert "apiVersion" in err

@@ -1,0 +1,159 @@
+"""``rmqalloc convert``: every form into every other, with what is lost told on standard error."""
+
+import csv
+import io
+import json
+import sys
+from itertools import permutations
+
+import pytest
+from checkout import ROOT
+
+from rmqalloc.cli import exit_codes, main
+from rmqalloc.cli.convert_command import convert
+from rmqalloc.snapshot.files import FORMS, WRITTEN, read_snapshot, snapshot_schema, write_snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+from rmqalloc.text import is_formula
+
+ORDERS = ROOT / "examples" / "snapshots" / "orders.yaml"
+MQADMIN = ROOT / "tests" / "data" / "mqadmin"
+
+
+@pytest.fixture
+def run(capsys):
+    """Run the verb; gives exit code, standard output and standard error."""
+
+    def run(*arguments):
+        code = main(["convert", *(str(argument) for argument in arguments)])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+@pytest.mark.parametrize(("before", "after"), list(permutations(WRITTEN, 2)))
+def test_every_form_into_every_other(run, before, after, tmp_path):
+    snapshot = read_snapshot(str(ORDERS))
+    write_snapshot(snapshot, str(tmp_path / f"a.{before}"))
+    code, out, _ = run(tmp_path / f"a.{before}", "--out", tmp_path / f"b.{after}")
+    assert (code, out) == (0, "")
+    again = read_snapshot(str(tmp_path / f"b.{after}"))
+    assert again.topics == snapshot.topics
+    assert [group.name for group in again.groups] == [group.name for group in snapshot.groups]
+
+
+def test_what_is_lost_is_told(run, tmp_path):
+    code, out, err = run(ORDERS, "--out", tmp_path / "s.csv")
+    assert (code, out) == (0, "")
+    assert err.splitlines() == [
+        "warning: csv cannot hold fetched_at, source",
+        f"3 topics with 26 queues, 3 groups with 17 clients: {tmp_path / 's.csv'} (csv)",
+    ]
+
+
+def test_standard_input_to_standard_output(run, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(ORDERS.read_bytes())))
+    code, out, _ = run("-", "--out", "-", "--to", "json")
+    assert code == 0
+    assert [topic["name"] for topic in json.loads(out)["topics"]] == ["orders", "payments", "%RETRY%order-svc"]
+
+
+def test_outputs_of_mqadmin_become_one_snapshot(run, tmp_path):
+    texts = [MQADMIN / name for name in ("topicRoute.orders.json", "topicRoute.payments.txt", "with_clients.txt")]
+    code, _, err = run(*texts, "--out", tmp_path / "cluster.yaml")
+    assert code == 0
+    assert [line.partition(":")[0] for line in err.splitlines()[:-1]] == ["warning"] * 3
+    snapshot = read_snapshot(str(tmp_path / "cluster.yaml"))
+    assert [group.name for group in snapshot.groups] == ["order-svc"]
+
+
+def test_the_form_can_be_said(run, tmp_path):
+    table = tmp_path / "table.data"
+    table.write_text("group,topic,broker,queue_id\ng,t,b,1\n")
+    assert run(table, "--from", "csv", "--out", tmp_path / "out.txt", "--to", "yaml")[0] == 0
+    assert (tmp_path / "out.txt").read_text().startswith("apiVersion: rmqalloc/v2\n")
+
+
+def test_the_verb_offers_every_form():
+    offered = {param.name: list(param.type.choices) for param in convert.params if hasattr(param.type, "choices")}
+    assert offered == {"form": ["auto", *FORMS], "to_form": ["auto", *WRITTEN]}
+
+
+def test_the_schema_is_printed(run):
+    code, out, err = run("--schema")
+    assert (code, json.loads(out), err) == (0, snapshot_schema(), "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["--out", "x.json"], exit_codes.USAGE, "Missing argument 'IN...'"),
+        ([ORDERS], exit_codes.USAGE, "Missing option '--out'"),
+        ([ORDERS, "--from", "xml", "--out", "x.json"], exit_codes.USAGE, "'xml' is not one of"),
+        ([ORDERS, "--to", "mqadmin", "--out", "x.json"], exit_codes.USAGE, "'mqadmin' is not one of"),
+        ([ORDERS, "--out", "x.xml"], exit_codes.FAILURE, "suffix '.xml' is not known"),
+        (
+            [ORDERS, "--out", "nowhere/x.json"],
+            exit_codes.FAILURE,
+            "rmqalloc: nowhere/x.json: No such file or directory",
+        ),
+        (["nowhere.json", "--out", "x.json"], exit_codes.FAILURE, "nowhere.json: No such file or directory"),
+        ([ORDERS, ORDERS, "--out", "x.json"], exit_codes.FAILURE, "only outputs of mqadmin can be put together"),
+        ([ORDERS, "--from", "json", "--out", "x.json"], exit_codes.FAILURE, "orders.yaml:1:1: not JSON"),
+    ],
+)
+def test_what_is_wrong_writes_nothing(run, arguments, code, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    found, out, err = run(*arguments)
+    assert (found, out) == (code, "")
+    assert said in err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_do_no_harm_to_a_terminal(run, tmp_path):
+    source = tmp_path / "s.json"
+    write_snapshot(Snapshot(groups=(Group("\x1b[2J "),)), str(source))
+    code, _, err = run(source, "--out", tmp_path / "s.csv")
+    assert code == exit_codes.FAILURE
+    assert "a table cannot hold the consumer_group '\\x1b[2J '" in err
+    assert "\x1b" not in err
+
+
+FORMULAS = ["=1+1", "+1", "-1", "@SUM(A1)", "＝1"]  # a table holds no name that begins with a blank or a tab
+
+
+@pytest.mark.parametrize("text", FORMULAS, ids=ascii)
+def test_cells_that_look_like_a_formula_are_told_and_quoted_if_wished(run, tmp_path, text):
+    """An apostrophe is how spreadsheets mark text; it stays when the file is read back, so nothing is quoted unasked."""
+    source, out = tmp_path / "s.json", tmp_path / "o.csv"
+    document = {
+        "apiVersion": "rmqalloc/v2",
+        "kind": "Snapshot",
+        "groups": [{"name": "g", "clients": [{"client_id": f"{text}{i}"} for i in "ab"]}],
+    }
+    source.write_text(json.dumps(document))
+    code, _, err = run(source, "--out", out)
+    assert code == 0
+    assert err.startswith("warning: 2 cells look like a formula, first client_id in row 3: ")
+    assert "a spreadsheet may run it when it opens the file; --safe quotes it\n" in err
+    assert f"{text}a" in out.read_bytes().decode() and f"'{text}a" not in out.read_bytes().decode()
+    code, _, err = run(source, "--out", out, "--safe")
+    assert code == 0
+    assert "an apostrophe stands before each, and is read back with it" in err
+    with out.open(newline="") as file:
+        assert [row["client_id"] for row in csv.DictReader(file)][1:] == [f"'{text}a", f"'{text}b"]
+
+
+@pytest.mark.parametrize(
+    ("text", "is_one"), [("  =1", True), ("\tx", True), ("\rx", True), ("a=1", False), (" ", False)]
+)
+def test_a_formula_is_what_any_spreadsheet_takes_for_one(text, is_one):
+    assert is_formula(text) == is_one
+
+
+def test_formula_quoting_is_for_csv_and_plain_names_are_not_told(run, tmp_path):
+    source = tmp_path / "s.csv"
+    source.write_text("group,client\ng=1,a-b\n")
+    assert "like a formula" not in run(source, "--out", tmp_path / "o.csv")[2]
+    code, _, err = run(source, "--out", tmp_path / "o.json", "--safe")
+    assert code == 64
+    assert "--safe is for CSV" in err

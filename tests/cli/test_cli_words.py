@@ -1,0 +1,234 @@
+"""Words of the command line: options mean the same in every verb, help lists exit codes, wrong names get suggestions."""
+
+import json
+import re
+from pathlib import Path
+
+import click
+import pytest
+from checkout import ROOT
+from cli_commands import COMMANDS
+
+from rmqalloc import __version__, strategy
+from rmqalloc.audit.check import check_snapshot
+from rmqalloc.cli import exit_codes, main
+from rmqalloc.cli.app import VERBS, app
+from rmqalloc.cli.choices import Choice
+from rmqalloc.cli.options import OUTPUTS
+from rmqalloc.cli.renamed import UNTIL
+from rmqalloc.documents.document_errors import known_names
+from rmqalloc.examples import EXAMPLES, find
+from rmqalloc.scenarios import ScenarioError, scenarios_of
+from rmqalloc.text import did_you_mean, nearest
+
+FORMS = {*OUTPUTS, "text", "auto", "sarif"}
+SEED = ["-f", "example:seed"]
+
+
+@pytest.fixture
+def run(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def running(*argv):
+        code = main(list(map(str, argv)))
+        return (code, *capsys.readouterr())
+
+    return running
+
+
+# --- -o, --output and --out ---
+
+
+def options():
+    for path, command in COMMANDS.items():
+        for one in command.params:
+            if isinstance(one, click.Option):
+                yield pytest.param(one, id=f"{' '.join(path)} {'/'.join(one.opts)}{' (hidden)' * one.hidden}")
+
+
+@pytest.mark.parametrize("option", list(options()))
+def test_an_option_means_the_same_in_every_verb(option):
+    names = set(option.opts)
+    if names & {"-o", "--output"} and not option.hidden:
+        assert names >= {"-o", "--output"}
+        assert isinstance(option.type, click.Choice) and set(option.type.choices) <= FORMS
+    if "--out" in names:
+        assert not isinstance(option.type, click.Choice) and "-o" not in names
+    if isinstance(option.type, click.Choice) and set(option.type.choices) <= FORMS and not option.hidden:
+        assert names & {"--output", "--from"}
+
+
+def test_report_takes_out_and_its_former_name_for_one_release(run):
+    assert run("plan", *SEED, "--scale", 3, "--out", "p.json")[0] == 0
+    assert run("report", "p.json", "--out", "new.html") == (0, "", "")
+    code, out, err = run("report", "p.json", "-o", "old.html")
+    assert (code, out) == (0, "")
+    assert err == f"note: report -o FILE is called --out FILE now; report -o FILE goes with release {UNTIL}\n"
+    assert Path("old.html").read_bytes() == Path("new.html").read_bytes()
+    assert run("report", "p.json")[0] == exit_codes.USAGE
+    assert "give --out FILE alone" in run("report", "p.json", "-o", "a", "--out", "b")[2]
+    assert "-o" not in run("report", "--help")[1].split()
+
+
+def test_other_former_names_still_work(run):
+    code, out, err = run("simulate", "example:restart-avg", "--format", "json")
+    assert code == 0 and json.loads(out)
+    assert "--format is called -o now" in err
+    assert run("simulate", "example:restart-avg", "-o", "json") == (0, out, "")
+    assert run("generate", "--units", 5, "--files", 1, "--out", "fleet")[0] == 0
+    arguments = ["--in", "fleet", "--scenarios", "example:what-if"]
+    assert run("bulk", *arguments, "--out", "a", "--show", "best")[2].count("called") == 0
+    assert "--output is called --show now" in run("bulk", *arguments, "--out", "b", "--output", "best")[2]
+
+
+def test_former_names_go_with_a_release_that_is_to_come():
+    assert [int(part) for part in UNTIL.split(".")] > [int(part) for part in re.findall(r"\d+", __version__)[:3]]
+
+
+# --- Exit codes ---
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_help_lists_the_codes_of_the_verb(path, run):
+    said = run(*path, "--help")[1]
+    listed = [line.split(maxsplit=1) for line in said.partition("Exit codes:\n")[2].splitlines() if line.strip()]
+    assert {int(code): text for code, text in listed} == exit_codes.codes_of(path[0])
+
+
+def test_the_help_of_all_lists_every_code(run):
+    said = run("--help")[1]
+    assert all(f"  {code:<3}  {text}" in said for code, text in exit_codes.MEANINGS.items())
+    values = {value for name, value in vars(exit_codes).items() if name.isupper() and isinstance(value, int)}
+    assert values == exit_codes.MEANINGS.keys()
+    assert exit_codes.OF_VERB.keys() <= VERBS.keys()
+
+
+def test_the_page_lists_them_too():
+    page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    assert all(f"| {code} | {text} |\n" in page for code, text in exit_codes.MEANINGS.items())
+    own = [(verb, *one) for verb, codes in exit_codes.OF_VERB.items() for one in codes.items()]
+    assert all(f"| `{verb}` | {code} | {text} |\n" in page for verb, code, text in own)
+    assert page.count("| `") == len(own) + 5  # options in the first table
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"{code} " in readme.partition("[Exit codes]")[2][:400] for code in exit_codes.MEANINGS)
+
+
+GROUP = ["-g", "by-ring"]
+DOUBT, PARTIAL = ["-f", "doubt.json"], ["-f", "partial.json"]
+CASES = [
+    ("plan", [*SEED, "--scale", "3"], 0),
+    ("plan", [*SEED, "--scale", "3", "--detailed-exitcode"], 2),
+    ("plan", [*SEED, "--scale", "3", "--max-moved", "0"], 3),
+    ("plan", [*PARTIAL, "--scale", "3"], 4),
+    ("plan", [*DOUBT, "--scale", "3"], 1),
+    ("plan", [*SEED], 64),
+    ("compare", [*SEED, "-s", "AVG"], 0), ("compare", [*PARTIAL, "-s", "AVG"], 4), ("compare", [*DOUBT, "-s", "AVG"], 1),
+    ("explain", [*SEED, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 0),
+    ("explain", [*PARTIAL, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 4),
+    ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 1),
+    ("check", [*SEED], 0), ("check", ["-f", "example:duplicate-id"], 2), ("check", [*PARTIAL], 4),
+    ("recommend", [*SEED], 0), ("recommend", [*PARTIAL], 4), ("recommend", [*DOUBT], 1),
+    ("rollout", ["restart", *SEED], 0), ("rollout", ["restart", *SEED, "--max-moved-per-queue", "0"], 3),
+    ("rollout", ["restart", *PARTIAL], 4), ("rollout", ["restart", *DOUBT], 1),
+    ("snapshot", [], 64), ("snapshot", ["-n", "127.0.0.1:1", "--timeout", "0.1"], 1),
+    ("bulk", ["--in", "none", "--out", "x"], 1), ("example", [], 0), ("example", ["nope"], 64),
+]  # fmt: skip
+
+
+def in_doubt_and_partial():
+    """The example with a guess for a strategy, and with something that was not told."""
+    import yaml
+
+    data = yaml.safe_load(EXAMPLES["seed"].path.read_text())
+    partial = data | {"errors": [{"source": "broker-a", "request": "offsets", "message": "no answer"}]}
+    doubt = data | {"groups": [{name: value for name, value in one.items() if name not in ("strategy", "virtual_nodes")}
+                               for one in data["groups"]]}  # fmt: skip
+    return {"partial.json": partial, "doubt.json": doubt}
+
+
+@pytest.mark.parametrize(("verb", "arguments", "code"), CASES)
+def test_a_verb_ends_with_a_code_that_its_help_lists(verb, arguments, code, run):
+    for name, data in in_doubt_and_partial().items():
+        Path(name).write_text(json.dumps(data))
+    ended, out, err = run(verb, *arguments)
+    assert ended == code, out + err
+    assert code in exit_codes.codes_of(verb)
+
+
+def test_every_code_of_a_verb_has_a_case():
+    """Those of all verbs, and codes that need a cluster (`snapshot`: 4, see test_live_faults), aside."""
+    tried = {(verb, code) for verb, _, code in CASES}
+    wanted = {(verb, code) for verb, own in exit_codes.OF_VERB.items() for code in own}
+    assert wanted - tried == {("snapshot", 4)}
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(KeyboardInterrupt, 130), (RuntimeError, 70), (OSError, 1), (SystemExit, None)]
+)
+def test_what_any_verb_may_end_with(error, code, monkeypatch, run):
+    def broken(*_args, **_kwargs):
+        raise error("x")
+
+    monkeypatch.setattr(app, "main", broken)
+    if code is None:
+        with pytest.raises(SystemExit):
+            run("doctor")
+    else:
+        assert run("doctor")[0] == code
+        assert code in exit_codes.codes_of("doctor")
+
+
+# --- Suggestions ---
+
+
+@pytest.mark.parametrize(("argv", "meant"), [
+    (["pln"], "plan"), (["rollout", "restrat"], "restart"), (["plan", *SEED, "--scal", "3"], "--scale"),
+    (["allocate", "-t", "t", "--queues", "b:1", "-c", "c", "-s", "AVGG"], "AVG"),
+    (["plan", *SEED, "--to-strategy", "CONSISTENT_HSH:5"], "CONSISTENT_HASH"), (["plan", *SEED, "--show", "unts"], "units"),
+    (["check", *SEED, "--rule", "unowned-queu"], "unowned-queue"), (["plan", "-f", "example:sed"], "seed"),
+    (["example", "three-death"], "three-deaths"), (["simulate", "example:large", "--profile", "5.4"], "5.5"),
+    (["plan", *SEED, "--scale", "3", "--columns", "movd", "-o", "csv"], "moved"),
+    (["plan", *SEED, "--scale", "3", "-g", "by-rng"], "'by-ring'"),
+    (["plan", *SEED, "--scale", "3", "-t", "TopicTst"], "'TopicTest'"),
+])  # fmt: skip
+def test_a_wrong_name_gets_the_one_that_was_meant(argv, meant, run):
+    code, out, err = run(*argv)
+    assert code in (exit_codes.FAILURE, exit_codes.USAGE) and out == ""
+    after = re.split("id you mean|near it", err, maxsplit=1)[1]
+    assert meant in after.split("?")[0], err
+
+
+@pytest.mark.parametrize("name", ["\x1b[2Jplan", "pla\nrmqalloc: all is well", "plan\u202e"])
+def test_hostile_names_are_escaped_in_suggestions(name, run):
+    for argv in ([name], ["example", name], ["plan", "-f", f"example:{name}"], ["check", *SEED, "--rule", name]):
+        code, _, err = run(*argv)
+        assert code == exit_codes.USAGE
+        assert all(c.isprintable() or c == "\n" for c in err) and "\nrmqalloc: all" not in err
+    assert did_you_mean("ab", ["ab\x1b[2J"]) in ("", "; did you mean ab\\x1b[2J?")
+    assert did_you_mean("abcdefgh", ["abcdefg\n"]) == "; did you mean abcdefg\\n?"
+
+
+def test_suggestions_outside_of_the_command_line():
+    with pytest.raises(ValueError, match=r"unknown strategy 'avg-by-circle'; .*; did you mean AVG_BY_CIRCLE\?"):
+        strategy("avg-by-circle")
+    with pytest.raises(ScenarioError, match=r"did you mean scale_clients\?"):
+        scenarios_of([{"name": "x", "changes": [{"scale_client": {"to": 3}}]}], "x")
+    from rmqalloc.snapshot.files import read_snapshot
+
+    with pytest.raises(ValueError, match=r"did you mean idle-client\?"):
+        check_snapshot(read_snapshot(str(find("seed").path)), rules=["idle-clint"])
+    assert known_names("nmae", ["name"]).endswith("; did you mean name?")
+
+
+def test_the_work_of_a_suggestion_is_bounded():
+    assert nearest("p" * 101, ["p" * 100]) == []
+    assert nearest("p" * 100, ["p" * 99]) == ["p" * 99]
+    taken = []
+    nearest("plan", (taken.append(i) or f"x{i}" for i in range(100_000)))
+    assert len(taken) <= 20_001
+
+
+def test_every_list_of_words_suggests():
+    for path, command in COMMANDS.items():
+        lists = [one for one in command.params if isinstance(one.type, click.Choice)]
+        assert all(isinstance(one.type, Choice) for one in lists), path

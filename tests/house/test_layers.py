@@ -1,0 +1,412 @@
+"""The house rules that a machine can check: who imports whom, what a bare install needs, how long things may be."""
+
+import ast
+import inspect
+import re
+import sys
+
+import pytest
+from checkout import ROOT
+from interpreter import run_python
+from source_modules import MODULES, imports, imports_of
+
+import rmqalloc
+
+FLOORS = {
+    "rmqalloc.extras": 1,
+    "rmqalloc.lazy": 1,
+    "rmqalloc.model": 1,
+    "rmqalloc.store": 1,
+    "rmqalloc.text": 1,
+    "rmqalloc._engine": 2,
+    "rmqalloc.documents": 2,
+    "rmqalloc.examples": 2,
+    "rmqalloc.fleet": 3,
+    "rmqalloc.remoting": 3,
+    "rmqalloc.strategies": 4,
+    "rmqalloc.snapshot": 4,
+    "rmqalloc": 4.5,  # the door of the package: it may show what lies on the floors below
+    "rmqalloc.evidence": 5,
+    "rmqalloc.scenarios": 5,
+    "rmqalloc.rebalance": 5,
+    "rmqalloc.broker": 5,
+    "rmqalloc.evaluation": 6,
+    "rmqalloc.plans": 7,
+    "rmqalloc.rollouts": 7,
+    "rmqalloc.simulation": 7,
+    "rmqalloc.audit": 8,
+    "rmqalloc.advice": 8,
+    "spark_udfs": 8,
+    "rmqalloc.report": 9,
+    "rmqalloc.cli": 10,
+    "rmqalloc.__main__": 11,
+}
+ONLY_IN = {"pyspark": "spark_udfs", "click": "rmqalloc.cli"}
+OPTIONAL = ("pyarrow", "pandas", "pyspark", "click", "yaml", "scipy", "polars")
+MAX_FILE_LINES = 500
+MAX_FUNCTION_LINES = 40
+
+
+def room_of(name):
+    """The room that a dotted name lies in, or None for what is not ours."""
+    if name.split(".")[0] not in ("rmqalloc", "spark_udfs"):
+        return None
+    if name.startswith("rmqalloc."):
+        room = ".".join(name.split(".")[:2])
+        return room if room in FLOORS or room in MODULES else "rmqalloc"
+    return name.split(".")[0]
+
+
+def upward(module, imported):
+    """Imports from the module's own floor or above, its own room aside."""
+    room = room_of(module)
+    rooms = {room_of(name) for name in imported} - {None, room}
+    return sorted(other for other in rooms if FLOORS[other] >= FLOORS[room])
+
+
+def test_the_rule_sees_an_upward_import():
+    assert upward("rmqalloc.fleet.columns", imports_of("rmqalloc.fleet.columns", "from ..strategies import avg", False))
+    assert upward("rmqalloc.strategies", imports_of("rmqalloc.strategies", "from . import ring\nimport rmqalloc", True))
+    assert upward("rmqalloc.broker.lock", ["rmqalloc.rebalance.service"])
+    assert not upward("rmqalloc.evaluation.plan_batch", ["rmqalloc.fleet.Fleet", "rmqalloc.strategy", "numpy"])
+
+
+def test_every_room_has_a_floor():
+    assert {room_of(module) for module in MODULES} <= FLOORS.keys()
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_no_room_imports_from_its_own_floor_or_above(module):
+    assert upward(module, imports(module)) == []
+
+
+def test_no_circles_inside_a_room():
+    """Rooms cannot form a circle, for they import downward only; nor may the modules of a room as they are imported."""
+    at_import = ast.iter_child_nodes
+    needs = {module: {as_module(name) for name in imports(module, at_import)} - {module} for module in MODULES}
+    needs = {module: others & MODULES.keys() for module, others in needs.items()}
+    assert needs["rmqalloc"] >= {"rmqalloc.fleet", "rmqalloc.model"}
+    assert circles(needs) == {}
+
+
+def circles(needs):
+    """What is left when modules that need nothing of the rest have been taken away, again and again."""
+    while free := {module for module, others in needs.items() if not others & needs.keys()}:
+        needs = {module: others for module, others in needs.items() if module not in free}
+    return needs
+
+
+def test_the_rule_sees_a_circle():
+    assert circles({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}).keys() == set("abcd")
+    assert circles({"a": {"b", "c"}, "b": {"c"}, "c": set()}) == {}
+
+
+def as_module(name):
+    """The module that an imported name comes from."""
+    return name if name in MODULES else name.rpartition(".")[0]
+
+
+@pytest.mark.parametrize(("library", "home"), ONLY_IN.items())
+def test_a_library_is_named_in_its_room_only(library, home):
+    """As an import, or as the text that an import by name would take."""
+    named_by = set()
+    for module, path in MODULES.items():
+        texts = (node.value for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Constant))
+        names = [*imports(module), *(text for text in texts if isinstance(text, str) and " " not in text)]
+        if any(name.split(".")[0] == library for name in names):
+            named_by.add(module)
+    assert all(module == home or module.startswith(f"{home}.") for module in named_by), named_by
+
+
+def test_the_arrow_side_of_spark_knows_no_spark():
+    assert "spark_udfs.map_in_arrow" in MODULES
+    assert not any(name.split(".")[0] == "pyspark" for name in imports("spark_udfs.map_in_arrow"))
+
+
+# --- One way to write ---
+
+STORE = "rmqalloc.store"
+CHANGING = {
+    "os": {
+        *(
+            "open",
+            "fdopen",
+            "replace",
+            "rename",
+            "renames",
+            "remove",
+            "unlink",
+            "removedirs",
+            "rmdir",
+            "mkdir",
+            "makedirs",
+        ),
+        *("link", "symlink", "mkfifo", "truncate", "chmod", "chown"),
+    },
+    "shutil": {"copy", "copy2", "copyfile", "copytree", "move", "rmtree"},
+    "tempfile": {"mkstemp", "mkdtemp", "NamedTemporaryFile", "TemporaryFile", "TemporaryDirectory"},
+}
+OF_PATHS = {"write_text", "write_bytes", "unlink", "rmdir", "mkdir", "touch", "symlink_to", "hardlink_to"}
+OF_PATHS_BY_ONE = {
+    "rename",
+    "replace",
+    "chmod",
+}  # text, kernels and dates have methods of these names with other arguments
+NO_FILES = {
+    "rmqalloc.cli.error_handler": {"os.open"},  # /dev/null in place of a pipe that nobody reads
+    "rmqalloc.rebalance.lite_pull_consumer": {".replace"},  # of queues
+}
+
+
+def changes_of(source):
+    """Calls in a module that open a file for writing, or make, rename or remove one."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        called = node.func
+        name = called.id if isinstance(called, ast.Name) else called.attr if isinstance(called, ast.Attribute) else ""
+        modes = [
+            each.value
+            for each in (*node.args, *(word.value for word in node.keywords))
+            if isinstance(each, ast.Constant)
+        ]
+        if name in ("open", "fdopen") and any(
+            isinstance(mode, str) and re.fullmatch("[rbt]*[wax+][rbt+]*", mode) for mode in modes
+        ):
+            yield f"{name}()"
+        if not isinstance(called, ast.Attribute):
+            continue
+        owner = called.value.id if isinstance(called.value, ast.Name) else ""
+        if name in CHANGING.get(owner, ()):
+            yield f"{owner}.{name}"
+        elif name in OF_PATHS or (name in OF_PATHS_BY_ONE and len(node.args) == 1 and not node.keywords):
+            yield f".{name}"
+
+
+def test_the_rule_sees_who_writes():
+    for source in (
+        "open(p, 'w')",
+        "p.open(mode='ab')",
+        "p.write_text('')",
+        "os.replace(a, b)",
+        "new.rename(path)",
+        "shutil.rmtree(p)",
+    ):
+        assert list(changes_of(source)), source
+    for source in (
+        "open(p)",
+        "p.open('rb')",
+        "'a'.replace('a', 'b')",
+        "split.rename(a, b, c)",
+        "replace(settings, n=1)",
+    ):
+        assert not list(changes_of(source)), source
+    assert {name for path in MODULES if path.startswith(STORE) for name in changes_of(MODULES[path].read_text())}
+
+
+@pytest.mark.parametrize(
+    "module", [name for name in MODULES if name.startswith("rmqalloc") and not name.startswith(STORE)]
+)
+def test_nothing_but_the_store_opens_a_file_for_writing_renames_or_removes(module):
+    assert set(changes_of(MODULES[module].read_text())) - NO_FILES.get(module, set()) == set()
+
+
+# --- What a bare install needs ---
+
+
+def test_importing_rmqalloc_imports_numpy_alone():
+    script = "import sys, numpy; had = set(sys.modules); import rmqalloc; print(*(set(sys.modules) - had))"
+    tops = {name.split(".")[0] for name in run_python(script)}
+    ours = {
+        name for name in tops if name not in sys.stdlib_module_names and not name.startswith(("_cython", "cython_"))
+    }
+    assert ours - {"numpy"} == {"rmqalloc"}
+
+
+def test_allocating_works_where_nothing_optional_is_installed():
+    script = f"""
+import sys
+sys.modules.update(dict.fromkeys({OPTIONAL!r}))  # None: importing it fails
+from rmqalloc import Fleet, strategy
+queues = [("t", "b", i) for i in range(5)]
+print(strategy("CONSISTENT_HASH").assign(queues, ["x", "y"]).owners.size)
+print(*strategy("AVG").assign_fleet(Fleet.from_groups([("g", "t", queues, ["x", "y"])])))
+"""
+    assert run_python(script) == ["5", "0", "0", "0", "1", "1"]
+
+
+# --- Locks ---
+
+# Rooms whose objects threads share, above them all that is reached from a fleet. A child that is forked while another
+# thread holds a lock waits for it forever, and Spark's Python daemon forks.
+WITHOUT_LOCKS = (
+    *("model", "lazy", "text", "_engine", "fleet", "strategies", "evidence", "report"),
+    *("scenarios", "evaluation", "plans", "audit", "rollouts", "advice"),
+)
+LOCKS = {"threading", "multiprocessing", "functools.cached_property", "functools.singledispatch", "queue"}
+
+
+def locks_named(imported):
+    return sorted({name for name in imported if name in LOCKS or name.split(".")[0] in LOCKS})
+
+
+@pytest.mark.parametrize("room", WITHOUT_LOCKS)
+def test_what_threads_share_has_no_locks(room):
+    mine = [one for one in MODULES if one == f"rmqalloc.{room}" or one.startswith(f"rmqalloc.{room}.")]
+    assert mine
+    assert {one: locks for one in mine if (locks := locks_named(imports(one)))} == {}
+
+
+def pools_kept(source):
+    """Pools that are made outside functions, when the module is imported: such a one is dead in a forked child."""
+    tree = ast.parse(source)
+    for function in [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.Lambda)]:
+        function.body = []
+    calls = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    return [
+        name for name in (getattr(func, "attr", getattr(func, "id", "")) for func in calls) if "PoolExecutor" in name
+    ]
+
+
+def test_no_module_keeps_a_pool_of_threads():
+    assert {module: pools for module, path in MODULES.items() if (pools := pools_kept(path.read_text()))} == {}
+
+
+def test_the_rules_see_a_lock_and_a_pool():
+    assert locks_named(imports_of("m", "import threading\nfrom functools import cached_property, partial", False)) == [
+        "functools.cached_property",
+        "threading",
+    ]
+    assert locks_named(imports_of("m", "from threading import Lock", False)) == ["threading.Lock"]
+    assert pools_kept("pool = futures.ThreadPoolExecutor(2)\ndef f():\n    ThreadPoolExecutor(2)") == [
+        "ThreadPoolExecutor"
+    ]
+
+
+# --- Kernels ---
+
+
+def test_kernels_need_no_numpy_headers_and_no_openmp():
+    kernels = [*(ROOT / "pyx").glob("*.pyx"), *(ROOT / "pyx").glob("*.pxd")]
+    assert kernels
+    for path in kernels:
+        code = re.sub(r"#.*", "", path.read_text())
+        assert not re.search(r"cimport\s+numpy|from\s+numpy|\bprange\b|cython\.parallel|openmp", code), path.name
+    build = (ROOT / "setup.py").read_text()
+    assert "openmp" not in build
+    assert "-march" not in build
+    assert "-mtune" not in build
+
+
+def test_kernels_take_the_lock_off():
+    """Fleets are run by threads over ranges of units, so every public kernel releases the lock."""
+    for path in (ROOT / "pyx").glob("*.pyx"):
+        functions = re.split(r"^def ", path.read_text(), flags=re.MULTILINE)[1:]
+        kernels = [function for function in functions if "[::1]" in function]
+        assert kernels, path.name
+        assert all("with nogil:" in kernel for kernel in kernels), path.name
+
+
+def test_declaration_files_hold_no_bodies_that_would_be_shared():
+    for path in (ROOT / "pyx").glob("*.pxd"):
+        top_level = [line for line in path.read_text().splitlines() if re.match(r"[^\s#]", line)]
+        assert top_level, path.name
+        allowed = r'ctypedef |cdef inline |cimport |from libc\.|"""|cdef extern from "\w+\.h"'
+        assert [line for line in top_level if not re.match(allowed, line)] == [], path.name
+
+
+def test_every_kernel_module_has_a_stub_and_comes_through_the_door():
+    kernels = {path.stem for path in (ROOT / "pyx").glob("*.pyx")}
+    assert kernels == {path.stem for path in (ROOT / "rmqalloc" / "_engine").glob("*.pyi")}
+
+
+# --- Sizes and words ---
+
+
+def source_files():
+    suffixes = (".py", ".pyi", ".pyx", ".pxd", ".c", ".h")
+    rooms = ("rmqalloc", "spark_udfs", "pyx", "tests", "benchmarks")
+    return [path for room in rooms for path in sorted((ROOT / room).rglob("*")) if path.suffix in suffixes]
+
+
+# --- A run of tests leaves nothing behind ---
+
+STARTING = {"tests/support/tied.py", "tests/support/live_cluster.py"}
+
+
+def starts_programs(tree):
+    """Whether `subprocess.Popen` is used other than as a type."""
+    types = [getattr(node, field, None) for node in ast.walk(tree) for field in ("annotation", "returns")]
+    as_types = {id(node) for one in types if one is not None for node in ast.walk(one)}
+    used = (node for node in ast.walk(tree) if id(node) not in as_types)
+    return any("Popen" in (getattr(node, "attr", ""), getattr(node, "id", "")) for node in used)
+
+
+def test_tests_start_servers_by_a_way_that_ends_them():
+    """By `tied.popen`; only the cluster that somebody asked for outlives the program that starts it."""
+    paths = [path for path in (ROOT / "tests").rglob("*.py") if "target" not in path.parts]
+    starting = {
+        path.relative_to(ROOT).as_posix() for path in paths if starts_programs(ast.parse(path.read_text("utf-8")))
+    }
+    assert starting == STARTING
+
+
+def test_the_rule_sees_a_program_that_is_started():
+    for text in ("subprocess.Popen(['x'])", "from subprocess import Popen\nPopen('x')", "start = subprocess.Popen"):
+        assert starts_programs(ast.parse(text))
+    assert not starts_programs(ast.parse("def f(x: subprocess.Popen[bytes]) -> subprocess.Popen: subprocess.run(x)"))
+    assert not starts_programs(ast.parse("class A:\n    process: subprocess.Popen[bytes]\n"))
+
+
+def test_no_file_is_longer_than_500_lines():
+    files = [*source_files(), ROOT / "setup.py"]
+    assert len(files) > 20
+    assert [path.name for path in files if len(path.read_text().splitlines()) > MAX_FILE_LINES] == []
+
+
+def function_lines(function):
+    """Lines of a function, its docstring aside."""
+    body = function.body
+    has_docstring = ast.get_docstring(function, clean=False) is not None
+    docstring = body[0].end_lineno - body[0].lineno + 1 if has_docstring else 0
+    return function.end_lineno - function.lineno + 1 - docstring
+
+
+def test_no_function_is_longer_than_40_lines():
+    long_functions = []
+    for path in [path for path in source_files() if path.suffix == ".py"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and function_lines(node) > MAX_FUNCTION_LINES:
+                long_functions.append(f"{path.name}:{node.name}")
+    assert long_functions == []
+
+
+@pytest.mark.parametrize("name", rmqalloc.__all__)
+def test_public_names_explain_themselves(name):
+    thing = getattr(rmqalloc, name)
+    assert thing.__doc__
+    methods = (
+        {key: value for key, value in vars(thing).items() if not key.startswith("_")} if inspect.isclass(thing) else {}
+    )
+    functions = {key: getattr(value, "__func__", value) for key, value in methods.items()}
+    silent = [
+        key
+        for key, value in functions.items()
+        if (inspect.isfunction(value) or isinstance(value, property)) and not value.__doc__
+    ]
+    assert silent == []
+
+
+def test_every_public_name_is_promised():
+    promised = {
+        "MessageQueue",
+        "Assignment",
+        "Strategy",
+        "strategy",
+        "sort_queues",
+        "sort_client_ids",
+        "Fleet",
+        "FleetError",
+        "UnitError",
+    }
+    assert promised <= set(rmqalloc.__all__)

@@ -1,0 +1,41 @@
+"""What the sdist holds: whoever unpacks it can run every test; and what the wheel holds: the packages and nothing else."""
+
+import warnings
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+
+MADE = ["*/__pycache__/*", "*.py[cod]", "*.so", "*.orig", "*.rej", "*/target/*", "*/target-*/*"]
+"""What building and testing leaves among the sources."""
+
+
+@pytest.fixture(scope="module")
+def listed():
+    """The files that MANIFEST.in names, but for those that setuptools adds by itself."""
+    filelist = pytest.importorskip("setuptools.command.egg_info").FileList
+    found = filelist()
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.chdir(ROOT)
+        for line in Path("MANIFEST.in").read_text().splitlines():
+            found.process_template_line(line)
+    return {Path(one).as_posix() for one in found.files}
+
+
+@pytest.mark.parametrize("folder", ["benchmarks", "docs", "examples", "pyx", "tests"])
+def test_each_file_of_a_folder_that_tests_read_is_in_the_sdist(folder, listed):
+    """The docs and the examples of clients once were not, so that their tests failed."""
+    files = {one.relative_to(ROOT).as_posix() for one in (ROOT / folder).rglob("*") if one.is_file()}
+    wanted = {one for one in files if not any(fnmatch(one, pattern) for pattern in MADE)}
+    assert len(wanted) > 5
+    assert wanted <= listed
+
+
+def test_all_that_is_in_the_wheel_lies_within_its_packages():
+    import tomllib
+
+    tools = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["setuptools"]
+    assert tools["packages"]["find"] == {"include": ["rmqalloc*", "spark_udfs*"]}
+    assert tools["package-data"].keys() == {"rmqalloc", "spark_udfs"}
+    assert not {"data-files", "py-modules"} & tools.keys()

@@ -1,0 +1,222 @@
+"""Why a client owns a queue: the reasons come to the owner that the strategy names."""
+
+import json
+import shlex
+
+import plan_snapshots
+import pytest
+from checkout import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmqalloc import MessageQueue
+from rmqalloc.cli import main
+from rmqalloc.plans import plan_snapshot
+from rmqalloc.plans.explain import explain
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+
+SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.data())
+def test_the_reasons_come_to_the_owner(data):
+    snapshot = data.draw(plan_snapshots.snapshots(rooms=True))
+    plan = plan_snapshot(snapshot, [])
+    queues = plan.queues.to_pylist()
+    row = data.draw(st.sampled_from(queues))
+    names = row["consumer_group"], row["topic"], row["broker_name"], row["queue_id"]
+    found = explain(snapshot, *names)
+    unit = next(u for u in plan.units.to_pylist() if (u["consumer_group"], u["topic"]) == names[:2])
+    assert found.owner == row["owner_after"]
+    assert (found.n_queues, found.n_clients, found.strategy) == (unit["n_queues"], unit["n_clients"], unit["strategy"])
+    [group] = [one for one in snapshot.groups if one.name == names[0]]
+    told = owner_told(found, sorted(group.client_ids, key=lambda one: one.encode("utf-16-be")))
+    assert told == row["owner_after"]
+    assert json.loads(json.dumps(found.to_data()))["owner"] == found.owner
+
+
+def owner_told(found, client_ids):
+    """The owner that the facts alone come to."""
+    facts, n_clients = found.facts, client_ids
+    if "inner" in facts:
+        inside = plan_snapshots.plan_inputs.room_of
+        members = [one for one in client_ids if inside(one) == facts["machine_room"]] or client_ids
+        facts, n_clients = facts["inner"], members
+    if "hit" in facts:
+        return facts["hit"]["client_id"]
+    if "client_place" not in facts or "repeated_at" in facts:
+        return None
+    return n_clients[facts["client_place"]]
+
+
+def little(n_queues=5, strategy="AVG", clients=("c1", "c2"), broker="b", **params):
+    topic = Topic("T", (TopicBroker(broker, n_queues),))
+    group = Group("g", ("T",), tuple(map(Client, clients)), strategy=strategy, strategy_params=params)
+    return Snapshot((topic,), (group,))
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "queue_id", "owner", "steps"),
+    [
+        (
+            little(),
+            2,
+            "c1",
+            [
+                "5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more",
+                "client c1 is at place 0 and begins at 0 × 2 + 0 = 0: "
+                "it takes the queues at the places 0 to 2, this one among them",
+            ],
+        ),
+        (little(strategy="AVG_BY_CIRCLE"), 3, "c2", ["the queue is at place 3 of 5: 3 mod 2 clients = 1, client c2"]),
+        (
+            little(4, clients=("x", "x")),
+            3,
+            None,
+            [
+                "4 queues = 2 clients × 2 + 0: each client takes 2",
+                "client x is at place 1 and begins at 1 × 2 + 0 = 2: "
+                "it takes the queues at the places 2 to 3, this one among them",
+                "but client id x is there more than once, and all of that id look for themselves at place 0: "
+                "what belongs to place 1 is nobody's",
+            ],
+        ),
+        (
+            little(strategy="MACHINE_ROOM", machine_rooms=["hz"], broker="hz@b"),
+            4,
+            "c1",
+            [
+                "of 5 queues 5 are in the machine rooms hz, this one at place 4 of them",
+                "each client takes 2 of them, which leaves those from 4 on to the clients one by one: 4 − 4 = 0, client c1",
+            ],
+        ),
+        (
+            little(strategy="MACHINE_ROOM", machine_rooms=["hz"], broker="sh@b"),
+            4,
+            None,
+            ["broker sh@b stands in machine room sh, and only queues of hz are consumed"],
+        ),
+        (
+            little(strategy="CONSISTENT_HASH", virtual_nodes=0),
+            0,
+            None,
+            [
+                "the queue's key is 'MessageQueue [topic=T, brokerName=b, queueId=0]', its hash 562,732,085",
+                "the ring has no points, for there are no virtual nodes: nobody owns anything",
+            ],
+        ),
+    ],
+)
+def test_the_sums_are_told_with_their_numbers(snapshot, queue_id, owner, steps):
+    broker = snapshot.topics[0].brokers[0].broker_name
+    found = explain(snapshot, "g", "T", broker, queue_id)
+    assert (found.owner, list(found.steps)) == (owner, steps)
+    assert found.queue == MessageQueue("T", broker, queue_id)
+
+
+def test_a_room_without_clients_is_shared_by_all():
+    topic = Topic("T", (TopicBroker("b", 2, machine_room="sh"),))
+    group = Group("g", ("T",), (Client("c1", "hz"), Client("c2", "hz")), strategy="MACHINE_ROOM_NEARBY-AVG")
+    found = explain(Snapshot((topic,), (group,)), "g", "T", "b", 1)
+    assert found.steps[0] == "broker b stands in machine room sh; no client stands there, so all 2 share its 2 queues"
+    assert found.owner == "c2"
+
+
+@pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("h", "T", "b", 0), "no consumer group matches 'h'"),
+        (("g", "U", "b", 0), "no topic matches 'U'"),
+        (("g", "T", "c", 0), "topic 'T' is not on broker 'c'; it is on b"),
+        (("g", "T", "b", 5), "topic 'T' has the queues 0 to 4 on 'b', not 5"),
+    ],
+)
+def test_what_is_not_there(names, said):
+    with pytest.raises(ValueError, match=said):
+        explain(little(), *names)
+
+
+def test_what_cannot_be_explained():
+    other = Snapshot((*little().topics, Topic("U")), little().groups)
+    with pytest.raises(ValueError, match="group 'g' does not subscribe to topic 'U'"):
+        explain(other, "g", "U", "b", 0)
+    shared = Snapshot(little().topics, (Group("g", ("T",), server_assignment="POP"),))
+    with pytest.raises(ValueError, match="in POP mode, where a queue has no single owner: g"):
+        explain(shared, "g", "T", "b", 0)
+    with pytest.raises(ValueError, match="cidAll is null or cidAll empty"):
+        explain(little(clients=()), "g", "T", "b", 0)
+    with pytest.raises(ValueError, match=r"has 2,147,483,647 queues; at most"):
+        explain(little(2**40), "g", "T", "b", 0)
+    with pytest.raises(ValueError, match=r"has 4,000,000,000 points on its ring; at most"):
+        explain(little(strategy="CONSISTENT_HASH", virtual_nodes=2 * 10**9), "g", "T", "b", 0)
+
+
+# --- rmqalloc explain ---
+
+
+@pytest.fixture
+def run(capsys):
+    def run(line, snapshot=SEED):
+        code = main(["explain", "-f", str(snapshot), *shlex.split(line)])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def test_a_point_of_the_ring(run):
+    code, out, err = run("-g by-ring -t TopicTest -q broker-b:3")
+    assert (code, err) == (0, "")
+    assert out == (
+        "Group by-ring  topic TopicTest  queue broker-b:3  CONSISTENT_HASH\n"
+        "In Java's order it is at place 11 of 24 queues; 4 clients.\n"
+        "  1. the queue's key is 'MessageQueue [topic=TopicTest, brokerName=broker-b, queueId=3]', its hash 4,140,580,766\n"
+        "  2. 4 clients × 10 virtual nodes = 40 points; the first at or after it is 4,192,394,555, 10.0.0.12@1009#4\n"
+        "  3. its neighbours: 4,004,033,722, 10.0.0.11@1009#1, and 4,239,989,832, 10.0.0.11@1009#2\n"
+        "So client 10.0.0.12@1009 owns it.\n"
+    )
+
+
+def test_for_programs_and_by_another_strategy(run):
+    code, out, _ = run("-g by-ring -t TopicTest -q broker-b:3 -s AVG -o json")
+    found = json.loads(out)
+    assert (code, found["owner"], found["strategy"]) == (0, "10.0.0.11@1009", "AVG")
+    assert found["facts"] == {"size": 6, "extra": 0, "client_place": 1, "first": 6, "length": 6}
+    assert "640 points" in run("-g by-ring -t TopicTest -q broker-b:3 -s CONSISTENT_HASH:160")[1]
+
+
+def test_nobody_and_names_made_harmless(run, tmp_path):
+    path = tmp_path / "s.json"
+    path.write_text(json.dumps(to_document(little(4, clients=("x\x1b[2J", "x\x1b[2J")))))
+    code, out, _ = run("-g g -t T -q b:3", path)
+    assert code == 0
+    assert out.endswith("So nobody owns it.\n")
+    assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("line", "code", "said"),
+    [
+        ("-q b:1", 64, "explain needs one group (-g) and one topic (-t) by their names"),
+        ("-g by-ring -g by-average -t TopicTest -q b:1", 64, "explain needs one group"),
+        ("-g by-ring -t TopicTest", 64, "Missing option '-q'"),
+        ("-g by-ring -t TopicTest -q broker-a", 64, "'broker-a' is not BROKER:ID, such as broker-a:3"),
+        ("-g by-ring -t TopicTest -q broker-a:1 -s AVERAGE", 64, "did you mean AVG?"),
+        ("-g by-ring -t TopicTest -q broker-a:1 -s AVG:3", 64, "'AVG:3' is neither NAME, nor CONSISTENT_HASH:N"),
+        (
+            "-g by-ring -t TopicTest -q broker-a:1 -s CONSISTENT_HASH:x",
+            64,
+            "is not NAME:N, such as CONSISTENT_HASH:160",
+        ),
+        ("-g 'by-*' -t TopicTest -q broker-a:1", 1, "no consumer group matches 'by-*'"),
+        ("-g by-ring -t Topictest -q broker-a:1", 1, "no topic matches 'Topictest'; near it is 'TopicTest'"),
+        ("-g by-rings -t TopicTest -q broker-a:1", 1, "no consumer group matches 'by-rings'; near it are 'by-ring'"),
+        ("-g by-ring -t TopicTest -q broker-a:9", 1, "has the queues 0 to 7 on 'broker-a', not 9"),
+        ("-g by-ring -t TopicTest -q broker-a:1 -s MACHINE_ROOM_NEARBY-AVG", 1, "Machine room is null for mq"),
+    ],
+)
+def test_a_slip_is_told(run, line, code, said):
+    found, out, err = run(line)
+    assert (found, out) == (code, "")
+    assert said in err

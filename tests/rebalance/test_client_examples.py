@@ -1,0 +1,60 @@
+"""The examples of examples/clients do what docs/clients.md says, with public names only."""
+
+import ast
+import importlib
+import re
+
+import pytest
+from checkout import ROOT
+from programs import python
+
+FOLDER = ROOT / "examples" / "clients"
+PAGE = ROOT / "docs" / "clients.md"
+PROGRAMS = sorted(path.name for path in FOLDER.glob("*.py") if path.name != "memory.py")
+
+
+def printed_on_the_page():
+    """What the page says that each program prints."""
+    text = PAGE.read_text(encoding="utf-8")
+    return dict(re.findall(r"^\$ python examples/clients/(\w+\.py)\n(.*?)^```", text, re.MULTILINE | re.DOTALL))
+
+
+def test_every_program_is_on_the_page():
+    assert sorted(printed_on_the_page()) == PROGRAMS
+    assert len(PROGRAMS) == 5
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_prints_what_the_page_shows(program):
+    done = python("-W", "error", FOLDER / program, PYTHONSAFEPATH="")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == printed_on_the_page()[program]
+
+
+@pytest.mark.parametrize("program", [*PROGRAMS, "memory.py"])
+def test_programs_use_public_names_only(program):
+    tree = ast.parse((FOLDER / program).read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module.startswith("rmqalloc"):
+            public = importlib.import_module(node.module).__all__
+            assert {alias.name for alias in node.names} <= set(public)
+        if isinstance(node, ast.Attribute) and node.attr.startswith("_"):
+            assert isinstance(node.value, ast.Name) and node.value.id == "self", ast.unparse(node)
+
+
+def test_a_consumer_over_ports_in_memory_is_short():
+    assert len((FOLDER / "push_in_memory.py").read_text(encoding="utf-8").splitlines()) <= 75
+    assert len((FOLDER / "memory.py").read_text(encoding="utf-8").splitlines()) <= 155
+
+
+PORTS = ["Remoting", "PullDispatcher", "RebalancingConsumer"]
+
+
+@pytest.mark.parametrize("port", PORTS)
+def test_the_page_has_a_row_for_every_method_of_a_port(port):
+    ports = ast.parse((ROOT / "rmqalloc" / "rebalance" / "ports.py").read_text(encoding="utf-8"))
+    (body,) = [node.body for node in ports.body if isinstance(node, ast.ClassDef) and node.name == port]
+    methods = [node.name for node in body if isinstance(node, ast.FunctionDef)]
+    section = PAGE.read_text(encoding="utf-8").partition(f"### {port}\n")[2].partition("\n#")[0]
+    rows = re.findall(r"^\| `(\w+)`", section, re.MULTILINE)
+    assert rows == methods

@@ -1,0 +1,259 @@
+"""A bad day: frozen brokers, silent clients, deadlines and interrupts; what was read is kept, what is missing is named."""
+
+import contextlib
+import functools
+import inspect
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+
+import pytest
+import tied
+from loopback import Loopback
+from programs import environment
+
+from rmqalloc.cli import main
+from rmqalloc.remoting import RemotingError, health
+from rmqalloc.remoting.client import Access
+from rmqalloc.remoting.connection import SilentError, UnreachableError
+from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.snapshot.live.take import Wanted, take_snapshot
+from rmqalloc.snapshot.plain_data import from_document
+
+CONNECTIONS, STATS, INFO = (
+    ReadCode.GET_CONSUMER_CONNECTION_LIST,
+    ReadCode.GET_CONSUME_STATS,
+    ReadCode.GET_CONSUMER_RUNNING_INFO,
+)
+
+
+def timed(take, *arguments, **settings):
+    started = time.monotonic()
+    found = take(*arguments, **settings)
+    return found, time.monotonic() - started
+
+
+def patiently(test):
+    """Give a test the factor `slow` of all its times: 1, and where that fails 4 and 16.
+
+    On a busy machine a server that is well may look frozen for any short timeout, whatever was measured a moment before.
+    What is wrong fails with all three.
+    """
+
+    @functools.wraps(test)
+    def tried(**given):
+        for slow in (1, 4):
+            with contextlib.suppress(AssertionError):
+                return test(**given, slow=slow)
+        return test(**given, slow=16)
+
+    signature = inspect.signature(test)
+    tried.__signature__ = signature.replace(parameters=[p for p in signature.parameters.values() if p.name != "slow"])
+    return tried
+
+
+@patiently
+def test_a_frozen_broker_costs_two_timeouts_and_every_request_is_named(slow):
+    """With 40 groups it was two requests for each, three tries long."""
+    groups = {f"g-{i:02}": ["c-0"] for i in range(40)}
+    with Loopback(groups=groups, frozen=["broker-1"]) as servers:
+        access = Access(timeout=0.5 * slow, relayed_per_second=1000)
+        snapshot, took = timed(take_snapshot, [servers.name_server], access)
+    assert servers.count(CONNECTIONS, "broker-1") == servers.count(STATS, "broker-1") == 0
+    assert took < 10 * slow, "each of 81 requests took 2.1 s before, four at a time: 42 s"
+    assert {error.source for error in snapshot.errors} == {"broker broker-1"}
+    named = {error.request for error in snapshot.errors}
+    assert named == {"GET_ALL_SUBSCRIPTION_GROUP_CONFIG"} | {
+        f"{code.name} {g}" for g in groups for code in (CONNECTIONS, STATS)
+    }
+    assert all("is down for this run: 2 tries in a row failed" in error.message for error in snapshot.errors[1:])
+    assert [group.name for group in snapshot.groups] == sorted(groups)
+    assert all(len(group.clients) == 1 and group.clients[0].owned == () for group in snapshot.groups)
+
+
+def test_a_broker_nobody_listens_for_is_down_too():
+    with Loopback(groups={f"g-{i}": [] for i in range(100)}) as servers:
+        usual = servers.get_broker_cluster_info({})
+        servers.more[ReadCode.GET_BROKER_CLUSTER_INFO] = usual.replace(servers.addresses["broker-1"], "127.0.0.1:1")
+        snapshot = take_snapshot([servers.name_server])
+    assert len(snapshot.groups) == 100
+    assert sum("down for this run: 3 tries in a row failed" in error.message for error in snapshot.errors) >= 200
+
+
+@patiently
+def test_one_answer_that_does_not_come_makes_no_server_down(slow):
+    with Loopback(brokers=1, groups={"bad": []} | {f"g-{i}": [] for i in range(9)}) as servers:
+        usual = servers.answer
+        servers.answer = lambda name, request: (
+            None if request.code == STATS and request.ext_fields["consumerGroup"] == "bad" else usual(name, request)
+        )
+        snapshot = take_snapshot([servers.name_server], Access(timeout=0.4 * slow, retries=1, per_server=2))
+    assert {error.request for error in snapshot.errors} == {"GET_CONSUME_STATS bad"}
+
+
+@pytest.mark.parametrize(("error", "n_down"), [(SilentError, 2), (UnreachableError, 3), (RemotingError, 12)])
+def test_only_failures_in_a_row_make_a_server_down(error, n_down):
+    servers = health.Health()
+    for _ in range(3):
+        for _ in range(n_down - 1):
+            servers.failed("a", error("no"))
+        assert servers.is_up("a")
+        servers.answered("a")
+    for _ in range(n_down):
+        assert servers.is_up("a")
+        servers.failed("a", error("no"))
+    assert not servers.is_up("a") and servers.is_up("b")
+
+
+@patiently
+def test_clients_that_are_silent_are_waited_for_side_by_side_and_once(slow):
+    silent = [f"s-{i}" for i in range(health.MOST_RELAYED)]
+    groups = {"g": [*silent, *(f"c-{i}" for i in range(10))], "h": silent}
+    with Loopback(brokers=1, groups=groups, silent=silent) as servers:
+        access = Access(timeout=0.8 * slow, relayed_per_second=1000)
+        snapshot, took = timed(take_snapshot, [servers.name_server], access)
+    asked = Counter(fields["clientId"] for _, code, fields in servers.asked if code is INFO)
+    assert set(asked.values()) == {1} or all(asked[one] == 1 for one in silent), asked
+    assert took < 4 * slow, "twenty-four silences of 0.8 s, four at a time, were 4.8 s"
+    assert Counter(error.request.split()[1] for error in snapshot.errors) == {"g,": 12, "h,": 12}
+    g, h = snapshot.groups
+    assert [client.owned for client in g.clients] == [()] * 10 + [None] * 12
+    assert [client.owned for client in h.clients] == [None] * 12
+    assert any("did not answer before and is not asked again" in error.message for error in snapshot.errors)
+
+
+@patiently
+def test_a_broker_keeps_threads_for_everybody_else(monkeypatch, slow):
+    """It waits ten seconds for a client, be we there or not, on one of sixteen threads that answer everything."""
+    monkeypatch.setattr(health, "RELAY_LASTS", 1.5 * slow)
+    silent = [f"s-{i}" for i in range(20)]
+    with Loopback(brokers=1, groups={"g": silent}, silent=silent) as servers:
+        started, times = time.monotonic(), []
+        usual = servers.answer
+
+        def answer(name, request):
+            if request.code == INFO:
+                times.append(time.monotonic() - started)
+            return usual(name, request)
+
+        servers.answer = answer
+        take_snapshot([servers.name_server], Access(timeout=0.3 * slow, relayed_per_second=1000), Wanted(lag=False))
+    for i in range(len(times) - health.MOST_RELAYED):
+        assert times[i + health.MOST_RELAYED] - times[i] > 0.8 * slow, "no more than twelve within the time of one"
+    assert len(times) == 20
+
+
+@patiently
+def test_a_broker_that_freezes_while_clients_are_asked_is_found_out(slow):
+    ids = [f"c-{i}" for i in range(60)]
+    with Loopback(brokers=2, groups={"g": ids}) as servers:
+        usual = servers.answer
+
+        def answer(name, request):
+            if request.code == INFO and name == "broker-1":
+                servers.frozen = ["broker-1"]
+                return None
+            return usual(name, request)
+
+        servers.answer = answer
+        access = Access(timeout=0.5 * slow, relayed_per_second=1000)
+        snapshot, took = timed(take_snapshot, [servers.name_server], access, Wanted(lag=False))
+    assert took < 12 * slow, "sixty requests, four at a time, would wait for 15 s"
+    answered = [client.client_id for client in snapshot.groups[0].clients if client.owned is not None]
+    assert 0 < len(answered) == 60 - len(snapshot.errors) < 60
+    assert any("down for this run" in error.message for error in snapshot.errors)
+
+
+@patiently
+def test_a_deadline_bounds_everything_and_keeps_what_was_read(slow):
+    groups = {"done": ["c-0"], "large": [f"c-{i}" for i in range(1000)]}
+    with Loopback(groups=groups) as servers:
+        access = Access(deadline=1.5 * slow, timeout=60 * slow, relayed_per_second=20)
+        snapshot, took = timed(take_snapshot, [servers.name_server], access)
+    assert took < 12 * slow, "a thousand clients would be asked for 50 s"
+    done, large = snapshot.groups
+    assert done.clients[0].owned == () and done.lags
+    assert len(large.clients) == 1000 and large.lags
+    told = [client.client_id for client in large.clients if client.owned is not None]
+    missing = {error.request.rpartition(", ")[2] for error in snapshot.errors}
+    assert missing == set(groups["large"]) - set(told), "every client that was not asked is named"
+    assert {error.message.partition(" ")[2] for error in snapshot.errors} == {
+        f"had not answered by the deadline of {1.5 * slow:g} s"
+    }
+
+
+@patiently
+def test_a_frozen_broker_does_not_use_up_the_deadline(slow):
+    with Loopback(groups={f"g-{i}": ["c-0", "c-1"] for i in range(5)}, frozen=["broker-1"]) as servers:
+        snapshot = take_snapshot([servers.name_server], Access(deadline=6 * slow, timeout=5 * slow))
+    assert all(client.owned == () for group in snapshot.groups for client in group.clients)
+    assert {error.source for error in snapshot.errors} == {"broker broker-1"}
+
+
+@pytest.mark.parametrize("verb", ["snapshot", "check", "plan"])
+@patiently
+def test_the_command_line_writes_what_was_read_and_ends_with_4(verb, capsys, tmp_path, slow):
+    out = tmp_path / "s.json"
+    arguments = {"snapshot": ["--out", str(out)], "check": [], "plan": ["--scale", "3", "--strategy", "AVG"]}[verb]
+    with Loopback(groups={f"g-{i}": ["c-0", "c-1"] for i in range(50)}, frozen=["broker-1"]) as servers:
+        reached = [
+            "-n",
+            servers.name_server,
+            "--deadline",
+            f"{round(30_000 * slow)}ms",
+            "--timeout",
+            f"{0.4 * slow:.3f}",
+            "--no-running-info",
+        ]
+        code = main([verb, *reached, *arguments])
+    said = capsys.readouterr()
+    assert code == 4, said.err
+    lines = [line for line in said.err.splitlines() if "the snapshot lacks" in line]
+    assert 0 < len(lines) <= 5 and all("of broker broker-1: 127.0.0.1:" in line for line in lines), said.err
+    assert any("and 97 more" in line for line in lines), lines
+    if verb == "snapshot":
+        snapshot = from_document(json.loads(out.read_text()))
+        assert len(snapshot.groups) == 50 and len(snapshot.errors) == 101
+
+
+def test_what_is_wanted_may_be_what_could_not_be_read(capsys):
+    with Loopback(groups={"g": ["c-0"]}, frozen=["broker-0", "broker-1"]) as servers:
+        reached = ["snapshot", "-n", servers.name_server, "--timeout", "0.2", "-g", "g", "--out", "/dev/null"]
+        assert main(reached) == 4
+    assert "no consumer group matches 'g'" in capsys.readouterr().err
+
+
+def test_no_name_server_in_time_is_a_failure(capsys):
+    with Loopback(frozen=["name server"]) as servers:
+        assert main(["snapshot", "-n", servers.name_server, "--deadline", "300ms"]) == 1
+    assert "had not answered by the deadline of 0.3 s" in capsys.readouterr().err
+
+
+@patiently
+def test_an_interrupt_ends_a_snapshot_at_once(tmp_path, slow):
+    out = tmp_path / "s.json"
+    with Loopback(frozen=["broker-0", "broker-1"]) as servers:
+        command = [
+            sys.executable,
+            "-m",
+            "rmqalloc",
+            "snapshot",
+            "-n",
+            servers.name_server,
+            "--timeout",
+            str(60 * slow),
+            "--out",
+            out,
+        ]
+        process = tied.popen(command, env=environment(), stderr=subprocess.PIPE, text=True)
+        while not servers.count(ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG) and process.poll() is None:
+            time.sleep(0.02)
+        started = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=120 * slow)
+    assert time.monotonic() - started < 30 * slow, "no answer is waited for: that would be a minute"
+    assert process.returncode == 130 and "rmqalloc: interrupted" in said and "Traceback" not in said
+    assert not out.exists()

@@ -1,0 +1,418 @@
+"""Snapshots in files: every form gives back what it holds, and whatever is wrong is refused with its place."""
+
+import contextlib
+import io
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from checkout import ROOT
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from interpreter import run_python
+from json_schema import faults
+
+from rmqalloc import MessageQueue
+from rmqalloc.documents import read_budget, yaml_text
+from rmqalloc.snapshot.files import (
+    losses,
+    read_snapshot,
+    read_snapshot_with_warnings,
+    read_snapshots,
+    snapshot_schema,
+    write_snapshot,
+)
+from rmqalloc.snapshot.plain_data import SnapshotError, from_document, to_document
+from rmqalloc.snapshot.snapshot import (
+    Broker,
+    Client,
+    Group,
+    Lag,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
+
+EXAMPLES = sorted((ROOT / "examples" / "snapshots").iterdir())
+
+ORDERS = ROOT / "examples" / "snapshots" / "orders.yaml"
+
+NAMES = st.text(min_size=1, max_size=6).filter(lambda name: name == name.strip() and "\r" not in name)
+COUNTS = st.integers(0, 2**20)
+MAYBE = st.none() | NAMES
+QUEUES = st.builds(MessageQueue, NAMES, NAMES, st.integers(-1, 2**20 - 1))
+PARAMS = st.dictionaries(NAMES, st.integers(0, 9) | NAMES | st.lists(NAMES, max_size=2), max_size=2)
+
+
+def tuples(of, by=None):
+    return st.lists(of, max_size=3, unique_by=by).map(tuple)
+
+
+LAGS = tuples(
+    st.builds(Lag, QUEUES, st.integers(0, 2**40), st.integers(-1, 2**40), st.none() | st.integers(0, 2**40)),
+    lambda lag: lag.queue,
+)
+BROKERS = tuples(
+    st.builds(TopicBroker, NAMES, COUNTS, st.none() | COUNTS, st.integers(0, 7), MAYBE), lambda one: one.broker_name
+)
+TOPICS = tuples(st.builds(Topic, NAMES, BROKERS), lambda topic: topic.name)
+CLIENTS = tuples(
+    st.builds(
+        Client, NAMES, MAYBE, MAYBE, MAYBE, MAYBE, st.none() | COUNTS,
+        owned=st.none() | tuples(QUEUES, lambda queue: queue),
+    ),
+    lambda client: client.client_id,
+)  # fmt: skip
+GROUPS = tuples(
+    st.builds(
+        Group, NAMES, tuples(NAMES, lambda name: name), CLIENTS, st.sampled_from(["CLUSTERING", "BROADCASTING"]), MAYBE,
+        PARAMS, st.sampled_from([None, "given", "reported", "fitted", "assumed"]), st.none() | st.floats(0, 1), MAYBE,
+        st.booleans(), st.booleans(), st.sampled_from([None, "PULL", "POP"]), COUNTS,
+        lags=LAGS, consume_tps=st.none() | st.floats(0, 1e12),
+    ),
+    lambda group: group.name,
+)  # fmt: skip
+SNAPSHOTS = st.builds(
+    Snapshot, TOPICS, GROUPS, tuples(st.builds(SourceError, NAMES, NAMES, NAMES)), MAYBE, MAYBE,
+    tuples(
+        st.builds(Broker, NAMES, NAMES, st.sampled_from(["MASTER", "SLAVE", "ACTING_MASTER"])), lambda one: one.broker_name
+    ),
+)  # fmt: skip
+
+
+def given_text(tmp_path, name, text):
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+# --- What is written is read back ---
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+@given(snapshot=SNAPSHOTS)
+@settings(max_examples=30, deadline=None)
+def test_json_and_yaml_hold_all(form, snapshot, tmp_path_factory):
+    path = str(tmp_path_factory.getbasetemp() / f"held.{form}")
+    write_snapshot(snapshot, path)
+    assert read_snapshot(path) == snapshot
+    assert losses(snapshot, form) == ()
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@given(snapshot=SNAPSHOTS)
+@settings(max_examples=30, deadline=None)
+def test_tables_hold_all_but_what_they_tell(form, snapshot, tmp_path_factory):
+    path = str(tmp_path_factory.getbasetemp() / f"held.{form}")
+    write_snapshot(snapshot, path)
+    lost = losses(snapshot, form)
+    assert bare(read_snapshot(path), lost) == bare(snapshot, lost)
+    implied = {"topics"} if not snapshot.topics else set()
+    implied |= {"groups[].subscriptions"} if any(not group.subscriptions for group in snapshot.groups) else set()
+    assert set(lost) <= {"brokers", "errors", "fetched_at", "source"} | implied
+
+
+@pytest.mark.parametrize("name", ["lags", "owned"])
+def test_a_parameter_may_bear_the_name_of_a_list_of_queues(name):
+    given = {name: ["b", "a"]}
+    snapshot = Snapshot(groups=(Group("g", clients=(Client("c"),), strategy="AVG", strategy_params=given),))
+    assert losses(snapshot, "csv") == losses(snapshot, "parquet") == ()
+
+
+def bare(snapshot, lost):
+    """A document without what is lost; lags and queues in one order."""
+    document = to_document(snapshot)
+    for name in lost:
+        document.pop(name, None)
+    for group in document.get("groups", ()):
+        group.pop("subscriptions" if "groups[].subscriptions" in lost else "", None)
+        group.get("lags", []).sort(key=json.dumps)
+        for client in group.get("clients", ()):
+            if client.get("owned"):
+                client["owned"].sort(key=json.dumps)
+    return document
+
+
+def test_what_a_table_cannot_hold_is_told():
+    clients = (Client("c", subscriptions=("t",), sees_read_queue_nums={"t": {"b": 3}}), Client("c", owned=()))
+    group = Group("g", ("t",), clients, broker_client_ids={"b": ("c",)})
+    snapshot = Snapshot((Topic("t"),), (group,), (SourceError("a", "b", "c"),), "2026-01-01T00:00:00Z", "me")
+    assert sorted(losses(snapshot, "csv")) == [
+        "errors", "fetched_at", "groups[].broker_client_ids", "groups[].clients[].owned",
+        "groups[].clients[].sees_read_queue_nums", "source",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ["", " a", "a\n", "a\rb"])
+def test_a_name_that_a_table_cannot_hold_is_refused(name):
+    with pytest.raises(SnapshotError, match="a table cannot hold the consumer_group"):
+        losses(Snapshot(groups=(Group(name),)), "csv")
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_examples_are_read_and_go_through_every_form(path, tmp_path):
+    snapshot, warnings = read_snapshot_with_warnings(str(path))
+    assert warnings == ()
+    before = str(path)
+    for form in ("json", "csv", "parquet", "yaml"):
+        after = str(tmp_path / f"s.{form}")
+        write_snapshot(read_snapshot(before), after)
+        before = after
+    lost = losses(snapshot, "csv")
+    assert set(lost) <= {"errors", "fetched_at", "source"}
+    assert bare(read_snapshot(before), lost) == bare(snapshot, lost)
+
+
+def test_the_example_of_a_whole_snapshot_has_owners_and_lags():
+    group = next(one for one in read_snapshot(str(ORDERS)).groups if one.lags)
+    owned = {queue for client in group.clients for queue in client.owned}
+    assert owned == {lag.queue for lag in group.lags}
+    assert sum(lag.messages for lag in group.lags) > 0
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path):
+    path = given_text(tmp_path, "s.csv", "old")
+    with pytest.raises(SnapshotError):
+        write_snapshot(Snapshot(groups=(Group(""),)), path)
+    assert Path(path).read_text() == "old"
+    with pytest.raises(ValueError, match="must be a finite number"):
+        write_snapshot(Snapshot(groups=(Group("g", consume_tps=float("nan")),)), str(tmp_path / "s.json"))
+    assert [one.name for one in tmp_path.iterdir()] == ["s.csv"]
+
+
+def test_standard_input_and_output(monkeypatch, capsysbinary):
+    snapshot = Snapshot(groups=(Group("g"),))
+    write_snapshot(snapshot, "-", "yaml")
+    written = capsysbinary.readouterr().out
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(written)))
+    assert read_snapshot("-") == snapshot
+
+
+def test_what_is_no_plain_file_is_written_to_and_not_replaced(tmp_path):
+    target, link = tmp_path / "target.json", tmp_path / "link.json"
+    link.symlink_to(target)
+    write_snapshot(Snapshot(), str(link))
+    write_snapshot(Snapshot(), os.devnull, "json")
+    assert link.is_symlink()
+    assert target.read_text().startswith("{")
+    assert not Path(os.devnull).is_file()
+
+
+def test_json_and_csv_need_nothing_that_is_optional(tmp_path):
+    script = f"""
+import sys
+sys.modules.update(dict.fromkeys(("yaml", "pyarrow", "click")))  # None: importing it fails
+from rmqalloc.snapshot.files import read_snapshot, write_snapshot
+from rmqalloc.snapshot.snapshot import Group, Snapshot
+for path in ({str(tmp_path / "s.json")!r}, {str(tmp_path / "s.csv")!r}):
+    write_snapshot(Snapshot(groups=(Group("g"),)), path)
+    print(read_snapshot(path).groups[0].name)
+"""
+    assert run_python(script) == ["g", "g"]
+
+
+# --- What is wrong is refused with its place ---
+
+HEAD = 'apiVersion: rmqalloc/v1\nkind: Snapshot\n'  # fmt: skip
+BROKER = "{broker_name: b, read_queue_nums: 1}"
+JSON_HEAD = '{"apiVersion": "rmqalloc/v1", "kind": "Snapshot",\n'
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("s.json", '{"a": [1,\n 2,]}', r"s.json:2:4: not JSON"),
+        ("s.json", '{"kind": 1, "kind": 2}', "s.json:1:13: key 'kind' is given twice, first in line 1"),
+        ("s.json", b'{"a":\n"\xc3"}', r"s.json:2: byte 7 \(0xc3\) is not UTF-8"),
+        ("s.json", "\ufeff{}".encode("utf-16-le"), "s.json is UTF-16 text; save it as UTF-8"),
+        ("s.json", '{"apiVersion": NaN}', "s.json:1:16: NaN is not a number that JSON has"),
+        ("s.json", "[" * 100_000, "s.json:1:65: is nested deeper than 64 levels"),
+        ("s.json", f'[{"9" * 5000}]', "s.json:1:2: a whole number has at most 4300 digits, got 5000"),
+        ("s.json", '{"kind": "Snapshot",\n"apiVersion": "v9"}',
+         "s.json:2:15: apiVersion must be 'rmqalloc/v2' or 'rmqalloc/v1', got"),
+        ("s.json", JSON_HEAD + '"topics": [{"name": "t"},\n {"nmae": 1}]}',
+         r"s.json:3:11: topics\[1\].nmae is not known; .* did you mean name\?"),
+        ("s.json", JSON_HEAD + '"groups": [\n{}]}', r"s.json:3:1: groups\[0\].name is missing"),
+        ("s.json", JSON_HEAD + '"groups": [{"name": "g"},\n {"name": "g"}]}', r"s.json:3:11: groups\[1\].name repeats group g"),
+        ("s.json", JSON_HEAD + '"groups": [{"name": "\\ud800"}]}', "half a surrogate pair"),
+        ("s.json", JSON_HEAD + '"groups": [{"name": "g", "\\u001b[2J": 1}]}', r"groups\[0\].\\x1b\[2J is not known"),
+        ("s.json", JSON_HEAD + f'"groups": [{{"name": "g", "consume_tps": {"9" * 400}}}]}}',
+         "must be a number, got a number of 1329 bits"),
+        ("s.yaml", "a: [1, 2\nb: 3\n", "s.yaml:2:2: not YAML: did not find expected"),
+        ("s.yaml", HEAD + "topics:\n  - name: 3\n", r"s.yaml:4:11: topics\[0\].name must be a string, got 3"),
+        ("s.yaml", HEAD + "topics: []\ntopics: []\n", "s.yaml:4:1: key 'topics' is given twice, first in line 3"),
+        ("s.yaml", HEAD + f"topics:\n  - name: t\n    brokers:\n      - {BROKER}\n      - {BROKER}\n",
+         r"s.yaml:7:23: topics\[0\].brokers\[1\].broker_name repeats broker of topic t b"),
+        ("s.yaml", HEAD + "groups:\n- name: g\n  message_model: CLUSTER\n",
+         r"s.yaml:5:18: groups\[0\].message_model must be one of CLUSTERING, BROADCASTING"),
+        ("s.yaml", HEAD + "topics:\n- name: t\n  brokers: [{broker_name: b, read_queue_nums: 2000000}]\n",
+         r"read_queue_nums must be at most 1048576, got 2000000"),
+        ("s.yaml", "- 1\n- 2\n", r"s.yaml:1:1: a snapshot is an object with apiVersion and kind, got list"),
+        ("s.yaml", "a: \x00", r"s.yaml:1: not YAML: .*#x0000"),
+        ("s.yaml", "a: !!python/object/apply:os.system [ls]", "s.yaml:1:4: tag 'tag:yaml.org,2002:python/.*' is not known"),
+        ("s.yaml", "", "a snapshot is an object with apiVersion and kind, got None"),
+        ("s.csv", "group,topic,broker,quueue_id\n", "s.csv:1: column quueue_id is not known; .* did you mean queue_id"),
+        ("s.csv", "group,qid,queue id\n", "s.csv:1: column queue_id is there twice, the second time as queue id"),
+        ("s.csv", "group,topic\ng,t\ng,t,x\n", "s.csv:3: has 3 cells, the header 2"),
+        ("s.csv", "", "s.csv:1: has no header"),
+        ("s.csv", 'group,topic\n"g,t\n', "s.csv:2: unexpected end of data"),
+        ("s.csv", "group,topic,broker,queue_id\ng,t,a,0\ng,t,a,x\n", "s.csv:3: queue_id must be a whole number, got 'x'"),
+        ("s.csv", "group,topic,broker,queue_id\ng,t,a,1.5\n", "s.csv:2: queue_id must be a whole number, got '1.5'"),
+        ("s.csv", "topic,broker,read_queue_nums\nt,a,-1\n", "s.csv:2: read_queue_nums must be from 0"),
+        ("s.csv", "group,is_ordered\ng,perhaps\n", "s.csv:2: is_ordered must be true or false, got 'perhaps'"),
+        ("s.csv", "group,consume_tps\ng,fast\n", "s.csv:2: consume_tps must be a number, got 'fast'"),
+        ("s.csv", "group,strategy_params\ng,[1]\n", "s.csv: strategy_params must be a JSON object, got list"),
+        ("s.csv", "group,lag\ng,3\n", "s.csv:2: lag is filled and topic and broker_name and queue_id not"),
+        ("s.csv", "group,topic,broker\ng,t,b\n", "s.csv:2: a row of a group names broker b and no queue_id"),
+        ("s.csv", "group,strategy\ng,AVG\ng,AVG_BY_CIRCLE\n",
+         "s.csv:3: strategy of group g is 'AVG_BY_CIRCLE' here and 'AVG' further up"),
+        ("s.csv", "group,client,owned_queues\ng,c,2\n", "s.csv: client c has owned_queues 2, but 0 rows of its own"),
+        ("s.csv", 'group,topic\n"g"h,t\n', "s.csv:2: ',' expected after '\"'"),
+        ("s.parquet", b"PAR1" + b"\0" * 40, "s.parquet: not Parquet, or damaged or cut"),
+        ("s.parquet", b"", "s.parquet: not Parquet, or damaged or cut"),
+        ("s", "no form at all", "s: its form cannot be told from its name or content; say which of json"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_names_its_place(name, text, said, tmp_path):
+    with pytest.raises(SnapshotError, match=said):
+        read_snapshot(given_text(tmp_path, name, text))
+
+
+def test_a_parquet_file_that_is_cut_anywhere(tmp_path):
+    path = tmp_path / "s.parquet"
+    write_snapshot(read_snapshot(str(ORDERS)), str(path))
+    whole = path.read_bytes()
+    for end in range(0, len(whole), len(whole) // 40):
+        path.write_bytes(whole[:end])
+        with pytest.raises(SnapshotError, match=r"s.parquet: not Parquet, or damaged or cut"):
+            read_snapshot(str(path))
+
+
+# --- Bombs ---
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, "- " * 100_000, "{a: " * 1000], ids=["flow", "block", "mapping"])
+def test_yaml_that_is_nested_too_deeply_is_refused(text, tmp_path):
+    with pytest.raises(SnapshotError, match=r"s.yaml:1:\d+: is nested deeper than 64 levels"):
+        read_snapshot(given_text(tmp_path, "s.yaml", text))
+
+
+def test_yaml_whose_aliases_grow_without_end_is_refused(tmp_path):
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x]"]
+    lines += [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]" for i in range(1, 30)]
+    with pytest.raises(SnapshotError, match=r"s.yaml: has more than 1000000 values"):
+        read_snapshot(given_text(tmp_path, "s.yaml", "\n".join(lines)))
+    with pytest.raises(SnapshotError, match=r"s.yaml:1:4: not YAML: found unconstructable recursive node"):
+        read_snapshot(given_text(tmp_path, "s.yaml", "a: &a [*a]"))
+
+
+def test_yaml_that_could_not_be_read_is_not_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(yaml_text, "MAX_NODES", 100)
+    snapshot = Snapshot(groups=tuple(Group(f"g{i}") for i in range(60)))
+    with pytest.raises(SnapshotError, match="has more than 100 values; write it as JSON"):
+        write_snapshot(snapshot, str(tmp_path / "s.yaml"))
+    write_snapshot(Snapshot(groups=snapshot.groups[:40]), str(tmp_path / "s.yaml"))
+    assert len(read_snapshot(str(tmp_path / "s.yaml")).groups) == 40
+    assert [one.name for one in tmp_path.iterdir()] == ["s.yaml"]
+
+
+def test_yaml_with_an_alias_is_read(tmp_path):
+    text = (
+        HEAD
+        + "topics:\n- name: t\n  brokers: &all [{broker_name: b, read_queue_nums: 4}]\n- {name: u, brokers: *all}\n"
+    )
+    first, second = read_snapshot(given_text(tmp_path, "s.yaml", text)).topics
+    assert first.brokers == second.brokers == (TopicBroker("b", 4),)
+
+
+def test_yaml_words_stay_text(tmp_path):
+    text = HEAD + "fetched_at: 2026-01-01\ngroups:\n- {name: on, subscriptions: [no, 12:30, 0x10, 1_000, '5']}\n"
+    snapshot = read_snapshot(given_text(tmp_path, "s.yaml", text))
+    assert (snapshot.fetched_at, snapshot.groups[0].name) == ("2026-01-01", "on")
+    assert snapshot.groups[0].subscriptions == ("no", "12:30", "0x10", "1_000", "5")
+
+
+def test_a_huge_file_is_not_read_to_its_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(read_budget, "MAX_BYTES", 1 << 20)
+    with pytest.raises(SnapshotError, match=r"s.json has more than 1 MiB"):
+        read_snapshot(given_text(tmp_path, "s.json", b" " * (2 << 20)))
+
+
+SEEDS = [*EXAMPLES, *(path for path in (ROOT / "tests" / "data" / "mqadmin").rglob("*") if path.is_file())]
+
+
+@given(
+    seed=st.sampled_from(SEEDS),
+    at=st.floats(0, 1),
+    removed=st.integers(0, 40),
+    added=st.binary(max_size=8) | st.sampled_from([b"{", b"]", b": ", b"\n", b"*a", b"1e999", b"!!set", b"#Topic"]),
+)
+@settings(max_examples=60, deadline=None)
+def test_damaged_files_are_read_or_refused(seed, at, removed, added, tmp_path_factory):
+    whole = seed.read_bytes()
+    place = int(at * len(whole))
+    path = tmp_path_factory.getbasetemp() / seed.name
+    path.write_bytes(whole[:place] + added + whole[place + removed :])
+    with contextlib.suppress(SnapshotError):  # any other error fails
+        read_snapshot(str(path))
+
+
+# --- Forms ---
+
+
+def test_several_files_must_be_outputs_of_mqadmin(tmp_path):
+    one = given_text(tmp_path, "a.json", "{}")
+    with pytest.raises(
+        SnapshotError, match=r"only outputs of mqadmin can be put together; else give one file, got .*a.json"
+    ):
+        read_snapshots([one, one])
+
+
+def test_unknown_forms_are_refused(tmp_path):
+    with pytest.raises(SnapshotError, match="form 'xml' is not known; known are auto, json, yaml"):
+        read_snapshot("-", "xml")
+    with pytest.raises(SnapshotError, match=r"suffix '.xml' is not known; known are .json"):
+        write_snapshot(Snapshot(), str(tmp_path / "s.xml"))
+    with pytest.raises(SnapshotError, match="form 'mqadmin' cannot be written"):
+        write_snapshot(Snapshot(), "-", "mqadmin")
+
+
+# --- The schema ---
+
+
+def test_the_shipped_schema_is_that_of_the_model():
+    shipped = (ROOT / "rmqalloc" / "snapshot" / "snapshot.schema.json").read_text(encoding="utf-8")
+    assert shipped == json.dumps(snapshot_schema(), indent=2) + "\n"
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_examples_keep_the_schema(path):
+    assert list(faults(to_document(read_snapshot(str(path))), snapshot_schema(), snapshot_schema())) == []
+
+
+@given(SNAPSHOTS)
+@settings(max_examples=50, deadline=None)
+def test_whatever_can_be_read_keeps_the_schema(snapshot):
+    assert list(faults(to_document(snapshot), snapshot_schema(), snapshot_schema())) == []
+
+
+@pytest.mark.parametrize(
+    ("fault", "said"),
+    [
+        ({"kind": "Plan"}, "$.kind: value"),
+        ({"topics": [{}]}, "$.topics[]: name is missing"),
+        ({"topics": [{"name": 1}]}, "$.topics[].name: string"),
+        ({"groups": [{"name": "g", "tps": 1}]}, "$.groups[].tps: unknown"),
+        ({"groups": [{"name": "g", "server_assignment": "PUSH"}]}, "$.groups[].server_assignment: value"),
+        ({"groups": [{"name": "g", "pop_share_queue_num": -(2**63) - 1}]}, "$.groups[].pop_share_queue_num: range"),
+    ],
+)
+def test_what_breaks_the_schema_is_refused(fault, said):
+    document = {"apiVersion": "rmqalloc/v1", "kind": "Snapshot", **fault}
+    assert list(faults(document, snapshot_schema(), snapshot_schema())) == [said]
+    if "server_assignment" not in said:  # a word that only files are held to
+        with pytest.raises(SnapshotError):
+            from_document(document)

@@ -1,0 +1,131 @@
+"""A real cluster of two workers gives the answers of one machine, with nothing on the executors but what was shipped."""
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow.dataset as ds
+import pytest
+from checkout import SUPPORT
+from programs import QUICK_START, python
+from programs import environment as variables
+from spark_answers import assigned_in, in_order, owners_in, transformed, without_spark, write_units
+from spark_environment import packed_environment
+from spark_standalone import SPARK_HOME, connect_server, standalone
+
+from spark_udfs.job.published import files_of_plan
+
+pytestmark = [pytest.mark.spark, pytest.mark.cluster]
+
+ANSWERS = SUPPORT / "spark_answers.py"
+SHIPPED = {"PYSPARK_PYTHON": "./environment/bin/python", "PYSPARK_DRIVER_PYTHON": sys.executable}
+SETTINGS = {
+    "spark.executor.extraJavaOptions": QUICK_START,
+    "spark.executor.memory": "512m",
+    "spark.scheduler.minRegisteredResourcesRatio": "1",
+    "spark.sql.session.timeZone": "UTC",
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """Where everything happens; each executor unpacks the environment anew, so it is not kept."""
+    place = tmp_path_factory.mktemp("cluster")
+    yield place
+    shutil.rmtree(place)
+
+
+@pytest.fixture(scope="module")
+def fleet(place):
+    return write_units(place / "fleet")
+
+
+@pytest.fixture(scope="module")
+def archive(place):
+    pytest.importorskip("venv_pack", reason="packing a virtual environment needs venv-pack")
+    (place / "packed").mkdir()
+    return packed_environment(place / "packed")
+
+
+@pytest.fixture(scope="module")
+def master(place, archive):
+    with standalone(place / "daemons") as master:
+        if sys.platform == "linux":
+            assert len(processes_in(place)) == 3, "the master and two workers are seen"
+        yield master
+    assert processes_in(place) == [], "a stopped cluster leaves nothing behind"
+
+
+def processes_in(place):
+    """Processes that work in a directory or below it."""
+    found = []
+    for link in Path("/proc").glob("[0-9]*/cwd"):
+        try:
+            if link.readlink().is_relative_to(place):
+                found.append((link.parent / "cmdline").read_bytes())
+        except OSError:
+            continue  # ended while we looked
+    return found
+
+
+@pytest.fixture(scope="module")
+def answers(master, fleet, archive, place):
+    done = python(ANSWERS, master, fleet, place / "written", json.dumps(SETTINGS), archive, **SHIPPED)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_the_executors_have_what_was_shipped_and_nothing_else(answers, place):
+    assert len(answers["workers"]) == 2, "one Python on each executor"
+    for worker in answers["workers"]:
+        assert Path(worker["place"]).is_relative_to(place / "daemons")
+        assert Path(worker["prefix"]) == Path(worker["place"]) / "environment"
+        assert Path(worker["package"]).is_relative_to(worker["prefix"])
+
+
+def test_a_cluster_answers_as_one_machine_and_as_no_spark(answers, spark, fleet):
+    expected = without_spark(fleet)
+    assert transformed(spark, fleet) == expected
+    assert answers["transformed"] == expected
+    assert answers["columns"] == owners_in(expected)
+
+
+def test_the_job_on_a_cluster_writes_the_same(answers, fleet):
+    assert answers["written"] == assigned_in(without_spark(fleet))
+
+
+def test_the_job_is_submitted_with_its_environment(master, fleet, archive, place):
+    from spark_udfs.job import command as job
+
+    settings = [f"--conf={key}={value}" for key, value in SETTINGS.items()]
+    submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, "--archives", f"{archive}#environment"]
+    options = ["--input", str(fleet), "--output", str(place / "submitted"), "--strategy", "AVG", "--master", master]
+    command = [*submit, *settings, job.__file__, *options]
+    done = subprocess.run(command, env=variables(**SHIPPED), capture_output=True, text=True, timeout=240)
+    assert done.returncode == 0, done.stderr
+    plan = ds.dataset(files_of_plan(place / "submitted"), format="parquet").to_table()
+    assert in_order(plan) == without_spark(fleet)["AVG"]
+
+
+@pytest.fixture(scope="module")
+def answers_by_connect(master, fleet, archive, place):
+    """From a Spark Connect server that works on the cluster; the client ships the environment."""
+    pytest.importorskip("grpc", reason='Spark Connect needs pip install "pyspark[connect]"')
+    with connect_server(place / "connect", master, SETTINGS) as server:
+        done = python(ANSWERS, server, fleet, place / "written-by-connect", "{}", archive)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def test_connect_on_the_cluster_answers_the_same(answers_by_connect, place, fleet):
+    assert answers_by_connect["kind"].startswith("pyspark.sql.connect")
+    assert len(answers_by_connect["workers"]) == 2
+    for worker in answers_by_connect["workers"]:
+        assert Path(worker["prefix"]).is_relative_to(place / "daemons")
+        assert Path(worker["package"]).is_relative_to(worker["prefix"])
+    expected = without_spark(fleet)
+    assert answers_by_connect["transformed"] == expected
+    assert answers_by_connect["written"] == assigned_in(expected)
+    assert answers_by_connect["columns"] == owners_in(expected)

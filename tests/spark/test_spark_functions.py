@@ -1,0 +1,233 @@
+"""The column functions on Spark's columns and in SQL: they say what their Arrow bodies say (``test_spark_columns.py``)."""
+
+import pyarrow as pa
+import pytest
+import random_units as units
+
+from rmqalloc import strategy
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from spark_udfs import arrow_figures, arrow_owners
+
+pytestmark = pytest.mark.spark
+
+CALLS = {
+    "AVG": {},
+    "AVG_BY_CIRCLE": {},
+    "CONSISTENT_HASH": {"topic": "topic", "virtual_nodes": 7},
+    "MACHINE_ROOM": {"machine_rooms": {"hz"}},
+}
+
+
+@pytest.fixture(scope="module")
+def rf(spark):
+    import spark_udfs.functions
+
+    return spark_udfs.functions
+
+
+@pytest.fixture(scope="module")
+def fleet():
+    """Synthetic units, and good and bad ones of every kind, with single queues beside the brokers of the good ones."""
+    batch, words = units.mixed()
+    table = pa.concat_tables([units.synthetic(150, seed=4), pa.table(batch)]).combine_chunks()
+    kind = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))
+    queues = [
+        None if said else [queue[1:] for queue in units.queues_of(unit)]
+        for unit, said in zip(table.to_pylist(), [None] * 150 + words, strict=True)
+    ]
+    return table.append_column("queues", pa.array(queues, kind))
+
+
+def arrays_of(table):
+    """Columns as arrays, by name."""
+    return {name: table[name].combine_chunks() for name in table.column_names}
+
+
+def of_column(frame, column):
+    """Values of a column, row by row."""
+    return frame.select(column.alias("answer")).toArrow()["answer"].to_pylist()
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_column_says_what_its_body_says(spark, rf, fleet, name):
+    given, frame, read = CALLS[name], spark.createDataFrame(fleet), arrays_of(fleet)
+    topic = {"topic": read["topic"]} if "topic" in given else {}
+    for queues in ("queues", "brokers"):
+        expected = arrow_owners.allocate(name, read[queues], read["client_ids"], **(given | topic)).to_pylist()
+        assert {row["owners"] is None for row in expected} == {True, False}
+        assert of_column(frame, rf.allocate_or_error(queues, "client_ids", name, **given)) == expected
+        owners = [row["owners"] for row in expected]
+        assert of_column(frame, rf.allocate(queues, "client_ids", name, **given)) == owners
+
+
+def test_strategies_and_parameters_may_be_columns(spark, rf, fleet):
+    from pyspark.sql import functions as F
+
+    names = [("AVG", "CONSISTENT_HASH", "MACHINE_ROOM", "none")[i % 4] for i in range(fleet.num_rows)]
+    table = fleet.append_column("strategy", pa.array(names)).append_column("v", pa.array(range(fleet.num_rows)))
+    given = {"topic": "topic", "virtual_nodes": F.col("v"), "machine_rooms": F.array(F.lit("hz"))}
+    got = of_column(spark.createDataFrame(table), rf.allocate("queues", "client_ids", F.col("strategy"), **given))
+    read = {name: table[name].combine_chunks() for name in table.column_names}
+    rooms = pa.array([["hz"]] * table.num_rows)
+    assert (
+        got
+        == arrow_owners.owners_or_error(
+            read["strategy"], read["queues"], read["client_ids"], read["topic"], read["v"], rooms
+        )
+        .field("owners")
+        .to_pylist()
+    )
+
+
+def test_rooms_and_functions_travel_along(spark, rf):
+    from pyspark.sql import functions as F
+
+    frame = spark.createDataFrame(pa.Table.from_pylist(units.GOOD, schema=FLEET_SCHEMA))
+    hashed = {"hash_function": lambda key: len(key) % 5}
+    got = of_column(frame, rf.allocate("brokers", "client_ids", "CONSISTENT_HASH", topic="topic", **hashed))
+    made = strategy("CONSISTENT_HASH", **hashed)
+    assert got == [units.expected(unit, made)["owners"] for unit in units.GOOD]
+    queues = F.expr(
+        "array(named_struct('broker_name', 'a', 'queue_id', 0), named_struct('broker_name', 'b', 'queue_id', 0))"
+    )
+    rooms = {"broker_rooms": F.expr("array('r', 's')"), "client_rooms": F.expr("array('s', 'r')")}
+    near = rf.allocate(
+        queues, F.expr("array('x', 'y')"), "MACHINE_ROOM_NEARBY", topic=F.lit("T"), inner=strategy("AVG"), **rooms
+    )
+    assert of_column(spark.range(1), near) == [[1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "said"),
+    [
+        ({"strategy": "best"}, ValueError, "unknown strategy 'best'"),
+        ({"strategy": "CONSISTENT_HASH"}, TypeError, "reads the topic of a queue: give topic"),
+        ({"strategy": "CONSISTENT_HASH", "topic": "t", "virtual_nodes": -1}, ValueError, "illegal virtualNodeCnt"),
+        ({"virtual_nodes": 3}, TypeError, "unexpected keyword argument 'virtual_nodes'"),
+        ({"virtual_node": 3}, TypeError, "unexpected keyword argument 'virtual_node'"),
+        ({"strategy": "POP", "inner": strategy("AVG")}, TypeError, "POP"),
+        ({"strategy": "MACHINE_ROOM", "machine_rooms": "hz"}, TypeError, "got the string 'hz'"),
+    ],
+)
+def test_what_no_row_can_be_allocated_with_is_refused_at_once(rf, options, error, said):
+    for function in (rf.allocate, rf.allocate_or_error):
+        with pytest.raises(error, match=said):
+            function("queues", "client_ids", **options)
+
+
+def test_unknown_parameters_are_refused_whatever_the_strategy(spark, rf):
+    from pyspark.sql import functions as F
+
+    with pytest.raises(TypeError, match="no strategy takes virtual_node; they take "):
+        rf.allocate("queues", "client_ids", F.col("strategy"), virtual_node=3)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'virtual_nodes'"):
+        rf.allocate("queues", "client_ids", "AVG", virtual_nodes=F.col("v"))
+
+
+def test_figures_of_owners(spark, rf, fleet):
+    from pyspark.sql import functions as F
+
+    frame = spark.createDataFrame(fleet).withColumn(
+        "rest", F.expr("filter(client_ids, id -> id <> get(client_ids, 0))")
+    )
+    frame = frame.withColumns({"before": rf.allocate("queues", "client_ids"), "after": rf.allocate("queues", "rest")})
+    sides = ("before", "client_ids", "after", "rest")
+    answers = {
+        "metrics": rf.assignment_metrics("before", F.size("client_ids")),
+        "moved": rf.moved(*sides),
+        "least": rf.least_moves(*sides),
+    }
+    got = frame.select(*sides, *[column.alias(name) for name, column in answers.items()]).toArrow()
+    assert got.num_rows == fleet.num_rows
+    read = arrays_of(got)
+    n_clients = pa.compute.list_value_length(read["client_ids"])
+    assert got["metrics"].to_pylist() == arrow_figures.assignment_metrics(read["before"], n_clients).to_pylist()
+    for name, body in (("moved", arrow_figures.moved), ("least", arrow_figures.least_moves)):
+        expected = body(*(read[side] for side in sides))
+        assert got[name].to_pylist() == expected.to_pylist()
+        assert expected.null_count and pa.compute.sum(expected).as_py()
+
+
+def test_a_struct_is_evaluated_once(spark, rf, fleet, capsys):
+    both = spark.createDataFrame(fleet).select(rf.allocate_or_error("queues", "client_ids").alias("a"))
+    both.where("a.error IS NULL").select("a.*").explain()
+    assert capsys.readouterr().out.count("+- ArrowEvalPython") == 1
+    metrics = both.select(rf.assignment_metrics("a.owners", 3).alias("m"))
+    metrics.where("m.max_load > 1").select("m.skew", "m.idle").explain()
+    assert capsys.readouterr().out.count("+- ArrowEvalPython") == 2  # one for each function
+
+
+def test_a_column_of_the_wrong_type_fails_with_a_word(spark, rf, fleet):
+    frame = spark.createDataFrame(fleet)
+    with pytest.raises(Exception, match="column queues must be a list, got string"):
+        of_column(frame, rf.allocate("topic", "client_ids"))
+
+
+# --- In SQL ---
+
+
+@pytest.fixture(scope="module")
+def sql(spark, fleet):
+    """A function from SQL over the view ``units`` to the values of its only column."""
+    from spark_udfs import register_all
+
+    register_all(spark)
+    spark.createDataFrame(fleet).createOrReplaceTempView("units")
+    return lambda expression: of_column(spark.table("units"), spark_expr(expression))
+
+
+def spark_expr(expression):
+    from pyspark.sql import functions as F
+
+    return F.expr(expression)
+
+
+@pytest.mark.parametrize(
+    ("expression", "name", "params"),
+    [
+        ("rmq_allocate('AVG', queues, client_ids)", "AVG", {}),
+        ("rmq_allocate(clients => client_ids, queues => brokers, strategy => 'AVG_BY_CIRCLE')", "AVG_BY_CIRCLE", {}),
+        ("rmq_allocate('CONSISTENT_HASH', queues, client_ids, topic, 7)", "CONSISTENT_HASH", {"virtual_nodes": 7}),
+        ("rmq_allocate('CONSISTENT_HASH', brokers, client_ids, topic => topic)", "CONSISTENT_HASH", {}),
+        (
+            "rmq_allocate_or_error('MACHINE_ROOM', queues, client_ids, machine_rooms => array('hz')).owners",
+            "MACHINE_ROOM",
+            {"machine_rooms": {"hz"}},
+        ),
+    ],
+)
+def test_sql_says_what_columns_say(sql, fleet, expression, name, params):
+    read = arrays_of(fleet)
+    topic = read["topic"] if "topic" in expression else None
+    queues = read["brokers" if "brokers" in expression else "queues"]
+    expected = arrow_owners.allocate(name, queues, read["client_ids"], topic=topic, **params)
+    assert sql(expression) == expected.field("owners").to_pylist()
+
+
+@pytest.mark.usefixtures("sql")
+@pytest.mark.parametrize(
+    ("expression", "answer"),
+    [
+        ("rmq_allocate('AVG', 4, 3)", [0, 0, 1, 2]),
+        ("rmq_allocate('AVG', NULL, array('x'))", None),
+        ("rmq_allocate_or_error('best', 4, 3).error LIKE 'unknown strategy%'", True),
+        ("rmq_assignment_metrics(array(0, 0, 1, -1), 3).skew", 1.5),
+        ("rmq_moved(array(0, 0, 1, 1), array('a', 'b'), array(0, 0, 0, 0), array('b'))", 2),
+        ("rmq_least_moves(array(0, 0, 1, 1), 2, array(0, 1, 2, 0), 3)", 1),
+        ("rmq_allocate_by_count('AVG', 4, 3)", [0, 0, 1, 2]),
+        ("rmq_metrics_by_count(n_clients => 3, n_queues => 4).skew", 1.5),
+        ("rmq_moved_by_count('AVG', 16, 3, 4)", 9),
+    ],
+)
+def test_every_sql_function_answers(spark, expression, answer):
+    assert of_column(spark.range(1), spark_expr(expression)) == [answer]
+
+
+def test_another_prefix(spark):
+    from spark_udfs import register_all
+
+    register_all(spark, prefix="")
+    assert of_column(spark.range(1), spark_expr("allocate_by_count('AVG', 2, 2)")) == [[0, 1]]
+    for prefix in ("a b", "1a", "rmq.", "é_", "x;"):
+        with pytest.raises(ValueError, match="prefix must be letters, digits and underscores"):
+            register_all(spark, prefix=prefix)

@@ -1,0 +1,241 @@
+"""Verbs: a random case of each, and the comparison of what the product says of it with what it should say."""
+
+from bruteforce import advised, audited, bulked, changes, clusters, command_line, java, known, planned, rollout_verbs
+from bruteforce.plan_tables import KEYS, Tables
+from bruteforce.tally import by_key
+from rmqalloc.advice.recommend import advise
+from rmqalloc.audit import check_snapshot
+from rmqalloc.evidence import with_strategies
+from rmqalloc.plans import plan_snapshot
+from rmqalloc.plans.compare import Candidate, compare
+from rmqalloc.plans.explain import explain
+from rmqalloc.snapshot.plain_data import from_document
+
+# --- plan ---
+
+
+def plan_case(random):
+    document = clusters.snapshot(random)
+    made = changes.scenarios(random, document)
+    return {"snapshot": document, "scenarios": made, "with_retry": random.random() < 0.2}
+
+
+def plan(case, tally):
+    """Every table of a plan, in every scenario."""
+    units = list(planned.units_of(case["snapshot"], case["with_retry"]))
+    if not units:
+        return
+    made = plan_snapshot(from_document(case["snapshot"]), case["scenarios"], with_retry=case["with_retry"])
+    rows = {kind: by_key(getattr(made, kind), ("scenario", *keys)) for kind, keys in KEYS.items()}
+    before = planned.current(units)
+    for scenario in (None, *case["scenarios"]):
+        after = before if scenario is None else planned.behind(before, scenario)
+        name = "current" if scenario is None else scenario["name"]
+        tables = Tables(case["snapshot"], before, after)
+        for kind in KEYS:
+            expected = dict(getattr(tables, kind)())
+            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name}
+            tally.rows(f"plan {kind}", expected, got)
+
+
+# --- explain ---
+
+
+def explain_case(random):
+    return {"snapshot": clusters.snapshot(random), "strategy": clusters.rule(random) if random.random() < 0.3 else None}
+
+
+def explain_all(case, tally):
+    """The owner of every queue of every unit, its place and the sizes."""
+    snapshot = from_document(case["snapshot"])
+    given = case["strategy"] or ()
+    for unit in planned.units_of(case["snapshot"]):
+        unit = unit._replace(rule=java.rule_of(*given)) if given else unit
+        state = planned.state_of(unit)
+        if not unit.clients:
+            state = state._replace(error=(planned.EMPTY, java.NO_CLIENTS))
+        for place, queue in enumerate(unit.queues):
+            key = unit.group, *queue
+            try:
+                found = explain(snapshot, unit.group, *queue, *given)
+                got = (found.owner, found.n_queues, found.n_clients, found.queue_place, found.strategy)
+            except ValueError as error:
+                got = str(error)
+            expected = (state.owners[queue], len(unit.queues), len(unit.clients), place, java.title(unit.rule))
+            tally.same("explain owner", key, [state.error[1] if state.error else expected], [got])
+
+
+# --- compare ---
+
+COMPARED = (
+    "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
+)  # fmt: skip
+
+
+def compare_case(random):
+    document = clusters.snapshot(random)
+    rules = [clusters.rule(random) for _ in range(random.randint(1, 3))]
+    if not changes.rooms_known(document):
+        rules = [one for one in rules if not one[0].startswith(java.NEARBY)] or [("AVG", {})]
+    made = changes.scenarios(random, document, 1)[0]["changes"] if random.random() < 0.6 else []
+    units = list(planned.units_of(document))
+    return {"snapshot": document, "candidates": rules, "changes": [one for one in made if _lacks_nothing(one, units)]}
+
+
+def _lacks_nothing(change, units):
+    """Whether a change surely names nothing that the units lack, which `compare` would refuse."""
+    [(kind, fields)] = change.items()
+    if kind == "add_broker":
+        return fields["broker_name"] in changes.NEW_BROKERS
+    if kind in ("add_clients", "scale_clients"):
+        rooms = {room for unit in units for *_, room in (*unit.brokers, *unit.clients)}
+        return "machine_room" not in fields or fields["machine_room"] in rooms
+    names = {"ids", "pattern", "machine_room", "brokers", "topics"} & fields.keys()
+    has_topics = any(not unit.topic.startswith(clusters.RETRY) for unit in units)
+    return not names and (kind == "remove_clients" or (kind == "set_queues" and has_topics))
+
+
+def compare_all(case, tally):
+    """Figures of every candidate, with what the departure of each client moves."""
+    from rmqalloc.scenarios import scenarios_of
+
+    units = list(planned.units_of(case["snapshot"]))
+    if not units:
+        return
+    candidates = [Candidate(f"candidate {n}", name, params) for n, (name, params) in enumerate(case["candidates"])]
+    done = scenarios_of([{"name": "x", "changes": case["changes"]}])[0].changes if case["changes"] else ()
+    got = by_key(compare(from_document(case["snapshot"]), candidates, done).table, ("consumer_group", "strategy"))
+    before = planned.current(units)
+    expected = {}
+    for candidate in candidates:
+        strategy = {"set_strategy": {"strategy": candidate.strategy, "params": candidate.params}}
+        after = planned.behind(before, {"changes": [*case["changes"], strategy]})
+        for (group,), row in Tables(case["snapshot"], before, after).groups():
+            states = [state for state in after if state.unit.group == group and not state.error]
+            figures = {name: row[name] if states else None for name in COMPARED}
+            expected[group, candidate.label] = figures | departures(states)
+    worst = {key: row.pop("worst_clients") for key, row in expected.items()}
+    tally.rows("compare", expected, got)
+    for key, clients in worst.items():
+        tally.same("compare.departure_worst_client", key, True, got[key]["departure_worst_client"] in clients)
+
+
+def departures(states):
+    """What moves if one client of a group leaves, for every holder of every id: one holder goes, the others stay."""
+    costs = []
+    for place, (one, _) in enumerate(states[0].unit.clients if states else []):
+        total = least = 0
+        for state in states:
+            rest = state.unit.clients[:place] + state.unit.clients[place + 1 :]
+            left = planned.state_of(state.unit._replace(clients=rest))
+            total += len(planned.moved(state, left))
+            least += planned.least_moves(state.owners, list(left.owners), left.unit.ids)
+        costs.append((one, total, least))
+    names = ("departure_mean", "departure_worst", "departure_least_mean")
+    if not costs:
+        return dict.fromkeys(names) | {"worst_clients": {None}}
+    worst = max(total for _, total, _ in costs)
+    return {
+        "departure_mean": sum(total for _, total, _ in costs) / len(costs),
+        "departure_worst": worst,
+        "departure_least_mean": sum(least for *_, least in costs) / len(costs),
+        "worst_clients": {one for one, total, _ in costs if total == worst},
+    }
+
+
+# --- check ---
+
+
+def check_case(random):
+    return {"snapshot": clusters.snapshot(random, config=True, served=True, views=True, owned=True)}
+
+
+def check_all(case, tally):
+    """What every rule finds, rule by rule and group by group."""
+    document = case["snapshot"]
+    expected = set(audited.findings(document, audited.RULES))
+    got = set()
+    for one in check_snapshot(from_document(document), rules=[*audited.RULES]):
+        clients = (one.clients,) if one.rule in audited.WITH_CLIENTS else ()
+        got.add((one.rule, one.consumer_group, one.topic, tuple(map(tuple, one.queues)), *clients))
+    for rule in audited.RULES:
+        for group in document["groups"]:
+            mine = [{one[2:] for one in some if one[:2] == (rule, group["name"])} for some in (expected, got)]
+            tally.same(f"check {rule}", group["name"], *mine)
+
+
+# --- bulk ---
+
+
+def bulk_all(case, tally):
+    """Every row of a batch, in every form of output."""
+    bulked.compare(case, tally)
+
+
+# --- recommend ---
+
+
+def recommend_case(random):
+    document = clusters.snapshot(random, owned=True, tame=random.random() < 0.8)
+    for group in document["groups"]:
+        if "CONSISTENT_HASH" in group["strategy"] + group.get("strategy_params", {}).get("inner", ""):
+            group["strategy_params"] = {"virtual_nodes": java.DEFAULT_NODES} | group.get("strategy_params", {})
+    return {"snapshot": document, "balance": random.choice(("topic", "total"))}
+
+
+def recommend_all(case, tally):
+    """Figures of every group, with other numbers of clients or virtual nodes, and lists for CONFIG."""
+    groups = advised.advised_groups(case["snapshot"])
+    if not groups:
+        return
+    # What clients own may contradict the strategy, which is taken all the same.
+    known = with_strategies(from_document(case["snapshot"]), assume=True)
+    advice = advise(known, balance=case["balance"])
+    rows = {row["consumer_group"]: row for row in advice.groups.to_pylist()}
+    tally.same("recommend groups", "", list(groups), list(rows))
+    for group, lists in zip(groups.values(), advice.assignments, strict=True):
+        name = group.group["name"]
+        counts, rings, rooms = (
+            [row for row in table.to_pylist() if row["consumer_group"] == name]
+            for table in (advice.counts, advice.rings, advice.rooms)
+        )
+        advised.check_group(group, rows[name], tally)
+        advised.check_counts(group, counts, rows[name]["even_counts"], tally)
+        advised.check_rings(group, rings, tally)
+        advised.check_rooms(group, rooms, tally)
+        advised.check_lists(group, lists, case["balance"], rows[name]["config_moves"], tally)
+
+
+# --- the command line ---
+
+
+def command_line_case(random):
+    document = clusters.snapshot(random, config=True, served=True, views=True, owned=True)
+    plain = plan_case(random)
+    return {"checked": {"snapshot": document}, "planned": plain}
+
+
+def command_line_all(case, tally):
+    """``plan`` and ``check`` as programs."""
+    command_line.check(case["checked"], tally)
+    if list(planned.units_of(case["planned"]["snapshot"])):
+        command_line.plan(case["planned"], tally)
+
+
+VERBS = {
+    "strategies": (known.case, known.compare),
+    "plan": (plan_case, plan),
+    "explain": (explain_case, explain_all),
+    "compare": (compare_case, compare_all),
+    "check": (check_case, check_all),
+    "bulk": (bulked.case, bulk_all),
+    "recommend": (recommend_case, recommend_all),
+    "restart": (rollout_verbs.case_of, rollout_verbs.restart_all),
+    "strategy": (rollout_verbs.case_of, rollout_verbs.strategy_all),
+    "subscription": (rollout_verbs.case_of, rollout_verbs.subscription_all),
+    "broker": (rollout_verbs.case_of, rollout_verbs.broker_all),
+    "queues": (rollout_verbs.case_of, rollout_verbs.queues_all),
+    "budget": (rollout_verbs.budget_case, rollout_verbs.budget_all),
+    "command line": (command_line_case, command_line_all),
+}
+"""A maker of cases and a comparison for every verb."""

@@ -1,0 +1,73 @@
+/* Run every split on buffers of exactly the right size, and compare with the plain meaning.
+   Compiled with address and undefined-behaviour sanitizers by tests/engine/test_sanitizers.py. */
+#include "isa.h"
+#include "split.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+typedef void split_t(const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out);
+
+static uint64_t state = 0x9e3779b97f4a7c15u;
+
+static int64_t next(int64_t below)
+{
+    state ^= state << 13, state ^= state >> 7, state ^= state << 17;
+    return (int64_t)(state >> 16) % below;
+}
+
+/* Owner of queue q of n among m clients: by blocks, the first n mod m of which are one longer, or round and round. */
+static int64_t owner(split_t *split, int64_t q, int64_t n, int64_t m)
+{
+    if (m == 0)
+        return -1;
+    if (split == rmq_split_circular)
+        return q % m;
+    const int64_t size = n / m, longer = n % m * (size + 1);
+    return q < longer ? q / (size + 1) : n % m + (q - longer) / size;
+}
+
+/* Split units of up to most_queues and most_clients, all alike or not, each half in its own call, as threads do. */
+static int wrong(split_t *split, int64_t n_units, int64_t most_queues, int64_t most_clients, int alike)
+{
+    int64_t *offsets = malloc((size_t)(n_units + 1) * sizeof *offsets), failures = 0;
+    int32_t *n_clients = malloc((size_t)n_units * sizeof *n_clients + 1);
+    offsets[0] = 0;
+    for (int64_t u = 0; u < n_units; u++) {
+        offsets[u + 1] = offsets[u] + (alike && u ? offsets[1] : next(most_queues + 1));
+        n_clients[u] = alike && u ? n_clients[0] : (int32_t)next(most_clients + 1);
+    }
+    int32_t *out = malloc((size_t)offsets[n_units] * sizeof *out + !offsets[n_units]);
+    const int64_t half = n_units / 2;
+    split(offsets + half, n_clients + half, n_units - half, out);
+    for (int64_t i = 0; i < offsets[half]; i++)
+        out[i] = -7;
+    split(offsets, n_clients, half, out);
+    for (int64_t u = 0; u < n_units; u++) {
+        const int64_t n = offsets[u + 1] - offsets[u];
+        for (int64_t q = 0; q < n; q++)
+            failures += out[offsets[u] + q] != owner(split, q, n, n_clients[u]);
+    }
+    free(out), free(n_clients), free(offsets);
+    if (failures)
+        printf("%s, %s: %lld of %lld units of up to %lld queues and %lld clients wrong\n", rmq_isa(),
+               split == rmq_split_circular ? "circular" : "contiguous", (long long)failures, (long long)n_units,
+               (long long)most_queues, (long long)most_clients);
+    return failures != 0;
+}
+
+int main(void)
+{
+    static split_t *const splits[] = {rmq_split_contiguous, rmq_split_circular};
+    static const int64_t shapes[][3] = {{0, 1, 1},      {1, 0, 3},      {300, 5, 3},      {300, 40, 9},     {200, 130, 40},
+                                        {50, 9000, 20}, {20, 9000, 9000}, {3, 70000, 500}, {2, 2100000, 7}, {2, 3000000, 400000}};
+    int failures = 0;
+    for (int i = 0; rmq_isa_available(i); i++) {
+        rmq_isa_force(rmq_isa_available(i));
+        for (int s = 0; s < 2; s++)
+            for (size_t shape = 0; shape < sizeof shapes / sizeof *shapes; shape++)
+                for (int round = 0; round < (shapes[shape][1] < 10000 ? 20 : 3); round++)
+                    failures += wrong(splits[s], shapes[shape][0], shapes[shape][1], shapes[shape][2], round % 2);
+    }
+    return failures != 0;
+}

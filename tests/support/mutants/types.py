@@ -1,0 +1,87 @@
+"""Mutants of the words that Spark's users are told."""
+
+from mutants.mutant import Mutant
+
+_WORDS = "tests/spark/test_spark_words.py"
+_SQL = "tests/spark/test_spark_sql.py"
+_TYPING = "tests/house/test_typing.py -k public"
+_DESCRIBED = "spark_udfs/described.py"
+_COLUMNS = "spark_udfs/arrow_owners.py"
+_PLANNING = "spark_udfs/job/planning_job.py"
+_BULK = "rmqalloc/evaluation/parquet_plan.py"
+
+MUTANTS = [
+    Mutant(_COLUMNS, "if strict and name is not None:", "if False:", "a typo in SQL is null in all rows", _WORDS),
+    Mutant(_COLUMNS, "if strict and name is not None:", "if strict:", "a null strategy fails the query", _WORDS),
+    Mutant(
+        _COLUMNS, "by_row=True, strict=strict))", "by_row=True, strict=firsts.size == 1))", "batches decide", _WORDS
+    ),
+    Mutant(
+        _COLUMNS,
+        "if virtual_nodes > MAX_VIRTUAL_NODES:",
+        "if virtual_nodes >= MAX_VIRTUAL_NODES:",
+        "the bound itself",
+        _WORDS,
+    ),
+    Mutant(
+        _COLUMNS,
+        "if all(counted) and name not in BY_COUNT:",
+        "if False:",
+        "a ring of numbers is a bare KeyError",
+        _WORDS,
+    ),
+    Mutant(
+        "spark_udfs/closed_form.py", "WHEN strategy NOT IN ('AVG', ", "WHEN strategy IN ('', ", "a typo by count", _SQL
+    ),
+    Mutant(_DESCRIBED, "description.texts()", "('N/A.', '', '')", "DESCRIBE FUNCTION says N/A", _SQL),
+    Mutant(_DESCRIBED, '("", "system.session")', '("",)', "no function of Spark 4.3 is found", _SQL),
+    Mutant(_DESCRIBED, "    except Exception:", "    except LookupError:", "another release breaks register_all", _SQL),
+    Mutant(
+        _DESCRIBED,
+        "    registry.registerFunction(identifier, info, builder)  #",
+        "    #",
+        "a function is dropped that cannot be registered",
+        _SQL,
+    ),
+    Mutant(
+        "rmqalloc/strategies/machine_room.py",
+        "import ExclusiveStrategy, Owners",
+        "import Owners, Strategy as ExclusiveStrategy",
+        "what MACHINE_ROOM gives is of any type",
+        _TYPING,
+    ),
+    Mutant(
+        "rmqalloc/strategies/pop.py",
+        ") -> list[Queue | Listed | MessageQueue]: ...",
+        ") -> list[Queue | MessageQueue]: ...",
+        "queues of CONFIG's list under POP are taken for the caller's",
+        _TYPING,
+    ),
+    Mutant(
+        "rmqalloc/strategies/__init__.py", ") -> object: ...", ") -> Strategy: ...", "wrong parameters pass", _TYPING
+    ),
+    Mutant(
+        _BULK,
+        "others = [name for name in names if name not in INPUT_COLUMNS]",
+        "others = []",
+        "no column is suggested",
+        _WORDS,
+    ),
+    Mutant(
+        _BULK,
+        "it has {', '.join(names) or 'none'}",
+        "it has {', '.join(set(names) & set(INPUT_COLUMNS))}",
+        "the real name is hidden",
+        _WORDS,
+    ),
+    Mutant(
+        "rmqalloc/fleet/arrow.py",
+        'if not compact and _has(table, "brokers"):',
+        "if False:",
+        "brokers beside queues are ignored",
+        _WORDS,
+    ),
+    Mutant(_PLANNING, '"" if "[" in line else', '"" if line else', "Java's class is left out", _WORDS),
+    Mutant(_PLANNING, "[:1] + unfit\n", "[:1]\n", "NoClassDefFoundError is lost behind its cause", _WORDS),
+    Mutant(_PLANNING, ": )*{_NAMED}", ": ){{0}}{_NAMED}", "what wraps a missing class is named instead", _WORDS),
+]

@@ -1,0 +1,84 @@
+"""The job on a disk without Spark: what driver and workers do with files, in one process that can be killed anywhere."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import random_units as units
+from pyarrow.fs import LocalFileSystem
+
+from rmqalloc.evaluation.plan_batch import PlanSpec
+from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from rmqalloc.store import replaced_file
+from spark_udfs.job import by_file, manifests, output_layout
+from spark_udfs.job.published import ArrowFiles, files_of_plan
+
+PLAN = "p1"
+SPEC = PlanSpec("AVG")
+N_BUCKETS = 4
+ROWS = 100
+WHOLE = (ROWS, N_BUCKETS)
+NOTHING = (0, 0)
+TOLD = {"plan": PLAN, "totals": {}}
+
+
+def write_fleet(where):
+    """Input of a few rows for each bucket, one of them bad."""
+    where.mkdir(parents=True)
+    for number in range(N_BUCKETS):
+        rows = [*units.synthetic(ROWS // N_BUCKETS - 1, seed=number).to_pylist(), units.row("bad", client_ids=[])]
+        pq.write_table(pa.Table.from_pylist(rows, schema=FLEET_SCHEMA), where / f"part-{number}.parquet")
+    return by_file.survey(str(where), SPEC)
+
+
+class WithoutConditions(output_layout.LocalFiles):
+    """A disk like an object store without conditional writes: whoever writes a name last has it."""
+
+    exclusive = False
+
+    def create(self, name, text):
+        """As `spark_udfs.job.manifests.Storage`."""
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replaced_file(path) as file:
+            file.write(text.encode())
+        return True
+
+
+def job(found, out, force=False, conditional=True):
+    """As `spark_udfs.job.planning_job.run`: ends without an error if the plan is complete, by whomever."""
+    if not conditional:
+        output_layout.LocalFiles = WithoutConditions
+    manifest, run, done = output_layout.begin(out, PLAN, force)
+    if manifest is not None:
+        return
+    try:
+        for number in range(N_BUCKETS):
+            if number not in done:
+                by_file.plan_bucket(SPEC, number, found.buckets[number], out, run)
+        records = output_layout.records(out, run)
+        output_layout.publish(out, run, N_BUCKETS, list(records.values()), TOLD, "")
+    except (OSError, manifests.PlanError):
+        manifest = output_layout.current(out, PLAN)
+        if manifest is None or manifest["generation"] < run.generation:
+            raise
+
+
+def by_manifest(out):
+    """Rows and bad rows that a reader gets who looks at the manifest."""
+    if not ArrowFiles(LocalFileSystem(), out).plan_ids():
+        return NOTHING
+    return rows_of(files_of_plan(out)), rows_of(files_of_plan(out, quarantine=True))
+
+
+def by_path(out):
+    """Rows that a reader gets who looks at the plain path; None if what was listed is replaced before it is opened."""
+    folder = Path(out, manifests.plan_name(PLAN))
+    try:
+        return rows_of(sorted(folder.glob("bucket=*/*.parquet")))
+    except FileNotFoundError:
+        return None
+
+
+def rows_of(paths):
+    return sum(pq.read_metadata(path).num_rows for path in paths)

@@ -1,0 +1,139 @@
+"""The same questions to any Spark there is: ``python spark_answers.py MASTER SOURCE TARGET SETTINGS [ARCHIVE]``.
+
+MASTER is as `spark_udfs.session.session` takes it, SETTINGS is JSON, TARGET a directory for what jobs write, and ARCHIVE an
+environment to be shipped to the executors. The answers are printed as JSON.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import random_units as units
+
+from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batches
+from rmqalloc.snapshot.synthetic import write_fleet
+
+ASSIGN = {"AVG": {}, "AVG_BY_CIRCLE": {}, "CONSISTENT_HASH": {"virtual_nodes": 7}}
+SCENARIOS = [
+    {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]},
+    {"name": "ring of 5", "changes": [{"set_strategy": {"strategy": "CONSISTENT_HASH"}}, {"scale_clients": {"to": 5}}]},
+]
+PLAN = ["metrics", "owners", "best"]
+
+
+def write_units(path):
+    """Synthetic and bad units in several files, so that every executor has some; returns the path."""
+    write_fleet(path, 400, seed=8, n_files=3)
+    batch, _ = units.mixed()
+    pq.write_table(pa.table(batch), path / "part-bad.parquet")
+    return path
+
+
+def without_spark(source):
+    """What every Spark has to answer: the rows of each question."""
+    batches = list(ds.dataset(source, format="parquet").to_batches())
+    specs = {name: PlanSpec(name, params, output="owners") for name, params in ASSIGN.items()}
+    specs |= {output: PlanSpec("AVG", {}, SCENARIOS, output) for output in PLAN}
+    return {name: in_order(pa.Table.from_batches(plan_batches(batches, spec))) for name, spec in specs.items()}
+
+
+def transformed(spark, source):
+    """What a Spark answers, in the same form."""
+    from spark_udfs.transforms import assign, plan
+
+    fleet = spark.read.parquet(str(source))
+    transforms = {name: assign(name, **params) for name, params in ASSIGN.items()}
+    transforms |= {output: plan(SCENARIOS, "AVG", output) for output in PLAN}
+    return {name: in_order(fleet.transform(transform).toArrow()) for name, transform in transforms.items()}
+
+
+def columns(spark, source):
+    """The owners alone, from the column function, which does not read the names of groups."""
+    import spark_udfs.functions as rf
+
+    fleet, answers = spark.read.parquet(str(source)).dropna(subset=["consumer_group", "topic"]), {}
+    for name, params in ASSIGN.items():
+        owners = rf.allocate("brokers", "client_ids", name, topic="topic", **params)
+        answers[name] = in_order(fleet.select("consumer_group", "topic", owners.alias("owners")).toArrow())
+    return answers
+
+
+def owners_in(answers):
+    """What `columns` has to answer, given the answers to all questions."""
+    kept = ("consumer_group", "topic", "owners")
+    return {
+        name: sorted(
+            ({key: row[key] for key in kept} for row in rows if None not in (row[kept[0]], row[kept[1]])), key=str
+        )
+        for name, rows in assigned_in(answers).items()
+    }
+
+
+def assigned_in(answers):
+    """What `written` has to answer, given the answers to all questions."""
+    return {name: answers[name] for name in ASSIGN}
+
+
+def written(source, target, master):
+    """What jobs write, in the same form; they run in the session that is there."""
+    from spark_udfs.job.planning_job import run
+    from spark_udfs.job.published import files_of_plan
+    from spark_udfs.job.sources import Source
+
+    answers = {}
+    for name, params in ASSIGN.items():
+        run(Source(str(source)), str(target / name), PlanSpec(name, params, output="owners"), master=master)
+        answers[name] = in_order(ds.dataset(files_of_plan(target / name), format="parquet").to_table())
+    return answers
+
+
+def in_order(table):
+    """Rows in an order that does not depend on who made them."""
+    return sorted(table.to_pylist(), key=str)
+
+
+def workers(spark):
+    """Interpreter, package and working directory of the Python workers; every executor gets a task."""
+    frame = spark.range(0, 8, 1, 8).mapInArrow(look, "prefix string, package string, place string")
+    return frame.distinct().toArrow().to_pylist()
+
+
+def look(batches):
+    import os
+    import time
+
+    import rmqalloc
+
+    for _ in batches:
+        time.sleep(0.3)  # a task that ended at once might leave nothing for the other executor
+        yield pa.RecordBatch.from_pylist([{"prefix": sys.prefix, "package": rmqalloc.__file__, "place": os.getcwd()}])
+
+
+def session_of(master, settings, archive=None):
+    """A session as a user would make it, with an environment shipped as Spark's documentation has it."""
+    from spark_udfs.session import session
+
+    if archive is None:
+        return session(master, conf=settings)
+    if not master.startswith("sc://"):
+        return session(master, conf={**settings, "spark.archives": f"{archive}#environment"})
+    spark = session(master, conf=settings)
+    spark.addArtifacts(f"{archive}#environment", archive=True)
+    spark.conf.set("spark.sql.execution.pyspark.python", "environment/bin/python")
+    return spark
+
+
+def main(master, source, target, settings, archive=None):
+    spark = session_of(master, json.loads(settings), archive)
+    answers = {"kind": type(spark).__module__, "workers": workers(spark)}
+    answers |= {"transformed": transformed(spark, source), "columns": columns(spark, source)}
+    answers["written"] = written(Path(source), Path(target), master)
+    print(json.dumps(answers))
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,56 @@
+"""The Python of README.md and docs/*.md as modules that a type checker takes: a page is a module, its blocks in order."""
+
+import re
+from pathlib import Path
+
+from checkout import ROOT
+
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+_FENCE = re.compile(r"^(\s*)```\s*(\w*)")
+_PROMPT = re.compile(r"\s*(?:>>>|\.\.\.)(?: |$)(.*)")
+
+
+def module_of(page: str) -> str:
+    """The statements of a page's Python blocks, each on the line where the page has it, so that errors name lines of the page.
+
+    Of a block with prompts only what stands behind them is taken: the rest is output.
+
+    >>> module_of("Text.\\n```python\\n>>> a = (1,\\n...      2)\\n>>> a\\n(1, 2)\\n```\\n```bash\\nls\\n```").splitlines()
+    ['', '', 'a = (1,', '     2)', 'a', '', '', '', '', '']
+    """
+    made: list[str] = []
+    language: str | None = None  # of the block that we are in
+    block: list[str] = []
+    for line in page.splitlines():
+        fence = _FENCE.match(line)
+        if fence is None:
+            (made if language is None else block).append("" if language is None else line)
+            continue
+        if language is not None:
+            made += _statements(block) if language in ("python", "py", "pycon") else [""] * len(block)
+            language, block = None, []
+        else:
+            language = fence[2].lower()
+        made.append("")
+    assert language is None, "a block has no end"
+    return "\n".join(made) + "\n"
+
+
+def _statements(block: list[str]) -> list[str]:
+    if not any(line.lstrip().startswith(">>>") for line in block):
+        return block
+    prompts = map(_PROMPT.fullmatch, block)
+    return [found[1] if found else "" for found in prompts]
+
+
+def write_modules(where: Path) -> list[Path]:
+    """Write the modules of all pages that have Python, named ``README_md.py`` and ``docs_plan_md.py``; returns their files."""
+    files = []
+    for page in PAGES:
+        text = module_of(page.read_text(encoding="utf-8"))
+        if text.strip():
+            name = "_".join(page.relative_to(ROOT).parts).replace(".", "_").replace("-", "_")
+            files.append(where / f"{name}.py")
+            files[-1].write_text(text, encoding="utf-8")
+    return files

@@ -1,0 +1,135 @@
+"""What a type checker makes of the public names; checked by mypy in tests/house/test_typing.py, never run.
+
+A line that must not pass has ``# type: ignore[code]``: mypy reports one that is not needed.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc import Assignment, Fleet, MessageQueue, SharedAssignment, Strategy, sort_queues, strategy
+from rmqalloc.evaluation.plan_batch import PlanSpec
+from rmqalloc.scenarios import Scenario
+from rmqalloc.strategies import (
+    Averagely,
+    AveragelyByCircle,
+    Config,
+    ConfigByClient,
+    ConsistentHash,
+    MachineRoom,
+    MachineRoomNearby,
+    Pop,
+)
+
+
+@dataclass
+class Mine:
+    topic: str
+    broker_name: str
+    queue_id: int
+
+
+Pair = tuple[str, str, int]
+
+
+def literal_names(ids: list[str]) -> None:
+    assert_type(strategy("AVG"), Averagely)
+    assert_type(strategy("AVG_BY_CIRCLE"), AveragelyByCircle)
+    assert_type(strategy("CONSISTENT_HASH", virtual_nodes=160), ConsistentHash)
+    assert_type(strategy("CONSISTENT_HASH").virtual_nodes, int)
+    assert_type(strategy("MACHINE_ROOM", machine_rooms=ids), MachineRoom)
+    assert_type(strategy("CONFIG"), Config[Any])
+    assert_type(strategy("POP", inner=strategy("AVG")), Pop[Averagely])
+
+
+def wrong_parameters(mine: list[Mine], ids: list[str]) -> None:
+    strategy("AVG", virtual_node=3)  # type: ignore[call-overload]
+    strategy("CONSISTENT_HASH", virtual_node=3)  # type: ignore[call-overload]
+    strategy("AVG", virtual_nodes=3).allocate("g", "c", mine, ids)  # type: ignore[attr-defined]
+    strategy("CONSISTENT_HASH", virtual_nodes="3").virtual_nodes  # type: ignore[attr-defined]
+    strategy("POP").assign(mine, ids)  # type: ignore[attr-defined]
+    wrong: Strategy = strategy("MACHINE_ROOM", virtual_nodes=3)  # type: ignore[assignment]
+    PlanSpec(wrong.get_name())
+
+
+def parameters_of_a_mapping(
+    name: str, any_: dict[str, Any], numbers: dict[str, int], rooms: dict[str, list[str]]
+) -> None:
+    assert_type(strategy("CONSISTENT_HASH", **any_), Any)  # mypy's word for several overloads that fit
+    assert_type(strategy("CONSISTENT_HASH", **numbers), ConsistentHash)
+    assert_type(strategy("MACHINE_ROOM", **rooms), MachineRoom)
+    for one in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"):
+        assert_type(strategy(one), Strategy)
+    assert_type(strategy(name, **any_), Strategy)
+
+
+def own_queues(mine: list[Mine], tuples: Sequence[Pair], plain: tuple[MessageQueue, ...], ids: list[str]) -> None:
+    assert_type(sort_queues(mine), list[Mine])
+    assert_type(strategy("AVG").allocate("g", "c", mine, ids), list[Mine])
+    assert_type(strategy("AVG_BY_CIRCLE").allocate("g", "c", tuples, ids), list[Pair])
+    assert_type(strategy("CONSISTENT_HASH").allocate("g", "c", plain, ids), list[MessageQueue])
+    assert_type(strategy("MACHINE_ROOM").allocate("g", "c", mine, ids), list[Mine])
+    assert_type(strategy("CONSISTENT_HASH").assign(mine, ids, sort=True), Assignment[Mine])
+    assert_type(strategy("AVG").assign(mine, ids).owners, NDArray[np.int32])
+    assert_type(strategy("AVG").assign(mine, ids).queues_of("c"), list[Mine])
+    assert_type(strategy("AVG").assign(tuples, ids).unowned, list[Pair])
+    strategy("AVG").allocate("g", "c", mine, ids)[0].no_such_field  # type: ignore[attr-defined]
+    strategy("AVG").allocate("g", None, mine, ids)  # type: ignore[arg-type]
+    strategy("AVG").assign(mine, [1, 2])  # type: ignore[list-item]
+
+
+def shared_queues(mine: list[Mine], tuples: list[Pair], ids: list[str]) -> None:
+    config = strategy("CONFIG", message_queues=mine)
+    assert_type(config, Config[Mine])
+    assert_type(config.allocate("g", "c", tuples, ids), list[Mine] | None)
+    assert_type(config.assign(tuples, ids), SharedAssignment[Mine])
+    len(config.allocate("g", "c", tuples, ids))  # type: ignore[arg-type]
+    config.assign(tuples, ids).owners  # type: ignore[attr-defined]
+    pop = strategy("POP", inner=strategy("AVG"), pop_share_queue_num=1)
+    assert_type(pop.allocate("g", "c", mine, ids), list[Mine | MessageQueue])
+    assert_type(pop.assign(mine, ids), SharedAssignment[Mine | MessageQueue])
+    listing = strategy("POP", inner=config, pop_share_queue_num=1)
+    assert_type(listing.allocate("g", "c", tuples, ids), list[Pair | Mine | MessageQueue])
+    assert_type(listing.assign(tuples, ids), SharedAssignment[Pair | Mine | MessageQueue])
+    by_client = ConfigByClient({"c": tuples})
+    assert_type(by_client.allocate("g", "c", mine, ids), list[MessageQueue] | None)
+    assert_type(by_client.assign(mine, ids), Assignment[Mine])
+
+
+def rooms(mine: list[Mine], ids: list[str], room: Mapping[str, str], ask: Callable[[str], str | None]) -> None:
+    nearby = strategy("MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=room, client_room=ask)
+    assert_type(nearby, MachineRoomNearby[Averagely])
+    assert_type(nearby.inner, Averagely)
+    assert_type(nearby.allocate("g", "c", mine, ids), list[Mine])
+    assert_type(nearby.assign(mine, ids), Assignment[Mine])
+    sharing = strategy("MACHINE_ROOM_NEARBY", inner=strategy("CONFIG", message_queues=mine))
+    assert_type(sharing.assign(mine, ids), SharedAssignment[Any])
+    strategy("MACHINE_ROOM_NEARBY", inner="AVG").inner  # type: ignore[attr-defined]
+
+
+def any_name(name: str, mine: list[Mine], ids: list[str], params: dict[str, Any]) -> None:
+    made = strategy(name, **params)
+    assert_type(made, Strategy)
+    assert_type(made.assign_fleet(Fleet.from_groups([])), NDArray[np.int32])
+    made.assign(mine, ids).owners  # type: ignore[union-attr]
+    len(made.allocate("g", "c", mine, ids))  # type: ignore[arg-type]
+
+
+def bare(plain: Assignment, shared: SharedAssignment, nearby: MachineRoomNearby, pop: Pop, config: Config) -> None:
+    """Without a parameter, as programs had them before there was one."""
+    assert_type(plain, Assignment[Any])
+    assert_type(shared, SharedAssignment[Any])
+    assert_type(nearby, MachineRoomNearby[Strategy])
+    assert_type(pop, Pop[Strategy])
+    assert_type(config, Config[Any])
+
+
+def specs(read: tuple[Scenario, ...]) -> None:
+    one_leaves = {"name": "2 leaves", "changes": [{"remove_clients": {"ids": ["2"]}}]}
+    assert_type(PlanSpec("AVG", scenarios=[one_leaves]).scenarios, tuple[Scenario, ...])
+    assert_type(PlanSpec("AVG", scenarios=read, best_by=["moved"]).best_by, tuple[str, ...])
+    PlanSpec("AVG", scenarios=["2 leaves"])  # type: ignore[list-item]
+    PlanSpec(160)  # type: ignore[arg-type]

@@ -6,13 +6,12 @@ A short form of ``test_golden.py`` for places without pytest: every answer of `a
 import gzip
 import json
 import sys
-
-from checkout import DATA
+from pathlib import Path
 
 import rmqalloc
 from rmqalloc import MessageQueue, strategy
 
-GOLDEN = DATA / "golden.jsonl.gz"
+GOLDEN = Path(__file__).parents[1] / "data" / "golden.jsonl.gz"
 KINDS = {"IllegalArgumentException": ValueError, "NullPointerException": TypeError}
 
 

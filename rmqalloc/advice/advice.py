@@ -90,7 +90,7 @@ LISTS_SCHEMA = pa.schema(
 """Columns of `Advice.lists`."""
 
 
-class Lists(NamedTuple):
+class ConfigLists(NamedTuple):
     """What the clients of one group could be given by CONFIG.
 
     Attributes
@@ -158,7 +158,7 @@ class Advice:
     counts: pa.Table
     rings: pa.Table
     rooms: pa.Table
-    assignments: tuple[Lists, ...]
+    assignments: tuple[ConfigLists, ...]
     warnings: tuple[str, ...]
 
     @property

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.advice.advice import Lists
+from rmqalloc.advice.advice import ConfigLists
 from rmqalloc.advice.present import Present
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.units import RETRY_PREFIX
@@ -17,7 +17,7 @@ BALANCES = ("topic", "total")
 """What is even: the queues of every topic, or those of all topics together."""
 
 
-def evened(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
+def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
     """Owners under which loads differ by one at most, and as few queues as can be have another owner than before.
 
     Clients that have most keep most: the loads that are one greater go to them. What a client has above its load, and what
@@ -34,7 +34,7 @@ def evened(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | Non
 
     Examples
     --------
-    >>> evened(np.array([0, 0, 0, 0, 1, -1]), 3).tolist()
+    >>> balanced_owners(np.array([0, 0, 0, 0, 1, -1]), 3).tolist()
     [0, 0, 1, 2, 1, 2]
     """
     had = np.bincount(owners[owners >= 0], minlength=n_clients)
@@ -54,7 +54,7 @@ def evened(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | Non
     return found
 
 
-def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[Lists]:
+def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigLists]:
     """Lists of queues for the clients of every group.
 
     Parameters
@@ -71,23 +71,23 @@ def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[Lists]:
     """
     if balance not in BALANCES:
         raise ValueError(f"balance must be one of {', '.join(BALANCES)}, got {balance!r}")
-    fleet = present.ground.fleet
+    fleet = present.planned.fleet
     queue_list = fleet.unit_queue_list
     first = dict(zip(queue_list[::-1].tolist(), range(fleet.n_units - 1, -1, -1), strict=True))
     queues_of = {number: fleet.queues_of(unit) for number, unit in first.items()}  # topics have many groups
     made = []
-    for place, cast in enumerate(present.ground.casts):
-        units = present.units_of(place).tolist()
-        now, n_clients = present.actual[present.cells_of(place)], len(cast.client_ids)
+    for position, group in enumerate(present.planned.groups):
+        units = present.units_of(position).tolist()
+        now, n_clients = present.actual[present.cells_of(position)], len(group.client_ids)
         sizes = [now.size] if balance == "total" else fleet.n_queues[units].tolist()
-        after = _evened_parts(now, sizes, n_clients)
+        after = _balanced_parts(now, sizes, n_clients)
         queues = [queue for unit in units for queue in queues_of[int(queue_list[unit])]]
-        ids, actual = cast.client_ids, bool(present.is_actual[place])
-        made.append(Lists(cast.consumer_group, actual, ids, queues, after.tolist(), now.tolist()))
+        ids, actual = group.client_ids, bool(present.is_actual[position])
+        made.append(ConfigLists(group.consumer_group, actual, ids, queues, after.tolist(), now.tolist()))
     return [one._replace(left_out=missing) for one, missing in zip(made, _left_out(made, snapshot), strict=True)]
 
 
-def _left_out(made: Sequence[Lists], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
+def _left_out(made: Sequence[ConfigLists], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
     """Topics of every group that have queues, as far as is known, and that its lists do not have."""
     groups, routes = {one.name: one for one in snapshot.groups}, {one.name: one for one in snapshot.topics}
     for one in made:
@@ -97,10 +97,10 @@ def _left_out(made: Sequence[Lists], snapshot: Snapshot) -> Iterator[tuple[str, 
         yield tuple(name for name in dict.fromkeys(wanted) if name not in there | empty)
 
 
-def _evened_parts(owners: NDArray[np.int32], sizes: Sequence[int], n_clients: int) -> NDArray[np.int32]:
+def _balanced_parts(owners: NDArray[np.int32], sizes: Sequence[int], n_clients: int) -> NDArray[np.int32]:
     """Every part evened by itself; of what cannot be even in all, each client gets its turn."""
     parts, burden = [], np.zeros(n_clients, np.int64)
     for part in np.split(owners, np.cumsum(sizes)[:-1]):
-        parts.append(evened(part, n_clients, burden))
+        parts.append(balanced_owners(part, n_clients, burden))
         burden = burden + np.bincount(parts[-1], minlength=n_clients)
     return np.concatenate(parts)

@@ -10,9 +10,9 @@ import pyarrow as pa
 from rmqalloc.advice.advice import RINGS_SCHEMA
 from rmqalloc.advice.present import Present
 from rmqalloc.evaluation.assigner import MAX_POINTS
-from rmqalloc.rollouts.planned_groups import Ground
-from rmqalloc.rollouts.play import played
-from rmqalloc.rollouts.schedule import Camp, Cast, Course, Moment, Step, everyone
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.play import play_schedules
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone
 from rmqalloc.scenarios.subfleet import part_of
 from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy
 from rmqalloc.strategies.by_name import with_virtual_nodes
@@ -36,7 +36,7 @@ def nodes_of(s: Strategy) -> int | None:
 def rings_table(present: Present) -> pa.Table:
     """What groups on a ring would be with other numbers of virtual nodes: `RINGS_SCHEMA`."""
     rows = []
-    whole = present.ground
+    whole = present.planned
     for rule, units in whole.rules.by_strategy():
         now = nodes_of(rule)
         if now is None:
@@ -48,28 +48,28 @@ def rings_table(present: Present) -> pa.Table:
     return pa.Table.from_pylist(rows, RINGS_SCHEMA)
 
 
-def _part(whole: Ground, units: np.typing.NDArray[np.int64]) -> Ground:
+def _part(whole: PlannedGroups, units: np.typing.NDArray[np.int64]) -> PlannedGroups:
     """The groups of some units, which are all the units of these groups."""
-    places, group_of = np.unique(whole.group_of[units], return_inverse=True)
-    casts = tuple(whole.casts[place] for place in places.tolist())
+    positions, group_of = np.unique(whole.group_of[units], return_inverse=True)
+    at_start = tuple(whole.groups[position] for position in positions.tolist())
     fleet, rules = part_of(whole.fleet, units), whole.rules.part_of(units)
-    return Ground(fleet, rules, group_of.astype(np.int64), casts, whole.written, ())
+    return PlannedGroups(fleet, rules, group_of.astype(np.int64), at_start, whole.written, ())
 
 
-def _rows(ground: Ground, tried: list[int], more: list[Strategy]) -> list[dict[str, object]]:
-    def course_of(cast: Cast) -> Course:
-        every = everyone(len(cast.client_ids))
+def _rows(planned: PlannedGroups, tried: list[int], more: list[Strategy]) -> list[dict[str, object]]:
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        every = everyone(len(group.client_ids))
         steps = []
         for number, nodes in enumerate(tried):
             if number and nodes * every.size > MAX_POINTS:
                 break
             # After each the state of now, so that each tells what it moves from there.
             for rule in (number, 0) if number else (0,):
-                steps.append(Step(str(tried[rule]), (Moment((Camp(every, every, rule=rule),)),)))
-        return Course(cast.client_ids, cast.rooms, steps)
+                steps.append(Step(str(tried[rule]), (Moment((ClientView(every, every, rule=rule),)),)))
+        return Schedule(group.client_ids, group.rooms, steps)
 
     rows = []
-    for row in played(ground, course_of, rules=more).steps.to_pylist():
+    for row in play_schedules(planned, schedule_of, rules=more).steps.to_pylist():
         if row["step"] and row["step"] % 2 == 0:
             continue
         nodes = int(row["action"])

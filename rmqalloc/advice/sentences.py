@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from rmqalloc.advice.advice import Advice, Lists
+from rmqalloc.advice.advice import Advice, ConfigLists
 from rmqalloc.text import counted, named
 
 _BY_POSITION = ("AVG", "AVG_BY_CIRCLE")
@@ -21,7 +21,7 @@ def paragraph(
     counts: Sequence[dict[str, Any]],
     rings: Sequence[dict[str, Any]],
     rooms: Sequence[dict[str, Any]],
-    lists: Lists,
+    lists: ConfigLists,
 ) -> str:
     """What is to be said of a group, given its rows of the tables."""
     return " ".join([*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_lists(group, lists)])
@@ -117,7 +117,7 @@ def _rooms(rooms: Sequence[dict[str, Any]]) -> Iterator[str]:
             return
 
 
-def _lists(group: dict[str, Any], lists: Lists) -> Iterator[str]:
+def _lists(group: dict[str, Any], lists: ConfigLists) -> Iterator[str]:
     if not lists.moved:
         return
     begins = "what its clients own" if lists.from_actual else "what its strategy gives"

@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from rmqalloc.audit.client_view import View, divide
-from rmqalloc.audit.reported import Told
+from rmqalloc.audit.audited_view import AuditedView, divide
+from rmqalloc.audit.reported import ReportedOwners
 from rmqalloc.audit.unit import Ids, Queues, Unit
 from rmqalloc.evidence.fit import Fit
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, GO_OWN, SERVER_SIDE, Method, Rooms, full_name
@@ -26,7 +26,7 @@ _NO_CONFIG = "the lists of CONFIG are not in the snapshot"
 
 
 @dataclass(eq=False)
-class Case:
+class AuditedGroup:
     """A group with its units and the routes of the snapshot.
 
     Attributes
@@ -46,7 +46,7 @@ class Case:
         What explains the actual owners, where these are not the expected ones.
     planned : mapping of MessageQueue to client id, or None
         What a plan comes to, where there is one to compare with; the client id is None for nobody.
-    not_told : collection of str
+    unanswered : collection of str
         Requests that the snapshot could not be told the answer to.
     lists : dict of tuple of str to list of tuple of str
         Client lists that some brokers give, as far as they have been needed.
@@ -61,13 +61,13 @@ class Case:
     snapshot: Snapshot
     fit: Fit | None = None
     planned: Mapping[MessageQueue, str | None] | None = None
-    not_told: Collection[str] = ()
+    unanswered: Collection[str] = ()
     lists: dict[tuple[str, ...], list[Ids]] = field(default_factory=dict, repr=False)
 
     @lazy_property
-    def told(self) -> Told:
+    def reported(self) -> ReportedOwners:
         """What the clients say they own."""
-        return Told(self.clients, self.units)
+        return ReportedOwners(self.clients, self.units)
 
     @property
     def strategy(self) -> str:
@@ -121,20 +121,20 @@ class Case:
     def _by_topic(self) -> tuple[list[int], dict[str, list[int]]]:
         """Slots that may subscribe to anything, and those that say they subscribe to a topic."""
         anything: list[int] = []
-        told: dict[str, list[int]] = {}
+        reported: dict[str, list[int]] = {}
         for slot, client in enumerate(self.clients):
             if client.subscriptions is None:
                 anything.append(slot)
             for topic in dict.fromkeys(client.subscriptions or ()):
-                told.setdefault(topic, []).append(slot)
-        return anything, told
+                reported.setdefault(topic, []).append(slot)
+        return anything, reported
 
     def subscribers(self, topic: str) -> Sequence[int]:
         """Slots that subscribe to a topic, ascending, as far as it is known; to the retry topics all do."""
         if topic.startswith(RETRY_PREFIX):
             return range(len(self.clients))
-        anything, told = self._by_topic
-        return sorted([*anything, *told.get(topic, ())])
+        anything, reported = self._by_topic
+        return sorted([*anything, *reported.get(topic, ())])
 
     @lazy_property
     def _lists_of_all(self) -> dict[int, bool]:
@@ -157,12 +157,14 @@ def is_served(group: Group) -> bool:
     return group.server_assignment is not None and not group.is_ordered and group.message_model == "CLUSTERING"
 
 
-def cases_of(snapshot: Snapshot, wanted: Callable[[Group], bool]) -> list[Case]:
+def audited_groups(snapshot: Snapshot, wanted: Callable[[Group], bool]) -> list[AuditedGroup]:
     """The wanted groups by name, with everything that they make of their queues computed."""
     reader = _Reader(snapshot)
-    cases = [reader.case(group) for group in sorted(snapshot.groups, key=lambda group: group.name) if wanted(group)]
-    divide((view for case in cases for unit in case.units for view in unit.views), Rooms.of(snapshot))
-    return cases
+    audited_list = [
+        reader.audited(group) for group in sorted(snapshot.groups, key=lambda group: group.name) if wanted(group)
+    ]
+    divide((view for audited in audited_list for unit in audited.units for view in unit.views), Rooms.of(snapshot))
+    return audited_list
 
 
 class _Reader:
@@ -174,7 +176,7 @@ class _Reader:
         self._queues: dict[str, Queues] = {}
         self._not_told = {error.request for error in snapshot.errors}
 
-    def case(self, group: Group) -> Case:
+    def audited(self, group: Group) -> AuditedGroup:
         """One group; its views are not divided yet."""
         listed = Counter(group.client_ids)
         clients = list(group.clients)
@@ -184,13 +186,13 @@ class _Reader:
             listed |= Counter(ids)
         subscribed = {topic for client in clients for topic in client.subscriptions or ()}
         methods = self._methods(group, clients)
-        case = Case(
+        audited = AuditedGroup(
             group, self._routes, clients, methods, sorted({*group.subscriptions, *subscribed}), [], self._snapshot
         )
-        case.not_told = self._not_told
-        if case.is_clustering and clients:
-            case.units.extend(filter(None, map(partial(self._unit, case), case.topics)))
-        return case
+        audited.unanswered = self._not_told
+        if audited.is_clustering and clients:
+            audited.units.extend(filter(None, map(partial(self._unit, audited), audited.topics)))
+        return audited
 
     def _methods(self, group: Group, clients: list[Client]) -> list[Method]:
         """What every client divides by; those that say the same of themselves share it."""
@@ -203,27 +205,27 @@ class _Reader:
             found.append(made[key])
         return found
 
-    def _unit(self, case: Case, topic: str) -> Unit | None:
+    def _unit(self, audited: AuditedGroup, topic: str) -> Unit | None:
         queues = self._queues_of(topic)
         if not queues:
             return None
-        group, views = case.group, dict[tuple[object, ...], View]()
-        lists = self._lists(case, topic)
-        is_pop = case.is_served and group.server_assignment == "POP" and not topic.startswith(RETRY_PREFIX)
-        options: dict[int, tuple[View, ...]] = {}
-        for slot in case.subscribers(topic):
-            client, method = case.clients[slot], case.methods[slot]
+        group, views = audited.group, dict[tuple[object, ...], AuditedView]()
+        lists = self._lists(audited, topic)
+        is_pop = audited.is_served and group.server_assignment == "POP" and not topic.startswith(RETRY_PREFIX)
+        options: dict[int, tuple[AuditedView, ...]] = {}
+        for slot in audited.subscribers(topic):
+            client, method = audited.clients[slot], audited.methods[slot]
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
-            seen = queues if case.is_served else self._seen(client, topic, queues)
+            seen = queues if audited.is_served else self._seen(client, topic, queues)
             mine = []
             for number, ids in enumerate(lists):
                 key = (method, id(seen) if seen is queues else seen, number)
                 if key not in views:
-                    views[key] = View(group.name, topic, method, seen, ids)
+                    views[key] = AuditedView(group.name, topic, method, seen, ids)
                 mine.append(views[key])
             options[slot] = tuple(mine)
-        return Unit(topic, queues, case.client_ids, options, is_pop)
+        return Unit(topic, queues, audited.client_ids, options, is_pop)
 
     def _queues_of(self, topic: str) -> Queues:
         """Queues that consumers see, in Java's order."""
@@ -237,20 +239,20 @@ class _Reader:
         seen = None if client.sees_read_queue_nums is None else client.sees_read_queue_nums.get(topic)
         if seen is None:
             return queues
-        check_size(topic, sum(seen.values()))
+        check_queue_count(topic, sum(seen.values()))
         found = tuple(sort_queues(MessageQueue(topic, name, i) for name, n in seen.items() for i in range(n)))
         return queues if found == queues else found
 
-    def _lists(self, case: Case, topic: str) -> list[Ids]:
+    def _lists(self, audited: AuditedGroup, topic: str) -> list[Ids]:
         """Client lists that a client may be given for a topic: by any broker of it that knows the group."""
-        by_broker = case.group.broker_client_ids or {}
+        by_broker = audited.group.broker_client_ids or {}
         route = self._routes.get(topic)
         asked = [b.broker_name for b in route.brokers if b.broker_name in by_broker] if route is not None else []
         names = tuple(asked or by_broker)
-        if names not in case.lists:  # sorted once for all topics
-            lists = [by_broker[name] for name in names] or [tuple(case.group.client_ids)]
-            case.lists[names] = list(dict.fromkeys(tuple(sort_client_ids(ids)) for ids in lists))
-        return case.lists[names]
+        if names not in audited.lists:  # sorted once for all topics
+            lists = [by_broker[name] for name in names] or [tuple(audited.group.client_ids)]
+            audited.lists[names] = list(dict.fromkeys(tuple(sort_client_ids(ids)) for ids in lists))
+        return audited.lists[names]
 
 
 def method_of(group: Group, client: Client) -> Method:
@@ -287,11 +289,11 @@ def _wrong_lists(params: Mapping[str, object]) -> str | None:
 
 
 def _few(topic: Topic) -> Iterator[MessageQueue]:
-    check_size(topic.name, sum(broker.read_queue_nums for broker in topic.brokers))
+    check_queue_count(topic.name, sum(broker.read_queue_nums for broker in topic.brokers))
     return topic.queues()
 
 
-def check_size(topic: str, n: int) -> None:
+def check_queue_count(topic: str, n: int) -> None:
     """Refuse a topic with more queues than `MAX_QUEUES`."""
     if n > MAX_QUEUES:
         raise ValueError(f"topic {topic!r} has {n:,} queues; at most {MAX_QUEUES:,} can be checked")

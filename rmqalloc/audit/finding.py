@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from rmqalloc.audit.audited_group import Case
+from rmqalloc.audit.audited_group import AuditedGroup
 from rmqalloc.audit.unit import Unit
 from rmqalloc.model import MessageQueue
 from rmqalloc.text import counted
@@ -33,7 +33,7 @@ class Finding:
     clients : tuple of str
         Client ids concerned, in Java's order.
     message : str
-        What is the case, with the facts.
+        What is the audited, with the facts.
     advice : str
         What to do.
     """
@@ -48,7 +48,7 @@ class Finding:
     advice: str
 
 
-Find = Callable[[Case], Iterator[Finding]]
+Find = Callable[[AuditedGroup], Iterator[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ def exposed(n_unowned: int, n_double: int) -> str:
     return f"that makes {counted(n_unowned, 'queue')} without an owner and {n_double:,} with several"
 
 
-def backlog(case: Case, queues: Iterable[MessageQueue]) -> str:
+def backlog(audited: AuditedGroup, queues: Iterable[MessageQueue]) -> str:
     """How many messages wait in some queues, as the end of a sentence; nothing where it is not known."""
-    n = case.waiting(queues)
+    n = audited.waiting(queues)
     return "" if n is None else f"; {counted(n, 'message')} wait there"

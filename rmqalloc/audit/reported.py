@@ -14,7 +14,7 @@ WHOLE_BROKER = -1
 """Queue id by which a client that pops owns any queue of a broker."""
 
 
-class Told:
+class ReportedOwners:
     """What the clients of a group say they own.
 
     Parameters

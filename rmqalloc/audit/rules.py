@@ -269,7 +269,7 @@ RULES: dict[str, Rule] = {
         "Some clients of the group answered and some did not, so it is not known which queues have no owner.",
         "Ask again.",
         "note",
-        rules_reported.owners_not_told,
+        rules_reported.owners_not_reported,
     ),
     "name-perhaps-cut": Rule(
         "Name that may have been cut",

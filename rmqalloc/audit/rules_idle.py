@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rmqalloc.audit.audited_group import Case
+from rmqalloc.audit.audited_group import AuditedGroup
 from rmqalloc.audit.finding import Finding
 from rmqalloc.audit.unit import Unit
 from rmqalloc.evidence.method import Method
@@ -14,21 +14,21 @@ _BY_POSITION = ("AVG", "AVG_BY_CIRCLE")
 _RING = "CONSISTENT_HASH"
 
 
-def idle_client(case: Case) -> Iterator[Finding]:
+def idle_client(audited: AuditedGroup) -> Iterator[Finding]:
     """Clients that own nothing, retry topics aside."""
-    units = [unit for unit in case.units if not unit.is_retry]
+    units = [unit for unit in audited.units if not unit.is_retry]
     if not units or any(unit.problem is not None for unit in units):
         return
     busy = {slot for unit in units for slots in unit.perhaps.values() for slot in slots}
-    idle = case.ids(slot for slot in range(len(case.clients)) if slot not in busy)
+    idle = audited.ids(slot for slot in range(len(audited.clients)) if slot not in busy)
     if idle:
-        n, largest = len(case.clients), max(units, key=lambda unit: len(unit.queues))
+        n, largest = len(audited.clients), max(units, key=lambda unit: len(unit.queues))
         most = len(largest.queues)
         of_topic = f"in the largest of {len(units)} topics" if len(units) > 1 else f"of {largest.topic}"
         yield Finding(
             "idle-client",
             "warning",
-            case.group.name,
+            audited.group.name,
             None,
             (),
             idle,

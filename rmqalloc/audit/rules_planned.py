@@ -6,7 +6,7 @@ from collections.abc import Container, Iterator, Mapping
 
 import pyarrow.compute as pc
 
-from rmqalloc.audit.audited_group import Case
+from rmqalloc.audit.audited_group import AuditedGroup
 from rmqalloc.audit.finding import Finding
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import Plan
@@ -47,12 +47,12 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     return owners
 
 
-def differs_from_plan(case: Case) -> Iterator[Finding]:
+def differs_from_plan(audited: AuditedGroup) -> Iterator[Finding]:
     """Queues that are not where the plan puts them: by what the clients say, or else by what they should own."""
-    planned = case.planned
+    planned = audited.planned
     if planned is None:
         return
-    now = _owners_now(case)
+    now = _owners_now(audited)
     topics = {queue.topic for queue in planned}
     known = {queue: ids for queue, ids in now.items() if queue.topic in topics and ids is not None}
     gone = planned.keys() - now.keys()
@@ -66,12 +66,12 @@ def differs_from_plan(case: Case) -> Iterator[Finding]:
     yield Finding(
         "differs-from-plan",
         "warning",
-        case.group.name,
+        audited.group.name,
         first.topic if len({queue.topic for queue in queues}) == 1 else None,
         tuple(queues),
         tuple(sort_client_ids(set[str]().union(*(known[queue] for queue in other)))),
         f"{counted(len(queues), 'queue')} of {len(planned):,} in the plan are elsewhere by what the clients "
-        f"{'say' if case.told.any_answer else 'should own'}: {first.topic} {first.broker_name}:{first.queue_id}, for one, is "
+        f"{'say' if audited.reported.any_answer else 'should own'}: {first.topic} {first.broker_name}:{first.queue_id}, for one, is "
         f"{is_now}, in the plan {in_plan}.",
         "Do what is left of the plan, or make a new one of this snapshot.",
     )
@@ -94,15 +94,17 @@ def absent_groups(planned: Mapping[str, Mapping[MessageQueue, str | None]], name
         )
 
 
-def _owners_now(case: Case) -> dict[MessageQueue, set[str] | None]:
+def _owners_now(audited: AuditedGroup) -> dict[MessageQueue, set[str] | None]:
     """Client ids that own each queue, None where that is not known."""
     owners: dict[MessageQueue, set[str] | None] = {}
-    for unit in case.units:
-        said = case.told.any_answer
-        for queue, slots in (case.told.owners(unit) if said else unit.always).items():
+    for unit in audited.units:
+        said = audited.reported.any_answer
+        for queue, slots in (audited.reported.owners(unit) if said else unit.always).items():
             ids = {unit.client_ids[slot] for slot in slots}
             is_known = (
-                bool(ids or not case.told.silent) if said else unit.problem is None and slots == unit.perhaps[queue]
+                bool(ids or not audited.reported.silent)
+                if said
+                else unit.problem is None and slots == unit.perhaps[queue]
             )
             owners[queue] = ids if is_known else None
     return owners

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from rmqalloc.audit.client_view import View
+from rmqalloc.audit.audited_view import AuditedView
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.units import RETRY_PREFIX
@@ -27,7 +27,7 @@ class Unit:
         Those that there are, in Java's order.
     client_ids : list of str
         The group's clients, by slot.
-    options : dict of int to tuple of View
+    options : dict of int to tuple of AuditedView
         What each slot that subscribes may go by, slots ascending: one view as a rule, several where it depends on which
         broker it asks for the client list.
     is_pop : bool
@@ -37,7 +37,7 @@ class Unit:
     topic: str
     queues: Queues
     client_ids: list[str]
-    options: dict[int, tuple[View, ...]]
+    options: dict[int, tuple[AuditedView, ...]]
     is_pop: bool
 
     @lazy_property
@@ -46,7 +46,7 @@ class Unit:
         return next((view.problem for view in self.views if view.problem is not None), None)
 
     @lazy_property
-    def views(self) -> list[View]:
+    def views(self) -> list[AuditedView]:
         """All views, once each."""
         return list({id(view): view for views in self.options.values() for view in views}.values())
 

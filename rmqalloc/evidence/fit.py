@@ -25,7 +25,7 @@ _MAX_POINTS = 1 << 24  # of one ring
 _OPEN, _ELSEWHERE = -2, -3  # a queue without a single owner; an owner that the group does not list
 
 
-class Owned(NamedTuple):
+class OwnedQueues(NamedTuple):
     """What is to be explained of one group.
 
     Attributes
@@ -75,12 +75,12 @@ class Fit(NamedTuple):
         return self.explained == self.of
 
 
-def fits_of(groups: Sequence[Owned], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
+def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
     """The best fits of groups; one strategy after the other is tried for all groups that may use it.
 
     Parameters
     ----------
-    groups : sequence of Owned
+    groups : sequence of OwnedQueues
     tried : sequence of sequence of Method
         For every group the strategies to try, the likeliest first; see `candidates`.
     rooms : Rooms
@@ -89,7 +89,7 @@ def fits_of(groups: Sequence[Owned], tried: Sequence[Sequence[Method]], rooms: R
     fleet = Fleet.from_groups(
         (one.name, queues[0].topic, queues, one.client_ids) for one in groups for queues in one.queues
     )
-    owners = np.array([place for one in groups for place in _positions(one)], np.int32)
+    owners = np.array([position for one in groups for position in _positions(one)], np.int32)
     group_of_unit = np.repeat(np.arange(len(groups)), [len(one.queues) for one in groups])
     group_of_queue = np.repeat(group_of_unit, fleet.n_queues)
     of = np.bincount(group_of_queue[owners != _OPEN], minlength=len(groups)).tolist()
@@ -135,7 +135,7 @@ def nearby() -> list[Method]:
     return [Method(f"{NEARBY}-{one.name}", one.params) for one in inner]
 
 
-def _by_method(groups: Sequence[Owned], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
+def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
     """Groups that each strategy is tried for; no ring that is too large."""
     found: dict[Method, list[int]] = {}
     for group, methods in enumerate(tried):
@@ -154,7 +154,7 @@ def _owners(method: Method, fleet: Fleet, rooms: Rooms) -> NDArray[np.int32] | N
         return None
 
 
-def _positions(one: Owned) -> Iterator[int]:
+def _positions(one: OwnedQueues) -> Iterator[int]:
     """Positions in the client list of the owners of all queues of a group."""
     positions = {client_id: i for i, client_id in reversed([*enumerate(one.client_ids)])}
     for queues, owners in zip(one.queues, one.owners, strict=True):

@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from math import floor
 from typing import Any, NamedTuple
 
-from rmqalloc.evidence.fit import Fit, Owned, candidates, fits_of, nearby, rings
+from rmqalloc.evidence.fit import Fit, OwnedQueues, candidates, fits_of, nearby, rings
 from rmqalloc.evidence.method import DEFAULT_NODES, DEFAULT_STRATEGY, GO_OWN, Method, Rooms, full_name
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
@@ -217,10 +217,10 @@ def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterato
         zip(left, fits_of([owned[name] for name in left], [candidates(rooms)] * len(left), rooms), strict=True)
     )
     for group, claim in found:
-        yield _settled(group, claim, fits.get(group.name), others.get(group.name))
+        yield _resolved(group, claim, fits.get(group.name), others.get(group.name))
 
 
-def _settled(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -> Group:
+def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -> Group:
     """A group with the strategy that its claim and its owners come to."""
     method, source, tried, doubt = claim
     if fit is None or not fit.counts:
@@ -286,7 +286,7 @@ def _contradiction(method: Method, fit: Fit, best: Fit) -> str:
     return text if best.explained <= fit.counts.get(method, 0) else f"{text}, {best.best[0]} {best.explained:,}"
 
 
-def _owned(group: Group, routes: Mapping[str, Topic]) -> Owned:
+def _owned(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
     """The queues of which just one client of a group says that it owns them, by topic."""
     holders: dict[str, dict[MessageQueue, set[str]]] = {}
     for client in group.clients:
@@ -301,4 +301,4 @@ def _owned(group: Group, routes: Mapping[str, Topic]) -> Owned:
             if single:
                 queues.append(there)
                 owners.append(single)
-    return Owned(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)
+    return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)

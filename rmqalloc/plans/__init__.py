@@ -16,7 +16,7 @@
     The parts of ``planning``.
 """
 
-from rmqalloc.plans.gates import GateViolation, Gates
+from rmqalloc.plans.gates import Gates, GateViolation
 from rmqalloc.plans.plan import Plan
 from rmqalloc.plans.plan_files import PlanError, load_plan, save_plan
 from rmqalloc.plans.plan_snapshot import plan_snapshot

@@ -30,7 +30,7 @@ BUDGET_SCHEMA = pa.schema(
 """Columns of `Choice.tried`."""
 
 
-class Choice(NamedTuple):
+class BudgetedBatches(NamedTuple):
     """What was tried to keep to a budget.
 
     Attributes
@@ -54,7 +54,7 @@ def within_budget(
     groups: Sequence[str] = ("*",),
     max_batch: int | None = None,
     **how: Any,
-) -> Choice:
+) -> BudgetedBatches:
     """The smallest batch of a rolling restart that keeps to so many moves per queue.
 
     Larger batches mean fewer rebalances and mostly fewer moves, and more clients away at once. But moves need not fall with
@@ -97,8 +97,8 @@ def within_budget(
     largest = {name: min(size, max_batch or size) for name, size in sizes.items()}
     for batch in range(1, max(largest.values()) + 1):
         part = replace(snapshot, groups=tuple(one for one in snapshot.groups if batch <= largest.get(one.name, 0)))
-        made, told = _tried(part, batch, how)
-        warnings += told
+        made, informed = _tried(part, batch, how)
+        warnings += informed
         for row in made:
             tried[row["consumer_group"]][batch] = row
     rows, missed = [], {}
@@ -110,7 +110,7 @@ def within_budget(
             n_batches = -(-sizes[name] // batch)
             more = {"n_batches": n_batches, "in_budget": batch in good, "chosen": batch == min(good, default=None)}
             rows.append({key: (row | more)[key] for key in BUDGET_SCHEMA.names})
-    return Choice(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, tuple(warnings))
+    return BudgetedBatches(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, tuple(warnings))
 
 
 def _tried(snapshot: Snapshot, batch: int, how: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:

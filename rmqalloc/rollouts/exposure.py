@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.rollouts.informed import Graphs, Worst, worst_moments
-from rmqalloc.rollouts.replay import Places, Stage
+from rmqalloc.rollouts.replay import Positions, Replay
 from rmqalloc.rollouts.schedule import Mask
 
 Columns = dict[str, NDArray[Any]]
@@ -42,93 +42,93 @@ class Handovers(NamedTuple):
         Whether the step begins with the first client that hears.
     """
 
-    offsets: Places
-    hearer: Places
-    row: Places
-    old: Places
-    new: Places
+    offsets: Positions
+    hearer: Positions
+    row: Positions
+    old: Positions
+    new: Positions
     old_hears: Mask
     new_hears: Mask
     written: Mask
     needs_one: Mask
 
 
-def exposures(stage: Stage, of_scene: Places, moment: Places, chosen: Places) -> Columns:
+def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Positions) -> Columns:
     """The worst of every step by rows, and whether these figures are exact.
 
     Parameters
     ----------
-    stage : Stage
+    stage : Replay
     of_scene, moment : ndarray of int64
         Row of every scene, and moment of every row.
     chosen : ndarray of int64
         The rows behind steps.
     """
-    handovers = _handovers(stage, of_scene, moment)
-    lasts = stage.looks_on[moment]
+    handovers = _handovers(replay, of_frame, moment)
+    lasts = replay.is_gradual[moment]
     dry = ~handovers.written
     found = {"unowned": _worst(_unowned(handovers)), "double_owned": _worst(_double_owned(handovers))}
     found["unowned_written"] = _worst(_unowned(handovers, ~dry)) if dry.any() else found["unowned"]
     found["unowned_dry"] = _worst(_unowned(handovers, dry))
-    plain = _as_it_stands(stage, of_scene, moment.size)
+    plain = _as_it_stands(replay, of_frame, moment.size)
     columns = {name: np.where(lasts, worst.most, plain[name])[chosen] for name, worst in found.items()}
     exact = {name: (worst.is_exact | ~lasts)[chosen] for name, worst in found.items()}
     of_unowned = exact["unowned"] & exact["unowned_written"] & exact["unowned_dry"]
     return columns | {"unowned_is_exact": of_unowned, "double_owned_is_exact": exact["double_owned"]}
 
 
-def _as_it_stands(stage: Stage, of_scene: Places, n_rows: int) -> Columns:
+def _as_it_stands(replay: Replay, of_frame: Positions, n_rows: int) -> Columns:
     """The same figures of moments in which nobody has anything to hear of."""
-    row = np.repeat(of_scene, np.diff(stage.cell_offsets))
-    count = (stage.readers >= 0).sum(axis=0)
-    nobody = stage.there & (count == 0)
+    row = np.repeat(of_frame, np.diff(replay.cell_offsets))
+    count = (replay.readers >= 0).sum(axis=0)
+    nobody = replay.there & (count == 0)
     masks = {
         "unowned": nobody,
-        "unowned_written": nobody & stage.written,
-        "unowned_dry": nobody & ~stage.written,
+        "unowned_written": nobody & replay.written,
+        "unowned_dry": nobody & ~replay.written,
         "double_owned": count == 2,
     }
     return {name: np.bincount(row[mask], minlength=n_rows).astype(np.int64) for name, mask in masks.items()}
 
 
-def step_pairs(stage: Stage) -> tuple[Places, Places]:
+def step_pairs(replay: Replay) -> tuple[Positions, Positions]:
     """Cells behind every step but the first, and the same queues behind the step before it."""
-    scenes = np.flatnonzero(stage.is_settled[stage.scene_moment])
-    later = np.flatnonzero(stage.step[stage.scene_moment[scenes]] > 0)
-    sizes = np.diff(stage.cell_offsets)[scenes[later]]
-    here, ahead = (stage.cell_offsets[:-1][scenes[of]] for of in (later, later - 1))
+    frames = np.flatnonzero(replay.is_final[replay.frame_moment])
+    later = np.flatnonzero(replay.step[replay.frame_moment[frames]] > 0)
+    sizes = np.diff(replay.cell_offsets)[frames[later]]
+    here, ahead = (replay.cell_offsets[:-1][frames[of]] for of in (later, later - 1))
     return ranges(here, sizes), ranges(ahead, sizes)
 
 
-def _handovers(stage: Stage, of_scene: Places, moment: Places) -> Handovers:
-    cells, cells_before = step_pairs(stage)
-    scene_of = np.repeat(np.arange(of_scene.size), np.diff(stage.cell_offsets))
-    matters = stage.there[cells] & stage.looks_on[stage.scene_moment[scene_of[cells]]]
+def _handovers(replay: Replay, of_frame: Positions, moment: Positions) -> Handovers:
+    cells, cells_before = step_pairs(replay)
+    frame_of = np.repeat(np.arange(of_frame.size), np.diff(replay.cell_offsets))
+    matters = replay.there[cells] & replay.is_gradual[replay.frame_moment[frame_of[cells]]]
     cells, cells_before = cells[matters], cells_before[matters]
-    scene = scene_of[cells]
-    n_clients = np.array([len(course.client_ids) for course in stage.courses], np.int64)
-    of_moment = n_clients[stage.group_of_moment]
-    at_moment = offsets_of(of_moment)[:-1][stage.scene_moment[scene]]
-    old = stage.readers[0, cells_before].astype(np.int64)
-    new = stage.readers[stage.newest[stage.scene_moment[scene]], cells].astype(np.int64)
+    frame = frame_of[cells]
+    n_clients = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)
+    of_moment = n_clients[replay.group_of_moment]
+    at_moment = offsets_of(of_moment)[:-1][replay.frame_moment[frame]]
+    old = replay.readers[0, cells_before].astype(np.int64)
+    new = replay.readers[replay.newest[replay.frame_moment[frame]], cells].astype(np.int64)
     # With nobody for an owner the client that happens to stand at -1 is looked up, and not used.
-    old[(old >= 0) & ~stage.present[at_moment + old]] = -1
-    old_hears, new_hears = ((one >= 0) & stage.hearing[at_moment + one] for one in (old, new))
-    row, starts = of_scene[scene], offsets_of(of_moment[moment])
+    old[(old >= 0) & ~replay.present[at_moment + old]] = -1
+    old_hears, new_hears = ((one >= 0) & replay.to_inform[at_moment + one] for one in (old, new))
+    row, starts = of_frame[frame], offsets_of(of_moment[moment])
     old, new = (np.where(one >= 0, starts[row] + one, -1) for one in (old, new))
-    offsets, hearer = _hearers(stage, moment, of_moment)
-    needs_one = stage.begins_with_one[moment] & stage.is_settled[moment]
-    return Handovers(offsets, hearer, row, old, new, old_hears, new_hears, stage.written[cells], needs_one)
+    offsets, hearer = _hearers(replay, moment, of_moment)
+    needs_one = replay.begins_with_one[moment] & replay.is_final[moment]
+    return Handovers(offsets, hearer, row, old, new, old_hears, new_hears, replay.written[cells], needs_one)
 
 
-def _hearers(stage: Stage, moment: Places, of_moment: Places) -> tuple[Places, Places]:
+def _hearers(replay: Replay, moment: Positions, of_moment: Positions) -> tuple[Positions, Positions]:
     """`Handovers.offsets` and `Handovers.hearer`: those of a machine room stand side by side, for queues pass inside rooms."""
-    orders = [np.argsort(course.rooms, kind="stable") for course in stage.courses]
+    orders = [np.argsort(schedule.rooms, kind="stable") for schedule in replay.schedules]
     course_starts = offsets_of([order.size for order in orders])[:-1]
     order = np.concatenate([np.zeros(0, np.int64), *orders])
     sizes, starts = of_moment[moment], offsets_of(of_moment)[:-1][moment]
-    in_order = order[ranges(course_starts[stage.group_of_moment[moment]], sizes)]
-    hears = stage.hearing[np.repeat(starts, sizes) + in_order]
+    in_order = order[ranges(course_starts[replay.group_of_moment[moment]], sizes)]
+    hears = replay.to_inform[np.repeat(starts, sizes) + in_order]
     upto = np.append(0, np.cumsum(hears))
     hearer = np.empty(hears.size, np.int64)
     hearer[np.repeat(offsets_of(sizes)[:-1], sizes) + in_order] = upto[:-1]
@@ -140,26 +140,34 @@ def _unowned(handovers: Handovers, counted: Mask | None = None) -> tuple[Handove
     h = handovers
     counted = np.ones(h.row.size, bool) if counted is None else counted
     mine = counted & ((h.old < 0) | h.old_hears) & ((h.new < 0) | h.new_hears)
-    told, untold = mine & (h.old >= 0) & (h.new < 0), mine & (h.old < 0) & (h.new >= 0)
+    informed, uninformed = mine & (h.old >= 0) & (h.new < 0), mine & (h.old < 0) & (h.new >= 0)
     passed = mine & (h.old >= 0) & (h.new >= 0) & (h.old != h.new)
-    return h, _graphs(h, mine & (h.old < 0) & (h.new < 0), h.old[told], h.new[untold], h.old[passed], h.new[passed])
+    return h, _graphs(
+        h, mine & (h.old < 0) & (h.new < 0), h.old[informed], h.new[uninformed], h.old[passed], h.new[passed]
+    )
 
 
 def _double_owned(handovers: Handovers) -> tuple[Handovers, Graphs]:
     """A queue that two clients have: the new one has heard, or need not, and the old one has not, or need not."""
     h = handovers
     both = (h.old >= 0) & (h.new >= 0) & (h.old != h.new)
-    told, untold = both & ~h.old_hears & h.new_hears, both & h.old_hears & ~h.new_hears
+    informed, uninformed = both & ~h.old_hears & h.new_hears, both & h.old_hears & ~h.new_hears
     passed = both & h.old_hears & h.new_hears
-    return h, _graphs(h, both & ~h.old_hears & ~h.new_hears, h.new[told], h.old[untold], h.new[passed], h.old[passed])
+    return h, _graphs(
+        h, both & ~h.old_hears & ~h.new_hears, h.new[informed], h.old[uninformed], h.new[passed], h.old[passed]
+    )
 
 
-def _graphs(h: Handovers, always: Mask, told: Places, untold: Places, tail: Places, head: Places) -> Graphs:
+def _graphs(
+    h: Handovers, always: Mask, informed: Positions, uninformed: Positions, tail: Positions, head: Positions
+) -> Graphs:
     """Graphs of the clients that hear, given the queues and ends that count."""
     n_rows, n_hearers = h.needs_one.size, int(h.offsets[-1])
     const = np.bincount(h.row[always], minlength=n_rows).astype(np.int64)
     pairs, weight = np.unique(h.hearer[tail] * max(n_hearers, 1) + h.hearer[head], return_counts=True)
-    of_told, of_untold = (np.bincount(h.hearer[some], minlength=n_hearers).astype(np.int64) for some in (told, untold))
+    of_told, of_untold = (
+        np.bincount(h.hearer[some], minlength=n_hearers).astype(np.int64) for some in (informed, uninformed)
+    )
     return Graphs(h.offsets, const, of_told, of_untold, *np.divmod(pairs, max(n_hearers, 1)), weight.astype(np.int64))
 
 

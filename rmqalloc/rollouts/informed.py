@@ -67,8 +67,8 @@ class Graphs(NamedTuple):
 
     offsets: Counts
     const: Counts
-    told: Counts
-    untold: Counts
+    informed: Counts
+    uninformed: Counts
     tail: Counts
     head: Counts
     weight: Counts
@@ -85,7 +85,7 @@ class Graphs(NamedTuple):
 
     def of_clients(self, ends: Counts) -> Counts:
         """Weight of the edges that have their tail, or their head, at each client."""
-        return np.bincount(ends, self.weight, self.told.size).astype(np.int64)
+        return np.bincount(ends, self.weight, self.informed.size).astype(np.int64)
 
     def part(self, graphs: Counts) -> Graphs:
         """Some graphs alone; one may be there many times."""
@@ -99,7 +99,7 @@ class Graphs(NamedTuple):
         edges = by_graph[ranges(edge_offsets[:-1][graphs], n_edges)]
         shift = np.repeat(offsets[:-1] - self.offsets[:-1][graphs], n_edges)
         return Graphs(
-            offsets, self.const[graphs], self.told[old], self.untold[old],
+            offsets, self.const[graphs], self.informed[old], self.uninformed[old],
             self.tail[edges] + shift, self.head[edges] + shift, self.weight[edges],
         )  # fmt: skip
 
@@ -140,7 +140,7 @@ def worst_moments(graphs: Graphs, needs_one: Mask | None = None) -> Worst:
     found = _solved(graphs)
     if needs_one is None or not needs_one.any():
         return found
-    nobody = graphs.const + graphs.total(graphs.untold)
+    nobody = graphs.const + graphs.total(graphs.uninformed)
     open_ = np.flatnonzero(needs_one & (nobody >= found.most) & (np.diff(graphs.offsets) > 0))
     most, is_exact = found.most.copy(), found.is_exact.copy()
     is_exact[open_] = False
@@ -159,8 +159,8 @@ def _with_one(graphs: Graphs) -> Worst:
     sizes, starts = np.diff(graphs.offsets), graphs.offsets[:-1]
     copies = graphs.part(np.repeat(np.arange(sizes.size), sizes))
     # So large a reward for having heard that every best set has the client: the i-th copy of a graph tries the i-th.
-    reward = 1 + graphs.const + graphs.total(graphs.told + graphs.untold + graphs.of_clients(graphs.tail))
-    copies.told[copies.offsets[:-1] + list_positions(graphs.offsets)] += np.repeat(reward, sizes)
+    reward = 1 + graphs.const + graphs.total(graphs.informed + graphs.uninformed + graphs.of_clients(graphs.tail))
+    copies.informed[copies.offsets[:-1] + list_positions(graphs.offsets)] += np.repeat(reward, sizes)
     found = _solved(copies)
     best = np.maximum.reduceat(found.most, starts)
     reached = found.is_exact & (found.most == np.repeat(best, sizes))
@@ -170,10 +170,10 @@ def _with_one(graphs: Graphs) -> Worst:
 def _solved(graphs: Graphs, rounds: int = FEW_ROUNDS) -> Worst:
     graphs = _undecided(graphs, rounds)
     out, into = graphs.of_clients(graphs.tail), graphs.of_clients(graphs.head)
-    with_it, without = 2 * graphs.told + out, 2 * graphs.untold + into
+    with_it, without = 2 * graphs.informed + out, 2 * graphs.uninformed + into
     bound = graphs.const + graphs.total(np.maximum(with_it, without)) // 2
     heard = with_it > without
-    open_ = graphs.const + graphs.total(np.where(heard, graphs.told, graphs.untold))
+    open_ = graphs.const + graphs.total(np.where(heard, graphs.informed, graphs.uninformed))
     counts = heard[graphs.tail] & ~heard[graphs.head]
     open_ += np.bincount(graphs.graph_of[graphs.tail[counts]], graphs.weight[counts], bound.size).astype(np.int64)
     is_exact = open_ == bound
@@ -199,25 +199,25 @@ def _reach(graphs: Graphs) -> Counts:
 
 def _undecided(graphs: Graphs, rounds: int) -> Graphs:
     """The graphs without the clients of which it is clear whether some best set has them."""
-    const, (offsets, _, told, untold, tail, head, weight) = graphs.const.copy(), graphs
+    const, (offsets, _, informed, uninformed, tail, head, weight) = graphs.const.copy(), graphs
     for _ in range(rounds):
-        now = Graphs(offsets, const, told, untold, tail, head, weight)
-        heard = told >= untold + now.of_clients(head)
-        unheard = ~heard & (untold >= told + now.of_clients(tail))
+        now = Graphs(offsets, const, informed, uninformed, tail, head, weight)
+        heard = informed >= uninformed + now.of_clients(head)
+        unheard = ~heard & (uninformed >= informed + now.of_clients(tail))
         left = ~(heard | unheard)
         if left.all():
             break
-        const += now.total(np.where(heard, told, np.where(unheard, untold, 0)))
+        const += now.total(np.where(heard, informed, np.where(unheard, uninformed, 0)))
         counts = heard[tail] & unheard[head]
         const += np.bincount(now.graph_of[tail[counts]], weight[counts], const.size).astype(np.int64)
         to_head, to_tail = heard[tail] & left[head], left[tail] & unheard[head]
-        untold = untold + np.bincount(head[to_head], weight[to_head], told.size).astype(np.int64)
-        told = told + np.bincount(tail[to_tail], weight[to_tail], told.size).astype(np.int64)
+        uninformed = uninformed + np.bincount(head[to_head], weight[to_head], informed.size).astype(np.int64)
+        informed = informed + np.bincount(tail[to_tail], weight[to_tail], informed.size).astype(np.int64)
         upto = np.append(0, np.cumsum(left))
         stays = left[tail] & left[head]
         tail, head, weight = upto[tail[stays]], upto[head[stays]], weight[stays]
-        offsets, told, untold = upto[offsets], told[left], untold[left]
-    return Graphs(offsets, const, told, untold, tail, head, weight)
+        offsets, informed, uninformed = upto[offsets], informed[left], uninformed[left]
+    return Graphs(offsets, const, informed, uninformed, tail, head, weight)
 
 
 def _in_rows(graphs: Graphs, k: int) -> Counts:
@@ -236,21 +236,21 @@ def _along(graphs: Graphs, k: int) -> Counts:
     """`_in_rows`, all graphs side by side: bit ``d - 1`` of a state is whether the client ``d`` places back has heard."""
     sizes, graph = np.diff(graphs.offsets), graphs.graph_of
     n, longest = sizes.size, int(sizes.max())
-    place = np.arange(graphs.told.size) - graphs.offsets[:-1][graph]
-    told, untold = np.zeros((2, longest, n, 1))
-    told[place, graph, 0], untold[place, graph, 0] = graphs.told, graphs.untold
+    position = np.arange(graphs.informed.size) - graphs.offsets[:-1][graph]
+    informed, uninformed = np.zeros((2, longest, n, 1))
+    informed[position, graph, 0], uninformed[position, graph, 0] = graphs.informed, graphs.uninformed
     forth, back = np.zeros(
         (2, longest, n, k)
     )  # edges to the client at a place from one before it, and from it to one before
     away = graphs.head - graphs.tail
     for edges, ends, distance in ((forth, graphs.head, away), (back, graphs.tail, -away)):
         mine = distance > 0
-        edges[place[ends[mine]], graph[ends[mine]], distance[mine] - 1] = graphs.weight[mine]
+        edges[position[ends[mine]], graph[ends[mine]], distance[mine] - 1] = graphs.weight[mine]
     bits = ((np.arange(1 << k) >> np.arange(k)[:, None]) & 1).astype(float)
     best = np.zeros((n, 1 << k))
     for at in range(longest):
-        without = best + untold[at] + forth[at] @ bits
-        with_it = best + told[at] + back[at] @ (1 - bits)
+        without = best + uninformed[at] + forth[at] @ bits
+        with_it = best + informed[at] + back[at] @ (1 - bits)
         # The bit of the client furthest back falls out; of the two states that then agree the better one counts.
         kept = [some.reshape(n, 2, -1).max(axis=1) for some in (without, with_it)]
         best = np.stack(kept, axis=2).reshape(n, 1 << k)

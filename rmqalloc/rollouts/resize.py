@@ -10,10 +10,10 @@ import numpy as np
 from rmqalloc.fleet import Fleet
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
-from rmqalloc.rollouts.planned_groups import first_queues, ground_of
-from rmqalloc.rollouts.play import played
+from rmqalloc.rollouts.planned_groups import first_queues, planned_groups_of
+from rmqalloc.rollouts.play import play_schedules
 from rmqalloc.rollouts.rollout import Rollout
-from rmqalloc.rollouts.schedule import Cast, Course, Mask, fresh_clients, refresh, still
+from rmqalloc.rollouts.schedule import GroupAtStart, Mask, Schedule, fresh_clients, refresh, still
 from rmqalloc.scenarios.patterns import literal, matcher
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Snapshot, TopicBroker
 from rmqalloc.text import counted, named
@@ -147,13 +147,13 @@ def resize_queues(
     """
     resize = _resize(snapshot, topic, to, brokers)
     refusals = tuple(undrained(snapshot, resize, assume_drained))
-    ground = ground_of(_widest(snapshot, resize), groups, (literal(topic),))
+    planned = planned_groups_of(_widest(snapshot, resize), groups, (literal(topic),))
     counts = (resize.read, resize.read_to, resize.written, resize.written_to)
-    variants = [_variant(ground.fleet, some) for some in counts]
+    variants = [_variant(planned.fleet, some) for some in counts]
     old, new, written, written_to = 1, 2, 3, 4
 
-    def course_of(cast: Cast) -> Course:
-        n, fresh = len(cast.client_ids), fresh_clients(cast, refreshed, order, seed)
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        n, fresh = len(group.client_ids), fresh_clients(group, refreshed, order, seed)
         steps = [still(n, "before", old, written)]
         if resize.grows:
             steps.append(refresh(fresh, f"read queues to {to}, routes refresh", old, new, written))
@@ -161,9 +161,9 @@ def resize_queues(
         else:
             steps.append(still(n, f"write queues to {to}, backlog drains", old, written_to))
             steps.append(refresh(fresh, f"read queues to {to}, routes refresh", old, new, written_to))
-        return Course(cast.client_ids, cast.rooms, steps)
+        return Schedule(group.client_ids, group.rooms, steps)
 
-    return played(ground, course_of, variants=variants, detail=detail, refusals=refusals)
+    return play_schedules(planned, schedule_of, variants=variants, detail=detail, refusals=refusals)
 
 
 def undrained(snapshot: Snapshot, resize: Resize, assume_drained: bool) -> list[str]:

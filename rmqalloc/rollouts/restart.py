@@ -10,15 +10,15 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.rollouts.planned_groups import ground_of
-from rmqalloc.rollouts.play import played
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.play import play_schedules
 from rmqalloc.rollouts.rollout import Rollout
-from rmqalloc.rollouts.schedule import Camp, Cast, Course, Mask, Moment, Step, turns_of
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Mask, Moment, Schedule, Step, turns_of
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.ordering import sort_client_ids
 from rmqalloc.text import counted
 
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 IDS = ("suffix", "stable", "address")
 """Ids with which clients come back."""
@@ -54,7 +54,7 @@ def restart(
         How clients come back: with another number behind ``#``, as Java's ids do on the same host; under the same id; or from
         another address, as pods do that are made anew.
     order : {"shuffled", "sorted", "reversed"}
-        Who goes first, see `rmqalloc.rollouts.schedule.places_in_order`.
+        Who goes first, see `rmqalloc.rollouts.schedule.positions_in_order`.
     seed : int
         For the order.
     detail : bool
@@ -89,8 +89,8 @@ def restart(
         raise ValueError(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
-    ground = ground_of(snapshot, groups, topics, stable_ids=ids == "stable")
-    return played(ground, lambda cast: _course(cast, batch, surge, ids, order, seed), detail=detail)
+    planned = planned_groups_of(snapshot, groups, topics, stable_ids=ids == "stable")
+    return play_schedules(planned, lambda group: _schedule(group, batch, surge, ids, order, seed), detail=detail)
 
 
 def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
@@ -116,41 +116,41 @@ def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
     return next(made for n in count(900_000_000_000_001) if (made := f"{stem}#{n}") not in taken)
 
 
-def _course(cast: Cast, batch: int | str, surge: bool, ids: str, order: str, seed: int) -> Course:
-    size, turns = turns_of(cast, batch, order, seed)
-    everyone, rooms, old, new = _before_and_after(cast, ids)
+def _schedule(group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int) -> Schedule:
+    size, turns = turns_of(group, batch, order, seed)
+    everyone, rooms, old, new = _before_and_after(group, ids)
     there = np.zeros(len(everyone), bool)
     there[old] = True
-    steps = [Step("before", (Moment((Camp(there, there),)),))]
+    steps = [Step("before", (Moment((ClientView(there, there),)),))]
     for number, turn in enumerate(turns, start=1):
         changes = [("stop", old[turn], False), ("start", new[turn], True)]
-        for verb, places, is_there in reversed(changes) if surge else changes:
+        for verb, positions, is_there in reversed(changes) if surge else changes:
             after = there.copy()
-            after[places] = is_there
+            after[positions] = is_there
             what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
-            steps.append(Step(what, (_unheard(there, after), Moment((Camp(after, after),))), hearing=after))
+            steps.append(Step(what, (_unheard(there, after), Moment((ClientView(after, after),))), to_inform=after))
             there = after
-    return Course(everyone, rooms, steps, size)
+    return Schedule(everyone, rooms, steps, size)
 
 
-def _before_and_after(cast: Cast, ids: str) -> tuple[list[str], list[int], Places, Places]:
+def _before_and_after(group: GroupAtStart, ids: str) -> tuple[list[str], list[int], Positions, Positions]:
     """All ids with their rooms, and the places among them of the clients' ids before and after."""
     if ids == "stable":
-        places = np.arange(len(cast.client_ids))
-        return cast.client_ids, cast.rooms, places, places
-    taken = dict(zip(cast.client_ids, cast.rooms, strict=True))
+        positions = np.arange(len(group.client_ids))
+        return group.client_ids, group.rooms, positions, positions
+    taken = dict(zip(group.client_ids, group.rooms, strict=True))
     fresh = []
-    for client_id, room in zip(cast.client_ids, cast.rooms, strict=True):
+    for client_id, room in zip(group.client_ids, group.rooms, strict=True):
         fresh.append(new_id(client_id, ids, taken.keys()))
         taken[fresh[-1]] = room
     everyone = sort_client_ids(taken)
-    place = {client_id: i for i, client_id in enumerate(everyone)}
-    old, new = (np.array([place[one] for one in some], np.int64) for some in (cast.client_ids, fresh))
+    position = {client_id: i for i, client_id in enumerate(everyone)}
+    old, new = (np.array([position[one] for one in some], np.int64) for some in (group.client_ids, fresh))
     return everyone, [taken[one] for one in everyone], old, new
 
 
 def _unheard(before: Mask, after: Mask) -> Moment:
     """The moment in which only those that come know that they come, and nobody that others are gone."""
     if (before & ~after).any():
-        return Moment((Camp(before, after),), settled=False)
-    return Moment((Camp(before, before), Camp(after, after & ~before)), settled=False)
+        return Moment((ClientView(before, after),), is_final=False)
+    return Moment((ClientView(before, before), ClientView(after, after & ~before)), is_final=False)

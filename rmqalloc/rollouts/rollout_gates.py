@@ -8,7 +8,7 @@ from typing import Any
 from rmqalloc.rollouts.rollout import Rollout
 
 
-def broken_gates(
+def violated_gates(
     rollout: Rollout, max_moved_per_queue: float | None = None, max_unowned: int | None = None
 ) -> Iterator[str]:
     """What is not kept, group by group.
@@ -28,7 +28,7 @@ def broken_gates(
     >>> from rmqalloc.rollouts.restart import restart
     >>> topic = Topic("T", (TopicBroker("b", 8),))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
-    >>> [said.partition(":")[2] for said in broken_gates(restart(snapshot), max_unowned=3)]
+    >>> [said.partition(":")[2] for said in violated_gates(restart(snapshot), max_unowned=3)]
     [' 4 queues without a reader at the worst moment of step 1 (batch 1 of 2: 1 client stops), at most 3 are allowed']
     """
     if max_moved_per_queue is not None:

@@ -20,7 +20,7 @@ class InapplicableError(ValueError):
     """A rollout does not apply to one group; others may go through it."""
 
 
-class Camp(NamedTuple):
+class ClientView(NamedTuple):
     """Clients that see the same.
 
     Attributes
@@ -46,7 +46,7 @@ class Moment(NamedTuple):
 
     Attributes
     ----------
-    camps : tuple of Camp
+    camps : tuple of ClientView
         One or two; no client acts in both.
     settled : bool
         Whether the step is over: everybody has heard of it.
@@ -54,8 +54,8 @@ class Moment(NamedTuple):
         Variants: the queues that are there, and those to which producers write, of which 0 is those that they write to now.
     """
 
-    camps: tuple[Camp, ...]
-    settled: bool = True
+    views: tuple[ClientView, ...]
+    is_final: bool = True
     there: int = 0
     written: int = 0
 
@@ -77,11 +77,11 @@ class Step(NamedTuple):
 
     action: str
     moments: tuple[Moment, ...]
-    hearing: Mask | None = None
+    to_inform: Mask | None = None
     begins_with_one: bool = False
 
 
-class Course(NamedTuple):
+class Schedule(NamedTuple):
     """All steps of a group, the first being the state before.
 
     Attributes
@@ -100,12 +100,12 @@ class Course(NamedTuple):
     steps: list[Step]
     batch: int | None = None
 
-    def behind_steps(self) -> Course:
+    def behind_steps(self) -> Schedule:
         """The course without the moments while steps last."""
         return self._replace(steps=[step._replace(moments=step.moments[-1:]) for step in self.steps])
 
 
-class Cast(NamedTuple):
+class GroupAtStart(NamedTuple):
     """A group before its rollout.
 
     Attributes
@@ -114,7 +114,7 @@ class Cast(NamedTuple):
     client_ids : list of str
         In Java's order.
     rooms : list of int
-        As in `Course`.
+        As in `Schedule`.
     """
 
     consumer_group: str
@@ -127,7 +127,7 @@ def everyone(n_clients: int) -> Mask:
     return np.ones(n_clients, bool)
 
 
-def places_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
+def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
     """Places of the clients in the order in which they go.
 
     Raises
@@ -137,19 +137,19 @@ def places_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[in
 
     Examples
     --------
-    >>> places_in_order(["a", "b", "c"], "reversed")
+    >>> positions_in_order(["a", "b", "c"], "reversed")
     [2, 1, 0]
     """
-    places = list(range(len(client_ids)))
+    positions = list(range(len(client_ids)))
     if order == "sorted":
-        return places
+        return positions
     if order == "reversed":
-        return places[::-1]
+        return positions[::-1]
     if order != "shuffled":
         raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
     # A hash and no generator: a client keeps its turn when others come and go.
     keys = [hashlib.sha256(f"{seed}/{one}".encode("utf-8", "surrogatepass")).digest() for one in client_ids]
-    return sorted(places, key=keys.__getitem__)
+    return sorted(positions, key=keys.__getitem__)
 
 
 def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
@@ -185,20 +185,20 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
     return size
 
 
-def turns_of(cast: Cast, batch: int | str, order: str, seed: int) -> tuple[int, list[list[int]]]:
+def turns_of(group: GroupAtStart, batch: int | str, order: str, seed: int) -> tuple[int, list[list[int]]]:
     """Clients of one batch, and the places of the clients that go in each, of which the last is perhaps smaller.
 
     Examples
     --------
-    >>> turns_of(Cast("g", ["a", "b", "c"], [-1, -1, -1]), 2, "reversed", 0)
+    >>> turns_of(GroupAtStart("g", ["a", "b", "c"], [-1, -1, -1]), 2, "reversed", 0)
     (2, [[2, 1], [0]])
     """
-    size = batch_size(batch, len(cast.client_ids), cast.consumer_group)
-    places = places_in_order(cast.client_ids, order, seed)
-    return size, [places[start : start + size] for start in range(0, len(places), size)]
+    size = batch_size(batch, len(group.client_ids), group.consumer_group)
+    positions = positions_in_order(group.client_ids, order, seed)
+    return size, [positions[start : start + size] for start in range(0, len(positions), size)]
 
 
-def fresh_clients(cast: Cast, refreshed: float, order: str, seed: int) -> Mask:
+def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) -> Mask:
     """Clients that have the new routes already: so large a share of all, rounded.
 
     Raises
@@ -208,21 +208,21 @@ def fresh_clients(cast: Cast, refreshed: float, order: str, seed: int) -> Mask:
     """
     if not 0 <= refreshed <= 1:
         raise ValueError(f"the share of clients with new routes must be from 0 to 1, got {refreshed}")
-    n_clients = len(cast.client_ids)
+    n_clients = len(group.client_ids)
     fresh = ~everyone(n_clients)
-    fresh[places_in_order(cast.client_ids, order, seed)[: round(n_clients * refreshed)]] = True
+    fresh[positions_in_order(group.client_ids, order, seed)[: round(n_clients * refreshed)]] = True
     return fresh
 
 
 def still(n_clients: int, action: str, variant: int, written: int) -> Step:
     """A step that changes what producers write to, and nobody's routes."""
     every = everyone(n_clients)
-    return Step(action, (Moment((Camp(every, every, queues=variant),), there=variant, written=written),))
+    return Step(action, (Moment((ClientView(every, every, queues=variant),), there=variant, written=written),))
 
 
 def refresh(fresh: Mask, action: str, before: int, after: int, written: int) -> Step:
     """A step in which the routes become others, and clients have the new ones one after the other, at last all."""
     every = everyone(fresh.size)
-    split = (Camp(every, ~fresh, queues=before), Camp(every, fresh, queues=after))
-    settled = Moment((Camp(every, every, queues=after),), there=after, written=written)
-    return Step(action, (Moment(split, settled=False, there=after, written=written), settled), hearing=every)
+    split = (ClientView(every, ~fresh, queues=before), ClientView(every, fresh, queues=after))
+    is_final = Moment((ClientView(every, every, queues=after),), there=after, written=written)
+    return Step(action, (Moment(split, is_final=False, there=after, written=written), is_final), to_inform=every)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rmqalloc.rollouts.planned_groups import ground_of
-from rmqalloc.rollouts.play import none_left, played
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.play import none_left, play_schedules
 from rmqalloc.rollouts.rollout import Rollout
-from rmqalloc.rollouts.schedule import Camp, Cast, Course, Moment, Step, everyone, turns_of
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone, turns_of
 from rmqalloc.scenarios.patterns import literal, matcher
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.text import counted
@@ -67,22 +67,22 @@ def change_subscription(
 
     verb = "leave" if remove else "subscribe"
 
-    def course_of(cast: Cast) -> Course:
-        n_clients = len(cast.client_ids)
-        size, turns = turns_of(cast, batch, order, seed)
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        n_clients = len(group.client_ids)
+        size, turns = turns_of(group, batch, order, seed)
         reading = everyone(n_clients) if remove else ~everyone(n_clients)
-        steps = [Step("before", (Moment((Camp(everyone(n_clients), reading),)),))]
+        steps = [Step("before", (Moment((ClientView(everyone(n_clients), reading),)),))]
         for number, turn in enumerate(turns, start=1):
             before, reading = reading, reading.copy()
             reading[turn] = not remove
             who = counted(len(turn), f"client {verb}s", f"clients {verb}")
             what = f"batch {number} of {len(turns)}: {who}"
-            moment = Moment((Camp(everyone(n_clients), reading),))
-            steps.append(Step(what, (moment,), hearing=reading ^ before, begins_with_one=True))
-        return Course(cast.client_ids, cast.rooms, steps, size)
+            moment = Moment((ClientView(everyone(n_clients), reading),))
+            steps.append(Step(what, (moment,), to_inform=reading ^ before, begins_with_one=True))
+        return Schedule(group.client_ids, group.rooms, steps, size)
 
-    ground = ground_of(with_topic, ("*",) if chosen else groups, (literal(topic),))
-    return played(ground, course_of, detail=detail, skipped=skipped)
+    planned = planned_groups_of(with_topic, ("*",) if chosen else groups, (literal(topic),))
+    return play_schedules(planned, schedule_of, detail=detail, skipped=skipped)
 
 
 def _chosen(snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool) -> tuple[list[Group], dict[str, str]]:

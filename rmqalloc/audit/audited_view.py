@@ -16,7 +16,7 @@ Shares = dict[str, set[MessageQueue]]
 
 
 @dataclass(eq=False, slots=True)
-class View:
+class AuditedView:
     """What some clients of a group go by for one topic.
 
     Attributes
@@ -42,9 +42,9 @@ class View:
     problem: str | None = None
 
 
-def divide(views: Iterable[View], rooms: Rooms) -> None:
+def divide(views: Iterable[AuditedView], rooms: Rooms) -> None:
     """Fill in the shares of views, or their problem; views of one method are one fleet."""
-    by_method: dict[Method, list[View]] = {}
+    by_method: dict[Method, list[AuditedView]] = {}
     for view in views:
         by_method.setdefault(view.method, []).append(view)
     for method, mine in by_method.items():
@@ -54,7 +54,7 @@ def divide(views: Iterable[View], rooms: Rooms) -> None:
             _refuse(mine, str(error))
 
 
-def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
+def _divide(method: Method, views: Sequence[AuditedView], rooms: Rooms) -> None:
     if method.problem is not None:
         raise ValueError(method.problem)
     if method.is_config:
@@ -73,7 +73,7 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
         _own(s, fleet, small)
 
 
-def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View]) -> None:
+def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[AuditedView]) -> None:
     """CONFIG: what is listed of the topic, for clients of the list; one without a list has what all have."""
     by_topic: dict[str, dict[str | None, set[MessageQueue]]] = {}
     for one, queues in lists.items():
@@ -86,7 +86,7 @@ def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View])
             view.shares |= {one: listed[None] for one in ids if one not in lists}
 
 
-def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
+def _own(s: Strategy, fleet: Fleet, views: Sequence[AuditedView]) -> None:
     owners, offsets = s.assign_fleet(fleet, on_error="report").tolist(), fleet.queue_offsets.tolist()
     for view, start in zip(views, offsets, strict=False):
         shares: Shares = {}
@@ -98,16 +98,16 @@ def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
         views[error.position].problem = error.reason
 
 
-def _share(s: Pop, fleet: Fleet, views: Sequence[View]) -> None:
+def _share(s: Pop, fleet: Fleet, views: Sequence[AuditedView]) -> None:
     shared = s.share_fleet(fleet, on_error="report")
-    offsets, places, slot = shared.offsets.tolist(), shared.queues.tolist(), 0
+    offsets, positions, slot = shared.offsets.tolist(), shared.queues.tolist(), 0
     for view, whole in zip(views, shared.whole_broker.tolist(), strict=True):
         for client_id in view.client_ids:
-            mine = view.queues if whole else [view.queues[at] for at in places[offsets[slot] : offsets[slot + 1]]]
+            mine = view.queues if whole else [view.queues[at] for at in positions[offsets[slot] : offsets[slot + 1]]]
             view.shares.setdefault(client_id, set()).update(mine)
             slot += 1
 
 
-def _refuse(views: Iterable[View], why: str) -> None:
+def _refuse(views: Iterable[AuditedView], why: str) -> None:
     for view in views:
         view.problem = why

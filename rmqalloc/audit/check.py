@@ -29,24 +29,24 @@ def check_snapshot(
 ) -> tuple[Finding, ...]:
     """Look for faults in who owns what.
 
-    What the clients should own is computed from what each of them goes by: its strategy, client list, routes and
-    subscriptions; where the snapshot knows what they do own, that is compared.
+    What each client should own is computed from its own strategy, client list, routes and subscriptions. If the snapshot
+    knows what the clients do own, both are compared.
 
     Parameters
     ----------
     snapshot : Snapshot
     groups, topics : sequence of str
-        Patterns as `fnmatch.fnmatchcase` has them. Groups are checked that match and read a topic that matches; of their
-        findings those of other topics are left out.
+        Patterns as in `fnmatch.fnmatchcase`. A group is checked if it matches and subscribes to a topic that matches;
+        findings about its other topics are left out.
     rules : iterable of str, optional
-        Keys of `RULES` to follow; by default all.
+        Keys of `RULES` to apply; all by default.
     planned : mapping of consumer group to mapping of MessageQueue to client id, optional
-        Owners to compare with, as `rmqalloc.audit.rules_planned.owners_after` takes them from a plan.
+        Owners to compare with, see `rmqalloc.audit.rules_planned.owners_after`.
 
     Returns
     -------
     tuple of Finding
-        By consumer group, the gravest first, then in the order of `RULES`, then by topic; the same for the same snapshot.
+        By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for equal snapshots.
 
     Raises
     ------
@@ -80,14 +80,9 @@ def check_snapshot(
     for audited in audited_list:
         audited.planned = None if planned is None else planned.get(audited.group.name)
     if "differs-from-expected" in wanted:
-        _fit([audited for audited in audited_list if audited.reported.elsewhere], snapshot)
-    found = (
-        finding
-        for audited in audited_list
-        for name, rule in RULES.items()
-        if name in wanted
-        for finding in rule.find(audited)
-    )
+        _fit_strategies([audited for audited in audited_list if audited.reported.elsewhere], snapshot)
+    followed = [name for name in RULES if name in wanted]
+    found = (one for audited in audited_list for name in followed for one in RULES[name].findings(name, audited))
     absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
     gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
@@ -95,19 +90,19 @@ def check_snapshot(
 
 
 def at_least(findings: Iterable[Finding], severity: str) -> tuple[Finding, ...]:
-    """Findings that are as grave or graver.
+    """Findings of this severity or a greater one.
 
     Examples
     --------
     >>> at_least([Finding("idle-client", "note", "g", None, (), (), "", "")], "warning")
     ()
     """
-    grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
-    return tuple(finding for finding in findings if finding.severity in grave)
+    kept = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    return tuple(finding for finding in findings if finding.severity in kept)
 
 
-def _fit(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:
-    """Find what explains the actual owners of groups."""
+def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:
+    """Find the strategies that explain the actual owners of groups."""
     owned = []
     for audited in audited_list:
         units = [unit for unit in audited.units if not unit.is_pop]

@@ -1,11 +1,10 @@
-"""All rules of an audit by their ids, which never change their meaning."""
+"""All rules of an audit by id; an id never changes its meaning."""
 
 from __future__ import annotations
 
 from rmqalloc.audit import (
     rules_brokers,
     rules_config,
-    rules_evidence,
     rules_idle,
     rules_mixed,
     rules_owners,
@@ -262,7 +261,7 @@ RULES: dict[str, Rule] = {
         "Nothing tells which strategy the clients use, so RocketMQ's default stands in for it.",
         "State the strategy.",
         "note",
-        rules_evidence.strategy_assumed,
+        rules_config.strategy_assumed,
     ),
     "owners-not-told": Rule(
         "Client that did not say what it owns",

@@ -1,43 +1,33 @@
-"""Rules on what the clients come to by what they are: unowned and double-owned queues, repeated ids."""
+"""Rules on computed owners: unowned and double-owned queues, repeated client ids; and names that mqadmin may have cut."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from rmqalloc.audit.audited_group import AuditedGroup
-from rmqalloc.audit.finding import Finding, backlog, exposed, some_of
+from rmqalloc.audit.finding import Fault, backlog, exposed, some_of
 from rmqalloc.audit.unit import Unit
 from rmqalloc.text import named
 
 
-def unowned_queue(audited: AuditedGroup) -> Iterator[Finding]:
-    """Queues that no client takes, whatever it does."""
+def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues that no client takes, whichever broker it asks."""
     for unit in audited.units:
         if unit.unowned and not unit.is_config:
-            yield Finding(
-                "unowned-queue",
-                "error",
-                audited.group.name,
-                unit.topic,
-                unit.unowned,
-                (),
+            yield Fault(
                 f"No client takes {some_of(len(unit.unowned), unit)}: {_why(audited, unit)}{backlog(audited, unit.unowned)}.",
                 "Remove the cause; until then nobody consumes what is in these queues.",
+                topic=unit.topic,
+                queues=unit.unowned,
             )
 
 
-def double_owned_queue(audited: AuditedGroup) -> Iterator[Finding]:
+def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
     """Queues that several clients take at once."""
     for unit in audited.units:
         if unit.double_owned and not unit.is_config:
             slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
-            yield Finding(
-                "double-owned-queue",
-                "error",
-                audited.group.name,
-                unit.topic,
-                unit.double_owned,
-                unit.ids(slots),
+            yield Fault(
                 f"Several clients take {some_of(len(unit.double_owned), unit)}: {_why(audited, unit)}.",
                 "Remove the cause; until then "
                 + (
@@ -45,6 +35,9 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Finding]:
                     if audited.group.is_ordered
                     else "messages of these queues are consumed more than once."
                 ),
+                topic=unit.topic,
+                queues=unit.double_owned,
+                clients=unit.ids(slots),
             )
 
 
@@ -68,7 +61,7 @@ def _why(audited: AuditedGroup, unit: Unit) -> str:
     return "; ".join(causes) if causes else f"{unit.views[0].method} leaves them out"
 
 
-def duplicate_client_id(audited: AuditedGroup) -> Iterator[Finding]:
+def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
     """Client ids that are listed more than once."""
     repeated = audited.repeated_ids
     if not repeated or not audited.is_clustering:
@@ -78,16 +71,11 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Finding]:
     )
     makes = f"; {exposed(n_unowned, n_double)}" if audited.units else ""
     times = named([f"{one} is listed {n} times" for one, n in repeated.items()])
-    yield Finding(
-        "duplicate-client-id",
-        "error",
-        audited.group.name,
-        None,
-        (),
-        tuple(repeated),
+    yield Fault(
         f"{times}: all holders of an id take the same queues{makes}.",
         "Give every process an instance name of its own: before 4.9.0 and in other SDKs the id is address and process id, "
         "which containers on their host's network share. If one process reconnected, look again in two minutes.",
+        clients=tuple(repeated),
     )
 
 
@@ -95,8 +83,8 @@ MAX_TOPIC, MAX_BROKER = 64, 32
 """Where mqadmin cuts names."""
 
 
-def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Finding]:
-    """Names just as long as mqadmin prints at most; one finding each, of no group in particular."""
+def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Fault]:
+    """Names exactly as long as mqadmin prints at most; one finding each, about no group in particular."""
     for topic in audited.topics:
         if len(topic) == MAX_TOPIC:
             yield _cut(topic, f"topic name {topic}", MAX_TOPIC)
@@ -105,14 +93,10 @@ def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Finding]:
                 yield _cut(None, f"broker name {broker.broker_name}", MAX_BROKER)
 
 
-def _cut(topic: str | None, name: str, length: int) -> Finding:
-    return Finding(
-        "name-perhaps-cut",
-        "note",
-        "",
-        topic,
-        (),
-        (),
+def _cut(topic: str | None, name: str, length: int) -> Fault:
+    return Fault(
         f"The {name} is exactly {length} characters long, where mqadmin cuts: it may have been longer.",
         "Compare it with the name in the cluster; a cut name sorts and hashes as another.",
+        topic=topic,
+        of_group=False,
     )

@@ -5,39 +5,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.audit.audited_group import AuditedGroup
-from rmqalloc.audit.finding import Finding, some_of
+from rmqalloc.audit.finding import Fault, some_of
 from rmqalloc.audit.unit import Unit
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Topic
 from rmqalloc.text import counted, named
 
 
-def dry_queue(audited: AuditedGroup) -> Iterator[Finding]:
+def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
     """Queues that consumers read and no producer writes to."""
     for unit in audited.units:
-        dry = _dry(audited, unit)
+        dry = _unwritten(audited, unit)
         if dry:
             brokers = sorted({queue.broker_name for queue in dry})
-            yield Finding(
-                "dry-queue",
-                "note",
-                audited.group.name,
-                unit.topic,
-                tuple(queue for queue in unit.queues if queue in dry),
-                (),
+            yield Fault(
                 f"{some_of(len(dry), unit)} get no new messages: on {named(brokers)} there is no "
                 "write permission or there are fewer write than read queues.",
                 "Nothing while a broker is in maintenance or queues are being removed; else raise the write queues or give the "
                 "permission back.",
+                topic=unit.topic,
+                queues=tuple(queue for queue in unit.queues if queue in dry),
             )
 
 
-def only_dry_queues(audited: AuditedGroup) -> Iterator[Finding]:
+def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
     """Clients whose queues all get no new messages."""
     units = [unit for unit in audited.units if not unit.is_retry]
     if not units or any(unit.problem is not None for unit in units):
         return
-    dry = set[MessageQueue]().union(*(_dry(audited, unit) for unit in units))
+    dry = set[MessageQueue]().union(*(_unwritten(audited, unit) for unit in units))
     if not dry:
         return
     of_slot: dict[int, list[MessageQueue]] = {}
@@ -48,21 +44,17 @@ def only_dry_queues(audited: AuditedGroup) -> Iterator[Finding]:
     dried = {slot: queues for slot, queues in of_slot.items() if dry.issuperset(queues)}
     if dried:
         theirs = {queue for queues in dried.values() for queue in queues}
-        yield Finding(
-            "only-dry-queues",
-            "warning",
-            audited.group.name,
-            None,
-            tuple(queue for unit in units for queue in unit.queues if queue in theirs),
-            audited.ids(dried),
+        yield Fault(
             f"{len(dried):,} of {counted(len(audited.clients), 'client')} own only queues that get no new messages, "
             "so they do nothing once these are consumed.",
             _instead(audited, sum(len(unit.queues) for unit in units) - len(dry)),
+            queues=tuple(queue for unit in units for queue in unit.queues if queue in theirs),
+            clients=audited.ids(dried),
         )
 
 
 def _instead(audited: AuditedGroup, n_left: int) -> str:
-    """What would give clients of dry queues something to do, where so many other queues are left."""
+    """What would give clients of dry queues something to do, given the number of other queues."""
     if any(method.is_config for method in audited.methods):
         return "Put queues that are written into the lists of these clients; CONFIG divides nothing."
     if not n_left:
@@ -75,7 +67,7 @@ def _instead(audited: AuditedGroup, n_left: int) -> str:
     )
 
 
-def _dry(audited: AuditedGroup, unit: Unit) -> set[MessageQueue]:
+def _unwritten(audited: AuditedGroup, unit: Unit) -> set[MessageQueue]:
     """Queues of a unit that nobody writes to."""
     route = audited.routes[unit.topic]
     return {
@@ -85,7 +77,7 @@ def _dry(audited: AuditedGroup, unit: Unit) -> set[MessageQueue]:
     }
 
 
-def topic_without_route(audited: AuditedGroup) -> Iterator[Finding]:
+def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Subscribed topics that no broker lets consumers read."""
     for name in audited.topics:
         route = audited.routes.get(name)
@@ -93,16 +85,12 @@ def topic_without_route(audited: AuditedGroup) -> Iterator[Finding]:
             continue
         if route is None and f"route of topic {name}" in audited.unanswered:
             continue
-        yield Finding(
-            "topic-without-route",
-            "warning",
-            audited.group.name,
-            name,
-            (),
-            audited.ids(audited.subscribers(name)),
+        yield Fault(
             f"The group subscribes to {name}, "
             + ("which is not among the topics." if route is None else "whose brokers have no queue that can be read."),
             "Create the topic, give its brokers read permission and read queues, or end the subscription.",
+            topic=name,
+            clients=audited.ids(audited.subscribers(name)),
         )
 
 

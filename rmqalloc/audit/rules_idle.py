@@ -38,7 +38,7 @@ def _or(units: Sequence[Unit], largest: Unit) -> str:
     method = _common_method(units)
     if method is None:
         return (
-            "; the clients of the group differ in strategy, subscriptions, routes or lists of clients, as other findings tell: "
+            "; the clients of the group differ in strategy, subscriptions, routes or lists of clients, see the other findings: "
             "look again once they do not"
         )
     if method.is_config:

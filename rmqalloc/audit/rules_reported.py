@@ -21,7 +21,7 @@ def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
         if unowned:
             yield Fault(
                 f"No client owns {some_of(len(unowned), unit)} now, though all "
-                f"{counted(len(audited.clients), 'client')} told what they own{backlog(audited, unowned)}.",
+                f"{counted(len(audited.clients), 'client')} reported what they own{backlog(audited, unowned)}.",
                 f"{_AGAIN}; if they are still there, their messages are not consumed: restart the client that should own them.",
                 topic=unit.topic,
                 queues=unowned,
@@ -49,7 +49,7 @@ def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
     if audited.is_clustering and reported.any_answer and reported.silent:
         open_ones = [queue for unit in audited.units for queue in reported.unowned(unit)]
         yield Fault(
-            f"{len(reported.silent):,} of {counted(len(audited.clients), 'client')} did not tell what they own, so it is not "
+            f"{len(reported.silent):,} of {counted(len(audited.clients), 'client')} did not report what they own, so it is not "
             f"known whether {counted(len(open_ones), 'queue')} that no other client owns have an owner.",
             "Ask again; a client that never answers may hang or be out of the brokers' reach.",
             queues=tuple(sort_queues(open_ones)),

@@ -1,4 +1,4 @@
-"""Groups of a snapshot as a fleet from which rollouts start."""
+"""Groups of a snapshot as a fleet, from which rollouts and advice start."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from rmqalloc.text import named
 _TWINS = "a client id of the group is empty or listed twice, which must be put right first"
 _BY_ID = "the lists of CONFIG are by client id and its clients would have other ids; with stable ids it can be planned"
 
-Tell = Callable[[int, str], None]
+LeaveOut = Callable[[int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class PlannedGroups:
     rules : Rules
         Their strategies.
     group_of : ndarray of int64, shape (n_units,)
-        Place of each unit's group in ``groups``, ascending.
+        Position of each unit's group in ``groups``, ascending.
     groups : tuple of GroupAtStart
     written : ndarray of bool
         Whether producers write to each queue of the fleet's queue lists, laid end to end.
@@ -56,7 +56,7 @@ class PlannedGroups:
     warnings: tuple[str, ...]
 
     def part(self, positions: Sequence[int]) -> PlannedGroups:
-        """The groups of these places alone, which are ascending."""
+        """The groups at these positions, which are ascending."""
         units = np.flatnonzero(np.isin(self.group_of, positions))
         fleet, rules = part_of(self.fleet, units), self.rules.part_of(units)
         group_of = np.searchsorted(positions, self.group_of[units]).astype(np.int64)
@@ -85,13 +85,13 @@ def planned_groups_of(
     batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics)
     left_out: dict[str, list[str]] = {}
 
-    def tell(row: int, reason: str) -> None:
+    def leave_out(row: int, reason: str) -> None:
         name = f"{batch.column('consumer_group')[row]} on {batch.column('topic')[row]}"
         left_out.setdefault(reason, []).append(name)
 
-    units = _good_units(batch, tell, stable_ids)
-    left = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
-    informed = (*warnings, *left)
+    units = _good_units(batch, leave_out, stable_ids)
+    reasons = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
+    informed = (*warnings, *reasons)
     if not units.fleet.n_units:
         raise none_planned(informed)
     names = units.fleet.consumer_groups.to_list()
@@ -121,15 +121,15 @@ def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
     return kept
 
 
-def _good_units(batch: pa.RecordBatch, tell: Tell, stable_ids: bool) -> Units:
-    """Units that their strategies can assign; the others are told."""
+def _good_units(batch: pa.RecordBatch, leave_out: LeaveOut, stable_ids: bool) -> Units:
+    """Units that their strategies can assign; the reasons of others are reported."""
     own = ("strategy", "virtual_nodes", "strategy_params")
     parts, bad = read_rows(batch.drop_columns(list(own)), rule("AVG"), {})
     for row, reason in bad.items():
-        tell(row, reason.text)
+        leave_out(row, reason.text)
     for part in parts[1:]:
         for row in part.rows.tolist():
-            tell(row, _TWINS)
+            leave_out(row, _TWINS)
     units = parts[0]
     rows = pa.table([batch.column(name).take(pa.array(units.rows)) for name in own], list(own)).to_pylist()
     kinds = {json.dumps(row): row for row in rows}
@@ -147,7 +147,7 @@ def _good_units(batch: pa.RecordBatch, tell: Tell, stable_ids: bool) -> Units:
     refused = Assigner(units.fleet).owners(units.fleet, rules)[1] if rows else {}
     wrong |= {unit: reason.text for unit, reason in refused.items()}
     for unit, text in wrong.items():
-        tell(int(units.rows[unit]), text)
+        leave_out(int(units.rows[unit]), text)
     return units.without(list(wrong)) if wrong else units
 
 

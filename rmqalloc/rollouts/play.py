@@ -1,4 +1,4 @@
-"""Courses of many groups played out, so many at a time as memory allows."""
+"""The schedules of many groups replayed, as many groups at a time as memory allows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from rmqalloc.rollouts.schedule import GroupAtStart, InapplicableError, Mask, Sc
 from rmqalloc.strategies import Strategy
 
 CELLS_AT_ONCE = 1 << 22
-"""Queues times moments that are worked on at once, and clients times moments; a single group may have more."""
+"""Queues times moments, or clients times moments, of the groups that are replayed at once; one group may have more."""
 
 MOST_CELLS = 1 << 27
 """Most of them that one group may have."""
@@ -37,13 +37,13 @@ def play_schedules(
     refusals: tuple[str, ...] = (),
     skipped: Mapping[str, str] | None = None,
 ) -> Rollout:
-    """Play the course of every group to which it applies.
+    """Replay the schedules of all groups to which a rollout applies.
 
     Parameters
     ----------
-    ground : PlannedGroups
+    planned : PlannedGroups
     schedule_of : callable
-        Makes the course of a group, or raises `InapplicableError`.
+        Makes the schedule of a group, or raises `InapplicableError`.
     rules, variants
         As for `rmqalloc.rollouts.replay.replay_of`.
     detail : bool
@@ -62,9 +62,9 @@ def play_schedules(
     steps, topics, totals, exposed = (
         [schema.empty_table()] for schema in (STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA, EXPOSED_SCHEMA)
     )
-    # Moments while steps last are told queue by queue alone; figures hold the worst of them, which needs none.
+    # Other than final moments are only needed for tables of queues: the figures of a step are those of its worst moment.
     of_group: Callable[[GroupAtStart], Schedule] = (
-        schedule_of if detail else lambda group: schedule_of(group).behind_steps()
+        schedule_of if detail else lambda group: schedule_of(group).final_moments()
     )
     for part, schedules in _parts(planned, of_group, left_out):
         replay = replay_of(part, schedules, rules, variants)
@@ -81,7 +81,7 @@ def play_schedules(
 
 
 def none_left(left_out: Mapping[str, str]) -> InapplicableError:
-    """That a rollout applies to no group, given the reasons of all."""
+    """The error that a rollout applies to no group, given the reasons of all."""
     reason = next(iter(left_out.values()))
     more = f"; nor does it apply to any of {len(left_out) - 1:,} more groups" if len(left_out) > 1 else ""
     return InapplicableError(reason + more)
@@ -90,7 +90,7 @@ def none_left(left_out: Mapping[str, str]) -> InapplicableError:
 def _parts(
     planned: PlannedGroups, schedule_of: Callable[[GroupAtStart], Schedule], left_out: dict[str, str]
 ) -> Iterator[tuple[PlannedGroups, list[Schedule]]]:
-    """Groups with their courses, few enough to be worked on at once; the reasons of others go to ``left_out``."""
+    """Groups with their schedules, in parts of at most `CELLS_AT_ONCE`; reasons of other groups go to ``left_out``."""
     n_queues = np.bincount(planned.group_of, weights=planned.fleet.n_queues, minlength=len(planned.groups)).astype(
         np.int64
     )
@@ -114,7 +114,7 @@ def _parts(
 
 
 def _cells_of(group: GroupAtStart, schedule: Schedule, n_queues: int) -> int:
-    """Queues or clients times moments of one group, if they are not too many."""
+    """Queues or clients times moments of one group; InapplicableError if they are too many."""
     n_moments = sum(len(step.moments) for step in schedule.steps)
     cells = n_moments * max(n_queues, 2 * len(schedule.client_ids))
     if cells > MOST_CELLS:

@@ -1,13 +1,14 @@
-"""All moments of all groups as one fleet: every camp of every moment is a unit, and one call gives all owners.
+"""The owners at every moment of every group, computed as one fleet: every view of every moment is a unit of it.
 
-Everything is laid end to end and found by offsets:
+Ragged data are laid end to end and found by offsets:
 
-``views``
-    Camps, group by group and moment by moment.
-``scenes``
-    Moments of single units: a unit of the ground at one moment of its group.
-``cells``
-    Queues of scenes. Every scene has all queues that its unit ever has, so that scenes of one unit can be laid side by side.
+views
+    The views of all moments, group by group and moment by moment.
+frames
+    One unit (a group on one topic) at one moment of its group.
+cells
+    Queues of frames. A frame has all queues that its unit has at any moment, present or not. This is the invariant on which
+    everything else rests: the cells of two frames of one unit are in the same order and can be compared element by element.
 """
 
 from __future__ import annotations
@@ -37,27 +38,27 @@ class Replay:
 
     Attributes
     ----------
-    courses : sequence of Schedule
-        Of the groups of the planned.
+    schedules : sequence of Schedule
+        One for each group.
     moment_offsets : ndarray of int64, shape (n_groups + 1,)
         Moments of each group.
     step, is_final : ndarray, shape (n_moments,)
-        Step that a moment belongs to, and whether it is the one behind it.
-    frame_unit, frame_moment : ndarray of int64, shape (n_scenes,)
-        Unit of the planned, and moment, of every scene.
-    cell_offsets : ndarray of int64, shape (n_scenes + 1,)
-        Cells of each scene.
+        Step that a moment belongs to, and whether it is the final moment of the step.
+    frame_unit, frame_moment : ndarray of int64, shape (n_frames,)
+        Unit of the planned groups, and moment, of every frame.
+    cell_offsets : ndarray of int64, shape (n_frames + 1,)
+        Cells of each frame.
     readers : ndarray of int32, shape (2, n_cells)
-        Clients that read a queue, as places in the course's ``client_ids``; -1 for nobody. A queue has two readers where the
-        two camps of a moment give it to one of theirs each.
+        Clients that read a queue, as positions in the schedule's ``client_ids``; -1 for nobody. A queue has two readers if the
+        two views of a moment each give it to a client that acts.
     there, written : ndarray of bool, shape (n_cells,)
-        Whether the queue is there at that moment, and whether producers write to it.
-    present, hearing : ndarray of bool
-        Whether each client of a group is in it, and whether it hears of the step, moment by moment.
+        Whether the queue exists at that moment, and whether producers write to it.
+    present, to_inform : ndarray of bool
+        Moment by moment, whether each client is in the group, and whether it is to be informed of the step.
     is_gradual, begins_with_one : ndarray of bool, shape (n_moments,)
-        Whether the step has clients that hear of it one by one, and whether it begins with the first of them; see `Step`.
+        Whether clients are informed of the step one by one, and whether it begins with the first of them; see `Step`.
     newest : ndarray of int64, shape (n_moments,)
-        Row of ``readers`` that holds those who have heard.
+        Row of ``readers`` that holds the informed clients.
     """
 
     schedules: Sequence[Schedule]
@@ -78,12 +79,12 @@ class Replay:
 
     @property
     def group_of_moment(self) -> Positions:
-        """Place of each moment's group."""
+        """Position of each moment's group."""
         return np.repeat(np.arange(len(self.schedules)), np.diff(self.moment_offsets))
 
 
 class _Views:
-    """Camps of all courses as columns."""
+    """The views of all schedules as columns."""
 
     def __init__(self, schedules: Sequence[Schedule]) -> None:
         steps = [(number, step) for schedule in schedules for number, step in enumerate(schedule.steps)]
@@ -94,13 +95,13 @@ class _Views:
         self.there = np.array([moment.there for moment in moments], np.int64)
         self.written = np.array([moment.written for moment in moments], np.int64)
         self.moment_offsets = offsets_of([sum(len(step.moments) for step in schedule.steps) for schedule in schedules])
-        n_camps = np.array([len(moment.views) for moment in moments], np.int64)
-        self.moment = np.repeat(np.arange(len(moments)), n_camps)
-        self.view = list_positions(offsets_of(n_camps)).astype(np.int64)
+        n_views_of = np.array([len(moment.views) for moment in moments], np.int64)
+        self.moment = np.repeat(np.arange(len(moments)), n_views_of)
+        self.row = list_positions(offsets_of(n_views_of)).astype(np.int64)
         self.rule = np.array([view.rule for view in views], np.int64)
         self.queues = np.array([view.queues for view in views], np.int64)
-        self.offsets = offsets_of(n_camps)[self.moment_offsets]  # of the views of each group
-        self.newest = n_camps - 1
+        self.offsets = offsets_of(n_views_of)[self.moment_offsets]  # of the views of each group
+        self.newest = n_views_of - 1
         self.present = np.concatenate([moment.views[0].listed for moment in moments])
         self.to_inform = np.concatenate(
             [~everyone(len(schedule.client_ids)) if step.to_inform is None else step.to_inform for schedule in schedules
@@ -111,7 +112,7 @@ class _Views:
         self._lay_clients(schedules, [(view.listed, view.acting) for view in views])
 
     def _lay_clients(self, schedules: Sequence[Schedule], masks: list[tuple[Mask, Mask]]) -> None:
-        """Client lists of all views, as rows of all clients of all courses laid end to end."""
+        """Client lists of all views, as rows of the clients of all schedules laid end to end."""
         self.ids = Strings.from_list([one for schedule in schedules for one in schedule.client_ids])
         self.rooms = np.array([room for schedule in schedules for room in schedule.rooms], np.int32)
         self.client_offsets = offsets_of([len(schedule.client_ids) for schedule in schedules])
@@ -133,18 +134,18 @@ def replay_of(
     rules: Sequence[Strategy] = (),
     variants: Sequence[Mask] = (),
 ) -> Replay:
-    """Work out who reads what at every moment.
+    """Compute who reads what at every moment.
 
     Parameters
     ----------
-    ground : PlannedGroups
-    courses : sequence of Schedule
+    planned : PlannedGroups
+    schedules : sequence of Schedule
         One for each group.
     rules : sequence of Strategy
-        What `ClientView.rule` counts from 1.
+        The strategies 1, 2, ... of `ClientView.rule`.
     variants : sequence of ndarray of bool
-        What `ClientView.queues`, `Moment.there` and `Moment.written` count from 1: which of the queues of the fleet's queue lists,
-        laid end to end, there are or are written to. 0 is all of them for the former, those written to now for the last.
+        The variants 1, 2, ... of `ClientView.queues`, `Moment.there` and `Moment.written`: which queues of the fleet's queue
+        lists, laid end to end, exist or are written to. Variant 0 is all of them, and for ``written`` those written to now.
     """
     base, views = planned.fleet, _Views(schedules)
     n_moments = np.diff(views.moment_offsets)[planned.group_of]
@@ -159,14 +160,14 @@ def replay_of(
     frame = first_frame[unit] + views.moment[view]
     cells = np.repeat(cell_offsets[frame], fleet.n_queues) + positions
     readers = np.full((2, int(cell_offsets[-1])), -1, np.int32)
-    readers[np.repeat(views.view[view], fleet.n_queues), cells] = _acting(fleet, views, owners)
+    readers[np.repeat(views.row[view], fleet.n_queues), cells] = _acting(fleet, views, owners)
 
     column = ranges(base.queue_starts[frame_unit], base.n_queues[frame_unit])
     there, written = (
         of[np.repeat(variant[frame_moment], base.n_queues[frame_unit]), column]
         for of, variant in ((masks, views.there), (np.stack([planned.written, *variants]), views.written))
     )
-    readers[:, ~there] = -1  # a client with old routes may hold a queue that is no more
+    readers[:, ~there] = -1  # a client with an old route may read a queue that no longer exists
     return Replay(
         schedules, views.moment_offsets, views.step, views.is_final, frame_unit, frame_moment, cell_offsets, readers,
         there, written & there, views.present, views.to_inform, views.is_gradual, views.begins_with_one, views.newest,
@@ -176,7 +177,7 @@ def replay_of(
 def _fleet(
     planned: PlannedGroups, views: _Views, masks: NDArray[np.bool_]
 ) -> tuple[Fleet, Positions, Positions, Positions]:
-    """A unit for every unit and view; also which these are, and the place of each of its queues in the ground's unit."""
+    """A unit for every unit and view; also which these are, and the position of each of its queues in the planned unit."""
     base = planned.fleet
     n_views = np.diff(views.offsets)[planned.group_of]
     unit = np.repeat(np.arange(base.n_units, dtype=np.int64), n_views)
@@ -197,20 +198,20 @@ def _fleet(
 
 
 def _variants(lists: QueueLists, masks: NDArray[np.bool_]) -> tuple[QueueLists, Positions]:
-    """All lists in the first variant, then all in the second and so on; also where each queue stood."""
+    """All lists in the first variant, then all in the second and so on; also the original position of each queue."""
     sizes = [np.diff(np.append(0, np.cumsum(mask))[lists.offsets]) for mask in masks]
     positions = np.concatenate([np.flatnonzero(mask) for mask in masks])
     return lists.rearranged(positions, offsets_of(np.concatenate(sizes))), positions
 
 
 def _rules(rules: Rules, more: Sequence[Strategy], number: Positions, unit: Positions) -> Rules:
-    """The strategy of every view: that of its unit, or one that the rollout brings."""
+    """The strategy of every view: that of its unit, or one that the rollout adds."""
     of_unit = np.where(number == 0, rules.of_unit[unit], len(rules.table) - 1 + number)
     return Rules((*rules.table, *more), of_unit.astype(np.int32))
 
 
 def _acting(fleet: Fleet, views: _Views, owners: Index) -> Index:
-    """Owners as places in the courses' client ids; -1 where the owner does not act as its view has it."""
+    """Owners as positions in the schedules' client ids; -1 if the owner is listed in the view but does not act on it."""
     slots = np.repeat(fleet.slot_starts, fleet.n_queues) + owners
     reads = owners >= 0
     reads[reads] = views.acting[slots[reads]]

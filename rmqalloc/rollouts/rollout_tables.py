@@ -58,9 +58,7 @@ def topics_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     rows = by_topic(replay)
     columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
     unit = replay.frame_unit[_final_rows(replay, rows)]
-    columns["topic"] = (
-        text_array(planned.fleet.topics).take(pa.array(planned.fleet.unit_topic[unit])).cast(pa.string())
-    )
+    columns["topic"] = text_array(planned.fleet.topics).take(pa.array(planned.fleet.unit_topic[unit])).cast(pa.string())
     return pa.table([columns[name] for name in TOPICS_SCHEMA.names], TOPICS_SCHEMA)
 
 

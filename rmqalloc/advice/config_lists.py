@@ -1,4 +1,9 @@
-"""Lists of queues for CONFIG: perfectly even, and with as few moves from now as that can have."""
+"""Lists of queues for CONFIG: perfectly even, and with the fewest moves from now that this allows.
+
+Goals, in this order: loads differ by at most one (of every topic, or of all topics together); as few queues as possible change
+their owner; over all topics, the larger loads go round. The first two never conflict: whatever the targets are, a client
+keeps as many of its queues as its target allows, so giving the larger targets to the clients that own most keeps most.
+"""
 
 from __future__ import annotations
 
@@ -14,14 +19,14 @@ from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.units import RETRY_PREFIX
 
 BALANCES = ("topic", "total")
-"""What is even: the queues of every topic, or those of all topics together."""
+"""What is balanced: the queues of each topic, or those of all topics together."""
 
 
 def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int64] | None = None) -> NDArray[np.int32]:
-    """Owners under which loads differ by one at most, and as few queues as can be have another owner than before.
+    """Owners whose loads differ by at most one, with the fewest queues moved.
 
-    Clients that have most keep most: the loads that are one greater go to them. What a client has above its load, and what
-    nobody has, goes to those that have less.
+    The targets that are one larger go to the clients that own most. Queues above a client's target, and those that nobody
+    owns, go to clients below theirs.
 
     Parameters
     ----------
@@ -30,7 +35,7 @@ def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int
     n_clients : int
         Clients, at least 1.
     burden : ndarray of int64, shape (n_clients,), optional
-        Of clients that have equally many, those with less of this get the greater loads.
+        Breaks ties: of clients with equally many queues, those with less of this get the larger targets.
 
     Examples
     --------
@@ -42,7 +47,7 @@ def balanced_owners(owners: NDArray[Any], n_clients: int, burden: NDArray[np.int
     share = np.full(n_clients, load)
     others = np.zeros(n_clients, np.int64) if burden is None else burden
     share[np.lexsort((others, -had))[:n_greater]] += 1
-    # Queues owner by owner, those of nobody first: the place among its owner's says whether it may keep a queue.
+    # Queues are sorted by owner, unowned ones first: a client keeps as many of its first queues as its target allows.
     order = np.argsort(owners, kind="stable")
     first = np.cumsum(had) - had + np.count_nonzero(owners < 0)
     keeps = np.zeros(owners.size, bool)
@@ -62,7 +67,7 @@ def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigL
     present : Present
     balance : {"topic", "total"}
     snapshot : Snapshot
-        Which tells the topics that the lists leave out.
+        The snapshot has the topics that the lists leave out.
 
     Raises
     ------
@@ -88,7 +93,7 @@ def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigL
 
 
 def _left_out(made: Sequence[ConfigLists], snapshot: Snapshot) -> Iterator[tuple[str, ...]]:
-    """Topics of every group that have queues, as far as is known, and that its lists do not have."""
+    """Topics of every group that have queues, or may have some, and are in none of its lists."""
     groups, routes = {one.name: one for one in snapshot.groups}, {one.name: one for one in snapshot.topics}
     for one in made:
         wanted = [*groups[one.consumer_group].subscriptions, RETRY_PREFIX + one.consumer_group]
@@ -98,7 +103,7 @@ def _left_out(made: Sequence[ConfigLists], snapshot: Snapshot) -> Iterator[tuple
 
 
 def _balanced_parts(owners: NDArray[np.int32], sizes: Sequence[int], n_clients: int) -> NDArray[np.int32]:
-    """Every part evened by itself; of what cannot be even in all, each client gets its turn."""
+    """Every part balanced by itself; the larger loads go to clients that have had fewer queues so far."""
     parts, burden = [], np.zeros(n_clients, np.int64)
     for part in np.split(owners, np.cumsum(sizes)[:-1]):
         parts.append(balanced_owners(part, n_clients, burden))

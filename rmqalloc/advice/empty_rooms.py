@@ -1,4 +1,4 @@
-"""Machine rooms without clients: whose queues always fall to the first clients of the list."""
+"""Machine rooms without clients, whose queues always fall to the first clients of the list."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def rooms_table(present: Present) -> pa.Table:
 
 
 def _levelled(loads: np.typing.NDArray[np.int64], more: int) -> np.typing.NDArray[np.int64]:
-    """Loads after so many queues have gone one by one to whoever has least."""
+    """Loads after more queues, each of which goes to the client with the fewest."""
     found = np.sort(loads)
     for _ in range(more):
         found[found.argmin()] += 1

@@ -1,4 +1,4 @@
-"""Who has which queue now: by what clients say they own, or by their strategy."""
+"""The owners now: the reported ones, or those by strategy."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from rmqalloc.snapshot.snapshot import Group, Snapshot
 
 @dataclass(frozen=True, eq=False)
 class Present:
-    """Owners of all queues of all units of a planned.
+    """Owners of all queues of the planned groups.
 
     Attributes
     ----------
-    ground : PlannedGroups
+    planned : PlannedGroups
     owners : ndarray of int32
-        By strategy: positions in the clients of the group's group, -1 for nobody.
+        By strategy: positions in the group's client ids, -1 for nobody.
     actual : ndarray of int32
-        By what clients say where all clients of a group say it, else by strategy. A queue that several own is the first one's.
+        As reported, if all clients of a group report; else by strategy. A queue that several report is the first one's.
     is_actual : ndarray of bool, shape (n_groups,)
     """
 
@@ -37,7 +37,7 @@ class Present:
         return np.arange(first, stop)
 
     def cells_of(self, group: int) -> slice:
-        """Queues of a group among all."""
+        """The queues of a group in ``owners``."""
         units, offsets = self.units_of(group), self.planned.fleet.queue_offsets
         return slice(int(offsets[units[0]]), int(offsets[units[-1] + 1]))
 

@@ -1,4 +1,9 @@
-"""Advice for every group of a snapshot."""
+"""Advice for every group of a snapshot.
+
+Everything is computed, nothing is a rule of thumb: other numbers of clients and of virtual nodes are replayed as steps of a
+rollout, so each figure comes with the moves that the change costs. What is advised, in this order: that no client is idle; that
+loads are even; that few queues move.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +33,7 @@ def advise(
     ----------
     snapshot : Snapshot
     groups, topics : sequence of str
-        Patterns; of a group the topics that match count, and no others.
+        Patterns; only the topics that match count.
     balance : {"topic", "total"}
         Whether the lists for CONFIG are even topic by topic, or over all topics of a group together.
 

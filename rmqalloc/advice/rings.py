@@ -1,4 +1,4 @@
-"""Virtual nodes: what more of them do for a group on a ring, and when they do nothing."""
+"""Virtual nodes: what more of them do for a group on a ring, and when they do not help."""
 
 from __future__ import annotations
 
@@ -13,12 +13,11 @@ from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.rollouts.planned_groups import PlannedGroups
 from rmqalloc.rollouts.play import play_schedules
 from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone
-from rmqalloc.scenarios.subfleet import part_of
 from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy
 from rmqalloc.strategies.by_name import with_virtual_nodes
 
 VIRTUAL_NODES = (10, 40, 160, 640, 2560)
-"""Points per client that are tried, besides those of now."""
+"""Virtual nodes that are tried, besides the present number."""
 
 
 def nodes_of(s: Strategy) -> int | None:
@@ -34,7 +33,7 @@ def nodes_of(s: Strategy) -> int | None:
 
 
 def rings_table(present: Present) -> pa.Table:
-    """What groups on a ring would be with other numbers of virtual nodes: `RINGS_SCHEMA`."""
+    """Groups on a ring under other numbers of virtual nodes: `RINGS_SCHEMA`."""
     rows = []
     whole = present.planned
     for rule, units in whole.rules.by_strategy():
@@ -43,17 +42,9 @@ def rings_table(present: Present) -> pa.Table:
             continue
         tried = [now, *(nodes for nodes in VIRTUAL_NODES if nodes != now)]
         more = [with_virtual_nodes(rule, nodes) for nodes in tried[1:]]
-        rows += _rows(_part(whole, units), tried, more)
+        rows += _rows(whole.part(np.unique(whole.group_of[units]).tolist()), tried, more)
     rows.sort(key=lambda row: (row["consumer_group"], row["virtual_nodes"]))
     return pa.Table.from_pylist(rows, RINGS_SCHEMA)
-
-
-def _part(whole: PlannedGroups, units: np.typing.NDArray[np.int64]) -> PlannedGroups:
-    """The groups of some units, which are all the units of these groups."""
-    positions, group_of = np.unique(whole.group_of[units], return_inverse=True)
-    at_start = tuple(whole.groups[position] for position in positions.tolist())
-    fleet, rules = part_of(whole.fleet, units), whole.rules.part_of(units)
-    return PlannedGroups(fleet, rules, group_of.astype(np.int64), at_start, whole.written, ())
 
 
 def _rows(planned: PlannedGroups, tried: list[int], more: list[Strategy]) -> list[dict[str, object]]:
@@ -63,7 +54,7 @@ def _rows(planned: PlannedGroups, tried: list[int], more: list[Strategy]) -> lis
         for number, nodes in enumerate(tried):
             if number and nodes * every.size > MAX_POINTS:
                 break
-            # After each the state of now, so that each tells what it moves from there.
+            # Back to the present number after each, so that every row has its moves from there.
             for rule in (number, 0) if number else (0,):
                 steps.append(Step(str(tried[rule]), (Moment((ClientView(every, every, rule=rule),)),)))
         return Schedule(group.client_ids, group.rooms, steps)
@@ -81,9 +72,9 @@ def _rows(planned: PlannedGroups, tried: list[int], more: list[Strategy]) -> lis
 
 
 def chance_skew(n_queues: int, n_clients: int) -> float:
-    """Greatest load over the mean that is to be expected where every queue falls to any client alike.
+    """Expected greatest load over the mean if every queue falls to each client with equal probability.
 
-    That is what a ring of boundless many virtual nodes comes to. Loads are taken for independent, each binomial.
+    This is the limit of a ring with many virtual nodes. Loads are taken as independent and binomial.
 
     Examples
     --------

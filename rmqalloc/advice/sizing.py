@@ -1,4 +1,4 @@
-"""How many clients a group should have: numbers that split its queues evenly, and what it costs to go from one to another."""
+"""How many clients a group should have: numbers that split its queues evenly, and the moves from one to the next."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedul
 from rmqalloc.strategies.ordering import sort_client_ids
 
 MOST_COUNTS = 12
-"""Numbers of clients that are tried for a group, those nearest to what it has."""
+"""Numbers of clients that are tried for a group, those closest to the present one."""
 
 _READ = ["consumer_group", "action", "n_clients", "n_queues", "idle", "min_load", "max_load", "moved"]
 _NOW, _FROM_NOW, _TO_FIRST, _FROM_ABOVE = "now", "from now", "to the first", "from the row above"
 
 
 def counts_table(present: Present) -> pa.Table:
-    """What groups would be with other numbers of clients: `COUNTS_SCHEMA`."""
+    """Groups with other numbers of clients: `COUNTS_SCHEMA`."""
     n_queues = {
         group.consumer_group: present.planned.fleet.n_queues[present.units_of(position)].tolist()
         for position, group in enumerate(present.planned.groups)
@@ -53,7 +53,7 @@ def counts_table(present: Present) -> pa.Table:
 
 
 def worthwhile(n_queues: Sequence[int], n_clients: int) -> list[int]:
-    """Numbers of clients worth a look, ascending: that of now, those about it, and those that can split all topics evenly.
+    """Numbers of clients to try, ascending: the present one, its neighbours, and those that split all topics evenly.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def _schedule(group: GroupAtStart, counts: list[int]) -> Schedule:
     position = {client_id: i for i, client_id in enumerate(everyone)}
     rooms = [-1] * len(everyone)
     for i, client_id in enumerate(in_turn):
-        # Those that come are spread over the rooms as those that are there.
+        # New clients are spread over the rooms like the present ones.
         rooms[position[client_id]] = group.rooms[i % n_now]
 
     def step(action: str, n: int) -> Step:

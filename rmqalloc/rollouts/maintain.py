@@ -27,9 +27,9 @@ def maintain_broker(
 ) -> Rollout:
     """Take a broker out of service and back, for every group that reads from it.
 
-    Producers stop writing to it (its queues stay, and a client that has only such queues runs dry), it goes (its messages
-    wait), it comes back, producers write again to the queues that they wrote to before. Clients see its going and coming when
-    they next ask for routes, every 30 s.
+    The broker becomes read-only (its queues stay, and a client that owns no others runs dry), goes away (its messages wait),
+    comes back read-only, and becomes writable again. Clients notice that it is gone or back when they next poll the routes,
+    every 30 s.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def maintain_broker(
     broker : str
         Broker name.
     groups : sequence of str
-        Patterns of consumer groups; those without a topic on the broker are left aside.
+        Patterns of consumer groups; those without a topic on the broker are ignored.
     refreshed : float
-        Share of the clients that have the new routes in the moment of which `Rollout.exposed` names the queues.
+        Share of the clients that have the new routes at the moment that `Rollout.exposed` shows.
     order, seed, detail, topics
         As for `rmqalloc.rollouts.restart.restart`.
 

@@ -91,15 +91,15 @@ def planned_groups_of(
 
     units = _good_units(batch, leave_out, stable_ids)
     reasons = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
-    informed = (*warnings, *reasons)
+    warnings = (*warnings, *reasons)
     if not units.fleet.n_units:
-        raise none_planned(informed)
+        raise none_planned(warnings)
     names = units.fleet.consumer_groups.to_list()
     positions = {name: position for position, name in enumerate(dict.fromkeys(names))}
     group_of = np.array([positions[name] for name in names], np.int64)
     firsts = np.unique(group_of, return_index=True)[1].tolist()
     at_start = tuple(_group_at_start(units.fleet, unit) for unit in firsts)
-    return PlannedGroups(units.fleet, units.rules, group_of, at_start, _written(units.fleet, snapshot), informed)
+    return PlannedGroups(units.fleet, units.rules, group_of, at_start, _written(units.fleet, snapshot), warnings)
 
 
 def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:

@@ -37,9 +37,9 @@ def restart(
 ) -> Rollout:
     """Restart all clients of every group, a batch at a time.
 
-    Every batch is two steps, stop and start, or with ``surge`` start and stop; between two steps all clients have heard of
-    the one before. While a stop lasts, the queues of those that stopped are read by nobody. While a start lasts, a new client
-    already reads what others have not given up.
+    Every batch is two steps: stop and start, or with ``surge`` start and stop. All clients are informed of one step before the
+    next begins. While a stop lasts, nobody reads the queues of the stopped clients. While a start lasts, a new client may read
+    queues that others have not given up yet.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def restart(
     surge : bool
         New clients join before the old ones leave.
     ids : {"suffix", "stable", "address"}
-        How clients come back: with another number behind ``#``, as Java's ids do on the same host; under the same id; or from
-        another address, as pods do that are made anew.
+        How clients come back: with another number after ``#``, as Java's clients on the same host; under the same id; or from
+        another address, as new pods.
     order : {"shuffled", "sorted", "reversed"}
         Who goes first, see `rmqalloc.rollouts.schedule.positions_in_order`.
     seed : int
@@ -65,15 +65,15 @@ def restart(
     Raises
     ------
     ValueError
-        No group has a batch of clients, the order or the kind of ids is unknown, or ids are stable with ``surge``: two clients
-        of one id read the same queues, and leave those of the second to nobody.
+        Every group has fewer clients than a batch; the order or the kind of ids is unknown; or ids are stable with ``surge``
+        (two clients with one id read the same queues, and nobody reads those of the second).
 
     Notes
     -----
     Groups that have fewer clients than a batch are skipped: `Rollout.skipped`.
 
-    Clients hear of joins and leaves within moments and at most after 20 s, and rebalance at most once a second, so real ones
-    take several steps as one where a rollout is quick: moves are an upper bound.
+    Clients are informed of joins and leaves within moments, at the latest after 20 s, and rebalance at most once a second. In a
+    quick rollout they take several steps as one, so moves are an upper bound.
 
     Examples
     --------
@@ -96,8 +96,8 @@ def restart(
 def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
     """Id of a client after a restart.
 
-    Java's ids are ``ip@pid#nanoTime``. With "suffix", what follows the last ``#`` is another number, or is added, so that the
-    client nearly always keeps its place among the others. With "address", so is the address, at random but the same each time.
+    Java's ids are ``ip@pid#nanoTime``. With "suffix", the number after the last ``#`` is replaced, or one is added, so the
+    client nearly always keeps its position among the others. With "address" the address is replaced by a hash of the id.
 
     Examples
     --------
@@ -128,13 +128,13 @@ def _schedule(group: GroupAtStart, batch: int | str, surge: bool, ids: str, orde
             after = there.copy()
             after[positions] = is_there
             what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
-            steps.append(Step(what, (_unheard(there, after), Moment((ClientView(after, after),))), to_inform=after))
+            steps.append(Step(what, (_uninformed(there, after), Moment((ClientView(after, after),))), to_inform=after))
             there = after
     return Schedule(everyone, rooms, steps, size)
 
 
 def _before_and_after(group: GroupAtStart, ids: str) -> tuple[list[str], list[int], Positions, Positions]:
-    """All ids with their rooms, and the places among them of the clients' ids before and after."""
+    """All ids with their rooms, and the positions of the clients' ids before and after among them."""
     if ids == "stable":
         positions = np.arange(len(group.client_ids))
         return group.client_ids, group.rooms, positions, positions
@@ -149,8 +149,8 @@ def _before_and_after(group: GroupAtStart, ids: str) -> tuple[list[str], list[in
     return everyone, [taken[one] for one in everyone], old, new
 
 
-def _unheard(before: Mask, after: Mask) -> Moment:
-    """The moment in which only those that come know that they come, and nobody that others are gone."""
+def _uninformed(before: Mask, after: Mask) -> Moment:
+    """The moment at which only joining clients know that they join, and no client knows that others have left."""
     if (before & ~after).any():
         return Moment((ClientView(before, after),), is_final=False)
     return Moment((ClientView(before, before), ClientView(after, after & ~before)), is_final=False)

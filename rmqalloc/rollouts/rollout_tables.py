@@ -1,4 +1,4 @@
-"""The figures of a stage: what every step moves and leaves open, group by group and topic by topic."""
+"""The figures of a replay: what every step moves and leaves open, by group and by topic."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _EXACT = {"unowned": ("unowned", "unowned_written", "unowned_dry"), "double_owne
 
 
 class MomentRows(NamedTuple):
-    """What figures are taken of: the moments of groups, or of single units.
+    """The rows of figures: moments of groups, or of single units.
 
     Attributes
     ----------
-    of_scene : ndarray of int64
-        Row of every scene.
+    of_frame : ndarray of int64
+        Row of every frame.
     moment : ndarray of int64
         Moment of every row.
     """
@@ -68,7 +68,7 @@ def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) 
     starts = np.flatnonzero(number == 0)
     column = {name: steps[name].to_numpy() for name in STEPS_SCHEMA.names if name not in ("consumer_group", "action")}
     n_queues = column["n_queues"][starts]
-    # A topic that is only now subscribed to has its queues at the start, too; there is no group without queues.
+    # The queues of a new subscription count from the start, so no group is without queues.
     moved = np.add.reduceat(column["moved"], starts)
     made: dict[str, Any] = {
         "consumer_group": [group.consumer_group for group in planned.groups],
@@ -89,7 +89,7 @@ def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) 
     for which, names in _EXACT.items():
         exact = np.ones(starts.size, bool)
         for name in names:
-            # A bound that an exact step reaches, too, is what the whole comes to.
+            # The maximum over steps is exact if a step with an exact figure attains it.
             reached = column[f"{which}_is_exact"] & (column[name] == made[f"max_{name}"][of_group])
             exact &= np.logical_or.reduceat(reached, starts)
         made[f"max_{which}_is_exact"] = exact
@@ -97,14 +97,14 @@ def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) 
 
 
 def step_figures(replay: Replay, rows: MomentRows) -> Columns:
-    """All numbers of every step; unowned and double-owned queues are the most while it lasts, loads those when it is over."""
+    """All figures of every step: the most unowned and double-owned queues while it lasts, the loads after it."""
     is_final = _final_rows(replay, rows)
     row = np.repeat(rows.of_frame, np.diff(replay.cell_offsets))
 
     def summed(mask: Mask, chosen: Positions) -> NDArray[np.int64]:
         return np.bincount(row[mask], minlength=rows.moment.size)[chosen]
 
-    # The cells of a topic's step and of the step before it lie side by side, whatever the rows.
+    # Cells of a unit are in the same order in every step, so they can be compared element by element.
     cells, cells_before = step_pairs(replay)
     now, before = _ordered(replay.readers[:, cells]), _ordered(replay.readers[:, cells_before])
     differs = (now[0] != before[0]) | (now[1] != before[1])
@@ -127,7 +127,7 @@ def _of_clients(
     now: NDArray[np.int32],
     before: NDArray[np.int32],
 ) -> Columns:
-    """Numbers about the clients of every row, given the cells whose readers change."""
+    """Figures of the clients of every row, given the cells whose readers change."""
     n_clients = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)
     of_moment = n_clients[replay.group_of_moment]
     offsets = offsets_of(of_moment[rows.moment])
@@ -156,17 +156,17 @@ def _of_clients(
 
 
 def _ordered(readers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The two readers of every queue in the order of their places."""
+    """The two readers of every queue in ascending order."""
     return np.stack([readers.min(axis=0), readers.max(axis=0)])
 
 
 def _final_rows(replay: Replay, rows: MomentRows) -> Positions:
-    """Rows of the moments behind every step."""
+    """Rows of the final moments."""
     return np.flatnonzero(replay.is_final[rows.moment])
 
 
 def _while_it_lasts(replay: Replay, rows: MomentRows, is_final: Positions) -> Positions:
-    """Rows of the moments while steps last, given those behind them; the same where a step has one moment."""
+    """Rows of the moments while steps last, given the final ones; a step that takes effect at once has only this."""
     lasts = np.roll(~replay.is_final, 1)[rows.moment[is_final]]
     return np.where(lasts, is_final - 1, is_final)
 

@@ -1,4 +1,4 @@
-"""A topic that is added to a group's subscriptions, or taken from them, client by client."""
+"""A topic that is added to a group's subscriptions, or removed from them, client by client."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def change_subscription(
 ) -> Rollout:
     """Let the clients of every group subscribe to a topic, or leave it, a batch at a time.
 
-    Brokers list the clients of a group whatever they subscribe to. So a client that has not subscribed yet, or no longer, is
-    given queues of the topic by all others and does not read them: these are unowned until the last client has followed.
+    Brokers list the clients of a group whatever they subscribe to. So a client that has not subscribed yet, or no longer does,
+    is given queues of the topic by all others and does not read them: they are unowned until the last client has followed.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def change_subscription(
     groups : sequence of str
         Patterns of consumer groups.
     remove : bool
-        Whether the topic is taken from the subscriptions.
+        Whether the topic is removed from the subscriptions.
     batch, order, seed, detail
         As for `rmqalloc.rollouts.restart.restart`.
 
@@ -62,7 +62,7 @@ def change_subscription(
     if snapshot.topic(topic) is None:
         raise ValueError(f"the snapshot has no topic {topic!r}, so its queues are not known; give a topic that exists")
     chosen, skipped = _chosen(snapshot, topic, groups, remove)
-    # What other groups subscribe to is of no account, and a batch of them would be work for nothing.
+    # Other groups do not matter here and would only cost time.
     with_topic = replace(snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups)
 
     verb = "leave" if remove else "subscribe"

@@ -1,4 +1,4 @@
-"""A change of strategy: clients switch batch by batch, and meanwhile disagree."""
+"""A change of strategy: clients switch batch by batch and disagree in the meantime."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ def change_strategy(
     detail: bool = False,
     topics: Sequence[str] = ("*",),
 ) -> Rollout:
-    """Let the clients of every group go over to another strategy, a batch at a time.
+    """Switch the clients of every group to another strategy, a batch at a time.
 
-    Every client works out its queues with its own strategy, on the list of all clients. Those of the two strategies know
-    nothing of each other, so a queue may have no reader or two for as long as a step is the last one done. Ids stay as they
-    are: what the restart itself costs, if the switch needs one, `rmqalloc.rollouts.restart.restart` tells.
+    Every client computes its queues by its own strategy, from the list of all clients. Clients of the two strategies know
+    nothing of each other, so until the last step is done a queue may have no reader or two. Client ids do not change; for the
+    cost of a restart, if the switch needs one, see `rmqalloc.rollouts.restart.restart`.
 
     Parameters
     ----------

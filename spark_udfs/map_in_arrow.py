@@ -19,7 +19,7 @@ _TYPES = {
 }
 
 
-def refuse(schema: pa.Schema, spec: PlanSpec) -> None:
+def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
     """Raise the TypeError that a worker would raise for a table of these columns; a row of nulls is bad, but is no error."""
     nothing = [pa.nulls(1, field.type) for field in schema]
     list(plan_batches([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))

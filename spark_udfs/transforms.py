@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from rmqalloc.evaluation.parquet_plan import read_columns
 from rmqalloc.evaluation.plan_batch import BEST_BY, PlanSpec
 from rmqalloc.scenarios import read_scenarios, scenarios_of
-from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse
+from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse_schema
 
 Transform = Callable[[DataFrame], DataFrame]
 Scenarios = str | os.PathLike[str] | Iterable[Any]
@@ -111,7 +111,7 @@ def mapped(kernel: PlanBatches) -> Transform:
 
     def transform(units: DataFrame) -> DataFrame:
         read = units.select(read_columns(units.columns))
-        refuse(to_arrow_schema(read.schema), kernel.spec)
+        refuse_schema(to_arrow_schema(read.schema), kernel.spec)
         return read.mapInArrow(kernel, ddl(kernel.schema))
 
     return transform

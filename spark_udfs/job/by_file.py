@@ -16,7 +16,7 @@ from rmqalloc.evaluation.quarantine import plan_and_quarantine
 from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of, worst_columns, worst_of
 from spark_udfs.job.manifests import QUARANTINE, Run, bucket_name, data_folder
 from spark_udfs.job.output_layout import attempt, commit
-from spark_udfs.map_in_arrow import Batches, refuse
+from spark_udfs.map_in_arrow import Batches, refuse_schema
 
 BUCKETS = 64
 """Buckets that a source is cut into if it has as many row groups."""
@@ -59,21 +59,21 @@ def survey(source: str, spec: PlanSpec) -> Survey | None:
     Raises
     ------
     FileNotFoundError
-        As `listed`.
+        As `listed_files`.
     ValueError
         A file cannot be read as Parquet.
     TypeError
         A column is missing or of the wrong type, and every bucket would fail.
     """
-    files = listed(source)
+    files = listed_files(source)
     if files is None:
         return None
     with _opened(files[0].path) as first:
-        refuse(first.schema_arrow, spec)
-    return Survey(files, cut(files))
+        refuse_schema(first.schema_arrow, spec)
+    return Survey(files, cut_files(files))
 
 
-def listed(source: str) -> list[ParquetFile] | None:
+def listed_files(source: str) -> list[ParquetFile] | None:
     """Files of a directory of Parquet in the order of their paths, or of one file.
 
     None if there is anything else in it, or partitions (``name=value``), whose columns are not in the files: such a source
@@ -97,13 +97,13 @@ def listed(source: str) -> list[ParquetFile] | None:
     return [ParquetFile(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
 
 
-def cut(files: Sequence[ParquetFile], n_buckets: int = BUCKETS) -> list[list[Piece]]:
+def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS) -> list[list[Piece]]:
     """Cut files into buckets of about equal bytes, in their order.
 
     Parameters
     ----------
     files : sequence of ParquetFile
-        As `listed`.
+        As `listed_files`.
     n_buckets : int
         Buckets to make at least, if there are as many row groups; more if they would exceed `BUCKET_BYTES`.
 
@@ -149,7 +149,7 @@ class PlanFiles:
     buckets : mapping of int to sequence of Piece
         What to read, for the buckets that are to be done.
     out, run
-        As `plan_bucket`.
+        As `plan_file_bucket`.
     """
 
     def __init__(self, spec: PlanSpec, buckets: Mapping[int, Sequence[Piece]], out: str, run: Run) -> None:
@@ -160,8 +160,8 @@ class PlanFiles:
         """Plan the buckets whose places among ``buckets`` come, and give them back."""
         numbers = list(self.buckets)
         for batch in batches:
-            for place in batch.column(0).to_pylist():
-                plan_bucket(self.spec, numbers[place], self.buckets[numbers[place]], self.out, self.run)
+            for position in batch.column(0).to_pylist():
+                plan_file_bucket(self.spec, numbers[position], self.buckets[numbers[position]], self.out, self.run)
             yield pa.RecordBatch.from_arrays([batch.column(0)], names=["bucket"])
 
 
@@ -196,7 +196,7 @@ class RankBuckets:
                 yield from file.iter_batches(MAX_ROWS, columns=columns, use_threads=False)
 
 
-def plan_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, run: Run) -> None:
+def plan_file_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, run: Run) -> None:
     """Plan the pieces of one bucket into files of names that no other attempt has, and say that it is done.
 
     Parameters
@@ -208,7 +208,7 @@ def plan_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, 
     pieces : sequence of Piece
         What to read.
     out, run
-        As `spark_udfs.job.output_layout.begin`.
+        As `spark_udfs.job.output_layout.begin_run`.
 
     Raises
     ------
@@ -221,9 +221,9 @@ def plan_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, 
         (home / QUARANTINE).mkdir()
         with _Rows(home / bucket_name(number), f"part-00000-{tried}.parquet") as plan:
             plan.write(pa.RecordBatch.from_pylist([], spec.schema), even_if_empty=True)
-            for place, piece in enumerate(pieces):
+            for position, piece in enumerate(pieces):
                 bad_at = home / QUARANTINE / bucket_name(number)
-                with _Rows(bad_at, f"part-{place:05d}-{tried}.parquet") as quarantine:
+                with _Rows(bad_at, f"part-{position:05d}-{tried}.parquet") as quarantine:
                     for planned, bad in plan_and_quarantine(_read(piece), spec):
                         plan.write(planned)
                         quarantine.write(bad)

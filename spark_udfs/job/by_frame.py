@@ -10,7 +10,7 @@ from rmqalloc.evaluation.plan_batch import PlanSpec
 from rmqalloc.evaluation.quarantine import REASON
 from rmqalloc.evaluation.totals import ByScenario, Totals
 from spark_udfs.job.by_file import record_of
-from spark_udfs.job.manifests import PlanError
+from spark_udfs.job.manifests import PublishError
 from spark_udfs.job.sources import content, literally, parsed
 from spark_udfs.map_in_arrow import PlanBatches, QuarantineBatches, ddl
 from spark_udfs.transforms import mapped
@@ -18,8 +18,8 @@ from spark_udfs.transforms import mapped
 _SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
 
 
-def plan_bucket(
-    spark: SparkSession, units: DataFrame, spec: PlanSpec, places: tuple[str, str], by_content: bool = False
+def plan_frame_bucket(
+    spark: SparkSession, units: DataFrame, spec: PlanSpec, paths: tuple[str, str], by_content: bool = False
 ) -> dict[str, Any]:
     """Plan the units of a bucket.
 
@@ -28,10 +28,10 @@ def plan_bucket(
     spark : SparkSession
         The session.
     units : DataFrame
-        As `spark_udfs.job.sources.Source.read` gives them.
+        As `spark_udfs.job.sources.UnitSource.read` gives them.
     spec : PlanSpec
         What to plan.
-    places : (str, str)
+    paths : (str, str)
         Where to write the plan, and its bad rows if there are any; nothing is there yet.
     by_content : bool
         Whether the record shall tell what was read, see `spark_udfs.job.sources.content`: for a source that may
@@ -44,10 +44,10 @@ def plan_bucket(
 
     Raises
     ------
-    spark_udfs.job.manifests.PlanError
+    spark_udfs.job.manifests.PublishError
         The bucket was read twice, for its bad rows, and was not the same.
     """
-    plan_at, quarantine_at = places
+    plan_at, quarantine_at = paths
     seen = Observation("totals")
     read = Observation("read")
     observed = (
@@ -63,7 +63,7 @@ def plan_bucket(
         bad = _suspects(watched, spark.read.schema(observed.schema).parquet(literally(plan_at)))
         quarantine(bad, spec).write.mode("error").option("compression", "zstd").parquet(quarantine_at)
         if by_content and again.get != read.get:
-            raise PlanError(
+            raise PublishError(
                 "the source changed between its first reading and the one for its bad rows; run the job again"
             )
     return {**record_of(totals, spec), **({"read": _sums(read.get)} if by_content else {})}

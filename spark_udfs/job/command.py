@@ -18,8 +18,8 @@ from rmqalloc.scenarios import read_scenarios
 from rmqalloc.strategies.by_name import strategy_params
 from rmqalloc.text import harmless
 from spark_udfs.job.plan_summary import WORST, totals_table
-from spark_udfs.job.planning_job import JobError, Outcome, run
-from spark_udfs.job.sources import Source
+from spark_udfs.job.planning_job import JobError, JobResult, run_job
+from spark_udfs.job.sources import UnitSource
 from spark_udfs.requirements import JavaNotFoundError
 
 EXIT_FAILED = 1
@@ -79,7 +79,7 @@ def main(argv: list[str] | None = None) -> int:
     return run_and_report(source, given.output, spec, given.remote or given.master, force=given.force, **how)
 
 
-def source_of(path: str, table: str, form: str, options: Sequence[str]) -> Source:
+def source_of(path: str, table: str, form: str, options: Sequence[str]) -> UnitSource:
     """What to read, as a command line names it; ValueError if it does not fit together."""
     pairs = [text.partition("=") for text in options]
     for name, sign, value in pairs:
@@ -89,16 +89,16 @@ def source_of(path: str, table: str, form: str, options: Sequence[str]) -> Sourc
         raise ValueError(f"an option of the reader is given twice: {', '.join(options)}; give each once")
     if bool(path) == bool(table) and (table or form == "parquet"):
         raise ValueError("give either an input or a table")
-    return Source(path, form, {name: value for name, _, value in pairs}, table)
+    return UnitSource(path, form, {name: value for name, _, value in pairs}, table)
 
 
-def run_and_report(source: Source, target: str, spec: PlanSpec, master: str, **how: Any) -> int:
-    """As `spark_udfs.job.planning_job.run`, but prints the totals or the error and returns the exit code."""
+def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str, **how: Any) -> int:
+    """As `spark_udfs.job.planning_job.run_job`, but prints the totals or the error and returns the exit code."""
     # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack trace.
     logging.basicConfig(level=logging.CRITICAL)
     try:
         with plain_errors():
-            outcome = run(source, target, spec, master=master, **how)
+            outcome = run_job(source, target, spec, master=master, **how)
     except KeyboardInterrupt:
         print("interrupted; the same command goes on from here", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -129,11 +129,11 @@ def plain_errors() -> Iterator[None]:
         raise
 
 
-def _report(outcome: Outcome) -> str:
+def _report(outcome: JobResult) -> str:
     """What was done, for people."""
     if outcome.was_complete:
         return f"plan {outcome.plan_id} is complete already; --force plans it anew"
-    totals = {name: Totals(**one) for name, one in outcome.told["totals"].items()}
+    totals = {name: Totals(**one) for name, one in outcome.summary["totals"].items()}
     notes = [("peak memory, driver JVM", outcome.jvm_peak), ("peak memory, Python workers", outcome.workers_peak)]
     lines = [(name, f"{peak / 2**20:,.0f} MiB") for name, peak in notes if peak]
     if outcome.n_resumed:
@@ -141,7 +141,7 @@ def _report(outcome: Outcome) -> str:
     if len(totals) <= 1:
         return two_columns(iter([*next(iter(totals.values()), Totals()).rows(outcome.seconds), *lines]))
     lines.insert(0, ("seconds", f"{outcome.seconds:,.2f}"))
-    return totals_table(outcome.told["totals"]) + "\n\n" + two_columns(iter(lines))
+    return totals_table(outcome.summary["totals"]) + "\n\n" + two_columns(iter(lines))
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ and among those the first by name.
 
 Why that needs no conditional write: between listing and writing a run may sleep as long as it likes. What it then writes is
 either of an older generation, and loses; or of the same, and then both manifests are whole, both plans have the same input, and
-nobody deletes the files of either (see `spark_udfs.job.output_layout.sweep` for leftovers, which takes the next
+nobody deletes the files of either (see `spark_udfs.job.output_layout.sweep_leftovers` for leftovers, which takes the next
 generation first). Where a
 store creates a file only if there is none, the name is fixed for a generation, so that one manifest of it can be at all.
 
@@ -36,7 +36,7 @@ _FORMAT = 1
 _ONLY = "0"  # sorts before every time
 
 
-class PlanError(RuntimeError):
+class PublishError(RuntimeError):
     """A plan cannot be published: the message says what is missing."""
 
 
@@ -110,7 +110,7 @@ def record_folder(run: Run) -> str:
     return f"{RECORDS}/{plan_name(run.plan_id)}/{run.generation:08d}"
 
 
-def new_name() -> str:
+def unique_name() -> str:
     """A name that nobody else has: attempts may overlap, even those of a job thought dead."""
     return secrets.token_hex(8)
 
@@ -130,7 +130,7 @@ def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
 
     Raises
     ------
-    PlanError
+    PublishError
         A later release wrote it.
 
     Examples
@@ -143,7 +143,7 @@ def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
     whole = [one for one in (_parsed(name, text) for name, text in texts.items()) if one is not None]
     found = min(whole, key=lambda one: (-one["generation"], one["name"]), default=None)
     if found is not None and found["format"] != _FORMAT:
-        raise PlanError(
+        raise PublishError(
             f"manifest {found['name']} is of format {found['format']}, which a later release of rmqalloc reads"
         )
     return found
@@ -168,7 +168,7 @@ def begin(storage: Storage, plan_id: str, force: bool) -> tuple[dict[str, Any] |
         What the functions below want.
     """
     found = current(storage.texts(manifest_folder(plan_id)))
-    run = Run(plan_id, 1 + (0 if found is None else found["generation"]), new_name(), force)
+    run = Run(plan_id, 1 + (0 if found is None else found["generation"]), unique_name(), force)
     return (None if force else found), run
 
 
@@ -182,13 +182,13 @@ def keep(storage: Storage, run: Run, number: int, attempt: str, record: Mapping[
     number : int
         Number of the bucket.
     attempt : str
-        What wrote it, see `new_name`.
+        What wrote it, see `unique_name`.
     record : mapping
         ``files`` and ``quarantine``, pairs of name and bytes, and whatever else shall be known of it.
     """
     name = f"{record_folder(run)}/{bucket_name(number)}.{run.name}.{attempt}.json"
     if not storage.create(name, json.dumps({"bucket": number, **record})):
-        raise PlanError(f"{name} is there already; no two attempts have a name in common")
+        raise PublishError(f"{name} is there already; no two attempts have a name in common")
 
 
 def records(storage: Storage, run: Run) -> dict[int, dict[str, Any]]:
@@ -228,7 +228,7 @@ def missing(record: Mapping[str, Any], sizes: Mapping[str, int]) -> list[str]:
 
 
 def publish(
-    storage: Storage, run: Run, n_buckets: int, done: Iterable[Mapping[str, Any]], told: Mapping[str, Any]
+    storage: Storage, run: Run, n_buckets: int, done: Iterable[Mapping[str, Any]], summary: Mapping[str, Any]
 ) -> tuple[bool, dict[str, Any]]:
     """Let a plan be complete, unless another run was first.
 
@@ -240,7 +240,7 @@ def publish(
         How many buckets the plan has.
     done : iterable of mapping
         A record for each of them.
-    told : mapping
+    summary : mapping
         The summary.
 
     Returns
@@ -252,19 +252,19 @@ def publish(
 
     Raises
     ------
-    PlanError
+    PublishError
         A bucket or a file is missing; nothing is published.
     """
     buckets = _all(done, n_buckets)
     sizes = storage.sizes(data_folder(run.plan_id))
     gone = [name for record in buckets for name in missing(record, sizes)]
     if gone:
-        raise PlanError(f"{len(gone)} files of the plan are gone or cut off, such as {gone[0]}; run the job again")
+        raise PublishError(f"{len(gone)} files of the plan are gone or cut off, such as {gone[0]}; run the job again")
     folder = manifest_folder(run.plan_id)
     found = current(storage.texts(folder))
     if found is not None and found["generation"] >= run.generation:
         return False, found
-    text = json.dumps(manifest_of(run, buckets, told))
+    text = json.dumps(manifest_data(run, buckets, summary))
     if not (storage.exclusive and storage.create(f"{folder}/{run.generation:08d}-{_ONLY}.json", text)):
         found = current(storage.texts(folder)) if storage.exclusive else None
         if found is not None and found["generation"] >= run.generation:
@@ -274,13 +274,13 @@ def publish(
         storage.create(f"{folder}/{run.generation:08d}-{now}-{run.name}.json", text)
     found = current(storage.texts(folder))
     if found is None:
-        raise PlanError(
+        raise PublishError(
             f"the manifest was written to {folder} and is not there; whether the plan is complete is not known"
         )
     return found["run"] == run.name, found
 
 
-def manifest_of(run: Run, buckets: Sequence[Mapping[str, Any]], told: Mapping[str, Any]) -> dict[str, Any]:
+def manifest_data(run: Run, buckets: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
     """What a manifest holds."""
     return {
         "format": _FORMAT,
@@ -291,7 +291,7 @@ def manifest_of(run: Run, buckets: Sequence[Mapping[str, Any]], told: Mapping[st
         "published": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "n_buckets": len(buckets),
         "buckets": [dict(record) for record in buckets],
-        "summary": dict(told),
+        "summary": dict(summary),
     }
 
 
@@ -302,7 +302,7 @@ def _all(done: Iterable[Mapping[str, Any]], n_buckets: int) -> list[Mapping[str,
     if numbers != list(range(n_buckets)):
         lost = sorted(set(range(n_buckets)) - set(numbers))
         which = f"bucket {lost[0]} has no record" if lost else f"the records are of {numbers[-1] + 1} or come twice"
-        raise PlanError(
+        raise PublishError(
             f"the plan has {n_buckets} buckets, and {len(set(numbers))} are done: {which}; run the job again"
         )
     return buckets
@@ -313,7 +313,7 @@ def files_in(manifest: Mapping[str, Any], part: str = "files") -> list[str]:
     return [name for record in manifest["buckets"] for name, _ in record[part]]
 
 
-def chosen(ids: Iterable[str], plan_id: str | None, where: str) -> str:
+def choose_plan(ids: Iterable[str], plan_id: str | None, where: str) -> str:
     """The plan that is meant: the one given, or the only one.
 
     Raises
@@ -331,6 +331,6 @@ def chosen(ids: Iterable[str], plan_id: str | None, where: str) -> str:
     raise PlanNotFoundError(f"{where} holds {wanted}; {there}")
 
 
-def path_of(manifest: Mapping[str, Any]) -> str:
+def manifest_path(manifest: Mapping[str, Any]) -> str:
     """Name of a manifest's file below the output directory."""
     return f"{manifest_folder(manifest['plan'])}/{manifest['name']}"

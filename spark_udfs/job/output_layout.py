@@ -80,7 +80,9 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def begin(out: str, plan_id: str, force: bool, after: float = DAY) -> tuple[dict[str, Any] | None, Run, dict[int, Any]]:
+def begin_run(
+    out: str, plan_id: str, force: bool, after: float = DAY
+) -> tuple[dict[str, Any] | None, Run, dict[int, Any]]:
     """Make the output directory ours, and tell what is done of a plan.
 
     Parameters
@@ -110,8 +112,8 @@ def begin(out: str, plan_id: str, force: bool, after: float = DAY) -> tuple[dict
     storage = LocalFiles(out)
     manifest, run = manifests.begin(storage, plan_id, force)
     if manifest is not None:
-        sweep(out, plan_id, after)
-        show(out, plan_id)
+        sweep_leftovers(out, plan_id, after)
+        show_plan(out, plan_id)
         return manifest, run, {}
     Path(out, manifests.data_folder(plan_id)).mkdir(parents=True, exist_ok=True)
     return None, run, manifests.records(storage, run)
@@ -126,7 +128,7 @@ def attempt(out: str, plan_id: str) -> Iterator[str]:
     FileNotFoundError
         The plan's data have been taken away: this run has been overtaken, and makes nothing anew.
     """
-    name = manifests.new_name()
+    name = manifests.unique_name()
     folder = Path(out, manifests.data_folder(plan_id), name)
     folder.mkdir()
     try:
@@ -144,7 +146,7 @@ def commit(out: str, run: Run, number: int, attempt: str, record: Mapping[str, A
     out : str
         Output directory.
     run : Run
-        As `begin`.
+        As `begin_run`.
     number : int
         Number of the bucket.
     attempt : str
@@ -159,21 +161,21 @@ def commit(out: str, run: Run, number: int, attempt: str, record: Mapping[str, A
     manifests.keep(storage, Run(*run), number, attempt, {**manifests.parts_of(storage.sizes(folder)), **record})
 
 
-def records(out: str, run: Run) -> dict[int, Any]:
+def complete_records(out: str, run: Run) -> dict[int, Any]:
     """As `spark_udfs.job.manifests.records`."""
     return manifests.records(LocalFiles(out), Run(*run))
 
 
-def publish(
-    out: str, run: Run, n_buckets: int, done: list[dict[str, Any]], told: Mapping[str, Any], text: str
+def publish_and_show(
+    out: str, run: Run, n_buckets: int, done: list[dict[str, Any]], summary: Mapping[str, Any], text: str
 ) -> tuple[bool, dict[str, Any]]:
-    """As `spark_udfs.job.manifests.publish`; then `show` the plan, its summary for people being ``text``."""
-    won, manifest = manifests.publish(LocalFiles(out), Run(*run), n_buckets, done, {**told, "text": text})
-    show(out, run[0])
+    """As `spark_udfs.job.manifests.publish`; then `show_plan` the plan, its summary for people being ``text``."""
+    won, manifest = manifests.publish(LocalFiles(out), Run(*run), n_buckets, done, {**summary, "text": text})
+    show_plan(out, run[0])
     return won, manifest
 
 
-def current(out: str, plan_id: str) -> dict[str, Any] | None:
+def current_manifest(out: str, plan_id: str) -> dict[str, Any] | None:
     """As `spark_udfs.job.manifests.current`."""
     return manifests.current(LocalFiles(out).texts(manifests.manifest_folder(plan_id)))
 
@@ -181,13 +183,13 @@ def current(out: str, plan_id: str) -> dict[str, Any] | None:
 def plan_ids(out: str) -> list[str]:
     """Ids of the complete plans."""
     found = [path.name.partition("=")[2] for path in Path(out, manifests.MANIFESTS).glob("plan=*")]
-    return sorted(one for one in found if current(out, one) is not None)
+    return sorted(one for one in found if current_manifest(out, one) is not None)
 
 
-def show(out: str, plan_id: str) -> bool:
+def show_plan(out: str, plan_id: str) -> bool:
     """Let the plain path hold what the manifest names; False where it cannot, because there are no hard links for example."""
     for _ in range(10):  # whoever is overtaken while it puts up a plan puts up the newer one
-        manifest = current(out, plan_id)
+        manifest = current_manifest(out, plan_id)
         if manifest is None:
             return False
         if is_shown(out, manifest):
@@ -229,13 +231,13 @@ def _fill(new: Path, out: Path, manifest: Mapping[str, Any]) -> None:
     (new / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
 
 
-def sweep(out: str, plan_id: str, after: float = DAY) -> list[str]:
+def sweep_leftovers(out: str, plan_id: str, after: float = DAY) -> list[str]:
     """Remove what runs of a complete plan have left behind, and plans of it that were replaced.
 
     Parameters
     ----------
     out, plan_id
-        As `begin`.
+        As `begin_run`.
     after : float
         Seconds since the plan was completed, and since a leftover was last written.
 
@@ -258,14 +260,14 @@ def sweep(out: str, plan_id: str, after: float = DAY) -> list[str]:
     Clocks matter only to readers of a plan that was replaced, who have ``after`` to come to an end.
     """
     storage = LocalFiles(out)
-    manifest = current(out, plan_id)
+    manifest = current_manifest(out, plan_id)
     if manifest is None:
         return []
     before = time.time() - after
     leftovers = _leftovers(Path(out), plan_id, manifest, before)
-    if not leftovers or (storage.root / manifests.path_of(manifest)).stat().st_mtime > before:
+    if not leftovers or (storage.root / manifests.manifest_path(manifest)).stat().st_mtime > before:
         return []
-    run = Run(plan_id, manifest["generation"] + 1, manifests.new_name(), True)
+    run = Run(plan_id, manifest["generation"] + 1, manifests.unique_name(), True)
     won, _ = manifests.publish(storage, run, manifest["n_buckets"], manifest["buckets"], manifest["summary"])
     if not won:
         return []

@@ -21,19 +21,19 @@ from rmqalloc.evaluation.plan_batch import PlanSpec
 from rmqalloc.evaluation.totals import ByScenario
 from rmqalloc.scenarios import to_data
 from spark_udfs.job import by_file, by_frame, manifests, plan_summary, sources
-from spark_udfs.job.manifests import PlanError
+from spark_udfs.job.manifests import PublishError
 from spark_udfs.job.on_worker import on_worker, tasks_at_once
 from spark_udfs.job.output import (
-    Directory,
     Manifest,
-    Place,
+    Output,
     Records,
-    path_of,
-    place_of,
-    tried,
+    SharedDirectory,
+    new_attempt,
+    output_of,
+    worker_path,
 )
 from spark_udfs.job.progress import Watch
-from spark_udfs.job.sources import Source
+from spark_udfs.job.sources import UnitSource
 from spark_udfs.session import running_session
 
 try:
@@ -74,14 +74,14 @@ class TooManyBadRowsError(JobError):
     """More of the plan's rows are bad than the job was to bear."""
 
 
-class Outcome(NamedTuple):
+class JobResult(NamedTuple):
     """What a job did.
 
     Attributes
     ----------
     plan_id : str
         Digest of what was planned, for which input, and how it was cut: equal jobs have equal ids.
-    told : dict
+    summary : dict
         The summary, see `spark_udfs.job.plan_summary.summary`.
     shown : str
         Where people find the plan: a plain path on a disk, elsewhere its manifest.
@@ -96,7 +96,7 @@ class Outcome(NamedTuple):
     """
 
     plan_id: str
-    told: dict[str, Any]
+    summary: dict[str, Any]
     shown: str
     was_complete: bool = False
     n_buckets: int = 0
@@ -106,7 +106,7 @@ class Outcome(NamedTuple):
     workers_peak: int = 0
 
 
-class _Work(NamedTuple):
+class _Job(NamedTuple):
     """What there is to do: the input's identity and buckets, how to plan some of them; the rest as
     `spark_udfs.job.sources.Cut`."""
 
@@ -117,8 +117,8 @@ class _Work(NamedTuple):
     content: dict[str, str] | None = None
 
 
-def run(
-    source: Source,
+def run_job(
+    source: UnitSource,
     target: str,
     spec: PlanSpec,
     *,
@@ -127,7 +127,7 @@ def run(
     max_bad_fraction: float = 1.0,
     n_worst: int = plan_summary.WORST,
     force: bool = False,
-) -> Outcome:
+) -> JobResult:
     """Plan every unit of a source with Spark.
 
     Parameters
@@ -167,30 +167,32 @@ def run(
         raise ValueError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")
     with spark_errors(), running_session(master) as spark, Watch(spark) as watch:
         started = time.perf_counter()
-        place = place_of(target, spark)
-        work = _work(spark, source, place, spec, by_files)
+        output = output_of(target, spark)
+        work = _work(spark, source, output, spec, by_files)
         plan_id = plan_id_of(spec, work.identity)
-        manifest, done = place.begin(plan_id, force)
+        manifest, done = output.begin(plan_id, force)
         if manifest is None:
-            won, manifest = _planned(spark, source, place, spec, work, done, (max_bad_fraction, n_worst), plan_id)
+            won, manifest = _planned(spark, source, output, spec, work, done, (max_bad_fraction, n_worst), plan_id)
         else:
             won = False
-        told = {name: value for name, value in manifest["summary"].items() if name != "text"}
-        shown = f"{target}/{place.shown(manifest)}"
+        summary = {name: value for name, value in manifest["summary"].items() if name != "text"}
+        shown = f"{target}/{output.shown(manifest)}"
         bad_in = shown + (f"/_{manifests.QUARANTINE}" if not shown.endswith(".json") else " under quarantine")
-        _check_bad(plan_summary.totals_in([told], spec), max_bad_fraction, bad_in)
+        _check_bad(plan_summary.totals_in([summary], spec), max_bad_fraction, bad_in)
         seconds = time.perf_counter() - started
     if not won:
-        return Outcome(plan_id, told, shown, was_complete=True)
-    return Outcome(plan_id, told, shown, False, work.n_buckets, len(done), seconds, watch.jvm_peak, watch.workers_peak)
+        return JobResult(plan_id, summary, shown, was_complete=True)
+    return JobResult(
+        plan_id, summary, shown, False, work.n_buckets, len(done), seconds, watch.jvm_peak, watch.workers_peak
+    )
 
 
 def _planned(
     spark: SparkSession,
-    source: Source,
-    place: Place,
+    source: UnitSource,
+    output: Output,
     spec: PlanSpec,
-    work: _Work,
+    work: _Job,
     done: Records,
     bounds: tuple[float, int],
     plan_id: str,
@@ -201,18 +203,18 @@ def _planned(
         if missing := [number for number in range(work.n_buckets) if number not in done]:
             with spark_errors("; what is done is kept, and the same command goes on from there"):
                 work.plan(missing)
-        records = place.records()
+        records = output.records()
         _check_unchanged(source, work, records)
         totals = plan_summary.totals_in(records.values(), spec)
-        _check_bad(totals, max_bad_fraction, f"{place.uri(manifests.data_folder(plan_id))}/*/{manifests.QUARANTINE}")
-        told = plan_summary.summary(plan_id, spec, totals, place.worst(spec, records, n_worst))
+        _check_bad(totals, max_bad_fraction, f"{output.uri(manifests.data_folder(plan_id))}/*/{manifests.QUARANTINE}")
+        summary = plan_summary.summary(plan_id, spec, totals, output.worst(spec, records, n_worst))
         # Ranking reads the plan once more and may take long; a change of the source is looked for last.
         _check_unchanged(source, work, records)
-        return place.publish(work.n_buckets, records, told)
-    except (JobError, PlanError, OSError):
+        return output.publish(work.n_buckets, records, summary)
+    except (JobError, PublishError, OSError):
         # Whoever is overtaken by a run of the same plan may find its files gone: that plan is what was asked for.
-        manifest = place.current(plan_id)
-        if manifest is None or manifest["generation"] < place.run.generation:
+        manifest = output.current(plan_id)
+        if manifest is None or manifest["generation"] < output.run.generation:
             raise
         return False, manifest
 
@@ -244,44 +246,44 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"the parameters of a job must be plain data, which its plan is known by, got {value!r}")
 
 
-def _work(spark: SparkSession, source: Source, place: Place, spec: PlanSpec, by_files: bool | None) -> _Work:
+def _work(spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec, by_files: bool | None) -> _Job:
     """How the source is planned: by files where that is wanted and can be done."""
-    path = path_of(source.path, spark) if source.path and not source.table else None
-    _check_apart(path, place)
+    path = worker_path(source.path, spark) if source.path and not source.table else None
+    _check_apart(path, output)
     plain = source.format == "parquet" and path is not None and not any(c in path for c in "*?[{")
-    if by_files is not False and plain and isinstance(place, Directory):
+    if by_files is not False and plain and isinstance(output, SharedDirectory):
         found = on_worker(spark, by_file.survey, path, spec)
         if found is not None:
-            return _files_work(spark, str(path), by_file.Survey(*found), place, spec)
+            return _files_work(spark, str(path), by_file.Survey(*found), output, spec)
     if by_files:
         raise ValueError(
             f"a file job needs a directory of Parquet files without partitions, and an output directory, that the workers see; "
             f"{source} or the output is not"
         )
-    return _frame_work(spark, source, place, spec)
+    return _frame_work(spark, source, output, spec)
 
 
-def _files_work(spark: SparkSession, path: str, found: by_file.Survey, place: Directory, spec: PlanSpec) -> _Work:
+def _files_work(spark: SparkSession, path: str, found: by_file.Survey, output: SharedDirectory, spec: PlanSpec) -> _Job:
     def plan(missing: list[int]) -> None:
         buckets = {number: found.buckets[number] for number in missing}
-        kernel = by_file.PlanFiles(spec, buckets, place.path, place.run)
+        kernel = by_file.PlanFiles(spec, buckets, output.path, output.run)
         n_tasks = min(len(missing), _TASKS_PER_PROCESSOR * tasks_at_once(spark))
         spark.range(0, len(missing), 1, n_tasks).mapInArrow(kernel, "bucket bigint").collect()
 
     def now() -> Any:
-        return ["files", on_worker(spark, by_file.listed, path)]
+        return ["files", on_worker(spark, by_file.listed_files, path)]
 
-    return _Work(["files", found.files], len(found.buckets), plan, now)
+    return _Job(["files", found.files], len(found.buckets), plan, now)
 
 
-def _frame_work(spark: SparkSession, source: Source, place: Place, spec: PlanSpec) -> _Work:
-    cut = sources.cut(source, spark)
+def _frame_work(spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec) -> _Job:
+    cut = sources.cut_source(source, spark)
 
     def plan_one(number: int) -> None:
-        attempt, *places = tried(place, place.run.plan_id, number)
+        attempt, *paths = new_attempt(output, output.run.plan_id, number)
         by_content = cut.content is not None
-        record = by_frame.plan_bucket(spark, cut.bucket(number), spec, (places[0], places[1]), by_content)
-        place.commit(number, attempt, record)
+        record = by_frame.plan_frame_bucket(spark, cut.bucket(number), spec, (paths[0], paths[1]), by_content)
+        output.commit(number, attempt, record)
 
     def plan(missing: list[int]) -> None:
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -292,16 +294,16 @@ def _frame_work(spark: SparkSession, source: Source, place: Place, spec: PlanSpe
                 pool.shutdown(wait=True, cancel_futures=True)
                 raise
 
-    return _Work(["frames", cut.identity], cut.n_buckets, plan, lambda: ["frames", cut.now()], cut.content)
+    return _Job(["frames", cut.identity], cut.n_buckets, plan, lambda: ["frames", cut.now()], cut.content)
 
 
-def _check_apart(source: str | None, place: Place) -> None:
+def _check_apart(source: str | None, output: Output) -> None:
     """What is written must not be read again by the next run."""
-    if source is not None and isinstance(place, Directory) and f"{place.path}/".startswith(f"{source}/"):
-        raise ValueError(f"the output directory {place.path} lies in the input {source}; give one apart from it")
+    if source is not None and isinstance(output, SharedDirectory) and f"{output.path}/".startswith(f"{source}/"):
+        raise ValueError(f"the output directory {output.path} lies in the input {source}; give one apart from it")
 
 
-def _check_unchanged(source: Source, work: _Work, records: Records) -> None:
+def _check_unchanged(source: UnitSource, work: _Job, records: Records) -> None:
     """A plan is of one state of its source; raise JobError if the source is not what it was."""
     advice = "nothing is published; run the job again, on a snapshot if there are such"
     if work.identity != work.now():
@@ -335,7 +337,7 @@ def spark_errors(advice: str = "") -> Iterator[None]:
         yield
     except (PySparkException, Py4JError, RpcError) as error:
         raise JobError(_cause(error) + advice) from error
-    except PlanError as error:
+    except PublishError as error:
         raise JobError(str(error)) from error
 
 

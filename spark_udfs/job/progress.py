@@ -39,7 +39,7 @@ class Watch:
         self.workers_peak = 0
         self._spark: Any = spark
         self._tracker = _status_tracker(spark)
-        self._told: dict[str | None, list[tuple[int, int]]] = {}
+        self._stages_heard: dict[str | None, list[tuple[int, int]]] = {}
         self._out = sys.stderr if out is None else out
         self._on_terminal = self._out.isatty()
         self._done = threading.Event()
@@ -76,12 +76,14 @@ class Watch:
 
     def _hear(self, stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
         """Take down what Spark Connect tells of an operation; the arguments come by these names."""
-        self._told[operation_id] = [] if done else [(one.num_tasks, one.num_completed_tasks) for one in stages or ()]
+        self._stages_heard[operation_id] = (
+            [] if done else [(one.num_tasks, one.num_completed_tasks) for one in stages or ()]
+        )
 
     def _stages(self) -> list[tuple[int, int]]:
         """Tasks of every stage under way, and how many of them are completed."""
         if self._tracker is None:
-            return [stage for stages in list(self._told.values()) for stage in stages]
+            return [stage for stages in list(self._stages_heard.values()) for stage in stages]
         found = (self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds())
         return [(stage.numTasks, stage.numCompletedTasks) for stage in found if stage]
 

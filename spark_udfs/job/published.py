@@ -91,7 +91,7 @@ def _found(target: str | os.PathLike[str], plan_id: str | None, filesystem: Any)
     elif filesystem is None:
         filesystem, where = pafs.FileSystem.from_uri(where)
     storage = ArrowFiles(filesystem, where)
-    wanted = manifests.chosen(storage.plan_ids(), plan_id, os.fspath(target))
+    wanted = manifests.choose_plan(storage.plan_ids(), plan_id, os.fspath(target))
     manifest = manifests.current(storage.texts(manifests.manifest_folder(wanted)))
     assert manifest is not None, "a complete plan stays complete"
     return manifest, storage.root

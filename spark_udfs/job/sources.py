@@ -31,7 +31,7 @@ _TEXT_FORMS = {
 }
 
 
-class Source(NamedTuple):
+class UnitSource(NamedTuple):
     """What to read.
 
     Attributes
@@ -99,7 +99,7 @@ class Cut(NamedTuple):
     content: dict[str, str] | None = None
 
 
-def cut(source: Source, spark: SparkSession) -> Cut:
+def cut_source(source: UnitSource, spark: SparkSession) -> Cut:
     """Cut a source into buckets: by files where it has such, else by hash of group and topic."""
     units = source.read(spark)
     listed = _listed(source, spark) if _is_files(source) else []
@@ -115,7 +115,7 @@ def cut(source: Source, spark: SparkSession) -> Cut:
     return Cut(listed, bucket, n_buckets, lambda: _listed(source, spark))
 
 
-def _listed(source: Source, spark: SparkSession) -> list[list[Any]]:
+def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
     """Files of a source with bytes, the time of the last change, and the etag if the file system has such."""
     files = [unquote(name) for name in source.read(spark).inputFiles()]
     if not files:
@@ -127,7 +127,7 @@ def _listed(source: Source, spark: SparkSession) -> list[list[Any]]:
     return sorted(([one for one in row if one is not None] for row in found), key=str)
 
 
-def _is_files(source: Source) -> bool:
+def _is_files(source: UnitSource) -> bool:
     return not source.table and source.format in FILE_FORMATS
 
 
@@ -136,7 +136,7 @@ def literally(path: str) -> str:
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
-def _pinned(source: Source, spark: SparkSession) -> Cut | None:
+def _pinned(source: UnitSource, spark: SparkSession) -> Cut | None:
     """Buckets by hash of a table that keeps its versions."""
     pin = versions.pin(spark, source.table, source.path, source.format, source.options)
     if pin is None:

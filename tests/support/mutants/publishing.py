@@ -47,7 +47,7 @@ MUTANTS = [
         "--force finds the plan complete",
         _RULES,
     ),
-    Mutant(_MANIFESTS, "new_name(), force)", "new_name(), False)", "--force takes what others have done", _RULES),
+    Mutant(_MANIFESTS, "unique_name(), force)", "unique_name(), False)", "--force takes what others have done", _RULES),
     Mutant(
         _MANIFESTS,
         'return found["run"] == run.name, found',
@@ -78,8 +78,8 @@ MUTANTS = [
     ),
     Mutant(
         _LAYOUT,
-        'manifest["generation"] + 1, manifests.new_name(), True)',
-        'manifest["generation"], manifests.new_name(), True)',
+        'manifest["generation"] + 1, manifests.unique_name(), True)',
+        'manifest["generation"], manifests.unique_name(), True)',
         "leftovers are never swept",
         _DISK,
     ),
@@ -106,7 +106,7 @@ MUTANTS = [
     ),
     Mutant(
         _LAYOUT,
-        "        show(out, plan_id)\n        return manifest, run, {}",
+        "        show_plan(out, plan_id)\n        return manifest, run, {}",
         "        return manifest, run, {}",
         "a plan that was not shown never is",
         _DISK,

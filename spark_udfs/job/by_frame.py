@@ -1,4 +1,4 @@
-"""One bucket of units planned by Spark: any source, any place that Spark can write to."""
+"""One bucket of units planned as a DataFrame: any source, any output that Spark can write to."""
 
 from typing import Any, cast
 
@@ -34,8 +34,7 @@ def plan_frame_bucket(
     paths : (str, str)
         Where to write the plan, and its bad rows if there are any; nothing is there yet.
     by_content : bool
-        Whether the record shall tell what was read, see `spark_udfs.job.sources.content`: for a source that may
-        change meanwhile.
+        Whether the record has a digest of what was read (`spark_udfs.job.sources.content`), for sources that may change.
 
     Returns
     -------
@@ -45,7 +44,7 @@ def plan_frame_bucket(
     Raises
     ------
     spark_udfs.job.manifests.PublishError
-        The bucket was read twice, for its bad rows, and was not the same.
+        The bucket was read again for its bad rows and had changed.
     """
     plan_at, quarantine_at = paths
     seen = Observation("totals")
@@ -82,7 +81,7 @@ def quarantine(units: DataFrame, spec: PlanSpec) -> DataFrame:
 
 
 def _suspects(units: DataFrame, plan: DataFrame) -> DataFrame:
-    """The rows that share group and topic with a bad one: only they are looked at again."""
+    """The rows with the group and topic of a bad one; only these are planned again."""
     bad = plan.where(F.col("err_code") != 0).select("consumer_group", "topic").distinct().alias("bad")
     both = [F.col(f"units.{name}").eqNullSafe(F.col(f"bad.{name}")) for name in ("consumer_group", "topic")]
     return units.alias("units").join(bad, both, "left_semi")

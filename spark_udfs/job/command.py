@@ -1,6 +1,6 @@
 """The planning job as a program: ``python -m spark_udfs.job --input fleet --output plans --strategy AVG``.
 
-What it writes and what a reader may see of it: `spark_udfs.job.manifests`. The totals go to standard output,
+See `spark_udfs.job.manifests` for what it writes and what readers see. The totals go to standard output,
 progress to standard error. Exit codes: 0 done, 1 failed or too many bad rows, 64 wrong usage, 130 interrupted.
 """
 
@@ -93,7 +93,7 @@ def source_of(path: str, table: str, form: str, options: Sequence[str]) -> UnitS
 
 
 def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str, **how: Any) -> int:
-    """As `spark_udfs.job.planning_job.run_job`, but prints the totals or the error and returns the exit code."""
+    """Run a job (`spark_udfs.job.planning_job.run_job`), print the totals or the error, and return the exit code."""
     # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack trace.
     logging.basicConfig(level=logging.CRITICAL)
     try:
@@ -112,12 +112,12 @@ def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str,
 
 
 class PlainError(RuntimeError):
-    """What a file, a server or Spark did, in the words for whoever gave the command."""
+    """An error to print as it is: the fault of a file, a server or Spark, not a defect."""
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """The one place that turns what a file, a server or Spark did into an error to print; anything else is a defect of ours."""
+    """Turn the errors of files, servers and Spark into `PlainError`; any other exception is a defect and is raised."""
     try:
         yield
     except (OSError, ValueError, TypeError, JavaNotFoundError, JobError, MemoryError) as error:

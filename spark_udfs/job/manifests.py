@@ -1,24 +1,23 @@
-"""Which plans an output directory holds: a manifest names every file of a plan, is written last, and is read by everyone.
+"""Which plans an output directory holds: a manifest names every file of a plan, is written last, and is read by all.
 
 Nothing is renamed, so it is the same on a disk and in an object store::
 
     OUT/_data/plan=<id>/<attempt>/bucket=<n>/*.parquet               rows, under names that no other attempt has
     OUT/_data/plan=<id>/<attempt>/quarantine/bucket=<n>/*.parquet    bad rows
-    OUT/_records/plan=<id>/<generation>/bucket=<n>.<run>.<attempt>.json   a bucket is done: its files, sizes, totals
+    OUT/_records/plan=<id>/<generation>/bucket=<n>.<run>.<attempt>.json   a bucket is complete: its files, sizes, totals
     OUT/_manifests/plan=<id>/<generation>-<...>.json                 the plan is complete: all its files
 
 Goals, in this order. A plan is seen whole or not at all: its manifest is one object, written when all buckets have records and
-all their files are there. A complete plan stays: a manifest is never written where one of the same or a later generation is
-listed, and no run deletes what it or another run has finished. Equal runs agree on one manifest: of the highest generation,
-and among those the first by name.
+all their files exist. A complete plan stays: no manifest is written if one of the same or a later generation is listed, and no
+run deletes what it or another run has completed. Concurrent runs agree on one manifest: of the highest generation, and among
+those the first by name.
 
-Why that needs no conditional write: between listing and writing a run may sleep as long as it likes. What it then writes is
-either of an older generation, and loses; or of the same, and then both manifests are whole, both plans have the same input, and
-nobody deletes the files of either (see `spark_udfs.job.output_layout.sweep_leftovers` for leftovers, which takes the next
-generation first). Where a
-store creates a file only if there is none, the name is fixed for a generation, so that one manifest of it can be at all.
+Why that needs no conditional write: between listing and writing a run may sleep for any time. What it then writes is either of
+an older generation, and loses; or of the same, and then both manifests are whole, both plans have the same input, and nobody
+deletes the files of either (`spark_udfs.job.output_layout.sweep_leftovers` takes the next generation first). Where a store
+can create a file exclusively, the name is fixed for a generation, so there is only one manifest of it.
 
-A manifest that is not whole JSON is still being written: it is not there. Imports no pyspark.
+A manifest that is not whole JSON is still being written and does not count. Imports no pyspark.
 """
 
 import json
@@ -41,28 +40,28 @@ class PublishError(RuntimeError):
 
 
 class PlanNotFoundError(LookupError):
-    """There is no complete plan of that name; the message says which there are."""
+    """There is no such complete plan; the message lists those that there are."""
 
 
 class Storage(Protocol):
-    """Where files are, by names below the output directory.
+    """Files by their names below the output directory.
 
     Attributes
     ----------
     exclusive : bool
-        Whether `create` refuses a name that is taken, whoever else writes at the time.
+        Whether `create` refuses a name that is taken, even if written concurrently.
     """
 
     exclusive: bool
 
     def texts(self, folder: str) -> dict[str, str]:
-        """Texts of the files in a folder by their names, none if there is no such folder."""
+        """Texts of the files in a folder by name, none if there is no such folder."""
 
     def create(self, name: str, text: str) -> bool:
-        """Write a text that is not there yet; False if it is."""
+        """Write a new file; False if it exists."""
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """Bytes of all files below a folder by their names."""
+        """Bytes of all files below a folder by name."""
 
 
 class Run(NamedTuple):
@@ -72,11 +71,11 @@ class Run(NamedTuple):
     ----------
     plan_id : str
     generation : int
-        That of the manifest which the run will write.
+        Generation of the manifest that the run will write.
     name : str
-        No other run has it.
+        Unique to the run.
     alone : bool
-        Whether it uses its own records only.
+        Whether it uses only its own records.
     """
 
     plan_id: str
@@ -91,12 +90,12 @@ def plan_name(plan_id: str) -> str:
 
 
 def bucket_name(number: int) -> str:
-    """Name of a bucket's folder; in the order of names they follow the input."""
+    """Name of a bucket's folder; the order of names is that of the input."""
     return f"bucket={number:05d}"
 
 
 def data_folder(plan_id: str) -> str:
-    """Folder of everything that was ever written for a plan."""
+    """Folder of all data of a plan."""
     return f"{DATA}/{plan_name(plan_id)}"
 
 
@@ -111,12 +110,12 @@ def record_folder(run: Run) -> str:
 
 
 def unique_name() -> str:
-    """A name that nobody else has: attempts may overlap, even those of a job thought dead."""
+    """A unique name: attempts may overlap, even with those of a job that was thought dead."""
     return secrets.token_hex(8)
 
 
 def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
-    """The manifest that counts among those of one plan, None if there is none.
+    """The manifest of a plan that counts, None if there is none.
 
     Parameters
     ----------
@@ -158,14 +157,14 @@ def _parsed(name: str, text: str) -> dict[str, Any] | None:
 
 
 def begin(storage: Storage, plan_id: str, force: bool) -> tuple[dict[str, Any] | None, Run]:
-    """Look whether a plan is complete.
+    """Begin a run of a plan.
 
     Returns
     -------
     manifest : dict, optional
-        The plan's, if it is complete and shall not be made anew.
+        The plan's, if it is complete and is not forced.
     run : Run
-        What the functions below want.
+        For the functions below.
     """
     found = current(storage.texts(manifest_folder(plan_id)))
     run = Run(plan_id, 1 + (0 if found is None else found["generation"]), unique_name(), force)
@@ -173,7 +172,7 @@ def begin(storage: Storage, plan_id: str, force: bool) -> tuple[dict[str, Any] |
 
 
 def keep(storage: Storage, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-    """Say that a bucket is done.
+    """Record that a bucket is complete.
 
     Parameters
     ----------
@@ -182,9 +181,9 @@ def keep(storage: Storage, run: Run, number: int, attempt: str, record: Mapping[
     number : int
         Number of the bucket.
     attempt : str
-        What wrote it, see `unique_name`.
+        Name of the attempt that wrote it, see `unique_name`.
     record : mapping
-        ``files`` and ``quarantine``, pairs of name and bytes, and whatever else shall be known of it.
+        ``files`` and ``quarantine``, pairs of name and bytes, and further data.
     """
     name = f"{record_folder(run)}/{bucket_name(number)}.{run.name}.{attempt}.json"
     if not storage.create(name, json.dumps({"bucket": number, **record})):
@@ -192,7 +191,7 @@ def keep(storage: Storage, run: Run, number: int, attempt: str, record: Mapping[
 
 
 def records(storage: Storage, run: Run) -> dict[int, dict[str, Any]]:
-    """Records of the buckets that are done, and whose files are all there."""
+    """Records of the complete buckets whose files all exist."""
     texts = storage.texts(record_folder(run))
     found: dict[int, dict[str, Any]] = {}
     sizes = storage.sizes(data_folder(run.plan_id)) if texts else {}
@@ -213,7 +212,7 @@ def _record(text: str) -> dict[str, Any] | None:
 
 
 def parts_of(sizes: Mapping[str, int]) -> dict[str, list[tuple[str, int]]]:
-    """Files of an attempt as a record has them: those of the plan, and those of the quarantine."""
+    """Files of an attempt in the form of a record: those of the plan, and those of the quarantine."""
     named = sorted(sizes.items())
     bad = [f"/{QUARANTINE}/" in name for name, _ in named]
     return {
@@ -223,21 +222,21 @@ def parts_of(sizes: Mapping[str, int]) -> dict[str, list[tuple[str, int]]]:
 
 
 def missing(record: Mapping[str, Any], sizes: Mapping[str, int]) -> list[str]:
-    """Files of a record that are not there as it names them."""
+    """Files of a record that are missing or have another size."""
     return [name for name, n_bytes in [*record["files"], *record["quarantine"]] if sizes.get(name) != n_bytes]
 
 
 def publish(
     storage: Storage, run: Run, n_buckets: int, done: Iterable[Mapping[str, Any]], summary: Mapping[str, Any]
 ) -> tuple[bool, dict[str, Any]]:
-    """Let a plan be complete, unless another run was first.
+    """Write the manifest of a plan, unless another run was first.
 
     Parameters
     ----------
     storage, run
         As `begin`.
     n_buckets : int
-        How many buckets the plan has.
+        Buckets of the plan.
     done : iterable of mapping
         A record for each of them.
     summary : mapping
@@ -269,7 +268,7 @@ def publish(
         found = current(storage.texts(folder)) if storage.exclusive else None
         if found is not None and found["generation"] >= run.generation:
             return False, found
-        # No conditional write here; or one that was cut off has taken the name, and would keep it for ever.
+        # No exclusive creation here; or a truncated manifest has taken the fixed name for good.
         now = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
         storage.create(f"{folder}/{run.generation:08d}-{now}-{run.name}.json", text)
     found = current(storage.texts(folder))
@@ -281,7 +280,7 @@ def publish(
 
 
 def manifest_data(run: Run, buckets: Sequence[Mapping[str, Any]], summary: Mapping[str, Any]) -> dict[str, Any]:
-    """What a manifest holds."""
+    """The data of a manifest."""
     return {
         "format": _FORMAT,
         "rmqalloc": __version__,
@@ -296,7 +295,7 @@ def manifest_data(run: Run, buckets: Sequence[Mapping[str, Any]], summary: Mappi
 
 
 def _all(done: Iterable[Mapping[str, Any]], n_buckets: int) -> list[Mapping[str, Any]]:
-    """Records in the order of their buckets, each there once."""
+    """Records in the order of their buckets, exactly one for each."""
     buckets = sorted(done, key=lambda record: int(record["bucket"]))
     numbers = [record["bucket"] for record in buckets]
     if numbers != list(range(n_buckets)):
@@ -314,7 +313,7 @@ def files_in(manifest: Mapping[str, Any], part: str = "files") -> list[str]:
 
 
 def choose_plan(ids: Iterable[str], plan_id: str | None, where: str) -> str:
-    """The plan that is meant: the one given, or the only one.
+    """The plan that was asked for, or the only one.
 
     Raises
     ------

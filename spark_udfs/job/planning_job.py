@@ -1,7 +1,8 @@
-"""A planning job: any source cut into buckets, each planned and recorded, and the whole published at the end.
+"""A planning job: any source is cut into buckets, each is planned and recorded, and the whole is published at the end.
 
-Killed at any point and run again, a job goes on with the buckets that are missing. Nothing needs more of Spark than Spark
-Connect has.
+Goals, in this order: what is published is one complete plan of one state of its source; a job that was killed at any point and
+is run again plans only the buckets that are missing; it works through Spark Connect. `spark_udfs.job.manifests` has the rules
+of publishing.
 """
 
 import hashlib
@@ -46,24 +47,24 @@ try:
 except ModuleNotFoundError:  # no client of Spark Connect
     RpcError = PySparkException
 
-# What Java sees of a worker that is gone depends on what it was doing with it.
+# How Java reports a lost worker depends on what it was doing with it.
 _SIGNS_OF_A_LOST_WORKER = ("Python worker exited unexpectedly", "java.net.SocketException", "java.io.EOFException")
 
 _NAMED = r"(?:[\w$]+\.)+(?P<name>[\w$]*(?:Error|Exception))"
 _JAVA = rf"^(?:Caused by: )?(?:{_NAMED.replace('?P<name>', '?:')}: )*{_NAMED}(?P<rest>: |$)"
-"""A line of Java's that names an exception by its whole class; the name is that of the innermost where one wraps others."""
+"""A line of Java's with the full class name of an exception; ``name`` is the innermost if one wraps others."""
 
 _OF_JARS = (
     "NoClassDefFoundError|ClassNotFoundException|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|"
     "IncompatibleClassChangeError|UnsupportedClassVersionError"
 )
-"""What Java raises for a jar that is not there, or is of another release than those beside it."""
+"""What Java raises for a jar that is missing, or does not fit the release of the others."""
 
 _AT_ONCE = 2
-"""Buckets that are planned at once, so that the last tasks of one do not keep the processors waiting."""
+"""Buckets that are planned at once, so that processors are not idle during the last tasks of one."""
 
 _TASKS_PER_PROCESSOR = 4
-"""Tasks that plan files: each costs some 35 ms whatever it does, but the last ones shall not keep others waiting."""
+"""Tasks that plan files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
 
 
 class JobError(RuntimeError):
@@ -75,22 +76,22 @@ class TooManyBadRowsError(JobError):
 
 
 class JobResult(NamedTuple):
-    """What a job did.
+    """The result of a job.
 
     Attributes
     ----------
     plan_id : str
-        Digest of what was planned, for which input, and how it was cut: equal jobs have equal ids.
+        Digest of the spec and the input: equal jobs have equal ids.
     summary : dict
         The summary, see `spark_udfs.job.plan_summary.summary`.
     shown : str
         Where people find the plan: a plain path on a disk, elsewhere its manifest.
     was_complete : bool
-        The plan was there already, or another run was first; that plan is as it was.
+        The plan was complete already, or another run was first; that plan is unchanged.
     n_buckets, n_resumed : int
         Buckets, and how many of them an earlier run had done.
     seconds : float
-        From reading to the plan in its place; starting Spark is not counted.
+        From reading to publishing; starting Spark does not count.
     jvm_peak, workers_peak : int
         Bytes, 0 where unknown; see `spark_udfs.job.progress.Watch`.
     """
@@ -107,8 +108,7 @@ class JobResult(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """What there is to do: the input's identity and buckets, how to plan some of them; the rest as
-    `spark_udfs.job.sources.Cut`."""
+    """The input's identity and buckets, and how to plan some of them; otherwise as `spark_udfs.job.sources.Cut`."""
 
     identity: Any
     n_buckets: int
@@ -139,15 +139,15 @@ def run_job(
     spec : PlanSpec
         What to plan; its parameters are plain data.
     master : str
-        As `spark_udfs.session.session`; not looked at if this process has a Spark session already, which is then used.
+        See `spark_udfs.session.session`; ignored if this process has a Spark session already.
     by_files : bool, optional
-        Whether the workers read and write Parquet files themselves; by default they do if they can.
+        Whether the workers read and write Parquet files themselves; by default if possible.
     max_bad_fraction : float
-        The most of the plan's rows that may be bad, 0 to 1.
+        The largest share of bad rows, 0 to 1.
     n_worst : int
-        Groups of every scenario in the summary.
+        Worst groups of every scenario in the summary.
     force : bool
-        Plan anew what is done already; the earlier plan stays until then.
+        Plan again what is complete; the earlier plan stays until the new one is.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def run_job(
     JavaNotFoundError
         If there is no Java for Spark.
     TooManyBadRowsError
-        If there are; the plan is not published, but its buckets are kept.
+        The plan is not published, but its buckets are kept.
     JobError
         If Spark fails.
     """
@@ -197,7 +197,7 @@ def _planned(
     bounds: tuple[float, int],
     plan_id: str,
 ) -> tuple[bool, Manifest]:
-    """Plan what is missing, and publish all; as `spark_udfs.job.manifests.publish`."""
+    """Plan the missing buckets and publish all; returns what `spark_udfs.job.manifests.publish` returns."""
     max_bad_fraction, n_worst = bounds
     try:
         if missing := [number for number in range(work.n_buckets) if number not in done]:
@@ -208,11 +208,11 @@ def _planned(
         totals = plan_summary.totals_in(records.values(), spec)
         _check_bad(totals, max_bad_fraction, f"{output.uri(manifests.data_folder(plan_id))}/*/{manifests.QUARANTINE}")
         summary = plan_summary.summary(plan_id, spec, totals, output.worst(spec, records, n_worst))
-        # Ranking reads the plan once more and may take long; a change of the source is looked for last.
+        # Ranking reads the plan again and may take long, so the check for a changed source comes last.
         _check_unchanged(source, work, records)
         return output.publish(work.n_buckets, records, summary)
     except (JobError, PublishError, OSError):
-        # Whoever is overtaken by a run of the same plan may find its files gone: that plan is what was asked for.
+        # A run that was overtaken by another one of the same plan may find its files gone; then that plan is the result.
         manifest = output.current(plan_id)
         if manifest is None or manifest["generation"] < output.run.generation:
             raise
@@ -220,7 +220,7 @@ def _planned(
 
 
 def plan_id_of(spec: PlanSpec, identity: Any) -> str:
-    """Digest of what is planned for which input; TypeError if the spec holds what is no plain data.
+    """Digest of the spec and the input; TypeError if the spec has values that are not plain data.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def plan_id_of(spec: PlanSpec, identity: Any) -> str:
         "best_by": spec.best_by,
         "input": identity,
     }
-    # A letter comes first: a directory's name that looked like a number would be read as one.
+    # Starts with a letter: Spark would read a directory name that looks like a number as one.
     return "p" + hashlib.sha256(json.dumps(what, sort_keys=True, default=_plain).encode()).hexdigest()[:16]
 
 
@@ -247,7 +247,7 @@ def _plain(value: Any) -> Any:
 
 
 def _work(spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec, by_files: bool | None) -> _Job:
-    """How the source is planned: by files where that is wanted and can be done."""
+    """How the source is planned: by files if possible, and not ruled out."""
     path = worker_path(source.path, spark) if source.path and not source.table else None
     _check_apart(path, output)
     plain = source.format == "parquet" and path is not None and not any(c in path for c in "*?[{")
@@ -298,13 +298,13 @@ def _frame_work(spark: SparkSession, source: UnitSource, output: Output, spec: P
 
 
 def _check_apart(source: str | None, output: Output) -> None:
-    """What is written must not be read again by the next run."""
+    """The next run must not read what this one writes."""
     if source is not None and isinstance(output, SharedDirectory) and f"{output.path}/".startswith(f"{source}/"):
         raise ValueError(f"the output directory {output.path} lies in the input {source}; give one apart from it")
 
 
 def _check_unchanged(source: UnitSource, work: _Job, records: Records) -> None:
-    """A plan is of one state of its source; raise JobError if the source is not what it was."""
+    """Raise JobError if the source changed: a plan is of one state of its source."""
     advice = "nothing is published; run the job again, on a snapshot if there are such"
     if work.identity != work.now():
         raise JobError(f"{source} changed while it was read; {advice}")
@@ -342,18 +342,18 @@ def spark_errors(advice: str = "") -> Iterator[None]:
 
 
 def _cause(error: Exception) -> str:
-    """What names the cause, out of a report that may run to pages of stack traces."""
+    """The lines that name the cause, from a report that may be pages of stack traces."""
     if any(sign in str(error) for sign in _SIGNS_OF_A_LOST_WORKER):
         return "a Python worker was killed or crashed; if that repeats, look for a lack of memory on its machine"
     lines = [line.strip(" :") for line in str(error).splitlines()]
-    # Spark names its own errors [LIKE_THIS]; Python's stand at the end of a trace; Java's own at the last "Caused by", or, with
-    # no cause of their own, at the top, below what the bridge says.
+    # Spark's own errors are named [LIKE_THIS]; Python's are at the end of a trace; Java's after the last "Caused by" or, if
+    # there is none, at the top, below the bridge's own line.
     unfit = [line for line in lines if re.search(_OF_JARS, line) and re.match(_JAVA, line)][:1]
     said = [line for line in lines if re.search(r"\[[A-Z][A-Z_.]+\]", line)][:1] + unfit
     said += [line for line in lines if re.match(r"\w+(Error|Exception): ", line)][-1:]
     said += [line for line in lines if line.startswith("Caused by: ")][-1:]
     said = said or [line for line in lines if re.match(_JAVA, line)][:1] or lines[:1]
-    # Spark's own class says no more than the name in brackets; any other is often all there is to go by.
+    # The class of a Spark error adds nothing to the name in brackets; of other errors the class often is the only clue.
     plain = (re.sub(_JAVA, "" if "[" in line else r"\g<name>\g<rest>", line, count=1) for line in said)
     advice = "; a jar is missing from the session, or is of a release that does not fit Spark's" if unfit else ""
     return "; ".join(dict.fromkeys(plain)) + advice

@@ -124,7 +124,7 @@ def backlog(audited: AuditedGroup, queues: Iterable[MessageQueue]) -> str:
     return "" if n is None else f"; {counted(n, 'message')} wait there"
 
 
-def only_topic(queues: Collection[MessageQueue]) -> str | None:
+def common_topic(queues: Collection[MessageQueue]) -> str | None:
     """The topic of queues that are all of one topic, else None."""
     topics = {queue.topic for queue in queues}
     return topics.pop() if len(topics) == 1 else None

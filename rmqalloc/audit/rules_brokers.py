@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.audit.audited_group import AuditedGroup
-from rmqalloc.audit.finding import Fault, backlog, only_topic
+from rmqalloc.audit.finding import Fault, backlog, common_topic
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Broker
 from rmqalloc.strategies import sort_queues
@@ -24,7 +24,7 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
             f"Broker {broker.broker_name} has no master, only the slave {broker.address}{stands_in}: nothing can be written to "
             f"{_queues(queues)} there, and what the slave had not copied is not consumed until the master is back.",
             f"{_BRING_BACK}.",
-            topic=only_topic(queues),
+            topic=common_topic(queues),
             queues=queues,
         )
 
@@ -38,7 +38,7 @@ def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
                 f"{broker.broker_name} has none, so nobody consumes {_queues(queues)} there once the last locks are 30 s old"
                 f"{backlog(audited, queues)}.",
                 f"{_BRING_BACK}; with enableSlaveActingMaster a slave gives locks meanwhile.",
-                topic=only_topic(queues),
+                topic=common_topic(queues),
                 queues=queues,
             )
 
@@ -52,7 +52,7 @@ def lag_from_slave(audited: AuditedGroup) -> Iterator[Fault]:
             f"How far {_queues(queues)} on {named(sorted({queue.broker_name for queue in queues}))} were consumed was read "
             "from a slave: messages and offsets that it had not copied from its master do not count.",
             "Look again when the master is back.",
-            topic=only_topic(queues),
+            topic=common_topic(queues),
             queues=queues,
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.audit.audited_group import AuditedGroup
-from rmqalloc.audit.finding import Fault, backlog, only_topic, some_of
+from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
 from rmqalloc.evidence.method import SERVER_SIDE
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.proxy import is_behind_proxy
@@ -58,7 +58,7 @@ def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
             f"{counted(len(queues), 'queue')} of the lists do not exist or are of topics that the group does not read: "
             f"{named([f'{q.topic} {q.broker_name}:{q.queue_id}' for q in queues])}.",
             "Remove them from the lists, or correct the names of topic and broker.",
-            topic=only_topic(queues),
+            topic=common_topic(queues),
             queues=queues,
             clients=tuple(sorted(set.union(*missing.values()))),
         )

@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping
 import pyarrow.compute as pc
 
 from rmqalloc.audit.audited_group import AuditedGroup
-from rmqalloc.audit.finding import Fault, Finding, only_topic
+from rmqalloc.audit.finding import Fault, Finding, common_topic
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import Plan
 from rmqalloc.scenarios import CURRENT
@@ -68,7 +68,7 @@ def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
         f"{'say' if audited.reported.any_answer else 'should own'}: {first.topic} {first.broker_name}:{first.queue_id}, for "
         f"one, is {is_now}, in the plan {in_plan}.",
         "Do what is left of the plan, or make a new one of this snapshot.",
-        topic=only_topic(queues),
+        topic=common_topic(queues),
         queues=tuple(queues),
         clients=tuple(sort_client_ids(set[str]().union(*(known[queue] for queue in other)))),
     )
@@ -82,7 +82,7 @@ def absent_groups(planned: Mapping[str, Mapping[MessageQueue, str | None]], name
             "differs-from-plan",
             "warning",
             group,
-            only_topic(queues),
+            common_topic(queues),
             tuple(queues),
             (),
             f"The snapshot has no such consumer group; the plan gives {counted(len(queues), 'queue')} to its clients.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc.audit.audited_group import AuditedGroup
-from rmqalloc.audit.finding import Fault, backlog, only_topic, some_of
+from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted, named
 
@@ -69,7 +69,7 @@ def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
             f"{counted(len(queues), 'queue')} have another owner than {_rule(audited)} gives them; {first}, for one, is "
             f"owned by {owner} and should be by {' and '.join(expected) or 'nobody'}{fit}.",
             f"{_AGAIN}; if it stays, find out which strategy the clients really use: correct them or the snapshot.",
-            topic=only_topic(queues),
+            topic=common_topic(queues),
             queues=queues,
             clients=tuple(sort_client_ids({one for one, _ in elsewhere.values()})),
         )

@@ -27,7 +27,7 @@ EXIT_USAGE = 64
 EXIT_INTERRUPTED = 130
 
 
-class _Parser(argparse.ArgumentParser):
+class _JobParser(argparse.ArgumentParser):
     """A parser that leaves with the code for wrong usage."""
 
     def error(self, message: str) -> NoReturn:
@@ -35,8 +35,8 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
 
 
-def _parser() -> _Parser:
-    parser = _Parser(prog="python -m spark_udfs.job", description="Plan the queues of many consumer groups.")
+def _parser() -> _JobParser:
+    parser = _JobParser(prog="python -m spark_udfs.job", description="Plan the queues of many consumer groups.")
     add = parser.add_argument
     add("--input", default="", help="file, directory or pattern of units")
     add("--table", default="", help="table to read instead, such as catalog.schema.table")

@@ -113,7 +113,7 @@ MUTANTS = [
     ),
     Mutant(
         _FILES,
-        "    # From here on others may name the files: whatever happens, they stay.\n    commit(",
+        "    # Once recorded, the files may be named in a manifest, so they stay whatever happens.\n    commit(",
         "        commit(",
         "an error behind the record removes files that it names",
         _DISK,

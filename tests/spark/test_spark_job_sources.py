@@ -232,12 +232,12 @@ def test_where_nothing_can_be_renamed_a_record_says_what_is_done(spark, fleet, m
     outcome = job(target, fleet / "fleet")
     assert (outcome.n_buckets, outcome.n_resumed) == (3, 1)
     home = files_of_plan(fleet / "store")
-    assert outcome.summary["worst"] == job(fleet / "plans", fleet / "fleet").told["worst"]
+    assert outcome.summary["worst"] == job(fleet / "plans", fleet / "fleet").summary["worst"]
     assert text_of(home) == text_of(fleet / "wanted")
     assert ds.dataset(files_of_plan(fleet / "store", quarantine=True)).count_rows() == len(units.BAD)
     again = job(target, fleet / "fleet")
     assert again.was_complete
-    assert again.told == outcome.summary
+    assert again.summary == outcome.summary
     assert job(target, fleet / "fleet", force=True).n_resumed == 0
     assert text_of(files_of_plan(fleet / "store")) == text_of(fleet / "wanted")
     assert not set(files_of_plan(fleet / "store")) & set(home), "the files of the earlier plan are not touched"

@@ -139,7 +139,8 @@ def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
     >>> current(first)["run"], current(first | forced)["run"], current({"00000001-0.json": '{"format": 1, "gen'})
     ('a', 'c', None)
     """
-    whole = [one for one in (_parsed(name, text) for name, text in texts.items()) if one is not None]
+    read = {name: data for name, text in texts.items() if (data := _parsed(text)) is not None}
+    whole = [{**data, "name": name} for name, data in read.items() if {"format", "generation"} <= data.keys()]
     found = min(whole, key=lambda one: (-one["generation"], one["name"]), default=None)
     if found is not None and found["format"] != _FORMAT:
         raise PublishError(
@@ -148,12 +149,13 @@ def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
     return found
 
 
-def _parsed(name: str, text: str) -> dict[str, Any] | None:
+def _parsed(text: str) -> dict[str, Any] | None:
+    """A JSON object; None if the text is not whole."""
     try:
         data = json.loads(text)
     except ValueError:
         return None
-    return {**data, "name": name} if isinstance(data, dict) and {"format", "generation"} <= data.keys() else None
+    return data if isinstance(data, dict) else None
 
 
 def begin(storage: Storage, plan_id: str, force: bool) -> tuple[dict[str, Any] | None, Run]:
@@ -196,19 +198,11 @@ def records(storage: Storage, run: Run) -> dict[int, dict[str, Any]]:
     found: dict[int, dict[str, Any]] = {}
     sizes = storage.sizes(data_folder(run.plan_id)) if texts else {}
     for name in sorted(texts):
-        record = _record(texts[name])
+        record = _parsed(texts[name])
         mine = not run.alone or name.split(".")[1:2] == [run.name]
         if record is not None and mine and not missing(record, sizes):
             found.setdefault(record["bucket"], record)
     return dict(sorted(found.items()))
-
-
-def _record(text: str) -> dict[str, Any] | None:
-    try:
-        data = json.loads(text)
-    except ValueError:
-        return None
-    return data if isinstance(data, dict) else None
 
 
 def parts_of(sizes: Mapping[str, int]) -> dict[str, list[tuple[str, int]]]:

@@ -32,8 +32,8 @@ MUTANTS = [
     Mutant(_MANIFESTS, "min(whole, key", "max(whole, key", "the last of equal manifests counts, and changes", _RULES),
     Mutant(
         _MANIFESTS,
-        "    except ValueError:\n        return None\n    return {**data",
-        "    except KeyError:\n        return None\n    return {**data",
+        "    except ValueError:\n        return None\n    return data",
+        "    except KeyError:\n        return None\n    return data",
         "a manifest that is being written is an error",
         _RULES,
     ),

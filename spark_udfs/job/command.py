@@ -142,7 +142,3 @@ def _report(outcome: JobResult) -> str:
         return two_columns(iter([*next(iter(totals.values()), Totals()).rows(outcome.seconds), *lines]))
     lines.insert(0, ("seconds", f"{outcome.seconds:,.2f}"))
     return totals_table(outcome.summary["totals"]) + "\n\n" + two_columns(iter(lines))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,4 +1,4 @@
-"""A strategy with its parameters, as clients, groups and snapshots name it, and the machine rooms it may ask for."""
+"""A strategy with its parameters, as clients, groups and snapshots name it, and the machine rooms of a snapshot."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SERVER_SIDE = ("AVG", "AVG_BY_CIRCLE")
 """What a broker can divide by; all else it answers with "keep what you have"."""
 
 DEFAULT_STRATEGY, DEFAULT_NODES = "AVG", 10
-"""What RocketMQ's clients take unless they are told otherwise."""
+"""RocketMQ's defaults."""
 
 
 GO_OWN = {
@@ -29,7 +29,7 @@ GO_OWN = {
     "MACHINE_ROOM_NEARBY": "Go's AllocateByMachineNearby computes AVG",
     "MACHINE_ROOM": "Go's AllocateByMachineRoom takes blocks of all queues, not of its rooms', which is not computed here",
 }
-"""Strategies that Go's client computes otherwise under the same name."""
+"""Strategies that Go's client computes differently under the same name."""
 
 
 class Rooms(NamedTuple):
@@ -95,7 +95,7 @@ class Method:
     pop_share : int or None
         ``popShareQueueNum`` where the broker shares queues by POP.
     problem : str or None
-        Why nobody can tell what it does.
+        Why it cannot be computed, if it cannot.
     """
 
     name: str
@@ -118,7 +118,7 @@ class Method:
 
     @property
     def is_config(self) -> bool:
-        """Whether clients take what somebody wrote down."""
+        """Whether it is CONFIG, whose lists are given and not computed."""
         return self.name == "CONFIG"
 
     @property

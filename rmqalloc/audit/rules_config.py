@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rmqalloc.audit.audited_group import Case
 from rmqalloc.audit.finding import Finding, backlog, some_of
-from rmqalloc.evidence.method import SERVER_SIDE
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.strategies import sort_queues
+from rmqalloc.strategies.by_name import class_of, server_side
 from rmqalloc.text import counted, named
 
 
@@ -76,7 +76,7 @@ def config_unknown_queue(case: Case) -> Iterator[Finding]:
 
 def unsupported_server_strategy(case: Case) -> Iterator[Finding]:
     """Brokers that are to divide by a strategy they do not know."""
-    wrong = sorted({method.name for method in case.methods if method.name not in SERVER_SIDE})
+    wrong = sorted({method.name for method in case.methods if not class_of(method.name).is_server_side})
     if case.is_served and wrong:
         yield Finding(
             "unsupported-server-strategy",
@@ -87,7 +87,7 @@ def unsupported_server_strategy(case: Case) -> Iterator[Finding]:
             case.ids(slot for slot, method in enumerate(case.methods) if method.name in wrong),
             f"Brokers assign the queues ({case.group.server_assignment}) and do not know {named(wrong)}: they answer nothing, "
             "clients keep what they have, and those that start get no queue.",
-            f"Take {' or '.join(SERVER_SIDE)}, or let the clients divide (clientRebalance on).",
+            f"Take {' or '.join(server_side())}, or let the clients divide (clientRebalance on).",
         )
 
 

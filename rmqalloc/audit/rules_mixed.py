@@ -11,7 +11,7 @@ from rmqalloc.audit.finding import Finding, exposed
 from rmqalloc.audit.unit import Queues, Unit
 from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.strategies.by_name import NEARBY
+from rmqalloc.strategies.by_name import class_of
 from rmqalloc.text import counted, named
 
 _ONE_ONLY = ("CPP", "PYTHON")  # clients that come with AVG alone
@@ -142,12 +142,8 @@ def mixed_languages(case: Case) -> Iterator[Finding]:
 
 def _dialects(strategy: str, languages: set[str]) -> tuple[str, str]:
     """How much the SDKs differ in a strategy, and in what."""
-    if "GO" in languages and strategy == "CONSISTENT_HASH":
-        return "error", "Go's CONSISTENT_HASH is a CRC-32 ring and Java's an MD5 ring, so they agree by chance only"
-    if "GO" in languages and strategy.startswith(NEARBY):
-        return "error", f"Go's AllocateByMachineNearby computes AVG, Java's {strategy}"
-    if "GO" in languages and strategy == "MACHINE_ROOM":
-        return "error", "Go's AllocateByMachineRoom takes its blocks from all queues, not from those of its rooms"
+    if "GO" in languages and (in_go := class_of(strategy).in_go):
+        return "error", in_go
     if strategy != "AVG" and (only := sorted(languages.intersection(_ONE_ONLY))):
         return "warning", f"{' and '.join(only)} clients come with AVG alone, the group is meant to use {strategy}"
     return "note", f"they agree on {strategy} as long as all see the same queues and clients in the same order"

@@ -9,6 +9,7 @@ from typing import Any
 from rmqalloc.audit.audited_group import Case
 from rmqalloc.audit.finding import Finding, exposed
 from rmqalloc.audit.unit import Queues, Unit
+from rmqalloc.evidence.method import DEFAULT_STRATEGY
 from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import class_of
@@ -135,7 +136,7 @@ def mixed_languages(case: Case) -> Iterator[Finding]:
         _minority(case, languages),
         f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
         "Let one SDK consume for one group, or "
-        + ("keep AVG" if case.strategy == "AVG" else "take AVG")
+        + f"{'keep' if case.strategy == DEFAULT_STRATEGY else 'take'} {DEFAULT_STRATEGY}"
         + ", which all of them compute alike.",
     )
 
@@ -144,8 +145,11 @@ def _dialects(strategy: str, languages: set[str]) -> tuple[str, str]:
     """How much the SDKs differ in a strategy, and in what."""
     if "GO" in languages and (in_go := class_of(strategy).in_go):
         return "error", in_go
-    if strategy != "AVG" and (only := sorted(languages.intersection(_ONE_ONLY))):
-        return "warning", f"{' and '.join(only)} clients come with AVG alone, the group is meant to use {strategy}"
+    if strategy != DEFAULT_STRATEGY and (only := sorted(languages.intersection(_ONE_ONLY))):
+        return (
+            "warning",
+            f"{' and '.join(only)} clients come with {DEFAULT_STRATEGY} alone, the group is meant to use {strategy}",
+        )
     return "note", f"they agree on {strategy} as long as all see the same queues and clients in the same order"
 
 

@@ -292,8 +292,7 @@ class Strategy(ABC):
 
     def owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
         """Owners of units of distinct client ids from numbers alone, by the `formula`; each has one client at least."""
-        if self.formula is None:
-            raise TypeError(f"strategy {self.get_name()} reads names: give queues and clients, not their numbers")
+        assert self.formula is not None, f"{self.get_name()} reads names"
         sizes = np.diff(queue_offsets)
         clients = np.repeat(n_clients, sizes)
         out[:] = self.formula.owner(NUMPY, list_positions(queue_offsets), np.repeat(sizes, sizes), clients)

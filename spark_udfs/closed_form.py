@@ -22,6 +22,10 @@ from spark_udfs.arrow_figures import METRICS_DDL
 from spark_udfs.arrow_owners import MAX_COUNT, by_count
 
 
+def _infix(operator: str) -> Callable[[Any, Any], SqlText]:
+    return lambda left, right: SqlText(f"({left.text} {operator} {_text(right)})")
+
+
 @dataclass(frozen=True, eq=False)
 class SqlText:
     """The text of an SQL expression, with those of a column's operators and methods that are used here.
@@ -34,26 +38,9 @@ class SqlText:
 
     text: str
 
-    def __add__(self, other: Any) -> SqlText:
-        return _infix(self, "+", other)
-
-    def __sub__(self, other: Any) -> SqlText:
-        return _infix(self, "-", other)
-
-    def __mul__(self, other: Any) -> SqlText:
-        return _infix(self, "*", other)
-
-    def __truediv__(self, other: Any) -> SqlText:
-        return _infix(self, "/", other)
-
-    def __mod__(self, other: Any) -> SqlText:
-        return _infix(self, "%", other)
-
-    def __and__(self, other: Any) -> SqlText:
-        return _infix(self, "AND", other)
-
-    def __ne__(self, other: object) -> SqlText:  # type: ignore[override]
-        return _infix(self, "<>", other)
+    __add__, __sub__, __mul__, __mod__ = map(_infix, "+-*%")
+    __truediv__, __and__, div = map(_infix, ("/", "AND", "div"))
+    __ne__ = _infix("<>")  # type: ignore[assignment]  # a column's is no bool either
 
     def between(self, low: Any, high: Any) -> SqlText:
         """Whether it is in bounds."""
@@ -65,10 +52,6 @@ class SqlText:
 
 
 Operand = TypeVar("Operand", Column, SqlText)
-
-
-def _infix(left: SqlText, operator: str, right: Any) -> SqlText:
-    return SqlText(f"({left.text} {operator} {_text(right)})")
 
 
 def _text(operand: Any) -> str:
@@ -100,14 +83,14 @@ def _each(function: str, items: Operand, body: Callable[[Operand], Operand]) -> 
 def _div(dividend: Operand, divisor: Any) -> Operand:
     """Whole quotient, bigint."""
     if isinstance(dividend, SqlText):
-        return _infix(dividend, "div", divisor)
+        return dividend.div(divisor)
     return F.call_function("div", dividend, divisor)
 
 
 _SPARK = Arithmetic(_div, lambda one, other: _call("greatest", one, other))
 
 
-def owners(n_queues: Operand, n_clients: Operand, formula: Formula) -> Operand:
+def owners_expression(n_queues: Operand, n_clients: Operand, formula: Formula) -> Operand:
     """Owners of the queues, array<int>.
 
     Parameters
@@ -120,7 +103,7 @@ def owners(n_queues: Operand, n_clients: Operand, formula: Formula) -> Operand:
     Examples
     --------
     >>> from rmqalloc.strategies import Averagely
-    >>> spark.range(1).select(owners(F.lit(4), F.lit(3), Averagely.formula)).first()[0]  # doctest: +SKIP
+    >>> spark.range(1).select(owners_expression(F.lit(4), F.lit(3), Averagely.formula)).first()[0]  # doctest: +SKIP
     [0, 0, 1, 2]
     """
     n, m = n_queues.cast("int"), n_clients.cast("int")
@@ -134,7 +117,7 @@ def owners(n_queues: Operand, n_clients: Operand, formula: Formula) -> Operand:
     return _when(_countable(n_queues, n_clients), answer)
 
 
-def metrics(n_queues: Operand, n_clients: Operand) -> Operand:
+def metrics_expression(n_queues: Operand, n_clients: Operand) -> Operand:
     """Figures of AVG and AVG_BY_CIRCLE, which differ in none; the struct of `spark_udfs.functions.assignment_metrics`.
 
     Parameters
@@ -144,7 +127,7 @@ def metrics(n_queues: Operand, n_clients: Operand) -> Operand:
 
     Examples
     --------
-    >>> spark.range(1).select(metrics(F.lit(4), F.lit(3)).alias("m")).first().m.skew  # doctest: +SKIP
+    >>> spark.range(1).select(metrics_expression(F.lit(4), F.lit(3)).alias("m")).first().m.skew  # doctest: +SKIP
     1.5
     """
     n, m = n_queues.cast("int"), n_clients.cast("int")
@@ -154,7 +137,9 @@ def metrics(n_queues: Operand, n_clients: Operand) -> Operand:
     return _when(_countable(n_queues, n_clients), figures.cast(METRICS_DDL))
 
 
-def moved(n_queues: Operand, n_clients_before: Operand, n_clients_after: Operand, formula: Formula) -> Operand:
+def moved_expression(
+    n_queues: Operand, n_clients_before: Operand, n_clients_after: Operand, formula: Formula
+) -> Operand:
     """Queues whose owner has another position when the number of clients changes, int.
 
     Parameters
@@ -167,7 +152,7 @@ def moved(n_queues: Operand, n_clients_before: Operand, n_clients_after: Operand
     Examples
     --------
     >>> from rmqalloc.strategies import Averagely
-    >>> spark.range(1).select(moved(F.lit(16), F.lit(3), F.lit(4), Averagely.formula)).first()[0]  # doctest: +SKIP
+    >>> spark.range(1).select(moved_expression(F.lit(16), F.lit(3), F.lit(4), Averagely.formula)).first()[0]  # doctest: +SKIP
     9
     """
     # Division is one of bigints: to make the numbers such at once saves a cast for every queue.
@@ -210,14 +195,14 @@ def sql_functions(prefix: str) -> list[str]:
     functions = (
         f"""allocate_by_count(strategy STRING, n_queues BIGINT, n_clients BIGINT) RETURNS ARRAY<INT>
 COMMENT 'Owners by {names} from the numbers of queues and clients alone'
-RETURN {_by_strategy(lambda formula: owners(n, m, formula))}""",
+RETURN {_by_strategy(lambda formula: owners_expression(n, m, formula))}""",
         f"""metrics_by_count(n_queues BIGINT, n_clients BIGINT) RETURNS {METRICS_DDL}
 COMMENT 'How even AVG and AVG_BY_CIRCLE are, from the numbers of queues and clients alone'
-RETURN {metrics(n, m).text}""",
+RETURN {metrics_expression(n, m).text}""",
         f"""moved_by_count(
     strategy STRING, n_queues BIGINT, n_clients_before BIGINT, n_clients_after BIGINT) RETURNS INT
 COMMENT 'Queues that move by {names} when the number of clients changes and those that come or go sort last'
-RETURN {_by_strategy(lambda formula: moved(n, before, after, formula))}""",
+RETURN {_by_strategy(lambda formula: moved_expression(n, before, after, formula))}""",
     )
     return [f"CREATE OR REPLACE TEMPORARY FUNCTION {prefix}{function}" for function in functions]
 

@@ -233,7 +233,7 @@ def allocate_by_count(
     >>> units.select(rf.allocate_by_count(F.size("queues"), F.size("client_ids"), "AVG_BY_CIRCLE"))  # doctest: +SKIP
     """
     if _by_sql(strategy, engine):
-        return closed_form.owners(_column(n_queues), _column(n_clients), arrow_owners.by_count()[strategy])
+        return closed_form.owners_expression(_column(n_queues), _column(n_clients), arrow_owners.by_count()[strategy])
     return allocate(n_queues, n_clients, strategy)
 
 
@@ -256,7 +256,7 @@ def metrics_by_count(n_queues: Count, n_clients: Count, *, engine: str = "auto")
         The engine is unknown.
     """
     if _by_sql("AVG", engine):
-        return closed_form.metrics(_column(n_queues), _column(n_clients))
+        return closed_form.metrics_expression(_column(n_queues), _column(n_clients))
     return assignment_metrics(allocate(n_queues, n_clients), n_clients)
 
 
@@ -289,7 +289,7 @@ def moved_by_count(
     """
     if _by_sql(strategy, engine):
         n, one, other = map(_column, (n_queues, n_clients_before, n_clients_after))
-        return closed_form.moved(n, one, other, arrow_owners.by_count()[strategy])
+        return closed_form.moved_expression(n, one, other, arrow_owners.by_count()[strategy])
     before, after = (allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after))
     return moved(before, n_clients_before, after, n_clients_after)
 

@@ -50,7 +50,7 @@ def by_count() -> dict[str, Formula]:
 
 
 def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strategy:
-    """Make a strategy that `allocate` can use.
+    """Make a strategy that `allocate_arrays` can use.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strateg
     return made
 
 
-def allocate(
+def allocate_arrays(
     strategy: Any,
     queues: pa.Array,
     clients: pa.Array,
@@ -119,7 +119,7 @@ def allocate(
 
     Examples
     --------
-    >>> allocate("AVG", pa.array([4, 0]), pa.array([3, 3])).to_pylist()
+    >>> allocate_arrays("AVG", pa.array([4, 0]), pa.array([3, 3])).to_pylist()
     [{'owners': [0, 0, 1, 2], 'error': None}, {'owners': None, 'error': 'mqAll is null or mqAll empty'}]
     """
     columns = {"topic": topic, "broker_rooms": broker_rooms, "client_rooms": client_rooms}
@@ -165,7 +165,7 @@ def is_lists(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def lengths_of(lists: pa.Array) -> Ints:
+def list_lengths(lists: pa.Array) -> Ints:
     """Length of every list, 0 for a null."""
     return np.asarray(pc.list_value_length(lists).fill_null(0), np.int64)
 
@@ -193,7 +193,7 @@ def _list_keys(lists: pa.Array) -> pa.Array:
     """A text for every list that no other list has: its strings end to end, each after its length."""
     texts = lists.flatten().cast(pa.string())
     sized = pc.binary_join_element_wise(pc.binary_length(texts).cast(pa.string()), texts, ":").fill_null("null")
-    offsets = pa.array(offsets_of(lengths_of(lists)).astype(np.int32))
+    offsets = pa.array(offsets_of(list_lengths(lists)).astype(np.int32))
     return pc.binary_join(pa.ListArray.from_arrays(offsets, sized, mask=lists.is_null()), "")
 
 
@@ -269,11 +269,11 @@ def _is_compact(kind: pa.DataType) -> bool:
 def _n_queues(units: pa.RecordBatch) -> Ints:
     """Queues of every row before any has been checked; a broker that claims too many counts as one too many."""
     if "queues" in units.schema.names:
-        return lengths_of(units.column("queues"))
+        return list_lengths(units.column("queues"))
     brokers = units.column("brokers")
     numbers = pc.struct_field(brokers.flatten(), "read_queue_nums").fill_null(0).to_numpy(zero_copy_only=False)
     upto = offsets_of(np.clip(numbers, 0, MAX_COUNT + 1))
-    n_queues: Ints = np.diff(upto[offsets_of(lengths_of(brokers))])
+    n_queues: Ints = np.diff(upto[offsets_of(list_lengths(brokers))])
     return n_queues
 
 
@@ -326,7 +326,7 @@ def owners(
     virtual_nodes: pa.Array = None,
     machine_rooms: pa.Array = None,
 ) -> pa.Array:
-    """`allocate` in arguments that SQL can name; the owners alone.
+    """`allocate_arrays` in arguments that SQL can name; the owners alone.
 
     What is wrong with a strategy or its parameters is raised, for a misspelt name would otherwise be null in all rows and
     nobody told. A worker cannot tell a literal of SQL from a column, and gets rows in batches that nobody chose: so this holds
@@ -359,5 +359,5 @@ def owners_or_error(
     virtual_nodes: pa.Array = None,
     machine_rooms: pa.Array = None,
 ) -> pa.Array:
-    """`allocate` in arguments that SQL can name."""
-    return allocate(strategy, queues, clients, topic, virtual_nodes, machine_rooms)
+    """`allocate_arrays` in arguments that SQL can name."""
+    return allocate_arrays(strategy, queues, clients, topic, virtual_nodes, machine_rooms)

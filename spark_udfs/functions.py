@@ -363,7 +363,7 @@ def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Calla
     """What workers run; it does not refer to this module, so they need not import it."""
 
     def allocate(*arrays: pa.Array) -> pa.Array:
-        answer = arrow_owners.allocate(**literals, **dict(zip(names, arrays, strict=True)))
+        answer = arrow_owners.allocate_arrays(**literals, **dict(zip(names, arrays, strict=True)))
         return answer if with_error else answer.field("owners")
 
     return allocate

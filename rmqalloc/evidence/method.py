@@ -15,7 +15,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import class_of, inner_class_of, rule
-from rmqalloc.strategies.config import listed
+from rmqalloc.strategies.config import listed_queues
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 
 DEFAULT_STRATEGY = "AVG"
@@ -135,4 +135,4 @@ class Method:
         """CONFIG's list of queues by client id, under None where all clients have the same."""
         given = self.params.get("message_queues")
         lists = given if isinstance(given, Mapping) else {None: given or ()}
-        return {one: listed(queues or ()) for one, queues in lists.items()}
+        return {one: listed_queues(queues or ()) for one, queues in lists.items()}

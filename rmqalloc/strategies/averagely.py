@@ -17,7 +17,7 @@ from rmqalloc.strategies.formula import INTEGERS, Arithmetic, Formula
 from rmqalloc.strategies.parallel import even_cuts, in_threads
 from rmqalloc.strategies.reasons import Queues, Reasons
 
-SMALL = 1024  # queues of a group whose owners are worth keeping
+KEPT_QUEUES = 1024  # queues of a group whose owners are worth keeping
 LEAST_QUEUES = 1 << 22  # queues that are worth a thread: half a millisecond and more, most of it waiting for memory
 
 Kernel = Callable[..., None]
@@ -53,7 +53,7 @@ class Even(ExclusiveStrategy):
         # Ids beyond ASCII may be equal though Python calls them different, so they take the long way.
         if len(set(cid_all)) < len(cid_all) or "" in cid_all or not all(map(str.isascii, cid_all)):
             return super()._group_owners(mq_all, cid_all)
-        make = _kept if len(mq_all) <= SMALL else _made
+        make = _kept if len(mq_all) <= KEPT_QUEUES else _made
         return make(self._kernel, len(mq_all), len(cid_all)).copy()
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:

@@ -93,7 +93,7 @@ class ConfigByClient(Strategy):
     def __init__(self, message_queues: Mapping[str, Sequence[Any]]) -> None:
         if not isinstance(message_queues, Mapping):
             raise TypeError(f"message_queues must map client ids to lists of queues, got {message_queues!r}")
-        self.message_queues = {client_id: listed(queues) for client_id, queues in message_queues.items()}
+        self.message_queues = {client_id: listed_queues(queues) for client_id, queues in message_queues.items()}
         self._holders: dict[MessageQueue, list[str]] = {}
         for client_id, queues in self.message_queues.items():
             for queue in dict.fromkeys(queues):
@@ -155,12 +155,12 @@ class ConfigByClient(Strategy):
         return super()._group_owners(mq_all, cid_all)
 
 
-def listed(queues: Any) -> list[MessageQueue]:
+def listed_queues(queues: Any) -> list[MessageQueue]:
     """A list of queues as files have it: each a mapping, or a list of topic, broker name and queue id.
 
     Examples
     --------
-    >>> listed([["t", "b", 0], {"topic": "t", "broker_name": "b", "queue_id": 1}])[1].queue_id
+    >>> listed_queues([["t", "b", 0], {"topic": "t", "broker_name": "b", "queue_id": 1}])[1].queue_id
     1
     """
     if isinstance(queues, str) or not isinstance(queues, Sequence):

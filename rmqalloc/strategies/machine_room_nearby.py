@@ -31,7 +31,7 @@ from rmqalloc.strategies.room_parts import RoomParts, split_by_room
 
 BrokerRoom = Callable[[Any], str | None] | Mapping[str, str]
 ClientRoom = Callable[[str], str | None] | Mapping[str, str]
-Rooms = dict[str, list[int]]
+_Rooms = dict[str, list[int]]
 IN_ROOMS: DecidedBy = "positions in rooms"
 
 
@@ -185,12 +185,12 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
             owners[places] = np.append(members, -1)[part.owners]
         return Assignment(owners, mq_all, cid_all)
 
-    def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[Rooms, Rooms]:
+    def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[_Rooms, _Rooms]:
         """Places of the queues and of the clients of every room, in order; all queues are checked before any client."""
         if self.broker_room is None or self.client_room is None:
             raise TypeError("machineRoomResolver is null: give broker_room and client_room")
-        queue_rooms: Rooms = {}
-        client_rooms: Rooms = {}
+        queue_rooms: _Rooms = {}
+        client_rooms: _Rooms = {}
         for i, queue in enumerate(mq_all):
             room = _ask_broker(self.broker_room, queue)
             if not room:

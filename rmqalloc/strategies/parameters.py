@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-Kind = Literal["count", "names", "queues", "strategy", "resolver", "function"]
+ParameterKind = Literal["count", "names", "queues", "strategy", "resolver", "function"]
 
 
 class Parameter(NamedTuple):
@@ -31,7 +31,7 @@ class Parameter(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: ParameterKind
     text: str
     is_needed: bool = False
     default: int | None = None

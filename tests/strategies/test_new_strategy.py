@@ -127,10 +127,10 @@ def test_in_bulk_and_in_arrow():
     batch = pa.RecordBatch.from_pylist([row, row | {"strategy": NAME}])
     answers = plan_batch(batch, PlanSpec(NAME, output="owners")).to_pylist()
     assert [one["owners"] for one in answers] == [twin(11, 3)] * 2
-    numbers = arrow_owners.allocate(NAME, pa.array([11, 0]), pa.array([3, 3])).to_pylist()
+    numbers = arrow_owners.allocate_arrays(NAME, pa.array([11, 0]), pa.array([3, 3])).to_pylist()
     assert [one["owners"] for one in numbers] == [twin(11, 3), None]
     lists = pa.array([[queue._asdict() for queue in QUEUES]]), pa.array([list(IDS)])
-    assert arrow_owners.allocate(pa.array([NAME]), *lists).to_pylist()[0]["owners"] == twin(11, 3)
+    assert arrow_owners.allocate_arrays(pa.array([NAME]), *lists).to_pylist()[0]["owners"] == twin(11, 3)
     assert list(arrow_owners.by_count()) == ["AVG", "AVG_BY_CIRCLE", NAME]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import bisect
-import hashlib
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -147,6 +146,8 @@ class ConsistentHash(ExclusiveStrategy):
         """By the function of the caller's, or the first four bytes of the MD5, biggest first."""
         if self.hash_function is not None:
             return _checked(self.hash_function, key)
+        import hashlib  # loads OpenSSL, which explanations alone need
+
         digest = hashlib.md5(key.encode("utf-8", "replace"), usedforsecurity=False).digest()
         return int.from_bytes(digest[:4], "big")
 

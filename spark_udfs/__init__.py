@@ -1,23 +1,22 @@
-"""RocketMQ queue allocation on Spark columns, a million consumer groups at a time.
+"""RocketMQ queue allocation on Spark columns, for a million consumer groups at a time.
 
 ``functions``
     For ``DataFrame.select``: ``import spark_udfs.functions as rf``, then ``rf.allocate("queues", "client_ids", "AVG")``.
 ``register_all``
-    The same functions under SQL names.
-``transforms.assign``
-    For ``DataFrame.transform``: one row per consumer group and topic in, its owners and figures out.
-``session.session``
-    A Spark session with settings that suit it.
-``inputs``
-    Units out of tables of routes, consumers and subscriptions; scenarios out of a table.
+    The same functions under SQL names (``sql``), described for ``DESCRIBE FUNCTION`` (``described``).
+``transforms``
+    For ``DataFrame.transform``: one row per consumer group and topic in; plans, owners or loads out.
+``joins``
+    Units from tables of routes, consumers and subscriptions; scenarios from a table.
 ``job``
-    ``python -m spark_udfs.job``: any source in, a plan as Parquet out, killed and resumed at will. Its parts: ``planning`` runs
-    it, ``sources`` and ``versions`` cut and pin the input, ``manifests`` says what a complete plan is, ``places``, ``layout``
-    and ``hadoop`` hold it, ``file_job`` and ``frame_job`` plan a bucket, ``ranking`` sums up, ``errand`` asks a worker.
+    ``python -m spark_udfs.job``: any source in, a plan as Parquet out; it can be killed and resumed at any point.
 ``read_plan``, ``files_of_plan``
     A complete plan for readers, with Spark and without.
-``arrow``, ``columns``, ``figures``, ``file_job``, ``layout``, ``manifests``, ``published``, ``requirements``
-    What runs in the Python workers, and what Spark needs on a machine; they import no pyspark.
+``session``, ``requirements``
+    A Spark session with suitable settings; what Spark needs on a machine.
+``map_in_arrow``, ``arrow_owners``, ``arrow_figures``
+    What runs in Python workers, on Arrow data. These modules, ``requirements``, and in ``job`` ``by_file``, ``output_layout``,
+    ``manifests`` and ``published`` import no pyspark.
 """
 
 from importlib import import_module

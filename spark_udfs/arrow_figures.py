@@ -36,9 +36,9 @@ METRICS_DDL = (
     "struct<n_queues: int, n_clients: int, idle: int, unowned: int, "
     "min_load: int, mean_load: double, max_load: int, skew: double>"
 )
-"""The same in Spark's words."""
+"""The same as Spark's DDL text."""
 
-_NULL = 2**62  # an owner that no row has
+_NULL = 2**62  # an owner that is out of bounds in every row
 
 
 class _Owners(NamedTuple):
@@ -50,7 +50,7 @@ class _Owners(NamedTuple):
 
     @classmethod
     def read(cls, owners: pa.Array, n_clients: Ints, name: str) -> _Owners:
-        """Owners that fit their number of clients; other rows are bad."""
+        """Read a column; rows with an owner out of bounds are bad."""
         owners = typed(owners, OWNERS)
         if not is_lists(owners.type) or not pa.types.is_integer(owners.type.value_type):
             raise TypeError(f"{name} must be lists of integers, got {owners.type}")
@@ -70,7 +70,7 @@ class _Owners(NamedTuple):
 
 
 def assignment_metrics(owners: pa.Array, n_clients: pa.Array) -> pa.Array:
-    """How even the owners of every row are.
+    """Balance of the owners of every row.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def least_moves(
 
 
 class _Compared(NamedTuple):
-    """Two allocations of the good rows; ``regular`` says of every row whether its client ids are distinct."""
+    """Two allocations of the good rows; ``regular`` marks the rows whose client ids are distinct."""
 
     figures: Movement
     good: Mask
@@ -189,18 +189,18 @@ class _Compared(NamedTuple):
         regular = good.copy()
         for fleet in fleets:
             regular[good] &= fleet.client_lists.irregular[fleet.unit_client_list] == 0
-        owners = [_first_places(fleet, side.of(good)) for fleet, side in zip(fleets, (before, after), strict=True)]
+        owners = [_first_positions(fleet, side.of(good)) for fleet, side in zip(fleets, (before, after), strict=True)]
         return cls(movement(fleets[0], owners[0], fleets[1], owners[1]), good, regular)
 
     def column(self, figures: NDArray[np.int32], shown: Mask) -> pa.Array:
-        """Figures of the good rows at their places, null where they are not shown."""
+        """A column with the figures of the good rows, null where not shown."""
         out = np.zeros(self.good.size, np.int32)
         out[self.good] = figures
         return pa.array(out, mask=~shown)
 
 
 def _id_lists(clients: pa.Array) -> pa.Array:
-    """Lists of client ids, null where one is null; a number stands for ids that sort by position."""
+    """Lists of client ids, null if one of them is null; a number becomes ids that sort by position."""
     if pa.types.is_integer(clients.type):
         counts, bad = counts_of(clients, "clients")
         offsets = offsets_of(counts)
@@ -218,7 +218,7 @@ def _id_lists(clients: pa.Array) -> pa.Array:
 
 
 def _fleet(n_queues: Ints, ids: pa.Array, good: Mask) -> Fleet:
-    """The good rows as units of so many nameless queues."""
+    """The good rows as units with nameless queues."""
     n_units = n_queues.size
     nothing, one_each = pa.repeat("", n_units), pa.array(np.arange(n_units + 1, dtype=np.int32))
     entries = pa.StructArray.from_arrays([nothing, pa.array(n_queues)], ["broker_name", "read_queue_nums"])
@@ -227,8 +227,8 @@ def _fleet(n_queues: Ints, ids: pa.Array, good: Mask) -> Fleet:
     return Fleet.from_arrow(pa.table(columns)).sorted()
 
 
-def _first_places(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The owners, each under the first place of its client id."""
+def _first_positions(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The owners, each as the first position of its client id."""
     if not fleet.is_regular:
         split.rename(fleet.queue_offsets, fleet.slot_starts, fleet.client_lists.first, owners)
     return owners

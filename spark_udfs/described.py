@@ -1,8 +1,7 @@
-"""What ``DESCRIBE FUNCTION`` says of functions that run in Python workers.
+"""Descriptions for ``DESCRIBE FUNCTION`` of functions that run in Python workers.
 
-PySpark registers such a function without a word about it. Spark's registry takes a description with a function, but only its
-JVM side can be asked, by names that are not part of PySpark. So a session where that fails, as those of Spark Connect, keeps
-its functions as they are, and says ``N/A``.
+PySpark registers such functions without a description. Spark's registry accepts one, but only through its JVM side, which is
+not part of PySpark's interface. Where that fails, as under Spark Connect, functions work as they are and have no description.
 """
 
 from collections.abc import Collection, Mapping
@@ -12,12 +11,12 @@ from pyspark.sql import SparkSession
 
 
 class Description(NamedTuple):
-    """What one function is.
+    """The description of a function.
 
     Attributes
     ----------
     usage : str
-        Arguments in brackets, and what is returned, as ``(a [, b]) - What it returns.``
+        Arguments in brackets and the result, such as ``(a [, b]) - What it returns.``
     arguments : mapping of str to str
         What each argument is.
     example, answer : str
@@ -30,7 +29,7 @@ class Description(NamedTuple):
     answer: str
 
     def texts(self) -> tuple[str, str, str]:
-        """Usage, arguments and examples, laid out as Spark does with its own; Spark puts the name for ``_FUNC_``.
+        """Usage, arguments and examples in the layout of Spark's own; Spark replaces ``_FUNC_`` by the name.
 
         Examples
         --------
@@ -52,48 +51,48 @@ def describe(spark: SparkSession, descriptions: Mapping[str, Description], new: 
     descriptions : mapping of str to Description
         By the functions' names.
     new : bool
-        Nobody has called the functions yet, so each may be away for a moment. Spark then has nothing to warn of; otherwise it
-        logs that they are replaced.
+        The functions were registered just now, so each may be removed for a moment. This avoids Spark's warnings that they
+        are replaced.
 
     Returns
     -------
     bool
-        Whether Spark took them. The functions work in either case.
+        Whether Spark accepted them. The functions work in either case.
     """
     try:
         registry = spark._jsparkSession.sessionState().functionRegistry()
         for name, identifier in _identifiers(registry, descriptions).items():
             _describe(spark._jvm, registry, identifier, descriptions[name], new)
-    except Exception:  # whatever another release of Spark's raises: no description is worth a function
+    except Exception:  # whatever another release of Spark raises: a description must not break a function
         return False
     return True
 
 
 def _identifiers(registry: Any, names: Collection[str]) -> dict[str, Any]:
-    """What the registry calls each function: by its name alone, or from Spark 4.3 on with ``system.session.`` before it."""
+    """The registry's identifiers of functions: the name alone, or from Spark 4.3 on prefixed with ``system.session.``."""
     listed = registry.listFunction()
     found = {}
-    # One text of all, as there are hundreds and each call takes its way to the JVM.
+    # One text for all: there are hundreds, and each call to the JVM costs.
     for position, text in enumerate(listed.mkString("\n").split("\n")):
         qualifiers, _, last = text.rpartition(".")
         name = next((one for one in names if one.lower() == last), None)
         if name is not None and qualifiers in ("", "system.session"):
             found[name] = listed.apply(position)
     wrong = [name for name in names if name not in found or found[name].funcName() != name.lower()]
-    if wrong:  # as where a name has a line break in it
+    if wrong:  # such as a name with a line break
         raise LookupError(f"the registry has no functions {', '.join(wrong)}")
     return found
 
 
 def _describe(jvm: Any, registry: Any, identifier: Any, description: Description, new: bool) -> None:
-    """Register a function again as it is, but for its description."""
+    """Register a function again with a description."""
     info = registry.lookupFunction(identifier).get()
     builder = registry.lookupFunctionBuilder(identifier).get()
     usage, arguments, examples = description.texts()
     described = jvm.org.apache.spark.sql.catalyst.expressions.ExpressionInfo(
         info.getClassName(), info.getDb(), info.getName(), usage, arguments, examples, "", "", "", "", info.getSource()
     )
-    registry.registerFunction(identifier, info, builder)  # changes nothing: what is dropped can be registered
+    registry.registerFunction(identifier, info, builder)  # no change, but proves that what is dropped can be registered
     if new:
         registry.dropFunction(identifier)
     registry.registerFunction(identifier, described, builder)

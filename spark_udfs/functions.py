@@ -1,14 +1,14 @@
 """RocketMQ queue allocation as column functions: ``import spark_udfs.functions as rf``.
 
-A text argument names a column, as everywhere in PySpark; the name of a strategy is the exception.
+A text argument is the name of a column, as everywhere in PySpark, except for the name of a strategy.
 
 Owners are positions: entry ``i`` of an owners array belongs to the ``i``-th queue of the row in Java's order (broker name,
-then queue id), and is a position in the row's client ids *in Java's order*, for RocketMQ's clients sort both before they
-share them out. Java compares text by UTF-16 code units, which is plain byte order for ASCII. Where a client id repeats it is
-its first position; -1 means that nobody owns the queue.
+then queue id), and is a position in the row's client ids *in Java's order*, because RocketMQ's clients sort both before they
+divide the queues. Java compares text by UTF-16 code units, which for ASCII is byte order. A repeated client id stands for its
+first position; -1 means that nobody owns the queue.
 
-A bad row (a null, an empty list, a number out of bounds) has null for a result and never fails the job; `allocate_or_error`
-says what is wrong with it. A column of the wrong type is an error.
+The result of a bad row (a null, an empty list, a number out of bounds) is null; it never fails the job, and
+`allocate_or_error` gives the reason. A column of the wrong type is an error.
 """
 
 import inspect
@@ -32,7 +32,7 @@ OWNERS_DDL = "array<int>"
 OWNERS_OR_ERROR_DDL = "struct<owners: array<int>, error: string>"
 ENGINES = ("auto", "kernel", "sql")
 
-# What stands for a parameter that is a column while the others are checked.
+# Values for parameters that are columns, while the others are checked.
 _STAND_INS: dict[str, Any] = {p.name: () if p.kind == "names" else 1 for _, p in plain_parameters()}
 
 
@@ -108,7 +108,7 @@ def allocate(
 
 
 def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "AVG", **options: Any) -> Column:
-    """As `allocate`, with what is wrong with a bad row.
+    """`allocate`, with the reason if a row is bad.
 
     Parameters
     ----------
@@ -118,8 +118,8 @@ def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "A
     Returns
     -------
     Column
-        struct<owners: array<int>, error: string>, of which one is null. It counts as nondeterministic, so that Spark
-        evaluates it once however many of its fields are read; select it before you aggregate or join by it.
+        struct<owners: array<int>, error: string>, of which one is null. It is marked nondeterministic, so that Spark
+        evaluates it once for all of its fields; select it before you aggregate or join by it.
 
     Examples
     --------
@@ -130,7 +130,7 @@ def allocate_or_error(queues: Count, clients: Count, strategy: str | Column = "A
 
 
 def assignment_metrics(owners: ColumnOrName, n_clients: Count) -> Column:
-    """How even the owners of every row are.
+    """Balance of the owners of every row.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def moved(
     Returns
     -------
     Column
-        int. A queue that only one side leaves to nobody has moved. Null where something is null, the owners differ in
+        int. A queue that is unowned on one side only has moved. Null where something is null, the owners differ in
         length, or one is none of the clients.
 
     Examples
@@ -297,7 +297,7 @@ def moved_by_count(
 def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., Column]:
     """A function of columns that runs ``body`` on Arrow arrays in Python workers.
 
-    A struct counts as nondeterministic: Spark would otherwise evaluate it once for each field that is read.
+    A struct is marked nondeterministic; otherwise Spark would evaluate it once for every field that is read.
     """
     function = arrow_udf(body, returnType=return_type)
     result: Callable[..., Column] = function.asNondeterministic() if return_type.startswith("struct") else function
@@ -336,7 +336,7 @@ def _allocation(
     client_rooms: ColumnOrName | None = None,
     **params: Any,
 ) -> Column:
-    """An Arrow function of the arguments that are columns; the others travel with it."""
+    """An Arrow function of the arguments that are columns; the others are bound to it."""
     arrays = {"queues": queues, "clients": clients, "topic": topic}
     arrays |= {"broker_rooms": broker_rooms, "client_rooms": client_rooms}
     given = {"strategy": strategy} | {name: value for name, value in params.items() if value is not None}
@@ -349,7 +349,7 @@ def _allocation(
 
 
 def _check(params: dict[str, Any], given: Collection[str]) -> None:
-    """Refuse at once what no row could be allocated with."""
+    """Raise now for parameters with which no row could be allocated."""
     strategy = params.pop("strategy")
     if strategy is not None:
         arrow_owners.usable(strategy, params, given)
@@ -360,7 +360,7 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
 
 
 def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Callable[..., Any]:
-    """What workers run; it does not refer to this module, so they need not import it."""
+    """The function that workers run; it does not refer to this module, so workers need not import pyspark."""
 
     def allocate(*arrays: pa.Array) -> pa.Array:
         answer = arrow_owners.allocate_arrays(**literals, **dict(zip(names, arrays, strict=True)))

@@ -1,4 +1,4 @@
-"""Units and scenarios from the tables that people keep: routes, consumers, subscriptions; a scenario a row."""
+"""Units from tables of routes, consumers and subscriptions; scenarios from a table with one per row."""
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
@@ -28,24 +28,23 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     ----------
     routes : DataFrame
         ``topic``, ``broker_name``, ``read_queue_nums`` (integer), and optionally ``perm`` (integer) and ``machine_room`` of
-        the broker: a row for every topic on every broker. What ``perm`` does not let read has no queues, as in
+        the broker: a row for every topic on every broker. A broker that ``perm`` does not let read has no queues, as in
         ``MQClientInstance.topicRouteData2TopicSubscribeInfo``.
     consumers : DataFrame
         ``consumer_group``, ``client_id``, and optionally ``machine_room`` of the client and ``channels`` (integer): a row for
-        every connection to a broker, or one for several with their number. What is there twice counts twice, as in
-        ``ConsumerManager``, which has a client id once for each of its channels: two processes of one client id are the
-        commonest fault there is, and leave queues to nobody. A table that repeats clients for another reason wants
-        ``distinct()`` first.
+        every connection to a broker, or one for several with their number. A repeated row counts again, as in
+        ``ConsumerManager``, which lists a client id once per channel: two processes with one client id are the most common
+        fault, and leave queues unowned. Apply ``distinct()`` first to a table that repeats clients for another reason.
     subscriptions : DataFrame
-        ``consumer_group``, ``topic``. Rows of routes and subscriptions that are there twice count once.
+        ``consumer_group``, ``topic``. Repeated rows of routes and subscriptions count once.
 
     Returns
     -------
     DataFrame
         ``consumer_group``, ``topic``, ``brokers``, ``client_ids``, and ``broker_rooms`` and ``client_rooms`` where the tables
-        have a ``machine_room``; lists are sorted, so equal tables give equal rows, and a client id is in its list once for
-        each of its channels. Every subscription is there: one without
-        a route or a client has an empty list, and the plan says so in its ``err_msg``. `unmatched` tells of all three tables.
+        have a ``machine_room``. Lists are sorted, so equal tables give equal rows; a client id is listed once per channel.
+        Every subscription has a row: one without a route or a client has an empty list, which the plan reports in
+        ``err_msg``. `unmatched` reports on all three tables.
 
     Raises
     ------
@@ -69,7 +68,7 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
 
 
 def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> DataFrame:
-    """Rows of the tables that match nothing in the others; arguments as `units`.
+    """Rows of the tables that match nothing in the others; arguments as for `units`.
 
     Returns
     -------
@@ -80,7 +79,7 @@ def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame)
     Raises
     ------
     TypeError
-        As `units`.
+        See `units`.
     """
     _check(routes=routes, consumers=consumers, subscriptions=subscriptions)
     wanted = subscriptions.select("consumer_group", "topic").distinct()
@@ -111,12 +110,12 @@ def scenarios_of_frame(frame: DataFrame) -> tuple[Scenario, ...]:
     Returns
     -------
     tuple of Scenario
-        In the order of their names, for a table has none.
+        Sorted by name, as a table has no order.
 
     Raises
     ------
     rmqalloc.scenarios.ScenarioError
-        As `rmqalloc.scenarios.scenarios_of`.
+        See `rmqalloc.scenarios.scenarios_of`.
 
     Examples
     --------
@@ -140,14 +139,14 @@ def _check(**tables: DataFrame) -> None:
 
 
 def _readable(routes: DataFrame) -> DataFrame:
-    """Routes whose queues consumers may read; where the permission is not known, they may."""
+    """Routes whose queues consumers may read; an unknown permission counts as readable."""
     if "perm" not in routes.columns:
         return routes
     return routes.where(F.coalesce(F.col("perm"), F.lit(READABLE)).bitwiseAND(READABLE) != 0)
 
 
 def _by_channel(consumers: DataFrame) -> DataFrame:
-    """A row for every channel; one where their number is not known, none where it is 0."""
+    """A row for every channel; one if their number is not known, none if it is 0."""
     if "channels" not in consumers.columns:
         return consumers
     n_channels = F.coalesce(F.col("channels"), F.lit(1)).cast("int")
@@ -156,7 +155,7 @@ def _by_channel(consumers: DataFrame) -> DataFrame:
 
 
 def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> DataFrame:
-    """Brokers of every topic or clients of every group as a sorted list, with their machine rooms beside it."""
+    """Brokers of every topic, or clients of every group, as a sorted list, with a list of their machine rooms."""
     rooms = ["machine_room"] if "machine_room" in rows.columns else []
     each = rows.select(*by, F.struct(*names, *rooms).alias("one"))
     each = each.distinct() if once else each
@@ -174,12 +173,12 @@ def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> Dat
 
 
 def _or_empty(name: str, kind: str) -> Column:
-    """A list, empty where there is none."""
+    """A list, empty instead of null."""
     return F.coalesce(F.col(name), F.array().cast(kind)).alias(name)
 
 
 def _without(rows: DataFrame, others: DataFrame, on: str, table: str, reason: str) -> DataFrame:
-    """Rows that have no match among others, and why that matters."""
+    """Rows without a match in the others, with the reason."""
     alone = rows.join(others.select(on).distinct(), on, "left_anti")
     names = [
         F.col(n) if n in rows.columns else F.lit(None).cast("string").alias(n) for n in ("consumer_group", "topic")

@@ -1,4 +1,4 @@
-"""What runs in a Python worker: Arrow record batches in and out. Imports no pyspark."""
+"""Functions of Arrow record batches that run in Python workers, for ``mapInArrow``. Imports no pyspark."""
 
 from collections.abc import Iterable, Iterator
 
@@ -19,14 +19,14 @@ _TYPES = {
 }
 
 
-def refuse(schema: pa.Schema, spec: PlanSpec) -> None:
-    """Raise the TypeError that a worker would raise for a table of these columns; a row of nulls is bad, but is no error."""
+def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
+    """Raise the TypeError that a worker would raise for these columns, by planning one row of nulls."""
     nothing = [pa.nulls(1, field.type) for field in schema]
     list(plan_batches([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
 
 
 def ddl(schema: pa.Schema) -> str:
-    """A schema of ours in Spark's words.
+    """A schema as Spark's DDL text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What Spark needs on this machine, and a clear word where it is missing. Imports no pyspark."""
+"""What Spark needs on this machine, and a clear error if it is missing. Imports no pyspark."""
 
 import os
 import re
@@ -11,7 +11,7 @@ LEAST_JAVA = 17
 """Oldest Java that Spark 4 runs on."""
 
 PACKAGES = ("pyspark", "pandas", "pyarrow")
-"""Python packages without which no job runs; PySpark asks for pandas itself."""
+"""Python packages that every job needs; pandas is required by PySpark."""
 
 
 class JavaNotFoundError(RuntimeError):

@@ -1,4 +1,4 @@
-"""A Spark session that suits allocation."""
+"""A Spark session with settings that suit allocation."""
 
 import os
 import sys
@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from spark_udfs.requirements import require_java
 
 TASKS_PER_PROCESSOR = 8
-"""Pieces that a scan is cut into, per processor: enough for an even end and a smooth progress display."""
+"""Partitions of a scan, per processor: enough that processors finish together and progress is smooth."""
 
 
 def session(master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str, str] | None = None) -> SparkSession:
@@ -28,7 +28,7 @@ def session(master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str
     app_name : str
         Name shown in Spark's own tools.
     conf : dict, optional
-        Further settings; they win over the ones made here.
+        Further settings, which take precedence over those made here.
 
     Raises
     ------
@@ -61,12 +61,12 @@ _own: dict[str, Any] = {"users": 0}
 
 @contextmanager
 def running_session(master: str) -> Iterator[SparkSession]:
-    """The session that is there already, of whatever thread; or one of ours, which ends with the last block that uses it.
+    """An existing session of any thread, or else a new one, which ends with the last block that uses it.
 
     Parameters
     ----------
     master : str
-        As `session`; not looked at if there is a session.
+        See `session`; ignored if there is a session.
     """
     with _lock:
         is_ours = _own["users"] > 0 or not _is_spark_here()
@@ -82,7 +82,7 @@ def running_session(master: str) -> Iterator[SparkSession]:
 
 
 def _is_spark_here() -> bool:
-    """Whether this process has Spark that was started by somebody else; a context without a session counts."""
+    """Whether someone else started Spark in this process; a context without a session counts."""
     context = getattr(pyspark, "SparkContext", None)  # the client of Spark Connect alone has none
     return _found() is not None or getattr(context, "_active_spark_context", None) is not None
 
@@ -96,13 +96,13 @@ def _found() -> SparkSession | None:
 
 
 def _settings(local: bool) -> dict[str, str]:
-    """Settings of a session with a driver of our own."""
+    """Settings of a session whose driver runs in this process."""
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         # Over a Parquet scan the columnar input of scalar Arrow UDFs takes a slow path; off is a quarter faster.
         "spark.sql.execution.arrow.pythonUDF.columnarInput.enabled": "false",
-        # A bad file shall fail the job; it is never skipped.
+        # A bad file fails the job; it is never skipped.
         "spark.sql.files.ignoreCorruptFiles": "false",
     }
     if local:

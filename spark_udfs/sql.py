@@ -30,7 +30,7 @@ _COMPARE = "(owners_before, clients_before, owners_after, clients_after)"
 
 
 class _Function(NamedTuple):
-    """What runs in workers, its type in SQL, and what ``DESCRIBE FUNCTION`` says of it."""
+    """The function that workers run, its type in SQL, and its description."""
 
     body: Callable[..., Any]
     return_type: str
@@ -93,7 +93,7 @@ _FUNCTIONS = {
 
 
 def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
-    """Make the functions of `spark_udfs.functions` known to a session's SQL, as temporary functions.
+    """Register the functions of `spark_udfs.functions` in a session's SQL, as temporary functions.
 
     ====================================================================================================== ==============
     ``rmq_allocate(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]])``              ARRAY<INT>
@@ -109,13 +109,13 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     Arguments may be named, as in ``virtual_nodes => 160``, and each may be a literal or a column. The last three are plain
     SQL, the others run in Python workers. Parameters that a row's strategy does not take are not read.
 
-    A row of bad queues or clients is NULL, and so is a row without a strategy. A strategy that does not exist, or whose
-    parameters are missing or out of bounds, fails the query with the reason and the name that was perhaps meant, be it a
-    literal or in a column: SQL does not say which it was. ``rmq_allocate_or_error`` does not fail and has either as ``error``.
-    Take it under ``CASE`` and ``coalesce``, too: Spark calls a Python function for all rows there.
+    A row with bad queues or clients is NULL, and so is a row without a strategy. An unknown strategy, or one whose parameters
+    are missing or out of bounds, fails the query with the reason and the closest name, whether it is a literal or in a column
+    (SQL does not say which). ``rmq_allocate_or_error`` does not fail and has the reason as ``error``. Use it within ``CASE``
+    and ``coalesce`` too, because Spark calls a Python function for all rows there.
 
-    ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect it does so of the last
-    three alone, for Connect takes no description of a Python function.
+    ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for the last three,
+    because Connect takes no description of a Python function.
 
     Parameters
     ----------

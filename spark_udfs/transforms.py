@@ -11,7 +11,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from rmqalloc.evaluation.parquet_plan import read_columns
 from rmqalloc.evaluation.plan_batch import BEST_BY, PlanSpec
 from rmqalloc.scenarios import read_scenarios, scenarios_of
-from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse
+from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse_schema
 
 Transform = Callable[[DataFrame], DataFrame]
 Scenarios = str | os.PathLike[str] | Iterable[Any]
@@ -29,25 +29,25 @@ def plan(
     Parameters
     ----------
     scenarios : path or iterable
-        A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or scenarios as
-        `rmqalloc.scenarios.scenarios_of` takes them. They travel to the workers; nothing is crossed or shuffled.
+        A file of scenarios on the driver (`rmqalloc.scenarios.read_scenarios`), or scenarios for
+        `rmqalloc.scenarios.scenarios_of`. They are sent to the workers; there is no cross join and no shuffle.
     strategy : str
         RocketMQ's name of the strategy of the rows that do not name one.
     output : {"metrics", "owners", "best"}
-        As `rmqalloc.evaluation.plan_batch.PlanSpec`, like ``best_by``.
+        See `rmqalloc.evaluation.plan_batch.PlanSpec`, like ``best_by``.
     **params
         Parameters of the strategy, e.g. ``virtual_nodes=160``.
 
     Returns
     -------
     callable
-        From a table of the columns that `rmqalloc.evaluation.plan_batch.plan_batch` reads to what it answers. Other
-        columns do not leave the JVM, and a bad row becomes a row with an ``err_code``.
+        From a table with the columns that `rmqalloc.evaluation.plan_batch.plan_batch` reads to its result. Other columns
+        do not leave the JVM; a bad row becomes a row with an ``err_code``.
 
     Raises
     ------
     ValueError, TypeError
-        At once if the strategy, a parameter or a scenario is wrong, and when a table without the right columns is given.
+        The strategy, a parameter or a scenario is wrong (raised at once), or a table lacks columns (when it is given).
     OSError
         The file of scenarios cannot be read.
 
@@ -72,19 +72,19 @@ def assign(strategy: str = "CONSISTENT_HASH", **params: Any) -> Transform:
 
 
 def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", **params: Any) -> Transform:
-    """The owner of every queue by name, as `rmqalloc.evaluation.expand.expand_owners`; arguments as `plan`."""
+    """The owner of every queue by name, see `rmqalloc.evaluation.expand.expand_owners`; arguments as for `plan`."""
     return mapped(ExpandOwners(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
 
 
 def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any) -> Transform:
-    """Queues of every client, or host, over all topics and groups, as `rmqalloc.evaluation.expand.sum_loads`; else as `plan`.
+    """Queues of every client, or host, over all topics and groups, see `rmqalloc.evaluation.expand.sum_loads`.
 
-    Only sums are shuffled.
+    Only sums are shuffled. Arguments are those of `plan`.
 
     Raises
     ------
     ValueError, TypeError, OSError
-        As `plan`, or ``by`` is neither "client_id" nor "host".
+        See `plan`; or ``by`` is neither "client_id" nor "host".
     """
     if by not in ("client_id", "host"):
         raise ValueError(f'by must be "client_id" or "host", got {by!r}')
@@ -97,7 +97,7 @@ def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "cli
 def _spec(
     scenarios: Scenarios, strategy: str, output: str, best_by: tuple[str, ...], params: dict[str, Any]
 ) -> PlanSpec:
-    """What to plan, checked on the driver."""
+    """The spec of a plan, checked on the driver."""
     if isinstance(scenarios, str | os.PathLike):
         tried = read_scenarios(scenarios)
     else:
@@ -107,11 +107,11 @@ def _spec(
 
 
 def mapped(kernel: PlanBatches) -> Transform:
-    """A transform that sends the columns which are read through the workers, and only those."""
+    """A transform that sends only the columns that are read through the workers."""
 
     def transform(units: DataFrame) -> DataFrame:
         read = units.select(read_columns(units.columns))
-        refuse(to_arrow_schema(read.schema), kernel.spec)
+        refuse_schema(to_arrow_schema(read.schema), kernel.spec)
         return read.mapInArrow(kernel, ddl(kernel.schema))
 
     return transform

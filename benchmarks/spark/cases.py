@@ -16,7 +16,7 @@ from worker_rivals import N_SCENARIOS, PARAMS
 from rmqalloc.evaluation.parquet_plan import plan_files
 from rmqalloc.evaluation.plan_batch import PlanSpec
 from spark_udfs.job import planning_job
-from spark_udfs.job.sources import Source
+from spark_udfs.job.sources import UnitSource
 from spark_udfs.transforms import assign
 
 ONE_STRATEGY, SCENARIOS, ODD = "one strategy", "32 scenarios", "bad and giant units"
@@ -116,7 +116,7 @@ def _without_rows(table: str, group: str, spec: PlanSpec, found: Fleets, where: 
 
 def file_job(units: Units, where: Path, spec: PlanSpec) -> None:
     """The planning job whose workers read and write Parquet, its summary and ranking included."""
-    planning_job.run(Source(str(units.paths[0])), str(where / "job"), spec, by_files=True, force=True)
+    planning_job.run_job(UnitSource(str(units.paths[0])), str(where / "job"), spec, by_files=True, force=True)
 
 
 def on_threads(units: Units, where: Path, spec: PlanSpec) -> None:

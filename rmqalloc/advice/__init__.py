@@ -1,13 +1,13 @@
-"""Recommendations: how many clients, how many points on a ring, and a list of queues for each client that is perfectly even.
+"""Recommendations: how many clients and virtual nodes a group should have, and perfectly even lists of queues for CONFIG.
 
-``advise``
+``recommend``
     `advise`: a snapshot in, advice for every group out.
-``model``
-    What advice is: tables, lists for CONFIG, and what a person would say.
+``advice``
+    The result: tables, lists for CONFIG, and a paragraph per group.
 ``present``
-    Who has which queue now.
-``sizing``, ``rings``, ``config``, ``rooms``
+    The owners now.
+``sizing``, ``rings``, ``config_lists``, ``empty_rooms``
     Numbers of clients; virtual nodes; lists of queues; machine rooms without clients.
 ``sentences``
-    The numbers in words.
+    The figures in words.
 """

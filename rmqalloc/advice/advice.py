@@ -1,4 +1,4 @@
-"""What advice is: tables, lists of queues for CONFIG, and a paragraph for every group."""
+"""The result of a recommendation: tables, lists of queues for CONFIG, and a paragraph for every group."""
 
 from __future__ import annotations
 
@@ -90,21 +90,20 @@ LISTS_SCHEMA = pa.schema(
 """Columns of `Advice.lists`."""
 
 
-class Lists(NamedTuple):
-    """What the clients of one group could be given by CONFIG.
+class ConfigLists(NamedTuple):
+    """Lists of queues for CONFIG, for the clients of one group.
 
     Attributes
     ----------
     consumer_group : str
     from_actual : bool
-        Whether they begin with what clients say they own; if not, with what their strategy gives them.
+        Whether moves count from the reported owners; if not, from the owners by strategy.
     client_ids : list of str
     queues : list of MessageQueue
     owners, owners_now : list of int
-        Client of every queue, as its place in ``client_ids``, in the lists and now; -1 for nobody.
+        Client of every queue, as a position in ``client_ids``, in the lists and now; -1 for nobody.
     left_out : tuple of str
-        Topics that the group consumes too, its retry topic among them, and that are in no list: under CONFIG nobody consumes
-        them.
+        Other topics of the group, including its retry topic, that are in no list: under CONFIG nobody consumes them.
     """
 
     consumer_group: str
@@ -136,19 +135,19 @@ class Advice:
     ----------
     groups : pyarrow.Table
         One row per group, over all its topics: `GROUPS_SCHEMA`. ``idle`` clients have no queue of any topic. ``most_useful``
-        are the queues of the largest topic: under AVG and AVG_BY_CIRCLE more clients cannot all have one. ``virtual_nodes`` is
-        the number advised for a ring, null where more do not help or there is none. ``config_moves`` are the moves to the
-        lists.
+        is the number of queues of the largest topic: under AVG and AVG_BY_CIRCLE more clients cannot all have one.
+        ``virtual_nodes`` is the number advised for a ring, null if more do not help or there is no ring. ``config_moves`` is
+        the number of moves to the lists.
     counts : pyarrow.Table
-        Numbers of clients to choose from, ascending: `COUNTS_SCHEMA`. Clients come behind all others, and the last ones go.
+        Numbers of clients to choose from, ascending: `COUNTS_SCHEMA`. Clients are added after all others; the last ones go.
     rings : pyarrow.Table
-        Groups on a ring under several numbers of virtual nodes: `RINGS_SCHEMA`. ``chance_skew`` is the skew to expect of a
-        ring with boundless many, where every queue falls to any client alike.
+        Groups on a ring under several numbers of virtual nodes: `RINGS_SCHEMA`. ``chance_skew`` is the skew to expect in
+        the limit of many virtual nodes, where every queue falls to each client with equal probability.
     rooms : pyarrow.Table
-        Topics of groups under MACHINE_ROOM_NEARBY that have queues in rooms without a client: `ROOMS_SCHEMA`. Java splits every
-        such room anew from the first client on; ``pooled`` is what splitting them all at once would give, which no client of
-        RocketMQ does.
-    assignments : tuple of Lists
+        Topics of groups under MACHINE_ROOM_NEARBY that have queues in rooms without a client: `ROOMS_SCHEMA`. Java splits each
+        such room separately, starting at the first client; ``pooled`` is what splitting them together would give, which no
+        RocketMQ client does.
+    assignments : tuple of ConfigLists
         A perfectly even list of queues for every client, with the fewest moves from now.
     warnings : tuple of str
         What is left out, and why.
@@ -158,7 +157,7 @@ class Advice:
     counts: pa.Table
     rings: pa.Table
     rooms: pa.Table
-    assignments: tuple[Lists, ...]
+    assignments: tuple[ConfigLists, ...]
     warnings: tuple[str, ...]
 
     @property
@@ -175,7 +174,7 @@ class Advice:
 
     @property
     def left_out(self) -> str | None:
-        """That lists lack topics of their groups, for people; None where they lack none."""
+        """A sentence on topics that the lists lack, None if they lack none."""
         missing = [f"{topic} of {one.consumer_group}" for one in self.assignments for topic in one.left_out]
         if not missing:
             return None
@@ -193,7 +192,7 @@ def config_document(advice: Advice) -> dict[str, Any]:
     --------
     >>> queues = [MessageQueue("T", "b", i) for i in range(2)]
     >>> tables = [schema.empty_table() for schema in (GROUPS_SCHEMA, COUNTS_SCHEMA, RINGS_SCHEMA, ROOMS_SCHEMA)]
-    >>> advice = Advice(*tables, (Lists("g", False, ["c1", "c2"], queues, [0, 1], [0, 0]),), ())
+    >>> advice = Advice(*tables, (ConfigLists("g", False, ["c1", "c2"], queues, [0, 1], [0, 0]),), ())
     >>> config_document(advice)["groups"][0]["clients"][1]
     {'client_id': 'c2', 'message_queues': [{'topic': 'T', 'broker_name': 'b', 'queue_id': 1}]}
     """

@@ -1,4 +1,9 @@
-"""Advice for every group of a snapshot."""
+"""Advice for every group of a snapshot.
+
+Everything is computed, nothing is a rule of thumb: other numbers of clients and of virtual nodes are replayed as steps of a
+rollout, so each figure comes with the moves that the change costs. What is advised, in this order: that no client is idle; that
+loads are even; that few queues move.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +19,7 @@ from rmqalloc.advice.present import Present, present_of
 from rmqalloc.advice.rings import rings_table
 from rmqalloc.advice.sentences import advised_nodes, paragraph
 from rmqalloc.advice.sizing import counts_table
-from rmqalloc.rollouts.planned_groups import ground_of
+from rmqalloc.rollouts.planned_groups import planned_groups_of
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.text import named
 
@@ -28,7 +33,7 @@ def advise(
     ----------
     snapshot : Snapshot
     groups, topics : sequence of str
-        Patterns; of a group the topics that match count, and no others.
+        Patterns; only the topics that match count.
     balance : {"topic", "total"}
         Whether the lists for CONFIG are even topic by topic, or over all topics of a group together.
 
@@ -45,24 +50,24 @@ def advise(
     >>> row["idle_ids"], row["even_counts"]
     (['c4', 'c5'], [1, 2, 4])
     """
-    ground = ground_of(snapshot, groups, topics)
-    present = present_of(snapshot, ground)
+    planned = planned_groups_of(snapshot, groups, topics)
+    present = present_of(snapshot, planned)
     assignments = lists_of(present, balance, snapshot)
     counts, rings, rooms = counts_table(present), rings_table(present), rooms_table(present)
     by_group = [_by_group(table) for table in (counts, rings, rooms)]
     rows = []
-    for place, (cast, lists) in enumerate(zip(ground.casts, assignments, strict=True)):
-        of_counts, of_rings, of_rooms = (found.get(cast.consumer_group, []) for found in by_group)
-        row = _row(present, place) | {
+    for position, (group, lists) in enumerate(zip(planned.groups, assignments, strict=True)):
+        of_counts, of_rings, of_rooms = (found.get(group.consumer_group, []) for found in by_group)
+        row = _row(present, position) | {
             "even_counts": [one["n_clients"] for one in of_counts if one["is_even"]],
             "virtual_nodes": advised_nodes(of_rings),
             "config_moves": lists.moved,
         }
         rows.append(row | {"advice": paragraph(row, of_counts, of_rings, of_rooms, lists)})
     table = pa.table({name: [row[name] for row in rows] for name in GROUPS_SCHEMA.names}, GROUPS_SCHEMA)
-    untried = [cast.consumer_group for cast in ground.casts if cast.consumer_group not in by_group[0]]
-    told = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
-    return Advice(table, counts, rings, rooms, tuple(assignments), (*ground.warnings, *told))
+    untried = [group.consumer_group for group in planned.groups if group.consumer_group not in by_group[0]]
+    more = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
+    return Advice(table, counts, rings, rooms, tuple(assignments), (*planned.warnings, *more))
 
 
 def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:
@@ -72,15 +77,15 @@ def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:
     return found
 
 
-def _row(present: Present, place: int) -> dict[str, Any]:
+def _row(present: Present, position: int) -> dict[str, Any]:
     """The figures of a group as it is."""
-    ground = present.ground
-    cast, units, loads = ground.casts[place], present.units_of(place), present.loads_of(place)
-    n_queues = ground.fleet.n_queues[units]
-    idle = [client_id for client_id, load in zip(cast.client_ids, loads.tolist(), strict=True) if not load]
+    planned = present.planned
+    group, units, loads = planned.groups[position], present.units_of(position), present.loads_of(position)
+    n_queues = planned.fleet.n_queues[units]
+    idle = [client_id for client_id, load in zip(group.client_ids, loads.tolist(), strict=True) if not load]
     return {
-        "consumer_group": cast.consumer_group,
-        "strategy": ground.rules.table[ground.rules.of_unit[units[0]]].get_name(),
+        "consumer_group": group.consumer_group,
+        "strategy": planned.rules.table[planned.rules.of_unit[units[0]]].get_name(),
         "n_topics": units.size,
         "n_queues": int(n_queues.sum()),
         "n_clients": loads.size,

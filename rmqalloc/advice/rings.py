@@ -1,4 +1,4 @@
-"""Virtual nodes: what more of them do for a group on a ring, and when they do nothing."""
+"""Virtual nodes: what more of them do for a group on a ring, and when they do not help."""
 
 from __future__ import annotations
 
@@ -10,53 +10,44 @@ import pyarrow as pa
 from rmqalloc.advice.advice import RINGS_SCHEMA
 from rmqalloc.advice.present import Present
 from rmqalloc.evaluation.assigner import MAX_POINTS
-from rmqalloc.rollouts.planned_groups import Ground
-from rmqalloc.rollouts.play import played
-from rmqalloc.rollouts.schedule import Camp, Cast, Course, Moment, Step, everyone
-from rmqalloc.scenarios.subfleet import part_of
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.play import play_schedules
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone
 from rmqalloc.strategies import Strategy
 
 VIRTUAL_NODES = (10, 40, 160, 640, 2560)
-"""Points per client that are tried, besides those of now."""
+"""Virtual nodes that are tried, besides the present number."""
 
 
 def rings_table(present: Present) -> pa.Table:
-    """What groups on a ring would be with other numbers of virtual nodes: `RINGS_SCHEMA`."""
+    """Groups on a ring under other numbers of virtual nodes: `RINGS_SCHEMA`."""
     rows = []
-    whole = present.ground
+    whole = present.planned
     for rule, units in whole.rules.by_strategy():
         now = rule.virtual_nodes
         if now is None:
             continue
         tried = [now, *(nodes for nodes in VIRTUAL_NODES if nodes != now)]
         more = [rule.with_virtual_nodes(nodes) for nodes in tried[1:]]
-        rows += _rows(_part(whole, units), tried, more)
+        rows += _rows(whole.part(np.unique(whole.group_of[units]).tolist()), tried, more)
     rows.sort(key=lambda row: (row["consumer_group"], row["virtual_nodes"]))
     return pa.Table.from_pylist(rows, RINGS_SCHEMA)
 
 
-def _part(whole: Ground, units: np.typing.NDArray[np.int64]) -> Ground:
-    """The groups of some units, which are all the units of these groups."""
-    places, group_of = np.unique(whole.group_of[units], return_inverse=True)
-    casts = tuple(whole.casts[place] for place in places.tolist())
-    fleet, rules = part_of(whole.fleet, units), whole.rules.part_of(units)
-    return Ground(fleet, rules, group_of.astype(np.int64), casts, whole.written, ())
-
-
-def _rows(ground: Ground, tried: list[int], more: list[Strategy]) -> list[dict[str, object]]:
-    def course_of(cast: Cast) -> Course:
-        every = everyone(len(cast.client_ids))
+def _rows(planned: PlannedGroups, tried: list[int], more: list[Strategy]) -> list[dict[str, object]]:
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        every = everyone(len(group.client_ids))
         steps = []
         for number, nodes in enumerate(tried):
             if number and nodes * every.size > MAX_POINTS:
                 break
-            # After each the state of now, so that each tells what it moves from there.
+            # Back to the present number after each, so that every row has its moves from there.
             for rule in (number, 0) if number else (0,):
-                steps.append(Step(str(tried[rule]), (Moment((Camp(every, every, rule=rule),)),)))
-        return Course(cast.client_ids, cast.rooms, steps)
+                steps.append(Step(str(tried[rule]), (Moment((ClientView(every, every, rule=rule),)),)))
+        return Schedule(group.client_ids, group.rooms, steps)
 
     rows = []
-    for row in played(ground, course_of, rules=more).steps.to_pylist():
+    for row in play_schedules(planned, schedule_of, rules=more).steps.to_pylist():
         if row["step"] and row["step"] % 2 == 0:
             continue
         nodes = int(row["action"])
@@ -68,9 +59,9 @@ def _rows(ground: Ground, tried: list[int], more: list[Strategy]) -> list[dict[s
 
 
 def chance_skew(n_queues: int, n_clients: int) -> float:
-    """Greatest load over the mean that is to be expected where every queue falls to any client alike.
+    """Expected greatest load over the mean if every queue falls to each client with equal probability.
 
-    That is what a ring of boundless many virtual nodes comes to. Loads are taken for independent, each binomial.
+    This is the limit of a ring with many virtual nodes. Loads are taken as independent and binomial.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The numbers of a group in words."""
+"""The figures of a group in words."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from rmqalloc.advice.advice import Advice, Lists
+from rmqalloc.advice.advice import Advice, ConfigLists
 from rmqalloc.strategies.by_name import class_of
 from rmqalloc.text import counted, named
 
 WORTH = 0.05
-"""Least share of the skew that must go for more virtual nodes to be worth their while."""
+"""Least relative gain in skew for which more virtual nodes are advised."""
 
 
 def paragraph(
@@ -20,9 +20,9 @@ def paragraph(
     counts: Sequence[dict[str, Any]],
     rings: Sequence[dict[str, Any]],
     rooms: Sequence[dict[str, Any]],
-    lists: Lists,
+    lists: ConfigLists,
 ) -> str:
-    """What is to be said of a group, given its rows of the tables."""
+    """Advice for a group, given its rows of the tables."""
     return " ".join([*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_lists(group, lists)])
 
 
@@ -115,7 +115,7 @@ def _rooms(rooms: Sequence[dict[str, Any]]) -> Iterator[str]:
             return
 
 
-def _lists(group: dict[str, Any], lists: Lists) -> Iterator[str]:
+def _lists(group: dict[str, Any], lists: ConfigLists) -> Iterator[str]:
     if not lists.moved:
         return
     begins = "what its clients own" if lists.from_actual else "what its strategy gives"
@@ -126,7 +126,7 @@ def _lists(group: dict[str, Any], lists: Lists) -> Iterator[str]:
 
 
 def fleet_sentence(advice: Advice) -> str:
-    """The clients of all groups, and those among them without work."""
+    """How many clients all groups have, and how many of these have no queue."""
     n_clients, idle = (pc.sum(advice.groups[name]).as_py() or 0 for name in ("n_clients", "idle"))
     concerned = pc.sum(pc.greater(advice.groups["idle"], 0)).as_py() or 0
     whole = f"{counted(advice.groups.num_rows, 'group')}, {counted(n_clients, 'client')}"

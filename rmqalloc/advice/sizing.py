@@ -1,4 +1,4 @@
-"""How many clients a group should have: numbers that split its queues evenly, and what it costs to go from one to another."""
+"""How many clients a group should have: numbers that split its queues evenly, and the moves from one to the next."""
 
 from __future__ import annotations
 
@@ -12,30 +12,30 @@ import pyarrow as pa
 
 from rmqalloc.advice.advice import COUNTS_SCHEMA
 from rmqalloc.advice.present import Present
-from rmqalloc.rollouts.play import played
-from rmqalloc.rollouts.schedule import Camp, Cast, Course, Moment, Step
+from rmqalloc.rollouts.play import play_schedules
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedule, Step
 from rmqalloc.strategies.ordering import sort_client_ids
 
 MOST_COUNTS = 12
-"""Numbers of clients that are tried for a group, those nearest to what it has."""
+"""Numbers of clients that are tried for a group, those closest to the present one."""
 
 _READ = ["consumer_group", "action", "n_clients", "n_queues", "idle", "min_load", "max_load", "moved"]
 _NOW, _FROM_NOW, _TO_FIRST, _FROM_ABOVE = "now", "from now", "to the first", "from the row above"
 
 
 def counts_table(present: Present) -> pa.Table:
-    """What groups would be with other numbers of clients: `COUNTS_SCHEMA`."""
+    """Groups with other numbers of clients: `COUNTS_SCHEMA`."""
     n_queues = {
-        cast.consumer_group: present.ground.fleet.n_queues[present.units_of(place)].tolist()
-        for place, cast in enumerate(present.ground.casts)
+        group.consumer_group: present.planned.fleet.n_queues[present.units_of(position)].tolist()
+        for position, group in enumerate(present.planned.groups)
     }
-    n_now = {cast.consumer_group: len(cast.client_ids) for cast in present.ground.casts}
+    n_now = {group.consumer_group: len(group.client_ids) for group in present.planned.groups}
 
-    def course_of(cast: Cast) -> Course:
-        return _course(cast, worthwhile(n_queues[cast.consumer_group], len(cast.client_ids)))
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        return _schedule(group, worthwhile(n_queues[group.consumer_group], len(group.client_ids)))
 
     rows: dict[tuple[str, int], dict[str, Any]] = {}
-    for row in played(present.ground, course_of).steps.select(_READ).to_pylist():
+    for row in play_schedules(present.planned, schedule_of).steps.select(_READ).to_pylist():
         name, n_clients = row["consumer_group"], row["n_clients"]
         if row["action"] == _FROM_NOW:
             mean = row["n_queues"] / n_clients
@@ -53,7 +53,7 @@ def counts_table(present: Present) -> pa.Table:
 
 
 def worthwhile(n_queues: Sequence[int], n_clients: int) -> list[int]:
-    """Numbers of clients worth a look, ascending: that of now, those about it, and those that can split all topics evenly.
+    """Numbers of clients to try, ascending: the present one, its neighbours, and those that split all topics evenly.
 
     Parameters
     ----------
@@ -78,26 +78,26 @@ def _divisors(n: int) -> set[int]:
     return {k for low in range(1, int(n**0.5) + 1) if n % low == 0 for k in (low, n // low)}
 
 
-def _course(cast: Cast, counts: list[int]) -> Course:
+def _schedule(group: GroupAtStart, counts: list[int]) -> Schedule:
     """From now to each number and back, and then from each to the next."""
-    n_now = len(cast.client_ids)
-    taken = set(cast.client_ids)
+    n_now = len(group.client_ids)
+    taken = set(group.client_ids)
     names = (name for number in count(1) if (name := f"what-if-{number:06d}") not in taken)
-    in_turn = [*cast.client_ids, *(next(names) for _ in range(max(counts) - n_now))]
+    in_turn = [*group.client_ids, *(next(names) for _ in range(max(counts) - n_now))]
     everyone = sort_client_ids(in_turn)
-    place = {client_id: i for i, client_id in enumerate(everyone)}
+    position = {client_id: i for i, client_id in enumerate(everyone)}
     rooms = [-1] * len(everyone)
     for i, client_id in enumerate(in_turn):
-        # Those that come are spread over the rooms as those that are there.
-        rooms[place[client_id]] = cast.rooms[i % n_now]
+        # New clients are spread over the rooms like the present ones.
+        rooms[position[client_id]] = group.rooms[i % n_now]
 
     def step(action: str, n: int) -> Step:
         there = np.zeros(len(everyone), bool)
-        there[[place[client_id] for client_id in in_turn[:n]]] = True
-        return Step(action, (Moment((Camp(there, there),)),))
+        there[[position[client_id] for client_id in in_turn[:n]]] = True
+        return Step(action, (Moment((ClientView(there, there),)),))
 
     steps = [step(_NOW, n_now)]
     for n in counts:
         steps += [step(_FROM_NOW, n), step(_NOW, n_now)]
     steps += [step(_TO_FIRST, counts[0]), *(step(_FROM_ABOVE, n) for n in counts[1:])]
-    return Course(everyone, rooms, steps)
+    return Schedule(everyone, rooms, steps)

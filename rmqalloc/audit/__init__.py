@@ -1,11 +1,14 @@
-"""What is wrong with who owns what in a snapshot, named exactly: `check_snapshot` gives findings, `RULES` says what they mean.
+"""What is wrong with who owns what in a snapshot: `check_snapshot` gives findings, `RULES` says what each means.
 
-``case``, ``view``
-    A group as an audit sees it: what each client goes by, and which queues it takes by that; computed in bulk.
-``unit``, ``told``, ``fit``
-    One topic of it; what the clients say they own, and the strategy that looks like.
-``ownership``, ``mixed``, ``views``, ``config``, ``server``, ``rooms``, ``dry``, ``unread``, ``actual``, ``planned``, ``names``
-    The rules, a family each.
+The expected owners are computed client by client, as RocketMQ does it: each client divides the queues it sees by its own
+strategy, over the client list that a broker gave it. Where these views differ, queues are unowned or double-owned.
+
+``audited_group``, ``unit``, ``audited_view``
+    A group under audit; one topic of it; what one client divides, by what, and the result, computed in bulk.
+``reported``
+    What the clients report that they own.
+``rules``, ``rules_*``
+    All rules by id; their code, one module per family.
 """
 
 from rmqalloc.audit.check import at_least, check_snapshot

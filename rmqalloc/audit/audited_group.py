@@ -1,4 +1,4 @@
-"""One consumer group as an audit sees it: for every topic, which clients take which queue."""
+"""A consumer group under audit: its clients, what each divides by, and for every topic which clients take which queue."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from rmqalloc.audit.client_view import View, divide
-from rmqalloc.audit.reported import Told
+from rmqalloc.audit.audited_view import AuditedView, divide
+from rmqalloc.audit.reported import ReportedOwners
 from rmqalloc.audit.unit import Ids, Queues, Unit
 from rmqalloc.evidence.fit import Fit
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
@@ -20,13 +20,13 @@ from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies.by_name import class_of, full_name, outer_name, server_side
 
 MAX_QUEUES = 1_000_000
-"""Queues of one topic at most: a damaged file must not ask for all the memory there is."""
+"""Most queues of one topic: a damaged file must not exhaust the memory."""
 
 _NO_CONFIG = "the lists of CONFIG are not in the snapshot"
 
 
 @dataclass(eq=False)
-class Case:
+class AuditedGroup:
     """A group with its units and the routes of the snapshot.
 
     Attributes
@@ -34,22 +34,22 @@ class Case:
     group : Group
     routes : mapping of name to Topic
     clients : list of Client
-        Slots: the group's clients, and those that only single brokers list.
+        The group's clients, then those that only some brokers list; a position in this list is a slot.
     methods : list of Method
-        What every slot divides by.
+        Strategy of every slot.
     topics : list of str
-        What the group or any client of it subscribes to.
+        Subscriptions of the group and of all its clients.
     units : list of Unit
-        Topics with queues; none of a group that has no clients or whose clients do not divide the queues.
+        One per topic with queues; none if the group has no clients or they do not divide the queues.
     snapshot : Snapshot
     fit : Fit or None
-        What explains the actual owners, where these are not the expected ones.
+        What explains the reported owners, if these are not the expected ones.
     planned : mapping of MessageQueue to client id, or None
-        What a plan comes to, where there is one to compare with; the client id is None for nobody.
-    not_told : collection of str
-        Requests that the snapshot could not be told the answer to.
+        Owners by a plan to compare with, None for nobody.
+    unanswered : collection of str
+        Requests that failed while the snapshot was taken.
     lists : dict of tuple of str to list of tuple of str
-        Client lists that some brokers give, as far as they have been needed.
+        Distinct client lists of sets of brokers, filled on demand.
     """
 
     group: Group
@@ -61,22 +61,22 @@ class Case:
     snapshot: Snapshot
     fit: Fit | None = None
     planned: Mapping[MessageQueue, str | None] | None = None
-    not_told: Collection[str] = ()
+    unanswered: Collection[str] = ()
     lists: dict[tuple[str, ...], list[Ids]] = field(default_factory=dict, repr=False)
 
     @lazy_property
-    def told(self) -> Told:
-        """What the clients say they own."""
-        return Told(self.clients, self.units)
+    def reported(self) -> ReportedOwners:
+        """What the clients report that they own."""
+        return ReportedOwners(self.clients, self.units)
 
     @property
     def strategy(self) -> str:
-        """The group's strategy, RocketMQ's default where nothing tells."""
+        """The group's strategy, RocketMQ's default if it is not known."""
         return self.group.strategy or DEFAULT_STRATEGY
 
     @property
     def is_clustering(self) -> bool:
-        """Whether clients divide the queues; neither those that broadcast do, nor those that share the messages of a queue."""
+        """Whether clients divide the queues: they do not if they broadcast or share the messages of queues."""
         return self.group.message_model == "CLUSTERING" and not self.group.is_shared
 
     @property
@@ -89,7 +89,7 @@ class Case:
         return {lag.queue: lag.messages for lag in self.group.lags}
 
     def waiting(self, queues: Iterable[MessageQueue]) -> int | None:
-        """Messages of some queues that are not consumed yet, None where that is not known."""
+        """Unconsumed messages of some queues, None if that is not known."""
         known = [self._messages[queue] for queue in queues if queue in self._messages]
         return sum(known) if known else None
 
@@ -106,7 +106,7 @@ class Case:
 
     @lazy_property
     def backlog(self) -> dict[str, dict[MessageQueue, int]]:
-        """Messages that wait, by topic and queue; a group that broadcasts keeps its offsets where no broker sees them."""
+        """Unconsumed messages by topic and queue; brokers do not know the offsets of a group that broadcasts."""
         found: dict[str, dict[MessageQueue, int]] = {}
         for lag in self.group.lags if self.group.message_model == "CLUSTERING" else ():
             found.setdefault(lag.queue.topic, {})[lag.queue] = lag.messages
@@ -119,29 +119,29 @@ class Case:
 
     @lazy_property
     def _by_topic(self) -> tuple[list[int], dict[str, list[int]]]:
-        """Slots that may subscribe to anything, and those that say they subscribe to a topic."""
+        """Slots whose subscriptions are not known, and the slots that subscribe to each topic."""
         anything: list[int] = []
-        told: dict[str, list[int]] = {}
+        subscribed: dict[str, list[int]] = {}
         for slot, client in enumerate(self.clients):
             if client.subscriptions is None:
                 anything.append(slot)
             for topic in dict.fromkeys(client.subscriptions or ()):
-                told.setdefault(topic, []).append(slot)
-        return anything, told
+                subscribed.setdefault(topic, []).append(slot)
+        return anything, subscribed
 
     def subscribers(self, topic: str) -> Sequence[int]:
-        """Slots that subscribe to a topic, ascending, as far as it is known; to the retry topics all do."""
+        """Slots that subscribe to a topic or may do so, ascending; all subscribe to retry topics."""
         if topic.startswith(RETRY_PREFIX):
             return range(len(self.clients))
-        anything, told = self._by_topic
-        return sorted([*anything, *told.get(topic, ())])
+        anything, subscribed = self._by_topic
+        return sorted([*anything, *subscribed.get(topic, ())])
 
     @lazy_property
     def _lists_of_all(self) -> dict[int, bool]:
         return {}
 
     def names_all(self, client_ids: Ids) -> bool:
-        """Whether a client list of a view names the ids of all clients and no other; units that share it ask once."""
+        """Whether a client list has exactly the ids of all clients; computed once per list."""
         known = self._lists_of_all
         if id(client_ids) not in known:
             known[id(client_ids)] = set(client_ids) == set(self.client_ids)
@@ -153,20 +153,22 @@ class Case:
 
 
 def is_served(group: Group) -> bool:
-    """Whether brokers assign the queues; ordered consumers and those that broadcast never let them."""
+    """Whether brokers assign the queues; they never do for ordered consumers and those that broadcast."""
     return group.server_assignment is not None and not group.is_ordered and group.message_model == "CLUSTERING"
 
 
-def cases_of(snapshot: Snapshot, wanted: Callable[[Group], bool]) -> list[Case]:
-    """The wanted groups by name, with everything that they make of their queues computed."""
+def audited_groups(snapshot: Snapshot, wanted: Callable[[Group], bool]) -> list[AuditedGroup]:
+    """The wanted groups by name, with the shares of all their views computed."""
     reader = _Reader(snapshot)
-    cases = [reader.case(group) for group in sorted(snapshot.groups, key=lambda group: group.name) if wanted(group)]
-    divide((view for case in cases for unit in case.units for view in unit.views), Rooms.of(snapshot))
-    return cases
+    audited_list = [
+        reader.audited(group) for group in sorted(snapshot.groups, key=lambda group: group.name) if wanted(group)
+    ]
+    divide((view for audited in audited_list for unit in audited.units for view in unit.views), Rooms.of(snapshot))
+    return audited_list
 
 
 class _Reader:
-    """Makes cases; what many groups share is made once."""
+    """Makes audited groups; what several groups share is made once."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         self._snapshot = snapshot
@@ -174,8 +176,8 @@ class _Reader:
         self._queues: dict[str, Queues] = {}
         self._not_told = {error.request for error in snapshot.errors}
 
-    def case(self, group: Group) -> Case:
-        """One group; its views are not divided yet."""
+    def audited(self, group: Group) -> AuditedGroup:
+        """One group; the shares of its views are not computed yet."""
         listed = Counter(group.client_ids)
         clients = list(group.clients)
         for ids in (group.broker_client_ids or {}).values():
@@ -184,16 +186,16 @@ class _Reader:
             listed |= Counter(ids)
         subscribed = {topic for client in clients for topic in client.subscriptions or ()}
         methods = self._methods(group, clients)
-        case = Case(
+        audited = AuditedGroup(
             group, self._routes, clients, methods, sorted({*group.subscriptions, *subscribed}), [], self._snapshot
         )
-        case.not_told = self._not_told
-        if case.is_clustering and clients:
-            case.units.extend(filter(None, map(partial(self._unit, case), case.topics)))
-        return case
+        audited.unanswered = self._not_told
+        if audited.is_clustering and clients:
+            audited.units.extend(filter(None, map(partial(self._unit, audited), audited.topics)))
+        return audited
 
     def _methods(self, group: Group, clients: list[Client]) -> list[Method]:
-        """What every client divides by; those that say the same of themselves share it."""
+        """Strategy of every client; equal ones are one object."""
         made: dict[tuple[object, ...], Method] = {}
         found = []
         for client in clients:
@@ -203,27 +205,27 @@ class _Reader:
             found.append(made[key])
         return found
 
-    def _unit(self, case: Case, topic: str) -> Unit | None:
+    def _unit(self, audited: AuditedGroup, topic: str) -> Unit | None:
         queues = self._queues_of(topic)
         if not queues:
             return None
-        group, views = case.group, dict[tuple[object, ...], View]()
-        lists = self._lists(case, topic)
-        is_pop = case.is_served and group.server_assignment == "POP" and not topic.startswith(RETRY_PREFIX)
-        options: dict[int, tuple[View, ...]] = {}
-        for slot in case.subscribers(topic):
-            client, method = case.clients[slot], case.methods[slot]
+        group, views = audited.group, dict[tuple[object, ...], AuditedView]()
+        lists = self._lists(audited, topic)
+        is_pop = audited.is_served and group.server_assignment == "POP" and not topic.startswith(RETRY_PREFIX)
+        options: dict[int, tuple[AuditedView, ...]] = {}
+        for slot in audited.subscribers(topic):
+            client, method = audited.clients[slot], audited.methods[slot]
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
-            seen = queues if case.is_served else self._seen(client, topic, queues)
+            seen = queues if audited.is_served else self._seen(client, topic, queues)
             mine = []
             for number, ids in enumerate(lists):
                 key = (method, id(seen) if seen is queues else seen, number)
                 if key not in views:
-                    views[key] = View(group.name, topic, method, seen, ids)
+                    views[key] = AuditedView(group.name, topic, method, seen, ids)
                 mine.append(views[key])
             options[slot] = tuple(mine)
-        return Unit(topic, queues, case.client_ids, options, is_pop)
+        return Unit(topic, queues, audited.client_ids, options, is_pop)
 
     def _queues_of(self, topic: str) -> Queues:
         """Queues that consumers see, in Java's order."""
@@ -237,24 +239,24 @@ class _Reader:
         seen = None if client.sees_read_queue_nums is None else client.sees_read_queue_nums.get(topic)
         if seen is None:
             return queues
-        check_size(topic, sum(seen.values()))
+        check_queue_count(topic, sum(seen.values()))
         found = tuple(sort_queues(MessageQueue(topic, name, i) for name, n in seen.items() for i in range(n)))
         return queues if found == queues else found
 
-    def _lists(self, case: Case, topic: str) -> list[Ids]:
-        """Client lists that a client may be given for a topic: by any broker of it that knows the group."""
-        by_broker = case.group.broker_client_ids or {}
+    def _lists(self, audited: AuditedGroup, topic: str) -> list[Ids]:
+        """Client lists that brokers of a topic may give to a client: one per broker that knows the group, if they differ."""
+        by_broker = audited.group.broker_client_ids or {}
         route = self._routes.get(topic)
         asked = [b.broker_name for b in route.brokers if b.broker_name in by_broker] if route is not None else []
         names = tuple(asked or by_broker)
-        if names not in case.lists:  # sorted once for all topics
-            lists = [by_broker[name] for name in names] or [tuple(case.group.client_ids)]
-            case.lists[names] = list(dict.fromkeys(tuple(sort_client_ids(ids)) for ids in lists))
-        return case.lists[names]
+        if names not in audited.lists:  # sorted once for all topics
+            lists = [by_broker[name] for name in names] or [tuple(audited.group.client_ids)]
+            audited.lists[names] = list(dict.fromkeys(tuple(sort_client_ids(ids)) for ids in lists))
+        return audited.lists[names]
 
 
 def method_of(group: Group, client: Client) -> Method:
-    """What a client divides by: its own strategy where it says so, else the group's."""
+    """The strategy of a client: the one that it reports, else the group's."""
     name, params = full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params))
     own = client.strategy
     if own is not None and own not in (name, outer_name(name)):
@@ -276,7 +278,7 @@ def method_of(group: Group, client: Client) -> Method:
 
 
 def _wrong_lists(params: Mapping[str, object]) -> str | None:
-    """Why the lists of CONFIG cannot be read."""
+    """Why the lists of CONFIG cannot be read, if they cannot."""
     if not params.get("message_queues"):
         return _NO_CONFIG
     try:
@@ -287,11 +289,11 @@ def _wrong_lists(params: Mapping[str, object]) -> str | None:
 
 
 def _few(topic: Topic) -> Iterator[MessageQueue]:
-    check_size(topic.name, sum(broker.read_queue_nums for broker in topic.brokers))
+    check_queue_count(topic.name, sum(broker.read_queue_nums for broker in topic.brokers))
     return topic.queues()
 
 
-def check_size(topic: str, n: int) -> None:
+def check_queue_count(topic: str, n: int) -> None:
     """Refuse a topic with more queues than `MAX_QUEUES`."""
     if n > MAX_QUEUES:
         raise ValueError(f"topic {topic!r} has {n:,} queues; at most {MAX_QUEUES:,} can be checked")

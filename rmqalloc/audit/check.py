@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
-from rmqalloc.audit.audited_group import Case, cases_of
+from rmqalloc.audit.audited_group import AuditedGroup, audited_groups
 from rmqalloc.audit.finding import SEVERITIES, Finding
 from rmqalloc.audit.rules import RULES
 from rmqalloc.audit.rules_planned import absent_groups
 from rmqalloc.evidence import with_strategies
-from rmqalloc.evidence.fit import Owned, candidates, fits_of
+from rmqalloc.evidence.fit import OwnedQueues, candidates, fits_of
 from rmqalloc.evidence.method import Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios.patterns import matcher
@@ -29,24 +29,24 @@ def check_snapshot(
 ) -> tuple[Finding, ...]:
     """Look for faults in who owns what.
 
-    What the clients should own is computed from what each of them goes by: its strategy, client list, routes and
-    subscriptions; where the snapshot knows what they do own, that is compared.
+    What each client should own is computed from its own strategy, client list, routes and subscriptions. If the snapshot
+    knows what the clients do own, both are compared.
 
     Parameters
     ----------
     snapshot : Snapshot
     groups, topics : sequence of str
-        Patterns as `fnmatch.fnmatchcase` has them. Groups are checked that match and read a topic that matches; of their
-        findings those of other topics are left out.
+        Patterns as in `fnmatch.fnmatchcase`. A group is checked if it matches and subscribes to a topic that matches;
+        findings about its other topics are left out.
     rules : iterable of str, optional
-        Keys of `RULES` to follow; by default all.
+        Keys of `RULES` to apply; all by default.
     planned : mapping of consumer group to mapping of MessageQueue to client id, optional
-        Owners to compare with, as `rmqalloc.audit.rules_planned.owners_after` takes them from a plan.
+        Owners to compare with, see `rmqalloc.audit.rules_planned.owners_after`.
 
     Returns
     -------
     tuple of Finding
-        By consumer group, the gravest first, then in the order of `RULES`, then by topic; the same for the same snapshot.
+        By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for equal snapshots.
 
     Raises
     ------
@@ -76,12 +76,13 @@ def check_snapshot(
     def is_wanted(group: Group) -> bool:
         return bool(has_name(group.name)) and (tuple(topics) == ALL or any(map(has_topic, group.subscriptions)))
 
-    cases = cases_of(snapshot, is_wanted)
-    for case in cases:
-        case.planned = None if planned is None else planned.get(case.group.name)
+    audited_list = audited_groups(snapshot, is_wanted)
+    for audited in audited_list:
+        audited.planned = None if planned is None else planned.get(audited.group.name)
     if "differs-from-expected" in wanted:
-        _fit([case for case in cases if case.told.elsewhere], snapshot)
-    found = (finding for case in cases for name, rule in RULES.items() if name in wanted for finding in rule.find(case))
+        _fit_strategies([audited for audited in audited_list if audited.reported.elsewhere], snapshot)
+    followed = [name for name in RULES if name in wanted]
+    found = (one for audited in audited_list for name in followed for one in RULES[name].findings(name, audited))
     absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
     gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
@@ -89,24 +90,26 @@ def check_snapshot(
 
 
 def at_least(findings: Iterable[Finding], severity: str) -> tuple[Finding, ...]:
-    """Findings that are as grave or graver.
+    """Findings of this severity or a greater one.
 
     Examples
     --------
     >>> at_least([Finding("idle-client", "note", "g", None, (), (), "", "")], "warning")
     ()
     """
-    grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
-    return tuple(finding for finding in findings if finding.severity in grave)
+    kept = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    return tuple(finding for finding in findings if finding.severity in kept)
 
 
-def _fit(cases: list[Case], snapshot: Snapshot) -> None:
-    """Find what explains the actual owners of groups."""
+def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:
+    """Find the strategies that explain the actual owners of groups."""
     owned = []
-    for case in cases:
-        units = [unit for unit in case.units if not unit.is_pop]
-        ids = tuple(sort_client_ids(case.group.client_ids))
-        owned.append(Owned(case.group.name, ids, [u.queues for u in units], [case.told.single(u) for u in units]))
+    for audited in audited_list:
+        units = [unit for unit in audited.units if not unit.is_pop]
+        ids = tuple(sort_client_ids(audited.group.client_ids))
+        owned.append(
+            OwnedQueues(audited.group.name, ids, [u.queues for u in units], [audited.reported.single(u) for u in units])
+        )
     rooms = Rooms.of(snapshot)
-    for case, fit in zip(cases, fits_of(owned, [candidates(rooms)] * len(owned), rooms), strict=True):
-        case.fit = fit
+    for audited, fit in zip(audited_list, fits_of(owned, [candidates(rooms)] * len(owned), rooms), strict=True):
+        audited.fit = fit

@@ -1,4 +1,4 @@
-"""What the clients say they own."""
+"""What the clients of a group report that they own."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ WHOLE_BROKER = -1
 """Queue id by which a client that pops owns any queue of a broker."""
 
 
-class Told:
-    """What the clients of a group say they own.
+class ReportedOwners:
+    """What the clients of a group report that they own.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class Told:
         self._owned = {slot: client.owned for slot, client in enumerate(clients) if client.owned is not None}
         answered = {clients[slot].client_id for slot in self._owned}
         self.silent: Ids = tuple(sort_client_ids({client.client_id for client in clients} - answered))
-        """Client ids of which no holder has answered, in Java's order."""
+        """Client ids for which no process has answered, in Java's order."""
 
     @property
     def any_answer(self) -> bool:
-        """Whether any client said what it owns."""
+        """Whether any client reported what it owns."""
         return bool(self._owned)
 
     @lazy_property
@@ -46,12 +46,12 @@ class Told:
         return found
 
     def owners(self, unit: Unit) -> Takers:
-        """Slots that say they own each queue of a unit."""
+        """Slots that report each queue of a unit."""
         if unit not in self._owners:
-            self._owners[unit] = self._found(unit)
+            self._owners[unit] = self._owners_of(unit)
         return self._owners[unit]
 
-    def _found(self, unit: Unit) -> Takers:
+    def _owners_of(self, unit: Unit) -> Takers:
         owners: Takers = {queue: [] for queue in unit.queues}
         of_broker: dict[str, list[MessageQueue]] = {}
         for queue in unit.queues:
@@ -65,23 +65,23 @@ class Told:
         return owners
 
     def unowned(self, unit: Unit) -> Queues:
-        """Queues that nobody says it owns; nothing of a retry topic that nobody speaks of."""
+        """Queues that nobody reports; none of a retry topic of which nobody reports any queue."""
         if unit.is_retry and unit.topic not in self._by_topic:
             return ()
         return tuple(queue for queue, slots in self.owners(unit).items() if not slots)
 
     def double_owned(self, unit: Unit) -> Takers:
-        """Queues that several clients say they own, with their slots."""
+        """Queues that several clients report, with their slots."""
         return {} if unit.is_pop else {queue: slots for queue, slots in self.owners(unit).items() if len(slots) > 1}
 
     def single(self, unit: Unit) -> dict[MessageQueue, str]:
-        """The owner of every queue that just one client id says it owns."""
+        """The owner of every queue that exactly one client id reports."""
         ids = ((queue, {unit.client_ids[slot] for slot in slots}) for queue, slots in self.owners(unit).items())
         return {queue: one.pop() for queue, one in ids if len(one) == 1}
 
     @lazy_property
     def elsewhere(self) -> dict[MessageQueue, tuple[str, Ids]]:
-        """Queues that another client owns than it should, with that client and those it should be."""
+        """Queues with an owner other than the expected one: that owner, and the expected owners."""
         found = {}
         for unit in self._units if self.any_answer else ():
             if unit.problem is None and not unit.is_pop:

@@ -1,11 +1,10 @@
-"""All rules of an audit by their ids, which never change their meaning."""
+"""All rules of an audit by id; an id never changes its meaning."""
 
 from __future__ import annotations
 
 from rmqalloc.audit import (
     rules_brokers,
     rules_config,
-    rules_evidence,
     rules_idle,
     rules_mixed,
     rules_owners,
@@ -20,14 +19,14 @@ from rmqalloc.audit.finding import Rule
 RULES: dict[str, Rule] = {
     "unowned-queue": Rule(
         "Queue without an owner",
-        "By what is known of the clients none of them takes the queue, so its messages wait.",
+        "None of the known clients takes the queue, so its messages wait.",
         "Remove the cause that the finding names: repeated ids, different strategies, subscriptions or routes.",
         "error",
         rules_owners.unowned_queue,
     ),
     "double-owned-queue": Rule(
         "Queue with several owners",
-        "By what is known of the clients several of them take the queue, so its messages are consumed more than once.",
+        "Several of the known clients take the queue, so its messages are consumed more than once.",
         "Remove the cause that the finding names: repeated ids, different strategies, subscriptions or routes.",
         "error",
         rules_owners.double_owned_queue,
@@ -81,14 +80,14 @@ RULES: dict[str, Rule] = {
     "mixed-versions": Rule(
         "Releases of different major numbers in one group",
         "Java clients before 5.0 rebalance by other timers and never let brokers assign their queues. Only clients of one "
-        "language are compared: other SDKs tell a fixed number, Go's always 4.5.2.",
+        "language are compared: other SDKs report a fixed number, Go's always 4.5.2.",
         "Finish the upgrade.",
         "warning",
         rules_mixed.mixed_versions,
     ),
     "stale-route": Rule(
         "Client with an old route",
-        "Clients that see other queues than the rest divide other queues: some are then owned by nobody, some twice.",
+        "Clients that see different queues divide different queues: some are then owned by nobody, some twice.",
         "Wait for the next poll of routes (30 s); if it stays, look at the client's name servers.",
         "warning",
         rules_mixed.stale_route,
@@ -167,21 +166,21 @@ RULES: dict[str, Rule] = {
     ),
     "actual-unowned": Rule(
         "Queue that nobody owns now",
-        "All clients told what they own, and the queue is not among it.",
+        "All clients reported what they own, and none of them owns the queue.",
         "Look again after 20 s; then restart the client that should own it.",
         "error",
         rules_reported.actual_unowned,
     ),
     "actual-double-owned": Rule(
         "Queue that several clients own now",
-        "Several clients told that they own the queue.",
+        "Several clients report that they own the queue.",
         "Look again after 20 s; then compare strategies, subscriptions and client lists.",
         "error",
         rules_reported.actual_double_owned,
     ),
     "owned-not-in-route": Rule(
         "Owned queue that the route does not have",
-        "A client told that it owns a queue of a broker or with an id that is not in the route.",
+        "A client reports a queue whose broker or id is not in the route.",
         "Look again after 30 s; then compare name servers and, with CONFIG, lists.",
         "warning",
         rules_unread.owned_not_in_route,
@@ -195,7 +194,7 @@ RULES: dict[str, Rule] = {
     ),
     "differs-from-plan": Rule(
         "Queue that is not where the plan puts it",
-        "A saved plan said who owns which queue afterwards, and it is not so.",
+        "The owner of the queue is not the one that a saved plan gives it.",
         "Do what is left of the plan, or make a new one.",
         "warning",
         rules_planned.differs_from_plan,
@@ -259,17 +258,17 @@ RULES: dict[str, Rule] = {
     ),
     "strategy-assumed": Rule(
         "Strategy that is assumed",
-        "Nothing tells which strategy the clients use, so RocketMQ's default stands in for it.",
+        "The clients' strategy is neither stated nor reported nor clear from what they own; RocketMQ's default is assumed.",
         "State the strategy.",
         "note",
-        rules_evidence.strategy_assumed,
+        rules_config.strategy_assumed,
     ),
     "owners-not-told": Rule(
-        "Client that did not say what it owns",
+        "Client that did not report what it owns",
         "Some clients of the group answered and some did not, so it is not known which queues have no owner.",
         "Ask again.",
         "note",
-        rules_reported.owners_not_told,
+        rules_reported.owners_not_reported,
     ),
     "name-perhaps-cut": Rule(
         "Name that may have been cut",

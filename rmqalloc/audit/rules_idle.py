@@ -1,47 +1,42 @@
-"""The rule on clients that own nothing, and what would give them something: that depends on the strategy."""
+"""The rule on clients that own nothing. What would give them a queue depends on the strategy."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from rmqalloc.audit.audited_group import Case
-from rmqalloc.audit.finding import Finding
+from rmqalloc.audit.audited_group import AuditedGroup
+from rmqalloc.audit.finding import Fault
 from rmqalloc.audit.unit import Unit
 from rmqalloc.evidence.method import Method
 from rmqalloc.strategies.by_name import class_of
 from rmqalloc.text import counted
 
 
-def idle_client(case: Case) -> Iterator[Finding]:
+def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
     """Clients that own nothing, retry topics aside."""
-    units = [unit for unit in case.units if not unit.is_retry]
+    units = [unit for unit in audited.units if not unit.is_retry]
     if not units or any(unit.problem is not None for unit in units):
         return
     busy = {slot for unit in units for slots in unit.perhaps.values() for slot in slots}
-    idle = case.ids(slot for slot in range(len(case.clients)) if slot not in busy)
+    idle = audited.ids(slot for slot in range(len(audited.clients)) if slot not in busy)
     if idle:
-        n, largest = len(case.clients), max(units, key=lambda unit: len(unit.queues))
+        n, largest = len(audited.clients), max(units, key=lambda unit: len(unit.queues))
         most = len(largest.queues)
         of_topic = f"in the largest of {len(units)} topics" if len(units) > 1 else f"of {largest.topic}"
-        yield Finding(
-            "idle-client",
-            "warning",
-            case.group.name,
-            None,
-            (),
-            idle,
+        yield Fault(
             f"{len(idle):,} of {counted(n, 'client')} own no queue"
             f"{':' if most < n else ', though'} there {'is' if most == 1 else 'are'} {counted(most, 'queue')} {of_topic}.",
             f"Stop these clients{_or(units, largest)}.",
+            clients=idle,
         )
 
 
 def _or(units: Sequence[Unit], largest: Unit) -> str:
-    """What would give every client a queue, as the end of a sentence that begins with stopping them."""
+    """What would give every client a queue, as the end of the sentence "Stop these clients"."""
     method = _common_method(units)
     if method is None:
         return (
-            "; the clients of the group differ in strategy, subscriptions, routes or lists of clients, as other findings tell: "
+            "; the clients of the group differ in strategy, subscriptions, routes or lists of clients, see the other findings: "
             "look again once they do not"
         )
     if method.is_config:
@@ -68,13 +63,13 @@ def _left_out(method: Method, units: Sequence[Unit], n: int) -> str:
 
 
 def _common_method(units: Sequence[Unit]) -> Method | None:
-    """What all clients divide by, None if they do not all see the same and do the same."""
+    """The strategy of all clients, None unless all use the same one on the same queues and clients."""
     methods = {view.method for unit in units for view in unit.views}
     return methods.pop() if len(methods) == 1 and all(map(_is_common, units)) else None
 
 
 def _is_common(unit: Unit) -> bool:
-    """Whether all clients go by one view, of all queues and all clients."""
+    """Whether all clients have the same view, and it has all queues and all clients."""
     (view, *others), n = unit.views, len(unit.client_ids)
     is_whole = view.queues == unit.queues and set(view.client_ids) == set(unit.client_ids)
     return not others and is_whole and len(unit.options) == n

@@ -1,4 +1,4 @@
-"""The rule on a plan that was saved: are the queues where it puts them?"""
+"""The rule on a saved plan: does every queue have the owner that the plan gives it?"""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Container, Iterator, Mapping
 
 import pyarrow.compute as pc
 
-from rmqalloc.audit.audited_group import Case
-from rmqalloc.audit.finding import Finding
+from rmqalloc.audit.audited_group import AuditedGroup
+from rmqalloc.audit.finding import Fault, Finding, common_topic
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import Plan
 from rmqalloc.scenarios import CURRENT
@@ -15,7 +15,7 @@ from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted, did_you_mean
 
 Planned = dict[str, dict[MessageQueue, str | None]]
-"""Owners that a plan comes to, None for nobody, by consumer group and queue."""
+"""Owners after a plan by consumer group and queue, None for nobody."""
 
 
 def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
@@ -47,12 +47,12 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     return owners
 
 
-def differs_from_plan(case: Case) -> Iterator[Finding]:
-    """Queues that are not where the plan puts them: by what the clients say, or else by what they should own."""
-    planned = case.planned
+def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues whose owner is not the planned one. The owner now is the reported one, or else the expected one."""
+    planned = audited.planned
     if planned is None:
         return
-    now = _owners_now(case)
+    now = _owners_now(audited)
     topics = {queue.topic for queue in planned}
     known = {queue: ids for queue, ids in now.items() if queue.topic in topics and ids is not None}
     gone = planned.keys() - now.keys()
@@ -63,17 +63,14 @@ def differs_from_plan(case: Case) -> Iterator[Finding]:
     first = queues[0]
     is_now = "not there" if first in gone else f"owned by {_shown(known[first])}"
     in_plan = _shown(_as_ids(planned[first])) if first in planned else "not in the plan"
-    yield Finding(
-        "differs-from-plan",
-        "warning",
-        case.group.name,
-        first.topic if len({queue.topic for queue in queues}) == 1 else None,
-        tuple(queues),
-        tuple(sort_client_ids(set[str]().union(*(known[queue] for queue in other)))),
+    yield Fault(
         f"{counted(len(queues), 'queue')} of {len(planned):,} in the plan are elsewhere by what the clients "
-        f"{'say' if case.told.any_answer else 'should own'}: {first.topic} {first.broker_name}:{first.queue_id}, for one, is "
-        f"{is_now}, in the plan {in_plan}.",
+        f"{'say' if audited.reported.any_answer else 'should own'}: {first.topic} {first.broker_name}:{first.queue_id}, for "
+        f"one, is {is_now}, in the plan {in_plan}.",
         "Do what is left of the plan, or make a new one of this snapshot.",
+        topic=common_topic(queues),
+        queues=tuple(queues),
+        clients=tuple(sort_client_ids(set[str]().union(*(known[queue] for queue in other)))),
     )
 
 
@@ -81,12 +78,11 @@ def absent_groups(planned: Mapping[str, Mapping[MessageQueue, str | None]], name
     """Consumer groups of the plan that the snapshot does not have."""
     for group in (group for group in planned if group not in names):
         queues = sort_queues(planned[group])
-        topics = {queue.topic for queue in queues}
         yield Finding(
             "differs-from-plan",
             "warning",
             group,
-            topics.pop() if len(topics) == 1 else None,
+            common_topic(queues),
             tuple(queues),
             (),
             f"The snapshot has no such consumer group; the plan gives {counted(len(queues), 'queue')} to its clients.",
@@ -94,16 +90,17 @@ def absent_groups(planned: Mapping[str, Mapping[MessageQueue, str | None]], name
         )
 
 
-def _owners_now(case: Case) -> dict[MessageQueue, set[str] | None]:
-    """Client ids that own each queue, None where that is not known."""
+def _owners_now(audited: AuditedGroup) -> dict[MessageQueue, set[str] | None]:
+    """Client ids that own each queue, None if that is not known."""
     owners: dict[MessageQueue, set[str] | None] = {}
-    for unit in case.units:
-        said = case.told.any_answer
-        for queue, slots in (case.told.owners(unit) if said else unit.always).items():
+    for unit in audited.units:
+        is_reported = audited.reported.any_answer
+        for queue, slots in (audited.reported.owners(unit) if is_reported else unit.always).items():
             ids = {unit.client_ids[slot] for slot in slots}
-            is_known = (
-                bool(ids or not case.told.silent) if said else unit.problem is None and slots == unit.perhaps[queue]
-            )
+            if is_reported:
+                is_known = bool(ids or not audited.reported.silent)
+            else:
+                is_known = unit.problem is None and slots == unit.perhaps[queue]
             owners[queue] = ids if is_known else None
     return owners
 

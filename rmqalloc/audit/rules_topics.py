@@ -4,40 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rmqalloc.audit.audited_group import Case
-from rmqalloc.audit.finding import Finding, some_of
+from rmqalloc.audit.audited_group import AuditedGroup
+from rmqalloc.audit.finding import Fault, some_of
 from rmqalloc.audit.unit import Unit
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Topic
 from rmqalloc.text import counted, named
 
 
-def dry_queue(case: Case) -> Iterator[Finding]:
+def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
     """Queues that consumers read and no producer writes to."""
-    for unit in case.units:
-        dry = _dry(case, unit)
+    for unit in audited.units:
+        dry = _unwritten(audited, unit)
         if dry:
             brokers = sorted({queue.broker_name for queue in dry})
-            yield Finding(
-                "dry-queue",
-                "note",
-                case.group.name,
-                unit.topic,
-                tuple(queue for queue in unit.queues if queue in dry),
-                (),
+            yield Fault(
                 f"{some_of(len(dry), unit)} get no new messages: on {named(brokers)} there is no "
                 "write permission or there are fewer write than read queues.",
                 "Nothing while a broker is in maintenance or queues are being removed; else raise the write queues or give the "
                 "permission back.",
+                topic=unit.topic,
+                queues=tuple(queue for queue in unit.queues if queue in dry),
             )
 
 
-def only_dry_queues(case: Case) -> Iterator[Finding]:
+def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
     """Clients whose queues all get no new messages."""
-    units = [unit for unit in case.units if not unit.is_retry]
+    units = [unit for unit in audited.units if not unit.is_retry]
     if not units or any(unit.problem is not None for unit in units):
         return
-    dry = set[MessageQueue]().union(*(_dry(case, unit) for unit in units))
+    dry = set[MessageQueue]().union(*(_unwritten(audited, unit) for unit in units))
     if not dry:
         return
     of_slot: dict[int, list[MessageQueue]] = {}
@@ -48,26 +44,22 @@ def only_dry_queues(case: Case) -> Iterator[Finding]:
     dried = {slot: queues for slot, queues in of_slot.items() if dry.issuperset(queues)}
     if dried:
         theirs = {queue for queues in dried.values() for queue in queues}
-        yield Finding(
-            "only-dry-queues",
-            "warning",
-            case.group.name,
-            None,
-            tuple(queue for unit in units for queue in unit.queues if queue in theirs),
-            case.ids(dried),
-            f"{len(dried):,} of {counted(len(case.clients), 'client')} own only queues that get no new messages, "
+        yield Fault(
+            f"{len(dried):,} of {counted(len(audited.clients), 'client')} own only queues that get no new messages, "
             "so they do nothing once these are consumed.",
-            _instead(case, sum(len(unit.queues) for unit in units) - len(dry)),
+            _instead(audited, sum(len(unit.queues) for unit in units) - len(dry)),
+            queues=tuple(queue for unit in units for queue in unit.queues if queue in theirs),
+            clients=audited.ids(dried),
         )
 
 
-def _instead(case: Case, n_left: int) -> str:
-    """What would give clients of dry queues something to do, where so many other queues are left."""
-    if any(method.is_config for method in case.methods):
+def _instead(audited: AuditedGroup, n_left: int) -> str:
+    """What would give clients of dry queues something to do, given the number of other queues."""
+    if any(method.is_config for method in audited.methods):
         return "Put queues that are written into the lists of these clients; CONFIG divides nothing."
     if not n_left:
         return "Raise the write queues or give write permission back: there is no other queue to divide."
-    few = f", too few for {counted(len(case.clients), 'client')}" if n_left < len(case.clients) else ""
+    few = f", too few for {counted(len(audited.clients), 'client')}" if n_left < len(audited.clients) else ""
     return (
         "Once these queues are empty, lower the read queues to the write queues, or take read permission away where there is "
         f"no write permission: {counted(n_left, 'other queue')} {'is' if n_left == 1 else 'are'} then divided among all "
@@ -75,9 +67,9 @@ def _instead(case: Case, n_left: int) -> str:
     )
 
 
-def _dry(case: Case, unit: Unit) -> set[MessageQueue]:
+def _unwritten(audited: AuditedGroup, unit: Unit) -> set[MessageQueue]:
     """Queues of a unit that nobody writes to."""
-    route = case.routes[unit.topic]
+    route = audited.routes[unit.topic]
     return {
         MessageQueue(unit.topic, broker.broker_name, broker.read_queue_nums - 1 - i)
         for broker in route.brokers
@@ -85,24 +77,20 @@ def _dry(case: Case, unit: Unit) -> set[MessageQueue]:
     }
 
 
-def topic_without_route(case: Case) -> Iterator[Finding]:
+def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Subscribed topics that no broker lets consumers read."""
-    for name in case.topics:
-        route = case.routes.get(name)
+    for name in audited.topics:
+        route = audited.routes.get(name)
         if name.startswith(("%RETRY%", "%LMQ%")) or (route is not None and _is_readable(route)):
             continue
-        if route is None and f"route of topic {name}" in case.not_told:
+        if route is None and f"route of topic {name}" in audited.unanswered:
             continue
-        yield Finding(
-            "topic-without-route",
-            "warning",
-            case.group.name,
-            name,
-            (),
-            case.ids(case.subscribers(name)),
+        yield Fault(
             f"The group subscribes to {name}, "
             + ("which is not among the topics." if route is None else "whose brokers have no queue that can be read."),
             "Create the topic, give its brokers read permission and read queues, or end the subscription.",
+            topic=name,
+            clients=audited.ids(audited.subscribers(name)),
         )
 
 

@@ -1,11 +1,11 @@
-"""Rules on messages that nobody consumes, whoever owns what: no client, no reader of the queue, queues that are not there."""
+"""Rules on messages that nobody consumes, whoever owns what: no client, no read permission, queues outside the route."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rmqalloc.audit.audited_group import Case, check_size
-from rmqalloc.audit.finding import Finding, backlog
+from rmqalloc.audit.audited_group import AuditedGroup, check_queue_count
+from rmqalloc.audit.finding import Fault, backlog
 from rmqalloc.audit.reported import WHOLE_BROKER
 from rmqalloc.audit.unit import Queues
 from rmqalloc.model import MessageQueue
@@ -16,29 +16,39 @@ from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.text import counted, named
 
 
-def no_consumer(case: Case) -> Iterator[Finding]:
-    """Topics that no client of the group consumes; a note where it is not known whether messages wait."""
-    if not case.clients and f"GET_CONSUMER_CONNECTION_LIST {case.group.name}" in case.not_told:
+def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
+    """Topics that no client of the group consumes; a note if it is not known whether messages wait."""
+    if not audited.clients and f"GET_CONSUMER_CONNECTION_LIST {audited.group.name}" in audited.unanswered:
         return
-    for name in _topics_with_retry(case):
-        # Where clients divide the queues, those of a topic without a subscriber are unowned, which is a rule of its own.
-        if case.clients and (case.is_clustering or case.subscribers(name)):
+    for name in _topics_with_retry(audited):
+        # If clients divide the queues, a topic without subscribers has unowned queues, which is a rule of its own.
+        if audited.clients and (audited.is_clustering or audited.subscribers(name)):
             continue
-        who = "none of its clients subscribes to it" if case.clients else "the group has no client"
-        waiting = case.backlog.get(name)
+        who = "none of its clients subscribes to it" if audited.clients else "the group has no client"
+        waiting = audited.backlog.get(name)
         queues = tuple(sort_queues(queue for queue, n in (waiting or {}).items() if n))
         advice = "Start its clients; if nobody needs these messages any more, delete the group."
         if queues:
-            what = f"Nobody consumes {name}, for {who}{backlog(case, queues)}."
-            yield Finding("no-consumer", "error", case.group.name, name, queues, (), what, advice)
+            what = f"Nobody consumes {name}, for {who}{backlog(audited, queues)}."
+            yield Fault(
+                what,
+                advice,
+                topic=name,
+                queues=queues,
+            )
         elif waiting is None and not name.startswith(RETRY_PREFIX):
             what = f"Nobody consumes {name}, for {who}; whether messages wait there is not known."
-            yield Finding("no-consumer", "note", case.group.name, name, (), (), what, advice)
+            yield Fault(
+                what,
+                advice,
+                topic=name,
+                severity="note",
+            )
 
 
-def written_not_read(case: Case) -> Iterator[Finding]:
+def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
     """Queues above the read queues of a broker that consumers read."""
-    for route in _routes(case):
+    for route in _routes(audited):
         wide = [one for one in route.brokers if one.is_readable and _n_written(one) > one.read_queue_nums]
         if wide:
             queues = _queues(route, {one.broker_name: (one.read_queue_nums, _n_written(one)) for one in wide})
@@ -47,98 +57,85 @@ def written_not_read(case: Case) -> Iterator[Finding]:
             ]
             by_brokers = "; to a retry topic brokers write as many as the group's retryQueueNums says"
             is_retry = route.name.startswith(RETRY_PREFIX)
-            yield Finding(
-                "written-not-read",
-                "warning" if is_retry else "error",
-                case.group.name,
-                route.name,
-                queues,
-                (),
+            yield Fault(
                 f"{counted(len(queues), 'queue')} of {route.name} {'is' if len(queues) == 1 else 'are'} written and not read: "
-                f"{named(sizes)} queues{by_brokers if is_retry else ''}{backlog(case, queues)}.",
+                f"{named(sizes)} queues{by_brokers if is_retry else ''}{backlog(audited, queues)}.",
                 "Raise the read queues to the write queues; to remove queues, lower the write queues first.",
+                topic=route.name,
+                queues=queues,
+                severity="warning" if is_retry else "error",
             )
 
 
-def unreadable_broker(case: Case) -> Iterator[Finding]:
+def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
     """Brokers to which producers write and from which consumers may not read."""
-    for route in _routes(case):
+    for route in _routes(audited):
         closed = [
             one for one in route.brokers if not one.is_readable and one.perm & PERM_WRITE and one.write_queue_nums != 0
         ]
         if closed:
             queues = _queues(route, {one.broker_name: (0, _n_written(one)) for one in closed})
             are = "is" if len(closed) == 1 else "are"
-            yield Finding(
-                "unreadable-broker",
-                "error",
-                case.group.name,
-                route.name,
-                queues,
-                (),
+            yield Fault(
                 f"Nobody can read what producers write of {route.name} to {named([one.broker_name for one in closed])}, which "
-                f"{are} writable and not readable{backlog(case, queues)}.",
+                f"{are} writable and not readable{backlog(audited, queues)}.",
                 "Give read permission back; to take a broker out, take write permission away first and let consumers empty it.",
+                topic=route.name,
+                queues=queues,
             )
 
 
-def stranded_backlog(case: Case) -> Iterator[Finding]:
+def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
     """Messages in queues that the route does not show to consumers."""
-    if case.group.message_model != "CLUSTERING":
+    if audited.group.message_model != "CLUSTERING":
         return
-    named_already = {q for rule in (written_not_read, unreadable_broker) for f in rule(case) for q in f.queues}
-    for route in _routes(case):
+    # Queues of these rules are left to them.
+    named_already = {q for rule in (written_not_read, unreadable_broker) for f in rule(audited) for q in f.queues}
+    for route in _routes(audited):
         n_readable = _readable(route)
-        waiting = case.backlog.get(route.name, {})
+        waiting = audited.backlog.get(route.name, {})
         queues = tuple(
             sort_queues(q for q, n in waiting.items() if n and not is_in(n_readable, q) and q not in named_already)
         )
         if queues:
-            yield Finding(
-                "stranded-backlog",
-                "error",
-                case.group.name,
-                route.name,
-                queues,
-                (),
+            yield Fault(
                 f"Consumers do not see {counted(len(queues), 'queue')} of {route.name} with a backlog, for the route has no "
-                f"such readable queue{backlog(case, queues)}.",
+                f"such readable queue{backlog(audited, queues)}.",
                 "Raise the read queues or give read permission back until these queues are empty.",
+                topic=route.name,
+                queues=queues,
             )
 
 
-def owned_not_in_route(case: Case) -> Iterator[Finding]:
-    """Queues that clients say they own and that the route does not have."""
+def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues that clients report as their own and the route does not have."""
     holders: dict[str, dict[MessageQueue, set[str]]] = {}
     readable: dict[str, dict[str, int]] = {}
-    for client in case.clients:
+    for client in audited.clients:
         for queue in client.owned or ():
-            if queue.topic not in case.routes:
+            if queue.topic not in audited.routes:
                 continue
             if queue.topic not in readable:
-                readable[queue.topic] = _readable(case.routes[queue.topic])
+                readable[queue.topic] = _readable(audited.routes[queue.topic])
             is_logical = queue.broker_name.startswith(LOGICAL_BROKER_PREFIX)
             if not is_logical and not is_in(readable[queue.topic], queue):
                 holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
     for name, found in sorted(holders.items()):
         queues = tuple(sort_queues(found))
         clients = tuple(sort_client_ids(set[str]().union(*found.values())))
-        yield Finding(
-            "owned-not-in-route",
-            "warning",
-            case.group.name,
-            name,
-            queues,
-            clients,
+        yield Fault(
             f"{named(clients)} {'owns' if len(clients) == 1 else 'own'} {counted(len(queues), 'queue')} that the route of "
             f"{name} does not have: {named([f'{queue.broker_name}:{queue.queue_id}' for queue in queues])}.",
             "Take another snapshot after 30 s, in which clients ask for the route again; if it stays, compare the name servers "
             "of these clients, and their lists if they use CONFIG.",
+            topic=name,
+            queues=queues,
+            clients=clients,
         )
 
 
 def _readable(route: Topic) -> dict[str, int]:
-    """Queues that consumers see of a topic, by broker."""
+    """Number of queues of a topic that consumers see, by broker."""
     found: dict[str, int] = {}
     for one in route.brokers:
         if one.is_readable:
@@ -147,28 +144,28 @@ def _readable(route: Topic) -> dict[str, int]:
 
 
 def is_in(readable: Mapping[str, int], queue: MessageQueue) -> bool:
-    """Whether consumers see a queue in a route, by the queues of its brokers; of a client that pops, any of the broker."""
+    """Whether consumers see a queue, given the number of queues by broker; a client that pops may have any of a broker."""
     n = readable.get(queue.broker_name, 0)
     return n > 0 if queue.queue_id == WHOLE_BROKER else 0 <= queue.queue_id < n
 
 
-def _topics_with_retry(case: Case) -> list[str]:
+def _topics_with_retry(audited: AuditedGroup) -> list[str]:
     """What the group subscribes to, its retry topic included."""
-    return list(dict.fromkeys([*case.topics, RETRY_PREFIX + case.group.name]))
+    return list(dict.fromkeys([*audited.topics, RETRY_PREFIX + audited.group.name]))
 
 
-def _routes(case: Case) -> Iterator[Topic]:
-    """Routes of what the group subscribes to, as far as they are known."""
-    return (case.routes[name] for name in _topics_with_retry(case) if name in case.routes)
+def _routes(audited: AuditedGroup) -> Iterator[Topic]:
+    """Known routes of the topics that the group subscribes to."""
+    return (audited.routes[name] for name in _topics_with_retry(audited) if name in audited.routes)
 
 
 def _n_written(broker: TopicBroker) -> int:
-    """Queues that producers write to, 0 where that is not known."""
+    """Number of queues that producers write to, 0 if that is not known."""
     return (broker.write_queue_nums or 0) if broker.perm & PERM_WRITE else 0
 
 
 def _queues(route: Topic, ids: dict[str, tuple[int, int]]) -> Queues:
-    """Queues of a topic by the first id and the end of the ids on each broker."""
-    check_size(route.name, sum(stop - start for start, stop in ids.values()))
+    """Queues of a topic, given the range of ids on each broker."""
+    check_queue_count(route.name, sum(stop - start for start, stop in ids.values()))
     made = (MessageQueue(route.name, name, i) for name, (start, stop) in ids.items() for i in range(start, stop))
     return tuple(sort_queues(made))

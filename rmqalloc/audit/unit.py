@@ -1,11 +1,15 @@
-"""A group on one topic as an audit sees it: which clients take which queue."""
+"""One topic of a group under audit: which clients take which queue.
+
+A client that several brokers may answer has several views. A queue is unowned if no view of any client takes it, and
+double-owned if two clients take it in all their views: both hold whichever broker each client asks.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from rmqalloc.audit.client_view import View
+from rmqalloc.audit.audited_view import AuditedView
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.units import RETRY_PREFIX
@@ -18,18 +22,17 @@ Ids = tuple[str, ...]
 
 @dataclass(eq=False)
 class Unit:
-    """A group on one topic.
+    """One topic of a group.
 
     Attributes
     ----------
     topic : str
     queues : tuple of MessageQueue
-        Those that there are, in Java's order.
+        All queues of the topic, in Java's order.
     client_ids : list of str
         The group's clients, by slot.
-    options : dict of int to tuple of View
-        What each slot that subscribes may go by, slots ascending: one view as a rule, several where it depends on which
-        broker it asks for the client list.
+    options : dict of int to tuple of AuditedView
+        Views of each slot that subscribes, slots ascending: usually one, several if brokers list different clients.
     is_pop : bool
         Whether the broker shares a queue among several clients.
     """
@@ -37,27 +40,27 @@ class Unit:
     topic: str
     queues: Queues
     client_ids: list[str]
-    options: dict[int, tuple[View, ...]]
+    options: dict[int, tuple[AuditedView, ...]]
     is_pop: bool
 
     @lazy_property
     def problem(self) -> str | None:
-        """Why it is not known who takes what."""
+        """Why the owners cannot be computed, if they cannot."""
         return next((view.problem for view in self.views if view.problem is not None), None)
 
     @lazy_property
-    def views(self) -> list[View]:
-        """All views, once each."""
+    def views(self) -> list[AuditedView]:
+        """All distinct views."""
         return list({id(view): view for views in self.options.values() for view in views}.values())
 
     @property
     def is_retry(self) -> bool:
-        """Whether messages come here to be tried again."""
+        """Whether this is a retry topic."""
         return self.topic.startswith(RETRY_PREFIX)
 
     @property
     def is_config(self) -> bool:
-        """Whether a client takes what somebody wrote down."""
+        """Whether a client uses CONFIG."""
         return any(view.method.is_config for view in self.views)
 
     @lazy_property
@@ -84,7 +87,7 @@ class Unit:
         return self._takers[1]
 
     def where(self, takers: Takers, holds: Callable[[int], bool]) -> Queues:
-        """Queues whose number of takers is such, in Java's order."""
+        """Queues whose number of takers fulfils a condition, in Java's order; none if the owners are not known."""
         return () if self.problem is not None else tuple(q for q in self.queues if holds(len(takers[q])))
 
     @lazy_property
@@ -94,7 +97,7 @@ class Unit:
 
     @lazy_property
     def double_owned(self) -> Queues:
-        """Queues that two clients or more take."""
+        """Queues that two or more clients take."""
         return () if self.is_pop else self.where(self.always, lambda n: n > 1)
 
     def ids(self, slots: Iterable[int]) -> Ids:

@@ -54,7 +54,7 @@ class Printing:
 
     def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs) -> int:
         """Write the tables that are asked for; gives the exit code."""
-        from rmqalloc.rollouts.rollout_gates import broken_gates
+        from rmqalloc.rollouts.rollout_gates import violated_gates
 
         tell(rollout.warnings)
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
@@ -72,7 +72,7 @@ class Printing:
             reasons = rollout.skipped["reason"].to_pylist()
             more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
             tell([*reasons[:MOST_TOLD], *more], "skipped")
-        broken = list(broken_gates(rollout, self.max_moved_per_queue, self.max_unowned))
+        broken = list(violated_gates(rollout, self.max_moved_per_queue, self.max_unowned))
         tell(rollout.refusals, "refused")
         tell_broken(broken)
         code = doubt_code(snapshot, inputs)

@@ -27,7 +27,7 @@ from rmqalloc.strategies.ordering import utf16
 Places = NDArray[np.int64]
 
 
-class Kinds:
+class EquivalenceClasses:
     """Kinds of units: equal numbers of queues and clients, and one strategy that looks at nothing else.
 
     A unit of any other strategy is a kind of its own, and so is every unit of a fleet with machine rooms, for these show

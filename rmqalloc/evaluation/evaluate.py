@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation.assigner import Owners
 from rmqalloc.evaluation.balance import balance, cross_room
 from rmqalloc.evaluation.before import Before
-from rmqalloc.evaluation.equivalence import Kinds
+from rmqalloc.evaluation.equivalence import EquivalenceClasses
 from rmqalloc.evaluation.movement import movement_of
 from rmqalloc.evaluation.rows import Bad
 from rmqalloc.fleet import Fleet
@@ -74,7 +74,7 @@ class Outcomes:
     def __init__(self, before: Before) -> None:
         units, self._assigner, self._owners, _ = before
         self._fleet, self._rules, self.rows = units.fleet, units.rules, units.rows
-        self._kinds = Kinds(self._fleet, self._rules)
+        self._kinds = EquivalenceClasses(self._fleet, self._rules)
         self._last: tuple[Places, Fleet] | None = None
         self.current = self._current()
 

@@ -1,7 +1,10 @@
 """Which strategies explain what the clients of groups own.
 
-A strategy explains a queue if it gives it to the one client that says it owns it. Queues of which nobody or several clients say
-so are not looked at: during a rebalance they tell nothing.
+A strategy explains a queue if it gives the queue to the one client that reports it. Queues that no client or several clients
+report are left out: they occur in every rebalance and say nothing about the strategy.
+
+Each strategy is computed once, for the units of all groups that may use it, as one fleet; the owners are then compared in
+bulk. Strategies are tried in order of likelihood, which decides between equally good ones.
 """
 
 from __future__ import annotations
@@ -23,8 +26,8 @@ _MAX_POINTS = 1 << 24  # of one ring
 _OPEN, _ELSEWHERE = -2, -3  # a queue without a single owner; an owner that the group does not list
 
 
-class Owned(NamedTuple):
-    """What is to be explained of one group.
+class OwnedQueues(NamedTuple):
+    """The queues of one group whose owners are to be explained.
 
     Attributes
     ----------
@@ -32,9 +35,9 @@ class Owned(NamedTuple):
     client_ids : tuple of str
         In Java's order.
     queues : sequence of tuple of MessageQueue
-        Of each topic, in Java's order.
+        Per topic, in Java's order.
     owners : sequence of mapping of MessageQueue to str
-        Of each topic the queues that have just one owner.
+        Per topic, the queues that exactly one client reports.
     """
 
     name: str
@@ -64,37 +67,37 @@ class Fit(NamedTuple):
 
     @property
     def best(self) -> list[Method]:
-        """The strategies that explain most, the likeliest first."""
+        """The strategies that explain most, likeliest first."""
         return [method for method, count in self.counts.items() if count == self.explained]
 
     @property
     def explains_all(self) -> bool:
-        """Whether some strategy leaves no owner unexplained."""
+        """Whether some strategy explains every owner."""
         return self.explained == self.of
 
 
-def fits_of(groups: Sequence[Owned], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
-    """The best fits of groups; one strategy after the other is tried for all groups that may use it.
+def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
+    """How well strategies explain the owners of groups.
 
     Parameters
     ----------
-    groups : sequence of Owned
+    groups : sequence of OwnedQueues
     tried : sequence of sequence of Method
-        For every group the strategies to try, the likeliest first; see `candidates`.
+        The strategies to try for each group, likeliest first; see `candidates`.
     rooms : Rooms
         For MACHINE_ROOM_NEARBY.
     """
     fleet = Fleet.from_groups(
         (one.name, queues[0].topic, queues, one.client_ids) for one in groups for queues in one.queues
     )
-    owners = np.array([place for one in groups for place in _positions(one)], np.int32)
+    owners = np.array([position for one in groups for position in _positions(one)], np.int32)
     group_of_unit = np.repeat(np.arange(len(groups)), [len(one.queues) for one in groups])
     group_of_queue = np.repeat(group_of_unit, fleet.n_queues)
     of = np.bincount(group_of_queue[owners != _OPEN], minlength=len(groups)).tolist()
     counts: list[dict[Method, int]] = [{} for _ in groups]
     starts = offsets_of([len(one.queues) for one in groups])
     for method, mine in _by_method(groups, tried).items():
-        # Units stand group by group: only those of the method are looked at, as there may be as many methods as groups.
+        # Units stand group by group. Only those of the method are assigned: there may be as many methods as groups.
         n_units = np.diff(starts)[mine]
         units = ranges(starts[mine], n_units)
         made = _owners(method, fleet.select(units), rooms)
@@ -111,7 +114,7 @@ def fits_of(groups: Sequence[Owned], tried: Sequence[Sequence[Method]], rooms: R
 
 
 def candidates(rooms: Rooms) -> list[Method]:
-    """Strategies to try where nothing is known, the likeliest first.
+    """Strategies to try if nothing is known, likeliest first.
 
     Examples
     --------
@@ -132,8 +135,8 @@ def nearby() -> list[Method]:
     return [method for name in STRATEGIES for method in guesses(f"{NEARBY}-{name}")[:1]]
 
 
-def _by_method(groups: Sequence[Owned], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
-    """Groups that each strategy is tried for; no ring that is too large."""
+def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
+    """Groups for which each strategy is tried; rings that are too large are left out."""
     found: dict[Method, list[int]] = {}
     for group, methods in enumerate(tried):
         for method in methods:
@@ -151,7 +154,7 @@ def _owners(method: Method, fleet: Fleet, rooms: Rooms) -> NDArray[np.int32] | N
         return None
 
 
-def _positions(one: Owned) -> Iterator[int]:
+def _positions(one: OwnedQueues) -> Iterator[int]:
     """Positions in the client list of the owners of all queues of a group."""
     positions = {client_id: i for i, client_id in reversed([*enumerate(one.client_ids)])}
     for queues, owners in zip(one.queues, one.owners, strict=True):

@@ -1,9 +1,9 @@
 """The strategies of the groups of a snapshot, with how each is known.
 
-What counts, in this order: what somebody wrote down (given), what the clients report if they agree (reported), the only
-strategy that explains all known owners (fitted), RocketMQ's default (assumed). Whatever it is, it must not contradict the
-known owners. Where it does, or where it is a guess, the group gets a doubt, and nothing is computed from its strategy until
-somebody states another or accepts this one.
+Sources, strongest first: the strategy is stated in the snapshot (given); the clients report it and agree (reported); it is the
+only one that explains all known owners (fitted); it is RocketMQ's default (assumed). From any source, it must not contradict
+the known owners. If it does, or is a guess, the group gets a doubt, and nothing is computed from its strategy until someone
+states another one or accepts this one.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from fnmatch import fnmatchcase
 from math import floor
 from typing import Any, NamedTuple
 
-from rmqalloc.evidence.fit import Fit, Owned, candidates, fits_of, guesses, nearby
+from rmqalloc.evidence.fit import Fit, OwnedQueues, candidates, fits_of, guesses, nearby
 from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
@@ -25,22 +25,22 @@ from rmqalloc.strategies.by_name import full_name, lacks_inner, outer_name
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 from rmqalloc.text import counted, named
 
-_MAX_QUEUES = 1_000_000  # of one topic; a larger one is no evidence that is worth its memory
-_ONE_IN = 100  # groups at least for one that a strategy would fit by chance
-_ENOUGH = 64  # owners, beyond which two clients make chance as small as anybody wants
+_MAX_QUEUES = 1_000_000  # of one topic; a larger one is not worth the memory as evidence
+_ONE_IN = 100  # a fit must be less likely by chance than one in so many groups
+_ENOUGH = 64  # owners after which chance is negligible even with two clients
 
 
 class _Claim(NamedTuple):
-    """What is said of a group's strategy before its owners are looked at."""
+    """What is stated and reported of a group's strategy, before its owners are compared."""
 
     method: Method
     source: str
-    tried: Sequence[Method]  # what it may mean where it does not say all: the likeliest first
+    tried: Sequence[Method]  # all that an incomplete claim may mean, likeliest first
     doubt: str | None = None
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is left open."""
+        """Whether the claim is complete."""
         return len(self.tried) == 1
 
 
@@ -147,14 +147,14 @@ def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[
     yield from (f"{text}: {named(names)}" for text, names in found.items())
 
 
-# --- What is said ---
+# --- Stated and reported ---
 
 
 def _claim(group: Group, rooms: Rooms) -> _Claim:
-    """What the group, its clients and nobody say."""
+    """The claim on a group: stated, else reported, else assumed."""
     reported = Counter(one.strategy for one in group.clients if one.strategy is not None)
     if group.strategy is not None:
-        # What all clients report was perhaps written down from their reports: then the virtual nodes are not known by it.
+        # A snapshot may have been written from the reports of its clients, which do not include virtual nodes.
         all_report = bool(reported) and reported == {group.strategy: len(group.clients)}
         source = "reported" if all_report and not group.strategy_params else "given"
         method = method_of_group(group)
@@ -202,26 +202,26 @@ def _said(reported: Mapping[str, int]) -> str:
     )
 
 
-# --- What the owners say ---
+# --- Compared with owners ---
 
 
 def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterator[Group]:
-    """Groups with their strategies, claims being held against the owners that are known."""
+    """Groups with their strategies, after the claims have been compared with the known owners."""
     rooms, routes = Rooms.of(snapshot), {topic.name: topic for topic in snapshot.topics}
     owned = {group.name: own for group, _ in found if (own := _owned(group, routes)).owners}
     claims = {group.name: claim for group, claim in found}
     fits = dict(zip(owned, fits_of([*owned.values()], [claims[name].tried for name in owned], rooms), strict=True))
-    # Where nothing that was said explains all, the rest is tried to tell what does.
+    # If no claimed strategy explains all owners, the others are tried for the message.
     left = [name for name, fit in fits.items() if not fit.explains_all and claims[name].source != "assumed"]
     others = dict(
         zip(left, fits_of([owned[name] for name in left], [candidates(rooms)] * len(left), rooms), strict=True)
     )
     for group, claim in found:
-        yield _settled(group, claim, fits.get(group.name), others.get(group.name))
+        yield _resolved(group, claim, fits.get(group.name), others.get(group.name))
 
 
-def _settled(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -> Group:
-    """A group with the strategy that its claim and its owners come to."""
+def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -> Group:
+    """A group with the strategy that follows from its claim and its owners."""
     method, source, tried, doubt = claim
     if fit is None or not fit.counts:
         return _with(group, method, source, None, doubt or _unfounded(claim, group))
@@ -238,14 +238,14 @@ def _settled(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) ->
 
 
 def _is_no_chance(fit: Fit, group: Group) -> bool:
-    """Whether a strategy that deals queues at random would hardly explain all owners, as many as were tried."""
+    """Whether the fit is too good for chance, given the number of strategies tried and of owners."""
     n_clients = len(set(group.client_ids))
     ways: int = n_clients ** min(fit.of, _ENOUGH)
     return len(fit.counts) * _ONE_IN < ways
 
 
 def _unclear(fit: Fit) -> str:
-    """Why a strategy that explains all owners is a guess all the same."""
+    """Why a strategy that explains all owners is still a guess."""
     owners = counted(fit.of, "known owner")
     if len(fit.best) > 1:
         return f"{' and '.join(map(str, fit.best[:2]))} explain its {owners} alike"
@@ -264,7 +264,7 @@ def _with(group: Group, method: Method, source: str, explains: float | None, dou
 
 
 def _unfounded(claim: _Claim, group: Group) -> str | None:
-    """Why a claim is a guess where no owners are known; None if it is none."""
+    """Why a claim is a guess if no owners are known, or None if it is not one."""
     if claim.source == "assumed":
         return f"nothing tells which strategy its clients use; {DEFAULT_STRATEGY} is RocketMQ's default"
     if lacks_inner(claim.method.name):
@@ -281,13 +281,13 @@ def _unfounded(claim: _Claim, group: Group) -> str | None:
 
 
 def _contradiction(method: Method, fit: Fit, best: Fit) -> str:
-    """That a strategy is not what the clients use, and what is."""
+    """How much of the known owners a strategy explains, and which one explains more."""
     text = f"{method} explains {fit.counts.get(method, 0):,} of {counted(fit.of, 'known owner')}"
     return text if best.explained <= fit.counts.get(method, 0) else f"{text}, {best.best[0]} {best.explained:,}"
 
 
-def _owned(group: Group, routes: Mapping[str, Topic]) -> Owned:
-    """The queues of which just one client of a group says that it owns them, by topic."""
+def _owned(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
+    """The queues that exactly one client of a group reports, by topic."""
     holders: dict[str, dict[MessageQueue, set[str]]] = {}
     for client in group.clients:
         for queue in client.owned or ():
@@ -301,4 +301,4 @@ def _owned(group: Group, routes: Mapping[str, Topic]) -> Owned:
             if single:
                 queues.append(there)
                 owners.append(single)
-    return Owned(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)
+    return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)

@@ -1,4 +1,4 @@
-"""A strategy with its parameters, as clients, groups and snapshots name it, and the machine rooms it may ask for."""
+"""A strategy with its parameters, as clients, groups and snapshots name it, and the machine rooms of a snapshot."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from rmqalloc.strategies.config import listed_queues
 from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 
 DEFAULT_STRATEGY = "AVG"
-"""What RocketMQ's clients take unless they are told otherwise."""
+"""RocketMQ's default."""
 
 
 class Rooms(NamedTuple):
@@ -85,7 +85,7 @@ class Method:
     pop_share : int or None
         ``popShareQueueNum`` where the broker shares queues by POP.
     problem : str or None
-        Why nobody can tell what it does.
+        Why it cannot be computed, if it cannot.
     """
 
     name: str
@@ -109,7 +109,7 @@ class Method:
 
     @property
     def is_config(self) -> bool:
-        """Whether clients take what somebody wrote down."""
+        """Whether its lists are given and not computed."""
         return class_of(self.name).is_listed
 
     @property

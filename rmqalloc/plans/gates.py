@@ -18,7 +18,7 @@ WORSE = ("skew", "idle", "unowned", "max_load")
 _ROUNDING = 1e-9
 
 
-class Broken(NamedTuple):
+class GateViolation(NamedTuple):
     """A group that does not keep a bound in a scenario.
 
     Attributes
@@ -70,15 +70,15 @@ class Gates:
         """Whether there is no bound at all."""
         return self == Gates()
 
-    def broken(self, plan: Plan) -> tuple[Broken, ...]:
+    def broken(self, plan: Plan) -> tuple[GateViolation, ...]:
         """Groups that do not keep the bounds, scenario by scenario."""
-        found: list[Broken] = []
+        found: list[GateViolation] = []
         if self.is_open:
             return ()
         names = plan.groups["consumer_group"].slice(0, plan.n_groups).to_pylist()
         for number, scenario in enumerate(plan.scenarios, start=1):
             for row, text in self._of(_Figures(plan, 0), _Figures(plan, number), queues_cured(plan, number)):
-                found.append(Broken(scenario.name, names[row], text))
+                found.append(GateViolation(scenario.name, names[row], text))
         return tuple(found)
 
     def _of(self, before: _Figures, after: _Figures, cured: NDArray[np.int64]) -> Iterator[tuple[int, str]]:

@@ -1,15 +1,16 @@
-"""Rollouts: what a group goes through while something is done to it step by step, and each client sees it in its own time.
+"""Rollouts: what consumer groups go through while something is done to them step by step.
 
-``restart``, ``strategy``, ``subscription``, ``queues``, ``broker``
-    The kinds of rollouts.
-``budget``
-    The batch of a rolling restart that keeps to a number of moves.
-``gates``
-    Bounds that a rollout must keep.
-``model``
-    What a rollout comes to.
-``course``, ``ground``
-    Moments of a group as its clients see them; the groups of a snapshot.
-``stage``, ``figures``, ``playing``
-    All moments of all groups as one fleet, the figures of it, and both for many groups.
+A step does not reach all clients of a group at once: each learns of it in its own time, and until then acts on what it knew.
+So every step has a worst moment, at which most queues are unowned or double-owned, and a state after it.
+
+``restart``, ``switch``, ``subscribe``, ``resize``, ``maintain``
+    The kinds of rollouts: a snapshot in, a `Rollout` out.
+``planned_groups``, ``schedule``
+    The groups that rollouts start from, as a fleet; the steps of one group, as its clients see them.
+``replay``, ``exposure``, ``informed``
+    The owners at every moment, as one fleet; the queues that a step hands over; the worst moment of a step.
+``rollout_tables``, ``play``, ``rollout``, ``rollout_gates``
+    Figures by group and topic; all of it for many groups; the result; bounds that it must keep.
+``batch_budget``
+    The smallest batch of a rolling restart that stays within a number of moves.
 """

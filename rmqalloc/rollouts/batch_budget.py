@@ -1,4 +1,10 @@
-"""The batch of a rolling restart that keeps to a number of moves."""
+"""The smallest batch of a rolling restart that stays within a number of moves.
+
+Goals, in this order: the moves per queue of each group are within the budget; as few clients as possible are away at once.
+Moves need not fall as batches grow, not even between batches that take equally many rounds, because they depend on which
+clients go together. So there is no bisection: every size is tried, all groups at once, and each group takes its smallest good
+one.
+"""
 
 from __future__ import annotations
 
@@ -27,18 +33,18 @@ BUDGET_SCHEMA = pa.schema(
         ("chosen", pa.bool_()),
     ]
 )
-"""Columns of `Choice.tried`."""
+"""Columns of `BudgetedBatches.tried`."""
 
 
-class Choice(NamedTuple):
-    """What was tried to keep to a budget.
+class BudgetedBatches(NamedTuple):
+    """The batches that were tried, and the groups that none of them suits.
 
     Attributes
     ----------
     tried : pyarrow.Table
         One row per group and size of a batch: `BUDGET_SCHEMA`, smallest batches first.
     missed : dict of str to float
-        Groups for which no batch that was tried keeps to the budget, with the fewest moves per queue that any takes.
+        Groups for which no batch stays within the budget, with the fewest moves per queue of any.
     warnings : tuple of str
         What is left out, and why.
     """
@@ -54,12 +60,11 @@ def within_budget(
     groups: Sequence[str] = ("*",),
     max_batch: int | None = None,
     **how: Any,
-) -> Choice:
-    """The smallest batch of a rolling restart that keeps to so many moves per queue.
+) -> BudgetedBatches:
+    """Find the smallest batch of a rolling restart that stays within a number of moves per queue.
 
-    Larger batches mean fewer rebalances and mostly fewer moves, and more clients away at once. But moves need not fall with
-    every larger batch, not even among batches that take equally many rounds, for it depends on who goes together. So every
-    size from one client to all, or to ``max_batch``, is tried, and the smallest within the budget is chosen.
+    Every size from one client to all, or to ``max_batch``, is tried. Larger batches take fewer rebalances and mostly fewer
+    moves, but more clients are away at once.
 
     Parameters
     ----------
@@ -76,7 +81,7 @@ def within_budget(
     Raises
     ------
     ValueError
-        As `rmqalloc.rollouts.restart.restart`, or the budget is below 0.
+        The budget is negative, or one of those of `rmqalloc.rollouts.restart.restart`.
 
     Examples
     --------
@@ -97,8 +102,8 @@ def within_budget(
     largest = {name: min(size, max_batch or size) for name, size in sizes.items()}
     for batch in range(1, max(largest.values()) + 1):
         part = replace(snapshot, groups=tuple(one for one in snapshot.groups if batch <= largest.get(one.name, 0)))
-        made, told = _tried(part, batch, how)
-        warnings += told
+        made, reasons = _tried(part, batch, how)
+        warnings += reasons
         for row in made:
             tried[row["consumer_group"]][batch] = row
     rows, missed = [], {}
@@ -110,11 +115,11 @@ def within_budget(
             n_batches = -(-sizes[name] // batch)
             more = {"n_batches": n_batches, "in_budget": batch in good, "chosen": batch == min(good, default=None)}
             rows.append({key: (row | more)[key] for key in BUDGET_SCHEMA.names})
-    return Choice(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, tuple(warnings))
+    return BudgetedBatches(pa.Table.from_pylist(rows, BUDGET_SCHEMA), missed, tuple(warnings))
 
 
 def _tried(snapshot: Snapshot, batch: int, how: dict[str, Any]) -> tuple[list[dict[str, Any]], list[str]]:
-    """Totals of all groups in batches of one size, and why it was not tried for some."""
+    """Totals of all groups for one size of batch, and why some groups were skipped."""
     try:
         made = restart(snapshot, batch=batch, **how)
     except InapplicableError as error:

@@ -1,29 +1,31 @@
-"""The worst that can be while the clients of a group hear of a change one by one.
+"""The worst moment of a step, of which the clients of a group are informed one by one.
 
-While a step lasts, every client that hears of it either has not heard yet and reads its share of the old allocation, or has and
-reads its share of the new one. A queue that passes from client ``a`` to client ``b`` is unowned while ``a`` has heard and ``b``
-has not, and double-owned the other way round. So a moment is the set S of clients that have heard, any such set can occur, and
-the queues that lie open in it are::
+While a step lasts, every client that will be informed of it reads its share of the old allocation until it is informed, and of
+the new one from then on. A queue that passes from client ``a`` to client ``b`` is unowned while ``a`` is informed and ``b`` is
+not, and double-owned the other way round. So a moment is the set S of informed clients, any such set can occur, and the number
+of queues that are open (unowned, or double-owned) in it is::
 
-    const  +  told[v] for every v in S  +  untold[v] for every v not in S  +  weight[e] for every e with tail in S, head not
+    const + informed[v] for v in S + uninformed[v] for v not in S + weight[e] for e with its tail in S and its head outside
 
-with an edge for each pair that hands over queues. Its maximum over all S is a greatest directed cut, which has no quick
-algorithm for every graph. Four things answer for nearly all graphs there are, the cheapest first, many graphs at once:
+with an edge for each pair of clients that hands over queues. Its maximum over all S is a maximum directed cut, which is
+NP-hard in general. Goals, in this order: never below the maximum; exact, and known to be; cheap for a million graphs at once.
+Four methods, cheapest first, solve nearly all graphs that occur:
 
-1. **Decided clients.** If ``told[v] >= untold[v] + weight of edges into v``, some best S has v in it: with v in S at least
-   ``told[v]`` of what v takes part in counts, with v outside at most the right side. Likewise ``untold[v] >= told[v] +`` weight
-   of edges out of v leaves v out. Such clients are set and their edges folded into those that remain, for some rounds. The
-   condition of another client stays true meanwhile: what its edges lose falls away or comes to the same side as ``told`` or
-   ``untold``, so clients may be set side by side.
-2. **A bound.** An edge that counts has its tail in S and its head outside. Give each end half of it: no S counts more than the
-   sum over v of ``max(told[v] + out[v] / 2, untold[v] + in[v] / 2)``.
-3. **The set that the bound suggests.** Where it attains the bound, both are the maximum.
-4. **Clients in a row.** Where edges join only clients at most k places apart (AVG deals stretches of queues in the order of
-   client ids, so a client hands over to its neighbours), the best of all that comes after a place depends on the last k choices
-   alone: a table of ``2 ** k`` values passed along the row gives the maximum. With k one less than the clients it tries every
-   set.
+1. **Decided clients.** If ``informed[v] >= uninformed[v] + weight of edges into v``, some best S contains v: with v in S at
+   least ``informed[v]`` of its terms count, with v outside at most the right-hand side. Likewise v is outside some best S if
+   ``uninformed[v] >= informed[v] + weight of edges out of v``. Such clients are fixed and their edges folded into those that
+   remain, for some rounds. Invariant: a condition that holds for one client still holds after another has been fixed, because
+   the weight of a folded edge stays on the smaller side of its inequality, disappears from it, or joins the greater side. So
+   all clients whose condition holds are fixed at once.
+2. **A bound.** An edge counts if its tail is in S and its head is not. Giving each end half of its weight, no S has more than
+   the sum over v of ``max(informed[v] + out[v] / 2, uninformed[v] + in[v] / 2)``.
+3. **The set that the bound suggests.** If it attains the bound, both are the maximum.
+4. **Dynamic programming along the row of clients.** If edges only join clients at most k positions apart (AVG hands out runs
+   of queues in the order of client ids, so a client passes queues to its neighbours), the best of all that comes after a
+   position depends on the last k choices alone: a table of ``2 ** k`` values passed along the row gives the maximum. With k
+   one less than the number of clients it tries every set.
 
-Where the table would be too large, the bound stands, and is said to be one.
+If the table would be too large, the bound is the answer, and ``is_exact`` is False.
 """
 
 from __future__ import annotations
@@ -42,33 +44,33 @@ MOST_VALUES = 1 << 18
 """Clients times ``2 ** k`` of one graph up to which it is solved exactly: all graphs of up to 15 clients are."""
 
 FEW_ROUNDS, MOST_ROUNDS = 8, 64
-"""Rounds in which clients are decided: for all graphs, and for those of which nothing else gives the maximum."""
+"""Rounds of fixing decided clients: for all graphs, and for those that nothing else solves."""
 
 MOST_FORCED = 1 << 21
-"""Clients times vertices and edges of one graph up to which each client is tried as one that has heard."""
+"""Clients times vertices and edges of one graph up to which each client in turn is tried as informed."""
 
 _VALUES_AT_ONCE = 1 << 20
 
 
 class Graphs(NamedTuple):
-    """What can lie open, for many groups and steps.
+    """The terms of the sum above, for many groups and steps.
 
     Attributes
     ----------
     offsets : ndarray of int64, shape (n_graphs + 1,)
-        Clients of each graph, in an order in which those that hand over to one another are near.
+        Clients of each graph, in an order that keeps those that hand over to one another close.
     const : ndarray of int64, shape (n_graphs,)
-        Queues that lie open whoever has heard.
-    told, untold : ndarray of int64, shape (n_clients,)
-        Queues that lie open if this client has heard, and if it has not.
+        Queues that are open whoever is informed.
+    informed, uninformed : ndarray of int64, shape (n_clients,)
+        Queues that are open if this client is informed, and if it is not.
     tail, head, weight : ndarray of int64, shape (n_edges,)
-        Queues that lie open if the tail has heard and the head has not.
+        Queues that are open if the tail is informed and the head is not.
     """
 
     offsets: Counts
     const: Counts
-    told: Counts
-    untold: Counts
+    informed: Counts
+    uninformed: Counts
     tail: Counts
     head: Counts
     weight: Counts
@@ -79,16 +81,16 @@ class Graphs(NamedTuple):
         return np.repeat(np.arange(self.const.size), np.diff(self.offsets))
 
     def total(self, values: Counts) -> Counts:
-        """Sums by graph of numbers of clients."""
+        """Sums of values of clients by graph."""
         upto = np.append(0, np.cumsum(values))
         return np.asarray(np.diff(upto[self.offsets]))
 
     def of_clients(self, ends: Counts) -> Counts:
         """Weight of the edges that have their tail, or their head, at each client."""
-        return np.bincount(ends, self.weight, self.told.size).astype(np.int64)
+        return np.bincount(ends, self.weight, self.informed.size).astype(np.int64)
 
     def part(self, graphs: Counts) -> Graphs:
-        """Some graphs alone; one may be there many times."""
+        """A selection of graphs; one may be selected several times."""
         sizes = np.diff(self.offsets)[graphs]
         old = ranges(self.offsets[:-1][graphs], sizes)
         offsets = offsets_of(sizes)
@@ -99,19 +101,19 @@ class Graphs(NamedTuple):
         edges = by_graph[ranges(edge_offsets[:-1][graphs], n_edges)]
         shift = np.repeat(offsets[:-1] - self.offsets[:-1][graphs], n_edges)
         return Graphs(
-            offsets, self.const[graphs], self.told[old], self.untold[old],
+            offsets, self.const[graphs], self.informed[old], self.uninformed[old],
             self.tail[edges] + shift, self.head[edges] + shift, self.weight[edges],
         )  # fmt: skip
 
 
 class Worst(NamedTuple):
-    """The most that can lie open at one moment.
+    """The most queues that can be open at one moment.
 
     Attributes
     ----------
     most : ndarray of int64, shape (n_graphs,)
     is_exact : ndarray of bool, shape (n_graphs,)
-        Whether a moment comes to that; else none comes to more.
+        Whether some moment attains it; if not, it is an upper bound.
     """
 
     most: Counts
@@ -119,13 +121,13 @@ class Worst(NamedTuple):
 
 
 def worst_moments(graphs: Graphs, needs_one: Mask | None = None) -> Worst:
-    """The most over all sets of clients that may have heard.
+    """The maximum over all sets of clients that may be informed.
 
     Parameters
     ----------
     graphs : Graphs
     needs_one : ndarray of bool, shape (n_graphs,), optional
-        Graphs in which at least one client has heard.
+        Graphs in which at least one client is informed at every moment.
 
     Examples
     --------
@@ -140,7 +142,7 @@ def worst_moments(graphs: Graphs, needs_one: Mask | None = None) -> Worst:
     found = _solved(graphs)
     if needs_one is None or not needs_one.any():
         return found
-    nobody = graphs.const + graphs.total(graphs.untold)
+    nobody = graphs.const + graphs.total(graphs.uninformed)
     open_ = np.flatnonzero(needs_one & (nobody >= found.most) & (np.diff(graphs.offsets) > 0))
     most, is_exact = found.most.copy(), found.is_exact.copy()
     is_exact[open_] = False
@@ -155,12 +157,12 @@ def worst_moments(graphs: Graphs, needs_one: Mask | None = None) -> Worst:
 
 
 def _with_one(graphs: Graphs) -> Worst:
-    """The most over the sets that are not empty: that over the sets with a client, of all clients."""
+    """The maximum over all non-empty sets: the greatest, over all clients, of the maximum over the sets with this client."""
     sizes, starts = np.diff(graphs.offsets), graphs.offsets[:-1]
     copies = graphs.part(np.repeat(np.arange(sizes.size), sizes))
-    # So large a reward for having heard that every best set has the client: the i-th copy of a graph tries the i-th.
-    reward = 1 + graphs.const + graphs.total(graphs.told + graphs.untold + graphs.of_clients(graphs.tail))
-    copies.told[copies.offsets[:-1] + list_positions(graphs.offsets)] += np.repeat(reward, sizes)
+    # The i-th copy of a graph rewards its i-th client for being informed, so much that every best set contains it.
+    reward = 1 + graphs.const + graphs.total(graphs.informed + graphs.uninformed + graphs.of_clients(graphs.tail))
+    copies.informed[copies.offsets[:-1] + list_positions(graphs.offsets)] += np.repeat(reward, sizes)
     found = _solved(copies)
     best = np.maximum.reduceat(found.most, starts)
     reached = found.is_exact & (found.most == np.repeat(best, sizes))
@@ -170,11 +172,11 @@ def _with_one(graphs: Graphs) -> Worst:
 def _solved(graphs: Graphs, rounds: int = FEW_ROUNDS) -> Worst:
     graphs = _undecided(graphs, rounds)
     out, into = graphs.of_clients(graphs.tail), graphs.of_clients(graphs.head)
-    with_it, without = 2 * graphs.told + out, 2 * graphs.untold + into
+    with_it, without = 2 * graphs.informed + out, 2 * graphs.uninformed + into
     bound = graphs.const + graphs.total(np.maximum(with_it, without)) // 2
-    heard = with_it > without
-    open_ = graphs.const + graphs.total(np.where(heard, graphs.told, graphs.untold))
-    counts = heard[graphs.tail] & ~heard[graphs.head]
+    inside = with_it > without
+    open_ = graphs.const + graphs.total(np.where(inside, graphs.informed, graphs.uninformed))
+    counts = inside[graphs.tail] & ~inside[graphs.head]
     open_ += np.bincount(graphs.graph_of[graphs.tail[counts]], graphs.weight[counts], bound.size).astype(np.int64)
     is_exact = open_ == bound
     reach = _reach(graphs)
@@ -191,37 +193,37 @@ def _solved(graphs: Graphs, rounds: int = FEW_ROUNDS) -> Worst:
 
 
 def _reach(graphs: Graphs) -> Counts:
-    """How many places apart the clients of an edge are at most, graph by graph."""
+    """Greatest distance between the positions of an edge's clients, by graph."""
     reach = np.zeros(graphs.const.size, np.int64)
     np.maximum.at(reach, graphs.graph_of[graphs.tail], np.abs(graphs.tail - graphs.head))
     return reach
 
 
 def _undecided(graphs: Graphs, rounds: int) -> Graphs:
-    """The graphs without the clients of which it is clear whether some best set has them."""
-    const, (offsets, _, told, untold, tail, head, weight) = graphs.const.copy(), graphs
+    """The graphs without their decided clients, which are folded into the constants and the terms of the others."""
+    const, (offsets, _, informed, uninformed, tail, head, weight) = graphs.const.copy(), graphs
     for _ in range(rounds):
-        now = Graphs(offsets, const, told, untold, tail, head, weight)
-        heard = told >= untold + now.of_clients(head)
-        unheard = ~heard & (untold >= told + now.of_clients(tail))
-        left = ~(heard | unheard)
+        now = Graphs(offsets, const, informed, uninformed, tail, head, weight)
+        inside = informed >= uninformed + now.of_clients(head)
+        outside = ~inside & (uninformed >= informed + now.of_clients(tail))
+        left = ~(inside | outside)
         if left.all():
             break
-        const += now.total(np.where(heard, told, np.where(unheard, untold, 0)))
-        counts = heard[tail] & unheard[head]
+        const += now.total(np.where(inside, informed, np.where(outside, uninformed, 0)))
+        counts = inside[tail] & outside[head]
         const += np.bincount(now.graph_of[tail[counts]], weight[counts], const.size).astype(np.int64)
-        to_head, to_tail = heard[tail] & left[head], left[tail] & unheard[head]
-        untold = untold + np.bincount(head[to_head], weight[to_head], told.size).astype(np.int64)
-        told = told + np.bincount(tail[to_tail], weight[to_tail], told.size).astype(np.int64)
+        to_head, to_tail = inside[tail] & left[head], left[tail] & outside[head]
+        uninformed = uninformed + np.bincount(head[to_head], weight[to_head], informed.size).astype(np.int64)
+        informed = informed + np.bincount(tail[to_tail], weight[to_tail], informed.size).astype(np.int64)
         upto = np.append(0, np.cumsum(left))
         stays = left[tail] & left[head]
         tail, head, weight = upto[tail[stays]], upto[head[stays]], weight[stays]
-        offsets, told, untold = upto[offsets], told[left], untold[left]
-    return Graphs(offsets, const, told, untold, tail, head, weight)
+        offsets, informed, uninformed = upto[offsets], informed[left], uninformed[left]
+    return Graphs(offsets, const, informed, uninformed, tail, head, weight)
 
 
 def _in_rows(graphs: Graphs, k: int) -> Counts:
-    """The maxima of graphs whose edges join clients at most ``k`` places apart."""
+    """The maxima of graphs whose edges join clients at most ``k`` positions apart."""
     sizes = np.diff(graphs.offsets)
     by_size = np.argsort(sizes, kind="stable")
     per_graph = max(1 << k, int(sizes.max()) * k)
@@ -233,25 +235,25 @@ def _in_rows(graphs: Graphs, k: int) -> Counts:
 
 
 def _along(graphs: Graphs, k: int) -> Counts:
-    """`_in_rows`, all graphs side by side: bit ``d - 1`` of a state is whether the client ``d`` places back has heard."""
+    """`_in_rows` for all graphs at once; bit ``d - 1`` of a state says whether the client ``d`` positions back is informed."""
     sizes, graph = np.diff(graphs.offsets), graphs.graph_of
     n, longest = sizes.size, int(sizes.max())
-    place = np.arange(graphs.told.size) - graphs.offsets[:-1][graph]
-    told, untold = np.zeros((2, longest, n, 1))
-    told[place, graph, 0], untold[place, graph, 0] = graphs.told, graphs.untold
+    position = np.arange(graphs.informed.size) - graphs.offsets[:-1][graph]
+    informed, uninformed = np.zeros((2, longest, n, 1))
+    informed[position, graph, 0], uninformed[position, graph, 0] = graphs.informed, graphs.uninformed
     forth, back = np.zeros(
         (2, longest, n, k)
     )  # edges to the client at a place from one before it, and from it to one before
     away = graphs.head - graphs.tail
     for edges, ends, distance in ((forth, graphs.head, away), (back, graphs.tail, -away)):
         mine = distance > 0
-        edges[place[ends[mine]], graph[ends[mine]], distance[mine] - 1] = graphs.weight[mine]
+        edges[position[ends[mine]], graph[ends[mine]], distance[mine] - 1] = graphs.weight[mine]
     bits = ((np.arange(1 << k) >> np.arange(k)[:, None]) & 1).astype(float)
     best = np.zeros((n, 1 << k))
     for at in range(longest):
-        without = best + untold[at] + forth[at] @ bits
-        with_it = best + told[at] + back[at] @ (1 - bits)
-        # The bit of the client furthest back falls out; of the two states that then agree the better one counts.
+        without = best + uninformed[at] + forth[at] @ bits
+        with_it = best + informed[at] + back[at] @ (1 - bits)
+        # The oldest bit is dropped; of the two states that then coincide the better one is kept.
         kept = [some.reshape(n, 2, -1).max(axis=1) for some in (without, with_it)]
         best = np.stack(kept, axis=2).reshape(n, 1 << k)
     return np.asarray(np.rint(graphs.const + best.max(axis=1)), np.int64)

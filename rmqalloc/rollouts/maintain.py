@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from rmqalloc.rollouts.planned_groups import ground_of
-from rmqalloc.rollouts.play import played
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.play import play_schedules
 from rmqalloc.rollouts.rollout import Rollout
-from rmqalloc.rollouts.schedule import Cast, Course, fresh_clients, refresh, still
+from rmqalloc.rollouts.schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
 from rmqalloc.scenarios.patterns import matcher
 from rmqalloc.snapshot.snapshot import Snapshot
 
@@ -27,9 +27,9 @@ def maintain_broker(
 ) -> Rollout:
     """Take a broker out of service and back, for every group that reads from it.
 
-    Producers stop writing to it (its queues stay, and a client that has only such queues runs dry), it goes (its messages
-    wait), it comes back, producers write again to the queues that they wrote to before. Clients see its going and coming when
-    they next ask for routes, every 30 s.
+    The broker becomes read-only (its queues stay, and a client that owns no others runs dry), goes away (its messages wait),
+    comes back read-only, and becomes writable again. Clients notice that it is gone or back when they next poll the routes,
+    every 30 s.
 
     Parameters
     ----------
@@ -37,9 +37,9 @@ def maintain_broker(
     broker : str
         Broker name.
     groups : sequence of str
-        Patterns of consumer groups; those without a topic on the broker are left aside.
+        Patterns of consumer groups; those without a topic on the broker are ignored.
     refreshed : float
-        Share of the clients that have the new routes in the moment of which `Rollout.exposed` names the queues.
+        Share of the clients that have the new routes at the moment that `Rollout.exposed` shows.
     order, seed, detail, topics
         As for `rmqalloc.rollouts.restart.restart`.
 
@@ -61,13 +61,13 @@ def maintain_broker(
     >>> [(row["action"], row["moved"], row["only_dry"]) for row in maintain_broker(snapshot, "a").steps.to_pylist()]
     [('before', 0, 0), ('read-only', 0, 1), ('gone', 1, 0), ('back, read-only', 1, 1), ('writable', 0, 0)]
     """
-    ground = ground_of(_reading(snapshot, broker, groups, topics), ("*",))
-    lists = ground.fleet.queue_lists
-    is_it = np.array([name == broker for name in ground.fleet.brokers.to_list()], bool)
+    planned = planned_groups_of(_reading(snapshot, broker, groups, topics), ("*",))
+    lists = planned.fleet.queue_lists
+    is_it = np.array([name == broker for name in planned.fleet.brokers.to_list()], bool)
     every, others, now, less = 0, 1, 0, 2
 
-    def course_of(cast: Cast) -> Course:
-        n, fresh = len(cast.client_ids), fresh_clients(cast, refreshed, order, seed)
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        n, fresh = len(group.client_ids), fresh_clients(group, refreshed, order, seed)
         steps = [
             still(n, "before", every, now),
             still(n, "read-only", every, less),
@@ -75,11 +75,11 @@ def maintain_broker(
             refresh(fresh, "back, read-only", others, every, less),
             still(n, "writable", every, now),
         ]
-        return Course(cast.client_ids, cast.rooms, steps)
+        return Schedule(group.client_ids, group.rooms, steps)
 
     stays = ~is_it[lists.route_broker[lists.queue_route]]
-    variants = [stays, stays & ground.written]
-    return played(ground, course_of, variants=variants, detail=detail)
+    variants = [stays, stays & planned.written]
+    return play_schedules(planned, schedule_of, variants=variants, detail=detail)
 
 
 def _reading(snapshot: Snapshot, broker: str, groups: Sequence[str], topics: Sequence[str]) -> Snapshot:

@@ -1,4 +1,4 @@
-"""Groups of a snapshot as a fleet from which rollouts start."""
+"""Groups of a snapshot as a fleet, from which rollouts and advice start."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rmqalloc.evaluation.rows import Units
 from rmqalloc.evaluation.rows import read_units as read_rows
 from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
-from rmqalloc.rollouts.schedule import Cast, Mask
+from rmqalloc.rollouts.schedule import GroupAtStart, Mask
 from rmqalloc.scenarios.subfleet import Rules, part_of
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.units import none_planned, read_units
@@ -26,11 +26,11 @@ from rmqalloc.text import named
 _TWINS = "a client id of the group is empty or listed twice, which must be put right first"
 _BY_ID = "the lists of CONFIG are by client id and its clients would have other ids; with stable ids it can be planned"
 
-Tell = Callable[[int, str], None]
+LeaveOut = Callable[[int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class PlannedGroups:
     """Groups that can be planned.
 
     Attributes
@@ -40,8 +40,8 @@ class Ground:
     rules : Rules
         Their strategies.
     group_of : ndarray of int64, shape (n_units,)
-        Place of each unit's group in ``casts``, ascending.
-    casts : tuple of Cast
+        Position of each unit's group in ``groups``, ascending.
+    groups : tuple of GroupAtStart
     written : ndarray of bool
         Whether producers write to each queue of the fleet's queue lists, laid end to end.
     warnings : tuple of str
@@ -51,22 +51,22 @@ class Ground:
     fleet: Fleet
     rules: Rules
     group_of: NDArray[np.int64]
-    casts: tuple[Cast, ...]
+    groups: tuple[GroupAtStart, ...]
     written: Mask
     warnings: tuple[str, ...]
 
-    def part(self, places: Sequence[int]) -> Ground:
-        """The groups of these places alone, which are ascending."""
-        units = np.flatnonzero(np.isin(self.group_of, places))
+    def part(self, positions: Sequence[int]) -> PlannedGroups:
+        """The groups at these positions, which are ascending."""
+        units = np.flatnonzero(np.isin(self.group_of, positions))
         fleet, rules = part_of(self.fleet, units), self.rules.part_of(units)
-        group_of = np.searchsorted(places, self.group_of[units]).astype(np.int64)
-        casts = tuple(self.casts[place] for place in places)
-        return Ground(fleet, rules, group_of, casts, self.written, self.warnings)
+        group_of = np.searchsorted(positions, self.group_of[units]).astype(np.int64)
+        at_start = tuple(self.groups[position] for position in positions)
+        return PlannedGroups(fleet, rules, group_of, at_start, self.written, self.warnings)
 
 
-def ground_of(
+def planned_groups_of(
     snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str] = ("*",), stable_ids: bool = True
-) -> Ground:
+) -> PlannedGroups:
     """The groups that match the patterns, with their strategies.
 
     Parameters
@@ -85,21 +85,21 @@ def ground_of(
     batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics)
     left_out: dict[str, list[str]] = {}
 
-    def tell(row: int, reason: str) -> None:
+    def leave_out(row: int, reason: str) -> None:
         name = f"{batch.column('consumer_group')[row]} on {batch.column('topic')[row]}"
         left_out.setdefault(reason, []).append(name)
 
-    units = _good_units(batch, tell, stable_ids)
-    left = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
-    told = (*warnings, *left)
+    units = _good_units(batch, leave_out, stable_ids)
+    reasons = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
+    warnings = (*warnings, *reasons)
     if not units.fleet.n_units:
-        raise none_planned(told)
+        raise none_planned(warnings)
     names = units.fleet.consumer_groups.to_list()
-    places = {name: place for place, name in enumerate(dict.fromkeys(names))}
-    group_of = np.array([places[name] for name in names], np.int64)
+    positions = {name: position for position, name in enumerate(dict.fromkeys(names))}
+    group_of = np.array([positions[name] for name in names], np.int64)
     firsts = np.unique(group_of, return_index=True)[1].tolist()
-    casts = tuple(_cast(units.fleet, unit) for unit in firsts)
-    return Ground(units.fleet, units.rules, group_of, casts, _written(units.fleet, snapshot), told)
+    at_start = tuple(_group_at_start(units.fleet, unit) for unit in firsts)
+    return PlannedGroups(units.fleet, units.rules, group_of, at_start, _written(units.fleet, snapshot), warnings)
 
 
 def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:
@@ -121,15 +121,15 @@ def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
     return kept
 
 
-def _good_units(batch: pa.RecordBatch, tell: Tell, stable_ids: bool) -> Units:
-    """Units that their strategies can assign; the others are told."""
+def _good_units(batch: pa.RecordBatch, leave_out: LeaveOut, stable_ids: bool) -> Units:
+    """Units that their strategies can assign; the reasons of others are reported."""
     own = ("strategy", "virtual_nodes", "strategy_params")
     parts, bad = read_rows(batch.drop_columns(list(own)), rule("AVG"), {})
     for row, reason in bad.items():
-        tell(row, reason.text)
+        leave_out(row, reason.text)
     for part in parts[1:]:
         for row in part.rows.tolist():
-            tell(row, _TWINS)
+            leave_out(row, _TWINS)
     units = parts[0]
     rows = pa.table([batch.column(name).take(pa.array(units.rows)) for name in own], list(own)).to_pylist()
     kinds = {json.dumps(row): row for row in rows}
@@ -147,7 +147,7 @@ def _good_units(batch: pa.RecordBatch, tell: Tell, stable_ids: bool) -> Units:
     refused = Assigner(units.fleet).owners(units.fleet, rules)[1] if rows else {}
     wrong |= {unit: reason.text for unit, reason in refused.items()}
     for unit, text in wrong.items():
-        tell(int(units.rows[unit]), text)
+        leave_out(int(units.rows[unit]), text)
     return units.without(list(wrong)) if wrong else units
 
 
@@ -162,8 +162,8 @@ def _rule(
     return made if virtual_nodes is None else made.with_virtual_nodes(virtual_nodes)
 
 
-def _cast(fleet: Fleet, unit: int) -> Cast:
+def _group_at_start(fleet: Fleet, unit: int) -> GroupAtStart:
     ids = fleet.client_ids_of(unit)
     lists, start = fleet.client_lists, int(fleet.slot_starts[unit])
     rooms = [-1] * len(ids) if lists.slot_room is None else lists.slot_room[start : start + len(ids)].tolist()
-    return Cast(fleet.consumer_group(unit), ids, rooms)
+    return GroupAtStart(fleet.consumer_group(unit), ids, rooms)

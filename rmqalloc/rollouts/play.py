@@ -1,4 +1,4 @@
-"""Courses of many groups played out, so many at a time as memory allows."""
+"""The schedules of many groups replayed, as many groups at a time as memory allows."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.rollouts.planned_groups import Ground
-from rmqalloc.rollouts.replay import stage_of
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.replay import replay_of
 from rmqalloc.rollouts.rollout import (
     EXPOSED_SCHEMA,
     SKIPPED_SCHEMA,
@@ -17,35 +17,35 @@ from rmqalloc.rollouts.rollout import (
     TOTALS_SCHEMA,
     Rollout,
 )
-from rmqalloc.rollouts.rollout_tables import exposed_table, steps_table, topics_table, totals_table
-from rmqalloc.rollouts.schedule import Cast, Course, InapplicableError, Mask
+from rmqalloc.rollouts.rollout_tables import exposed_table, group_totals_table, steps_table, topics_table
+from rmqalloc.rollouts.schedule import GroupAtStart, InapplicableError, Mask, Schedule
 from rmqalloc.strategies import Strategy
 
 CELLS_AT_ONCE = 1 << 22
-"""Queues times moments that are worked on at once, and clients times moments; a single group may have more."""
+"""Queues times moments, or clients times moments, of the groups that are replayed at once; one group may have more."""
 
 MOST_CELLS = 1 << 27
 """Most of them that one group may have."""
 
 
-def played(
-    ground: Ground,
-    course_of: Callable[[Cast], Course],
+def play_schedules(
+    planned: PlannedGroups,
+    schedule_of: Callable[[GroupAtStart], Schedule],
     rules: Sequence[Strategy] = (),
     variants: Sequence[Mask] = (),
     detail: bool = False,
     refusals: tuple[str, ...] = (),
     skipped: Mapping[str, str] | None = None,
 ) -> Rollout:
-    """Play the course of every group to which it applies.
+    """Replay the schedules of all groups to which a rollout applies.
 
     Parameters
     ----------
-    ground : Ground
-    course_of : callable
-        Makes the course of a group, or raises `InapplicableError`.
+    planned : PlannedGroups
+    schedule_of : callable
+        Makes the schedule of a group, or raises `InapplicableError`.
     rules, variants
-        As for `rmqalloc.rollouts.replay.stage_of`.
+        As for `rmqalloc.rollouts.replay.replay_of`.
     detail : bool
         Whether to make the tables of topics and of exposed queues.
     refusals : tuple of str
@@ -62,60 +62,64 @@ def played(
     steps, topics, totals, exposed = (
         [schema.empty_table()] for schema in (STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA, EXPOSED_SCHEMA)
     )
-    # Moments while steps last are told queue by queue alone; figures hold the worst of them, which needs none.
-    of_cast: Callable[[Cast], Course] = course_of if detail else lambda cast: course_of(cast).behind_steps()
-    for part, courses in _parts(ground, of_cast, left_out):
-        stage = stage_of(part, courses, rules, variants)
-        steps.append(steps_table(stage, part))
-        totals.append(totals_table(steps[-1], stage, part))
+    # Other than final moments are only needed for tables of queues: the figures of a step are those of its worst moment.
+    of_group: Callable[[GroupAtStart], Schedule] = (
+        schedule_of if detail else lambda group: schedule_of(group).final_moments()
+    )
+    for part, schedules in _parts(planned, of_group, left_out):
+        replay = replay_of(part, schedules, rules, variants)
+        steps.append(steps_table(replay, part))
+        totals.append(group_totals_table(steps[-1], replay, part))
         if detail:
-            topics.append(topics_table(stage, part))
-            exposed.append(exposed_table(stage, part))
+            topics.append(topics_table(replay, part))
+            exposed.append(exposed_table(replay, part))
     by_step, by_topic, in_all, named = map(pa.concat_tables, (steps, topics, totals, exposed))
     if left_out and not in_all.num_rows:
         raise none_left(left_out)
     skips = pa.table([list(left_out), list(left_out.values())], SKIPPED_SCHEMA)
-    return Rollout(by_step, by_topic, in_all, named, skips, refusals, ground.warnings)
+    return Rollout(by_step, by_topic, in_all, named, skips, refusals, planned.warnings)
 
 
 def none_left(left_out: Mapping[str, str]) -> InapplicableError:
-    """That a rollout applies to no group, given the reasons of all."""
+    """The error that a rollout applies to no group, given the reasons of all."""
     reason = next(iter(left_out.values()))
     more = f"; nor does it apply to any of {len(left_out) - 1:,} more groups" if len(left_out) > 1 else ""
     return InapplicableError(reason + more)
 
 
 def _parts(
-    ground: Ground, course_of: Callable[[Cast], Course], left_out: dict[str, str]
-) -> Iterator[tuple[Ground, list[Course]]]:
-    """Groups with their courses, few enough to be worked on at once; the reasons of others go to ``left_out``."""
-    n_queues = np.bincount(ground.group_of, weights=ground.fleet.n_queues, minlength=len(ground.casts)).astype(np.int64)
-    courses: dict[int, Course] = {}
+    planned: PlannedGroups, schedule_of: Callable[[GroupAtStart], Schedule], left_out: dict[str, str]
+) -> Iterator[tuple[PlannedGroups, list[Schedule]]]:
+    """Groups with their schedules, in parts of at most `CELLS_AT_ONCE`; reasons of other groups go to ``left_out``."""
+    n_queues = np.bincount(planned.group_of, weights=planned.fleet.n_queues, minlength=len(planned.groups)).astype(
+        np.int64
+    )
+    schedules: dict[int, Schedule] = {}
     cells = 0
-    for place, cast in enumerate(ground.casts):
+    for position, group in enumerate(planned.groups):
         try:
-            course = course_of(cast)
-            more = _cells_of(cast, course, int(n_queues[place]))
+            schedule = schedule_of(group)
+            more = _cells_of(group, schedule, int(n_queues[position]))
         except InapplicableError as error:
-            left_out[cast.consumer_group] = str(error)
+            left_out[group.consumer_group] = str(error)
             continue
-        if courses and cells + more > CELLS_AT_ONCE:
-            yield ground.part([*courses]), [*courses.values()]
-            courses, cells = {}, 0
-        courses[place] = course
+        if schedules and cells + more > CELLS_AT_ONCE:
+            yield planned.part([*schedules]), [*schedules.values()]
+            schedules, cells = {}, 0
+        schedules[position] = schedule
         cells += more
-    if courses:
-        whole = len(courses) == len(ground.casts)
-        yield (ground if whole else ground.part([*courses])), [*courses.values()]
+    if schedules:
+        whole = len(schedules) == len(planned.groups)
+        yield (planned if whole else planned.part([*schedules])), [*schedules.values()]
 
 
-def _cells_of(cast: Cast, course: Course, n_queues: int) -> int:
-    """Queues or clients times moments of one group, if they are not too many."""
-    n_moments = sum(len(step.moments) for step in course.steps)
-    cells = n_moments * max(n_queues, 2 * len(course.client_ids))
+def _cells_of(group: GroupAtStart, schedule: Schedule, n_queues: int) -> int:
+    """Queues or clients times moments of one group; InapplicableError if they are too many."""
+    n_moments = sum(len(step.moments) for step in schedule.steps)
+    cells = n_moments * max(n_queues, 2 * len(schedule.client_ids))
     if cells > MOST_CELLS:
         raise InapplicableError(
-            f"the rollout of consumer group {cast.consumer_group!r} has {n_moments:,} moments of {n_queues:,} queues and "
-            f"{len(course.client_ids):,} clients, which is too much; go in larger batches"
+            f"the rollout of consumer group {group.consumer_group!r} has {n_moments:,} moments of {n_queues:,} queues and "
+            f"{len(schedule.client_ids):,} clients, which is too much; go in larger batches"
         )
     return cells

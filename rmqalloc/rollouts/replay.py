@@ -1,13 +1,14 @@
-"""All moments of all groups as one fleet: every camp of every moment is a unit, and one call gives all owners.
+"""The owners at every moment of every group, computed as one fleet: every view of every moment is a unit of it.
 
-Everything is laid end to end and found by offsets:
+Ragged data are laid end to end and found by offsets:
 
-``views``
-    Camps, group by group and moment by moment.
-``scenes``
-    Moments of single units: a unit of the ground at one moment of its group.
-``cells``
-    Queues of scenes. Every scene has all queues that its unit ever has, so that scenes of one unit can be laid side by side.
+views
+    The views of all moments, group by group and moment by moment.
+frames
+    One unit (a group on one topic) at one moment of its group.
+cells
+    Queues of frames. A frame has all queues that its unit has at any moment, present or not. This is the invariant on which
+    everything else rests: the cells of two frames of one unit are in the same order and can be compared element by element.
 """
 
 from __future__ import annotations
@@ -22,163 +23,165 @@ from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, Strings, list_positions, offsets_of, ranges
 from rmqalloc.fleet.lists import QueueLists
-from rmqalloc.rollouts.planned_groups import Ground
-from rmqalloc.rollouts.schedule import Course, Mask, everyone
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.schedule import Mask, Schedule, everyone
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.strategies import Strategy
 
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class Replay:
     """Who reads which queue at every moment.
 
     Attributes
     ----------
-    courses : sequence of Course
-        Of the groups of the ground.
+    schedules : sequence of Schedule
+        One for each group.
     moment_offsets : ndarray of int64, shape (n_groups + 1,)
         Moments of each group.
-    step, is_settled : ndarray, shape (n_moments,)
-        Step that a moment belongs to, and whether it is the one behind it.
-    scene_unit, scene_moment : ndarray of int64, shape (n_scenes,)
-        Unit of the ground, and moment, of every scene.
-    cell_offsets : ndarray of int64, shape (n_scenes + 1,)
-        Cells of each scene.
+    step, is_final : ndarray, shape (n_moments,)
+        Step that a moment belongs to, and whether it is the final moment of the step.
+    frame_unit, frame_moment : ndarray of int64, shape (n_frames,)
+        Unit of the planned groups, and moment, of every frame.
+    cell_offsets : ndarray of int64, shape (n_frames + 1,)
+        Cells of each frame.
     readers : ndarray of int32, shape (2, n_cells)
-        Clients that read a queue, as places in the course's ``client_ids``; -1 for nobody. A queue has two readers where the
-        two camps of a moment give it to one of theirs each.
+        Clients that read a queue, as positions in the schedule's ``client_ids``; -1 for nobody. A queue has two readers if the
+        two views of a moment each give it to a client that acts.
     there, written : ndarray of bool, shape (n_cells,)
-        Whether the queue is there at that moment, and whether producers write to it.
-    present, hearing : ndarray of bool
-        Whether each client of a group is in it, and whether it hears of the step, moment by moment.
-    looks_on, begins_with_one : ndarray of bool, shape (n_moments,)
-        Whether the step has clients that hear of it one by one, and whether it begins with the first of them; see `Step`.
+        Whether the queue exists at that moment, and whether producers write to it.
+    present, to_inform : ndarray of bool
+        Moment by moment, whether each client is in the group, and whether it is to be informed of the step.
+    is_gradual, begins_with_one : ndarray of bool, shape (n_moments,)
+        Whether clients are informed of the step one by one, and whether it begins with the first of them; see `Step`.
     newest : ndarray of int64, shape (n_moments,)
-        Row of ``readers`` that holds those who have heard.
+        Row of ``readers`` that holds the informed clients.
     """
 
-    courses: Sequence[Course]
+    schedules: Sequence[Schedule]
     moment_offsets: Offsets
-    step: Places
-    is_settled: Mask
-    scene_unit: Places
-    scene_moment: Places
+    step: Positions
+    is_final: Mask
+    frame_unit: Positions
+    frame_moment: Positions
     cell_offsets: Offsets
     readers: Index
     there: Mask
     written: Mask
     present: Mask
-    hearing: Mask
-    looks_on: Mask
+    to_inform: Mask
+    is_gradual: Mask
     begins_with_one: Mask
-    newest: Places
+    newest: Positions
 
     @property
-    def group_of_moment(self) -> Places:
-        """Place of each moment's group."""
-        return np.repeat(np.arange(len(self.courses)), np.diff(self.moment_offsets))
+    def group_of_moment(self) -> Positions:
+        """Position of each moment's group."""
+        return np.repeat(np.arange(len(self.schedules)), np.diff(self.moment_offsets))
 
 
 class _Views:
-    """Camps of all courses as columns."""
+    """The views of all schedules as columns."""
 
-    def __init__(self, courses: Sequence[Course]) -> None:
-        steps = [(number, step) for course in courses for number, step in enumerate(course.steps)]
+    def __init__(self, schedules: Sequence[Schedule]) -> None:
+        steps = [(number, step) for schedule in schedules for number, step in enumerate(schedule.steps)]
         moments = [moment for _, step in steps for moment in step.moments]
-        camps = [camp for moment in moments for camp in moment.camps]
+        views = [view for moment in moments for view in moment.views]
         self.step = np.array([number for number, step in steps for _ in step.moments], np.int64)
-        self.is_settled = np.array([moment.settled for moment in moments], bool)
+        self.is_final = np.array([moment.is_final for moment in moments], bool)
         self.there = np.array([moment.there for moment in moments], np.int64)
         self.written = np.array([moment.written for moment in moments], np.int64)
-        self.moment_offsets = offsets_of([sum(len(step.moments) for step in course.steps) for course in courses])
-        n_camps = np.array([len(moment.camps) for moment in moments], np.int64)
-        self.moment = np.repeat(np.arange(len(moments)), n_camps)
-        self.camp = list_positions(offsets_of(n_camps)).astype(np.int64)
-        self.rule = np.array([camp.rule for camp in camps], np.int64)
-        self.queues = np.array([camp.queues for camp in camps], np.int64)
-        self.offsets = offsets_of(n_camps)[self.moment_offsets]  # of the views of each group
-        self.newest = n_camps - 1
-        self.present = np.concatenate([moment.camps[0].listed for moment in moments])
-        self.hearing = np.concatenate(
-            [~everyone(len(course.client_ids)) if step.hearing is None else step.hearing for course in courses
-             for step in course.steps for _ in step.moments]
+        self.moment_offsets = offsets_of([sum(len(step.moments) for step in schedule.steps) for schedule in schedules])
+        n_views_of = np.array([len(moment.views) for moment in moments], np.int64)
+        self.moment = np.repeat(np.arange(len(moments)), n_views_of)
+        self.row = list_positions(offsets_of(n_views_of)).astype(np.int64)
+        self.rule = np.array([view.rule for view in views], np.int64)
+        self.queues = np.array([view.queues for view in views], np.int64)
+        self.offsets = offsets_of(n_views_of)[self.moment_offsets]  # of the views of each group
+        self.newest = n_views_of - 1
+        self.present = np.concatenate([moment.views[0].listed for moment in moments])
+        self.to_inform = np.concatenate(
+            [~everyone(len(schedule.client_ids)) if step.to_inform is None else step.to_inform for schedule in schedules
+             for step in schedule.steps for _ in step.moments]
         )  # fmt: skip
-        self.looks_on = np.array([step.hearing is not None for _, step in steps for _ in step.moments], bool)
+        self.is_gradual = np.array([step.to_inform is not None for _, step in steps for _ in step.moments], bool)
         self.begins_with_one = np.array([step.begins_with_one for _, step in steps for _ in step.moments], bool)
-        self._lay_clients(courses, [(camp.listed, camp.acting) for camp in camps])
+        self._lay_clients(schedules, [(view.listed, view.acting) for view in views])
 
-    def _lay_clients(self, courses: Sequence[Course], masks: list[tuple[Mask, Mask]]) -> None:
-        """Client lists of all views, as rows of all clients of all courses laid end to end."""
-        self.ids = Strings.from_list([one for course in courses for one in course.client_ids])
-        self.rooms = np.array([room for course in courses for room in course.rooms], np.int32)
-        self.client_offsets = offsets_of([len(course.client_ids) for course in courses])
+    def _lay_clients(self, schedules: Sequence[Schedule], masks: list[tuple[Mask, Mask]]) -> None:
+        """Client lists of all views, as rows of the clients of all schedules laid end to end."""
+        self.ids = Strings.from_list([one for schedule in schedules for one in schedule.client_ids])
+        self.rooms = np.array([room for schedule in schedules for room in schedule.rooms], np.int32)
+        self.client_offsets = offsets_of([len(schedule.client_ids) for schedule in schedules])
         listed = [np.flatnonzero(one) for one, _ in masks]
-        of_group = np.repeat(np.arange(len(courses)), np.diff(self.offsets))
+        of_group = np.repeat(np.arange(len(schedules)), np.diff(self.offsets))
         sizes = np.array([one.size for one in listed], np.int64)
         nothing = np.zeros(0, np.int64)
-        self.places = np.concatenate([nothing, *listed])
-        self.rows = self.places + np.repeat(self.client_offsets[of_group], sizes)
+        self.positions = np.concatenate([nothing, *listed])
+        self.rows = self.positions + np.repeat(self.client_offsets[of_group], sizes)
         self.acting = np.concatenate(
             [nothing.astype(bool), *(acting[one] for (_, acting), one in zip(masks, listed, strict=True))]
         )
         self.list_offsets = offsets_of(sizes)
 
 
-def stage_of(
-    ground: Ground,
-    courses: Sequence[Course],
+def replay_of(
+    planned: PlannedGroups,
+    schedules: Sequence[Schedule],
     rules: Sequence[Strategy] = (),
     variants: Sequence[Mask] = (),
-) -> Stage:
-    """Work out who reads what at every moment.
+) -> Replay:
+    """Compute who reads what at every moment.
 
     Parameters
     ----------
-    ground : Ground
-    courses : sequence of Course
+    planned : PlannedGroups
+    schedules : sequence of Schedule
         One for each group.
     rules : sequence of Strategy
-        What `Camp.rule` counts from 1.
+        The strategies 1, 2, ... of `ClientView.rule`.
     variants : sequence of ndarray of bool
-        What `Camp.queues`, `Moment.there` and `Moment.written` count from 1: which of the queues of the fleet's queue lists,
-        laid end to end, there are or are written to. 0 is all of them for the former, those written to now for the last.
+        The variants 1, 2, ... of `ClientView.queues`, `Moment.there` and `Moment.written`: which queues of the fleet's queue
+        lists, laid end to end, exist or are written to. Variant 0 is all of them, and for ``written`` those written to now.
     """
-    base, views = ground.fleet, _Views(courses)
-    n_moments = np.diff(views.moment_offsets)[ground.group_of]
-    scene_unit = np.repeat(np.arange(base.n_units), n_moments)
-    scene_moment = ranges(views.moment_offsets[ground.group_of], n_moments)
-    cell_offsets = offsets_of(base.n_queues[scene_unit].astype(np.int64))
+    base, views = planned.fleet, _Views(schedules)
+    n_moments = np.diff(views.moment_offsets)[planned.group_of]
+    frame_unit = np.repeat(np.arange(base.n_units), n_moments)
+    frame_moment = ranges(views.moment_offsets[planned.group_of], n_moments)
+    cell_offsets = offsets_of(base.n_queues[frame_unit].astype(np.int64))
     masks = np.stack([np.ones(int(base.queue_lists.offsets[-1]), bool), *variants])
-    fleet, unit, view, places = _fleet(ground, views, masks)
-    owners, _ = Assigner(fleet).owners(fleet, _rules(ground.rules, rules, views.rule[view], unit))
+    fleet, unit, view, positions = _fleet(planned, views, masks)
+    owners, _ = Assigner(fleet).owners(fleet, _rules(planned.rules, rules, views.rule[view], unit))
 
-    first_scene = offsets_of(n_moments)[:-1] - views.moment_offsets[ground.group_of]
-    scene = first_scene[unit] + views.moment[view]
-    cells = np.repeat(cell_offsets[scene], fleet.n_queues) + places
+    first_frame = offsets_of(n_moments)[:-1] - views.moment_offsets[planned.group_of]
+    frame = first_frame[unit] + views.moment[view]
+    cells = np.repeat(cell_offsets[frame], fleet.n_queues) + positions
     readers = np.full((2, int(cell_offsets[-1])), -1, np.int32)
-    readers[np.repeat(views.camp[view], fleet.n_queues), cells] = _acting(fleet, views, owners)
+    readers[np.repeat(views.row[view], fleet.n_queues), cells] = _acting(fleet, views, owners)
 
-    column = ranges(base.queue_starts[scene_unit], base.n_queues[scene_unit])
+    column = ranges(base.queue_starts[frame_unit], base.n_queues[frame_unit])
     there, written = (
-        of[np.repeat(variant[scene_moment], base.n_queues[scene_unit]), column]
-        for of, variant in ((masks, views.there), (np.stack([ground.written, *variants]), views.written))
+        of[np.repeat(variant[frame_moment], base.n_queues[frame_unit]), column]
+        for of, variant in ((masks, views.there), (np.stack([planned.written, *variants]), views.written))
     )
-    readers[:, ~there] = -1  # a client with old routes may hold a queue that is no more
-    return Stage(
-        courses, views.moment_offsets, views.step, views.is_settled, scene_unit, scene_moment, cell_offsets, readers,
-        there, written & there, views.present, views.hearing, views.looks_on, views.begins_with_one, views.newest,
+    readers[:, ~there] = -1  # a client with an old route may read a queue that no longer exists
+    return Replay(
+        schedules, views.moment_offsets, views.step, views.is_final, frame_unit, frame_moment, cell_offsets, readers,
+        there, written & there, views.present, views.to_inform, views.is_gradual, views.begins_with_one, views.newest,
     )  # fmt: skip
 
 
-def _fleet(ground: Ground, views: _Views, masks: NDArray[np.bool_]) -> tuple[Fleet, Places, Places, Places]:
-    """A unit for every unit and view; also which these are, and the place of each of its queues in the ground's unit."""
-    base = ground.fleet
-    n_views = np.diff(views.offsets)[ground.group_of]
+def _fleet(
+    planned: PlannedGroups, views: _Views, masks: NDArray[np.bool_]
+) -> tuple[Fleet, Positions, Positions, Positions]:
+    """A unit for every unit and view; also which these are, and the position of each of its queues in the planned unit."""
+    base = planned.fleet
+    n_views = np.diff(views.offsets)[planned.group_of]
     unit = np.repeat(np.arange(base.n_units, dtype=np.int64), n_views)
-    view = ranges(views.offsets[ground.group_of], n_views)
+    view = ranges(views.offsets[planned.group_of], n_views)
     lists, positions = base.queue_lists, list_positions(base.queue_lists.offsets)
     queue_lists, column = _variants(lists, masks) if len(masks) > 1 else (lists, np.arange(positions.size))
     rooms = None if base.client_lists.slot_room is None else views.rooms[views.rows]
@@ -194,24 +197,24 @@ def _fleet(ground: Ground, views: _Views, masks: NDArray[np.bool_]) -> tuple[Fle
     return fleet, unit, view, positions[column[fleet.queue_places()]].astype(np.int64)
 
 
-def _variants(lists: QueueLists, masks: NDArray[np.bool_]) -> tuple[QueueLists, Places]:
-    """All lists in the first variant, then all in the second and so on; also where each queue stood."""
+def _variants(lists: QueueLists, masks: NDArray[np.bool_]) -> tuple[QueueLists, Positions]:
+    """All lists in the first variant, then all in the second and so on; also the original position of each queue."""
     sizes = [np.diff(np.append(0, np.cumsum(mask))[lists.offsets]) for mask in masks]
-    places = np.concatenate([np.flatnonzero(mask) for mask in masks])
-    return lists.rearranged(places, offsets_of(np.concatenate(sizes))), places
+    positions = np.concatenate([np.flatnonzero(mask) for mask in masks])
+    return lists.rearranged(positions, offsets_of(np.concatenate(sizes))), positions
 
 
-def _rules(rules: Rules, more: Sequence[Strategy], number: Places, unit: Places) -> Rules:
-    """The strategy of every view: that of its unit, or one that the rollout brings."""
+def _rules(rules: Rules, more: Sequence[Strategy], number: Positions, unit: Positions) -> Rules:
+    """The strategy of every view: that of its unit, or one that the rollout adds."""
     of_unit = np.where(number == 0, rules.of_unit[unit], len(rules.table) - 1 + number)
     return Rules((*rules.table, *more), of_unit.astype(np.int32))
 
 
 def _acting(fleet: Fleet, views: _Views, owners: Index) -> Index:
-    """Owners as places in the courses' client ids; -1 where the owner does not act as its view has it."""
+    """Owners as positions in the schedules' client ids; -1 if the owner is listed in the view but does not act on it."""
     slots = np.repeat(fleet.slot_starts, fleet.n_queues) + owners
     reads = owners >= 0
     reads[reads] = views.acting[slots[reads]]
     found = np.full(owners.size, -1, np.int32)
-    found[reads] = views.places[slots[reads]]
+    found[reads] = views.positions[slots[reads]]
     return found

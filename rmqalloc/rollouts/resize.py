@@ -1,4 +1,4 @@
-"""More or fewer queues of a topic, in the order that is safe."""
+"""More or fewer queues of a topic, in the order that loses no messages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 from rmqalloc.fleet import Fleet
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
-from rmqalloc.rollouts.planned_groups import first_queues, ground_of
-from rmqalloc.rollouts.play import played
+from rmqalloc.rollouts.planned_groups import first_queues, planned_groups_of
+from rmqalloc.rollouts.play import play_schedules
 from rmqalloc.rollouts.rollout import Rollout
-from rmqalloc.rollouts.schedule import Cast, Course, Mask, fresh_clients, refresh, still
+from rmqalloc.rollouts.schedule import GroupAtStart, Mask, Schedule, fresh_clients, refresh, still
 from rmqalloc.scenarios.patterns import literal, matcher
 from rmqalloc.snapshot.snapshot import PERM_WRITE, Snapshot, TopicBroker
 from rmqalloc.text import counted, named
@@ -58,7 +58,7 @@ class Resize:
 
     @lazy_property
     def written(self) -> dict[str, int]:
-        """Queues that producers write to before, be they read or not."""
+        """Queues that producers write to before, whether or not they are read."""
         return {one.broker_name: one.n_written_queues for one in self.brokers}
 
     @lazy_property
@@ -68,20 +68,20 @@ class Resize:
 
     @lazy_property
     def grows(self) -> bool:
-        """Whether read queues are raised first: there are more of them, or all that changes is that there are more to write."""
+        """Whether read queues are raised first: there will be more of them, or only the write queues grow."""
         more = any(one.read_queue_nums < self.to for one in self.changed)
         return more or not any(_holds(one) > self.to for one in self.changed)
 
     @lazy_property
     def dropped(self) -> list[MessageQueue]:
-        """Queues that may hold messages, be it that nobody reads them, and that will be no more."""
+        """Queues that may hold messages, read or not, and that will be removed."""
         return [
             MessageQueue(self.topic, one.broker_name, i) for one in self.changed for i in range(self.to, _holds(one))
         ]
 
 
 def _holds(broker: TopicBroker) -> int:
-    """Queues in which messages may lie."""
+    """Number of queues that may hold messages."""
     return max(broker.read_queue_nums, broker.write_queue_nums or 0)
 
 
@@ -102,10 +102,10 @@ def resize_queues(
     Numbers are set on every broker chosen that consumers may read, whatever they were, as ``mqadmin updateTopic -r N -w N``
     does: a broker with 0 read queues gets some. Perms stay as they are, so nobody writes to a broker without the write bit.
 
-    More: raise the read queues, wait until all clients have new routes (they ask every 30 s), raise the write queues; so no
-    message ever lies in a queue that somebody does not see. Fewer: lower the write queues, wait until every group has consumed
-    what lies in the others, lower the read queues. A queue beyond the read queues that was written to (more write than read
-    queues) may hold messages that nobody reads; it counts among those that go.
+    More: raise the read queues, wait until all clients have the new routes (they poll every 30 s), raise the write queues; so
+    no queue has a message before all clients see it. Fewer: lower the write queues, wait until every group has consumed the
+    backlog of the others, lower the read queues. A queue above the read queues that was written to (more write than read
+    queues) may hold messages that nobody reads; it counts as dropped.
 
     Parameters
     ----------
@@ -119,9 +119,9 @@ def resize_queues(
     brokers : sequence of str
         Patterns of brokers whose queues change.
     refreshed : float
-        Share of the clients that have the new routes in the moment of which `Rollout.exposed` names the queues.
+        Share of the clients that have the new routes at the moment that `Rollout.exposed` shows.
     assume_drained : bool
-        Take it that a group has consumed queues of which the snapshot knows no lag.
+        Assume that a group has consumed the queues whose lag the snapshot does not know.
     order, seed, detail
         As for `rmqalloc.rollouts.restart.restart`.
 
@@ -147,13 +147,13 @@ def resize_queues(
     """
     resize = _resize(snapshot, topic, to, brokers)
     refusals = tuple(undrained(snapshot, resize, assume_drained))
-    ground = ground_of(_widest(snapshot, resize), groups, (literal(topic),))
+    planned = planned_groups_of(_widest(snapshot, resize), groups, (literal(topic),))
     counts = (resize.read, resize.read_to, resize.written, resize.written_to)
-    variants = [_variant(ground.fleet, some) for some in counts]
+    variants = [_variant(planned.fleet, some) for some in counts]
     old, new, written, written_to = 1, 2, 3, 4
 
-    def course_of(cast: Cast) -> Course:
-        n, fresh = len(cast.client_ids), fresh_clients(cast, refreshed, order, seed)
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        n, fresh = len(group.client_ids), fresh_clients(group, refreshed, order, seed)
         steps = [still(n, "before", old, written)]
         if resize.grows:
             steps.append(refresh(fresh, f"read queues to {to}, routes refresh", old, new, written))
@@ -161,15 +161,15 @@ def resize_queues(
         else:
             steps.append(still(n, f"write queues to {to}, backlog drains", old, written_to))
             steps.append(refresh(fresh, f"read queues to {to}, routes refresh", old, new, written_to))
-        return Course(cast.client_ids, cast.rooms, steps)
+        return Schedule(group.client_ids, group.rooms, steps)
 
-    return played(ground, course_of, variants=variants, detail=detail, refusals=refusals)
+    return play_schedules(planned, schedule_of, variants=variants, detail=detail, refusals=refusals)
 
 
 def undrained(snapshot: Snapshot, resize: Resize, assume_drained: bool) -> list[str]:
-    """Why queues must not be dropped yet: a line for every group that has messages there, or may have.
+    """Why queues must not be dropped yet: a line for every group that has, or may have, messages there.
 
-    Groups are all that subscribe to the topic, and all others of which a lag on it is known.
+    These are all groups that subscribe to the topic, and all others with a known lag on it.
     """
     dropped = resize.dropped
     found = []
@@ -198,7 +198,7 @@ def _names(queues: list[MessageQueue]) -> str:
 
 
 def _resize(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -> Resize:
-    """What changes, if it is one thing."""
+    """The change of all brokers chosen, if it is of one kind."""
     found = snapshot.topic(topic)
     if found is None:
         raise ValueError(f"the snapshot has no topic {topic!r}; give one that it has")
@@ -223,7 +223,7 @@ def _resize(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -> 
 
 
 def _widest(snapshot: Snapshot, resize: Resize) -> Snapshot:
-    """The snapshot with all queues that there are before or after."""
+    """The snapshot with all queues that exist before or after."""
     topics = []
     for one in snapshot.topics:
         if one.name == resize.topic:
@@ -235,6 +235,6 @@ def _widest(snapshot: Snapshot, resize: Resize) -> Snapshot:
 
 
 def _variant(fleet: Fleet, counts: dict[str, int]) -> Mask:
-    """The first so many queues of every broker."""
+    """The queues below a number, broker by broker."""
     most = np.array([counts.get(name, 0) for name in fleet.brokers.to_list()], np.int64)
     return first_queues(fleet, most[fleet.queue_lists.route_broker])

@@ -10,15 +10,15 @@ from itertools import count
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.rollouts.planned_groups import ground_of
-from rmqalloc.rollouts.play import played
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.play import play_schedules
 from rmqalloc.rollouts.rollout import Rollout
-from rmqalloc.rollouts.schedule import Camp, Cast, Course, Mask, Moment, Step, turns_of
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Mask, Moment, Schedule, Step, turns_of
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.strategies.ordering import sort_client_ids
 from rmqalloc.text import counted
 
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
 
 IDS = ("suffix", "stable", "address")
 """Ids with which clients come back."""
@@ -37,9 +37,9 @@ def restart(
 ) -> Rollout:
     """Restart all clients of every group, a batch at a time.
 
-    Every batch is two steps, stop and start, or with ``surge`` start and stop; between two steps all clients have heard of
-    the one before. While a stop lasts, the queues of those that stopped are read by nobody. While a start lasts, a new client
-    already reads what others have not given up.
+    Every batch is two steps: stop and start, or with ``surge`` start and stop. All clients are informed of one step before the
+    next begins. While a stop lasts, nobody reads the queues of the stopped clients. While a start lasts, a new client may read
+    queues that others have not given up yet.
 
     Parameters
     ----------
@@ -51,10 +51,10 @@ def restart(
     surge : bool
         New clients join before the old ones leave.
     ids : {"suffix", "stable", "address"}
-        How clients come back: with another number behind ``#``, as Java's ids do on the same host; under the same id; or from
-        another address, as pods do that are made anew.
+        How clients come back: with another number after ``#``, as Java's clients on the same host; under the same id; or from
+        another address, as new pods.
     order : {"shuffled", "sorted", "reversed"}
-        Who goes first, see `rmqalloc.rollouts.schedule.places_in_order`.
+        Who goes first, see `rmqalloc.rollouts.schedule.positions_in_order`.
     seed : int
         For the order.
     detail : bool
@@ -65,15 +65,15 @@ def restart(
     Raises
     ------
     ValueError
-        No group has a batch of clients, the order or the kind of ids is unknown, or ids are stable with ``surge``: two clients
-        of one id read the same queues, and leave those of the second to nobody.
+        Every group has fewer clients than a batch; the order or the kind of ids is unknown; or ids are stable with ``surge``
+        (two clients with one id read the same queues, and nobody reads those of the second).
 
     Notes
     -----
     Groups that have fewer clients than a batch are skipped: `Rollout.skipped`.
 
-    Clients hear of joins and leaves within moments and at most after 20 s, and rebalance at most once a second, so real ones
-    take several steps as one where a rollout is quick: moves are an upper bound.
+    Clients are informed of joins and leaves within moments, at the latest after 20 s, and rebalance at most once a second. In a
+    quick rollout they take several steps as one, so moves are an upper bound.
 
     Examples
     --------
@@ -89,15 +89,15 @@ def restart(
         raise ValueError(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
-    ground = ground_of(snapshot, groups, topics, stable_ids=ids == "stable")
-    return played(ground, lambda cast: _course(cast, batch, surge, ids, order, seed), detail=detail)
+    planned = planned_groups_of(snapshot, groups, topics, stable_ids=ids == "stable")
+    return play_schedules(planned, lambda group: _schedule(group, batch, surge, ids, order, seed), detail=detail)
 
 
 def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
     """Id of a client after a restart.
 
-    Java's ids are ``ip@pid#nanoTime``. With "suffix", what follows the last ``#`` is another number, or is added, so that the
-    client nearly always keeps its place among the others. With "address", so is the address, at random but the same each time.
+    Java's ids are ``ip@pid#nanoTime``. With "suffix", the number after the last ``#`` is replaced, or one is added, so the
+    client nearly always keeps its position among the others. With "address" the address is replaced by a hash of the id.
 
     Examples
     --------
@@ -116,41 +116,41 @@ def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
     return next(made for n in count(900_000_000_000_001) if (made := f"{stem}#{n}") not in taken)
 
 
-def _course(cast: Cast, batch: int | str, surge: bool, ids: str, order: str, seed: int) -> Course:
-    size, turns = turns_of(cast, batch, order, seed)
-    everyone, rooms, old, new = _before_and_after(cast, ids)
+def _schedule(group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int) -> Schedule:
+    size, turns = turns_of(group, batch, order, seed)
+    everyone, rooms, old, new = _before_and_after(group, ids)
     there = np.zeros(len(everyone), bool)
     there[old] = True
-    steps = [Step("before", (Moment((Camp(there, there),)),))]
+    steps = [Step("before", (Moment((ClientView(there, there),)),))]
     for number, turn in enumerate(turns, start=1):
         changes = [("stop", old[turn], False), ("start", new[turn], True)]
-        for verb, places, is_there in reversed(changes) if surge else changes:
+        for verb, positions, is_there in reversed(changes) if surge else changes:
             after = there.copy()
-            after[places] = is_there
+            after[positions] = is_there
             what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
-            steps.append(Step(what, (_unheard(there, after), Moment((Camp(after, after),))), hearing=after))
+            steps.append(Step(what, (_uninformed(there, after), Moment((ClientView(after, after),))), to_inform=after))
             there = after
-    return Course(everyone, rooms, steps, size)
+    return Schedule(everyone, rooms, steps, size)
 
 
-def _before_and_after(cast: Cast, ids: str) -> tuple[list[str], list[int], Places, Places]:
-    """All ids with their rooms, and the places among them of the clients' ids before and after."""
+def _before_and_after(group: GroupAtStart, ids: str) -> tuple[list[str], list[int], Positions, Positions]:
+    """All ids with their rooms, and the positions of the clients' ids before and after among them."""
     if ids == "stable":
-        places = np.arange(len(cast.client_ids))
-        return cast.client_ids, cast.rooms, places, places
-    taken = dict(zip(cast.client_ids, cast.rooms, strict=True))
+        positions = np.arange(len(group.client_ids))
+        return group.client_ids, group.rooms, positions, positions
+    taken = dict(zip(group.client_ids, group.rooms, strict=True))
     fresh = []
-    for client_id, room in zip(cast.client_ids, cast.rooms, strict=True):
+    for client_id, room in zip(group.client_ids, group.rooms, strict=True):
         fresh.append(new_id(client_id, ids, taken.keys()))
         taken[fresh[-1]] = room
     everyone = sort_client_ids(taken)
-    place = {client_id: i for i, client_id in enumerate(everyone)}
-    old, new = (np.array([place[one] for one in some], np.int64) for some in (cast.client_ids, fresh))
+    position = {client_id: i for i, client_id in enumerate(everyone)}
+    old, new = (np.array([position[one] for one in some], np.int64) for some in (group.client_ids, fresh))
     return everyone, [taken[one] for one in everyone], old, new
 
 
-def _unheard(before: Mask, after: Mask) -> Moment:
-    """The moment in which only those that come know that they come, and nobody that others are gone."""
+def _uninformed(before: Mask, after: Mask) -> Moment:
+    """The moment at which only joining clients know that they join, and no client knows that others have left."""
     if (before & ~after).any():
-        return Moment((Camp(before, after),), settled=False)
-    return Moment((Camp(before, before), Camp(after, after & ~before)), settled=False)
+        return Moment((ClientView(before, after),), is_final=False)
+    return Moment((ClientView(before, before), ClientView(after, after & ~before)), is_final=False)

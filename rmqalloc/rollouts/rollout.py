@@ -1,4 +1,4 @@
-"""What a rollout comes to: its tables, and what stands in its way."""
+"""The result of a rollout: its tables, and why it must not be done now."""
 
 from __future__ import annotations
 
@@ -74,36 +74,35 @@ SKIPPED_SCHEMA = pa.schema([("consumer_group", pa.string()), ("reason", pa.strin
 
 @dataclass(frozen=True, eq=False)
 class Rollout:
-    """The steps of a rollout and what each costs.
+    """The steps of a rollout, and what each of them costs.
 
     Attributes
     ----------
     steps : pyarrow.Table
         One row per group and step, over all its topics: `STEPS_SCHEMA`. Step 0 is the state before.
 
-        ``moved``: queues whose readers are others when the step is over than they were before it; a queue that passes from
-        one client to nobody, or back, has moved. ``clients_touched``: clients that gain or lose a queue by the step.
-        ``unowned``, ``double_owned``: the most queues that nobody, or two clients, read at one moment while the step lasts.
-        Clients hear of it one by one, in any order; so of all sets of clients that may have heard, those that leave most queues
-        open count, and each figure is the worst for itself: a queue that passes from one client to another has nobody, or
-        both, as the one or the other hears first. ``unowned_written``, ``unowned_dry``: likewise, of the queues that producers
-        write to and of those that they do not. Where ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures
-        are upper bounds: no moment is worse; see `rmqalloc.rollouts.informed`. Loads are those when the step is over;
-        ``idle`` clients have no queue, ``only_dry`` clients none that is written to.
+        ``moved``: queues whose readers differ before and after the step; a queue that passes from a client to nobody, or back,
+        has moved. ``clients_touched``: clients that gain or lose a queue in the step. ``unowned``, ``double_owned``: the most
+        queues that nobody, or two clients, read at one moment of the step. Clients are informed one by one in any order, so
+        each figure is its own maximum over all sets of informed clients: a queue that passes from one client to another has
+        no reader or two, depending on which is informed first. ``unowned_written``, ``unowned_dry``: the same for queues that
+        producers write to, and for the others. If ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures
+        are upper bounds, see `rmqalloc.rollouts.informed`. Loads are those after the step; ``idle`` clients have no queue,
+        ``only_dry`` clients have none that is written to.
     topics : pyarrow.Table
-        The same for every topic: `TOPICS_SCHEMA`. Empty unless it was asked for.
+        The same by topic: `TOPICS_SCHEMA`. Empty unless asked for.
     totals : pyarrow.Table
-        One row per group: `TOTALS_SCHEMA`; sums of ``moved`` and ``clients_touched`` over all steps, the worst of the others.
+        One row per group: `TOTALS_SCHEMA`; sums of ``moved`` and ``clients_touched``, the worst of the others.
         ``moved_per_queue`` is ``moved`` over the queues before.
     exposed : pyarrow.Table
-        One row per queue that nobody or two clients read at one moment of a step: `EXPOSED_SCHEMA`. It is not the worst moment
-        but a plain one: the step has begun and no other client has heard of it; where routes change, a share of the clients has
-        them; where clients go in batches, all of the batch have gone. ``exposure`` is "unowned", "unowned_dry" or
-        "double_owned"; ``client_ids`` are those that read it. Empty unless it was asked for.
+        One row per queue that nobody or two clients read at one moment of a step: `EXPOSED_SCHEMA`. It is a typical moment, not
+        the worst: the step has begun and no other client is informed; if routes change, a share of the clients has the new
+        ones; if clients go in batches, the whole batch has gone. ``exposure`` is "unowned", "unowned_dry" or "double_owned";
+        ``client_ids`` are the readers. Empty unless asked for.
     skipped : pyarrow.Table
-        One row per group to which the rollout does not apply, with the reason: `SKIPPED_SCHEMA`. No other table has it.
+        One row per group to which the rollout does not apply, with the reason: `SKIPPED_SCHEMA`. It is in no other table.
     refusals : tuple of str
-        Why this must not be done now; empty if nothing stands in the way.
+        Why this must not be done now; usually empty.
     warnings : tuple of str
         What is left out, and why.
     """

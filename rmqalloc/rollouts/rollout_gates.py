@@ -8,10 +8,10 @@ from typing import Any
 from rmqalloc.rollouts.rollout import Rollout
 
 
-def broken_gates(
+def violated_gates(
     rollout: Rollout, max_moved_per_queue: float | None = None, max_unowned: int | None = None
 ) -> Iterator[str]:
-    """What is not kept, group by group.
+    """The bounds that are not kept, group by group.
 
     Parameters
     ----------
@@ -19,8 +19,8 @@ def broken_gates(
     max_moved_per_queue : float, optional
         Most moves per queue over all steps.
     max_unowned : int, optional
-        Most queues that producers write to and nobody reads at any moment of a step, whichever clients have heard of it. Where
-        that is not known exactly its upper bound counts. The state before counts nothing.
+        Most queues that producers write to and nobody reads at the worst moment of a step; its upper bound counts if it is not
+        known exactly. The state before the first step does not count.
 
     Examples
     --------
@@ -28,7 +28,7 @@ def broken_gates(
     >>> from rmqalloc.rollouts.restart import restart
     >>> topic = Topic("T", (TopicBroker("b", 8),))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
-    >>> [said.partition(":")[2] for said in broken_gates(restart(snapshot), max_unowned=3)]
+    >>> [line.partition(":")[2] for line in violated_gates(restart(snapshot), max_unowned=3)]
     [' 4 queues without a reader at the worst moment of step 1 (batch 1 of 2: 1 client stops), at most 3 are allowed']
     """
     if max_moved_per_queue is not None:

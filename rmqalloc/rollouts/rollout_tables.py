@@ -1,4 +1,4 @@
-"""The figures of a stage: what every step moves and leaves open, group by group and topic by topic."""
+"""The figures of a replay: what every step moves and leaves open, by group and by topic."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.rollouts.exposure import exposures, step_pairs
-from rmqalloc.rollouts.planned_groups import Ground
-from rmqalloc.rollouts.replay import Places, Stage
+from rmqalloc.rollouts.planned_groups import PlannedGroups
+from rmqalloc.rollouts.replay import Positions, Replay
 from rmqalloc.rollouts.rollout import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
 from rmqalloc.rollouts.schedule import Mask
 
@@ -21,60 +21,60 @@ Columns = dict[str, NDArray[Any]]
 _EXACT = {"unowned": ("unowned", "unowned_written", "unowned_dry"), "double_owned": ("double_owned",)}
 
 
-class Rows(NamedTuple):
-    """What figures are taken of: the moments of groups, or of single units.
+class MomentRows(NamedTuple):
+    """The rows of figures: moments of groups, or of single units.
 
     Attributes
     ----------
-    of_scene : ndarray of int64
-        Row of every scene.
+    of_frame : ndarray of int64
+        Row of every frame.
     moment : ndarray of int64
         Moment of every row.
     """
 
-    of_scene: Places
-    moment: Places
+    of_frame: Positions
+    moment: Positions
 
 
-def by_group(stage: Stage) -> Rows:
+def by_group(replay: Replay) -> MomentRows:
     """A row for every moment of a group."""
-    return Rows(stage.scene_moment, np.arange(stage.step.size))
+    return MomentRows(replay.frame_moment, np.arange(replay.step.size))
 
 
-def by_topic(stage: Stage) -> Rows:
+def by_topic(replay: Replay) -> MomentRows:
     """A row for every moment of a group's topic."""
-    return Rows(np.arange(stage.scene_moment.size), stage.scene_moment)
+    return MomentRows(np.arange(replay.frame_moment.size), replay.frame_moment)
 
 
-def steps_table(stage: Stage, ground: Ground) -> pa.Table:
+def steps_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     """Figures of every step by group: `STEPS_SCHEMA`."""
-    rows = by_group(stage)
-    columns = _named(stage, ground, rows.moment, figures(stage, rows))
+    rows = by_group(replay)
+    columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
     return pa.table([columns[name] for name in STEPS_SCHEMA.names], STEPS_SCHEMA)
 
 
-def topics_table(stage: Stage, ground: Ground) -> pa.Table:
+def topics_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     """Figures of every step by group and topic: `TOPICS_SCHEMA`."""
-    rows = by_topic(stage)
-    columns = _named(stage, ground, rows.moment, figures(stage, rows))
-    unit = stage.scene_unit[_settled(stage, rows)]
-    columns["topic"] = text_array(ground.fleet.topics).take(pa.array(ground.fleet.unit_topic[unit])).cast(pa.string())
+    rows = by_topic(replay)
+    columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
+    unit = replay.frame_unit[_final_rows(replay, rows)]
+    columns["topic"] = text_array(planned.fleet.topics).take(pa.array(planned.fleet.unit_topic[unit])).cast(pa.string())
     return pa.table([columns[name] for name in TOPICS_SCHEMA.names], TOPICS_SCHEMA)
 
 
-def totals_table(steps: pa.Table, stage: Stage, ground: Ground) -> pa.Table:
-    """Figures of whole rollouts: `TOTALS_SCHEMA`; ``steps`` is the table of this stage."""
+def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) -> pa.Table:
+    """Figures of whole rollouts: `TOTALS_SCHEMA`; ``steps`` is the table of this replay."""
     number = steps["step"].to_numpy()
     starts = np.flatnonzero(number == 0)
     column = {name: steps[name].to_numpy() for name in STEPS_SCHEMA.names if name not in ("consumer_group", "action")}
     n_queues = column["n_queues"][starts]
-    # A topic that is only now subscribed to has its queues at the start, too; there is no group without queues.
+    # The queues of a new subscription count from the start, so no group is without queues.
     moved = np.add.reduceat(column["moved"], starts)
     made: dict[str, Any] = {
-        "consumer_group": [cast.consumer_group for cast in ground.casts],
-        "batch": [course.batch for course in stage.courses],
+        "consumer_group": [group.consumer_group for group in planned.groups],
+        "batch": [schedule.batch for schedule in replay.schedules],
         "n_steps": np.maximum.reduceat(number, starts),
-        "n_topics": np.bincount(ground.group_of, minlength=len(ground.casts)),
+        "n_topics": np.bincount(planned.group_of, minlength=len(planned.groups)),
         "n_queues": n_queues,
         "n_clients": column["n_clients"][starts],
         "moved": moved,
@@ -89,52 +89,59 @@ def totals_table(steps: pa.Table, stage: Stage, ground: Ground) -> pa.Table:
     for which, names in _EXACT.items():
         exact = np.ones(starts.size, bool)
         for name in names:
-            # A bound that an exact step reaches, too, is what the whole comes to.
+            # The maximum over steps is exact if a step with an exact figure attains it.
             reached = column[f"{which}_is_exact"] & (column[name] == made[f"max_{name}"][of_group])
             exact &= np.logical_or.reduceat(reached, starts)
         made[f"max_{which}_is_exact"] = exact
     return pa.table([made[name] for name in TOTALS_SCHEMA.names], TOTALS_SCHEMA)
 
 
-def figures(stage: Stage, rows: Rows) -> Columns:
-    """All numbers of every step; unowned and double-owned queues are the most while it lasts, loads those when it is over."""
-    settled = _settled(stage, rows)
-    row = np.repeat(rows.of_scene, np.diff(stage.cell_offsets))
+def step_figures(replay: Replay, rows: MomentRows) -> Columns:
+    """All figures of every step: the most unowned and double-owned queues while it lasts, the loads after it."""
+    is_final = _final_rows(replay, rows)
+    row = np.repeat(rows.of_frame, np.diff(replay.cell_offsets))
 
-    def summed(mask: Mask, chosen: Places) -> NDArray[np.int64]:
+    def summed(mask: Mask, chosen: Positions) -> NDArray[np.int64]:
         return np.bincount(row[mask], minlength=rows.moment.size)[chosen]
 
-    # The cells of a topic's step and of the step before it lie side by side, whatever the rows.
-    cells, cells_before = step_pairs(stage)
-    now, before = _ordered(stage.readers[:, cells]), _ordered(stage.readers[:, cells_before])
+    # Cells of a unit are in the same order in every step, so they can be compared element by element.
+    cells, cells_before = step_pairs(replay)
+    now, before = _ordered(replay.readers[:, cells]), _ordered(replay.readers[:, cells_before])
     differs = (now[0] != before[0]) | (now[1] != before[1])
     moved = np.zeros(row.size, bool)
-    moved[cells[differs & stage.there[cells] & stage.there[cells_before]]] = True
+    moved[cells[differs & replay.there[cells] & replay.there[cells_before]]] = True
     found = {
-        "n_queues": summed(stage.there, settled),
-        "moved": summed(moved, settled),
-        **exposures(stage, rows.of_scene, rows.moment, settled),
+        "n_queues": summed(replay.there, is_final),
+        "moved": summed(moved, is_final),
+        **exposures(replay, rows.of_frame, rows.moment, is_final),
     }
     touched = cells[differs], now[:, differs], before[:, differs]
-    return found | {name: column[settled] for name, column in _of_clients(stage, rows, row, *touched).items()}
+    return found | {name: column[is_final] for name, column in _of_clients(replay, rows, row, *touched).items()}
 
 
 def _of_clients(
-    stage: Stage, rows: Rows, row: Places, cells: Places, now: NDArray[np.int32], before: NDArray[np.int32]
+    replay: Replay,
+    rows: MomentRows,
+    row: Positions,
+    cells: Positions,
+    now: NDArray[np.int32],
+    before: NDArray[np.int32],
 ) -> Columns:
-    """Numbers about the clients of every row, given the cells whose readers change."""
-    n_clients = np.array([len(course.client_ids) for course in stage.courses], np.int64)
-    of_moment = n_clients[stage.group_of_moment]
+    """Figures of the clients of every row, given the cells whose readers change."""
+    n_clients = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)
+    of_moment = n_clients[replay.group_of_moment]
     offsets = offsets_of(of_moment[rows.moment])
-    present = stage.present[ranges(offsets_of(of_moment)[:-1][rows.moment], of_moment[rows.moment])]
+    present = replay.present[ranges(offsets_of(of_moment)[:-1][rows.moment], of_moment[rows.moment])]
     touched = np.zeros(present.size, bool)
     for one, other in ((now, before), (before, now)):
         for readers in one:
             gained = (readers >= 0) & (readers != other[0]) & (readers != other[1])
             touched[offsets[row[cells[gained]]] + readers[gained]] = True
-    reading = stage.readers >= 0
-    clients = offsets[row] + stage.readers
-    loads, wet = (np.bincount(clients[reading & only], minlength=present.size) for only in (stage.there, stage.written))
+    reading = replay.readers >= 0
+    clients = offsets[row] + replay.readers
+    loads, wet = (
+        np.bincount(clients[reading & only], minlength=present.size) for only in (replay.there, replay.written)
+    )
     least = np.where(present, loads, np.iinfo(np.int64).max)
     starts = offsets[:-1]
     anybody = np.add.reduceat(present.astype(np.int64), starts)
@@ -149,56 +156,56 @@ def _of_clients(
 
 
 def _ordered(readers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The two readers of every queue in the order of their places."""
+    """The two readers of every queue in ascending order."""
     return np.stack([readers.min(axis=0), readers.max(axis=0)])
 
 
-def _settled(stage: Stage, rows: Rows) -> Places:
-    """Rows of the moments behind every step."""
-    return np.flatnonzero(stage.is_settled[rows.moment])
+def _final_rows(replay: Replay, rows: MomentRows) -> Positions:
+    """Rows of the final moments."""
+    return np.flatnonzero(replay.is_final[rows.moment])
 
 
-def _while_it_lasts(stage: Stage, rows: Rows, settled: Places) -> Places:
-    """Rows of the moments while steps last, given those behind them; the same where a step has one moment."""
-    lasts = np.roll(~stage.is_settled, 1)[rows.moment[settled]]
-    return np.where(lasts, settled - 1, settled)
+def _while_it_lasts(replay: Replay, rows: MomentRows, is_final: Positions) -> Positions:
+    """Rows of the moments while steps last, given the final ones; a step that takes effect at once has only this."""
+    lasts = np.roll(~replay.is_final, 1)[rows.moment[is_final]]
+    return np.where(lasts, is_final - 1, is_final)
 
 
-def _named(stage: Stage, ground: Ground, moment: Places, columns: Columns) -> dict[str, Any]:
+def _named(replay: Replay, planned: PlannedGroups, moment: Positions, columns: Columns) -> dict[str, Any]:
     """Figures with the names of groups and steps."""
-    settled = moment[stage.is_settled[moment]]
-    group = stage.group_of_moment[settled]
-    names = [cast.consumer_group for cast in ground.casts]
-    step = stage.step[settled]
-    actions = [stage.courses[g].steps[s].action for g, s in zip(group.tolist(), step.tolist(), strict=True)]
+    is_final = moment[replay.is_final[moment]]
+    group = replay.group_of_moment[is_final]
+    names = [group.consumer_group for group in planned.groups]
+    step = replay.step[is_final]
+    actions = [replay.schedules[g].steps[s].action for g, s in zip(group.tolist(), step.tolist(), strict=True)]
     return {**columns, "consumer_group": [names[g] for g in group.tolist()], "step": step, "action": actions}
 
 
-def exposed_table(stage: Stage, ground: Ground) -> pa.Table:
+def exposed_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     """Queues that nobody or two clients read while a step lasts: `EXPOSED_SCHEMA`."""
-    rows = by_topic(stage)
-    scenes = _while_it_lasts(stage, rows, _settled(stage, rows))
-    cells = ranges(stage.cell_offsets[:-1][scenes], np.diff(stage.cell_offsets)[scenes])
-    count = (stage.readers[:, cells] >= 0).sum(axis=0)
-    cells = cells[stage.there[cells] & (count != 1)]
-    scene = np.searchsorted(stage.cell_offsets, cells, side="right") - 1
-    unit, moment = stage.scene_unit[scene], stage.scene_moment[scene]
-    fleet = ground.fleet
-    lists, place = fleet.queue_lists, fleet.queue_starts[unit] + cells - stage.cell_offsets[scene]
-    group = stage.group_of_moment[moment].tolist()
-    step = stage.step[moment]
+    rows = by_topic(replay)
+    frames = _while_it_lasts(replay, rows, _final_rows(replay, rows))
+    cells = ranges(replay.cell_offsets[:-1][frames], np.diff(replay.cell_offsets)[frames])
+    count = (replay.readers[:, cells] >= 0).sum(axis=0)
+    cells = cells[replay.there[cells] & (count != 1)]
+    frame = np.searchsorted(replay.cell_offsets, cells, side="right") - 1
+    unit, moment = replay.frame_unit[frame], replay.frame_moment[frame]
+    fleet = planned.fleet
+    lists, position = fleet.queue_lists, fleet.queue_starts[unit] + cells - replay.cell_offsets[frame]
+    group = replay.group_of_moment[moment].tolist()
+    step = replay.step[moment]
     readers = [
-        [stage.courses[g].client_ids[c] for c in both if c >= 0]
-        for g, both in zip(group, stage.readers[:, cells].T.tolist(), strict=True)
+        [replay.schedules[g].client_ids[c] for c in both if c >= 0]
+        for g, both in zip(group, replay.readers[:, cells].T.tolist(), strict=True)
     ]
-    kinds = np.where(stage.written[cells], "unowned", "unowned_dry")
+    kinds = np.where(replay.written[cells], "unowned", "unowned_dry")
     made: dict[str, Any] = {
-        "consumer_group": [ground.casts[g].consumer_group for g in group],
+        "consumer_group": [planned.groups[g].consumer_group for g in group],
         "step": step,
-        "action": [stage.courses[g].steps[s].action for g, s in zip(group, step.tolist(), strict=True)],
+        "action": [replay.schedules[g].steps[s].action for g, s in zip(group, step.tolist(), strict=True)],
         "topic": text_array(fleet.topics).take(pa.array(fleet.unit_topic[unit])).cast(pa.string()),
-        "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[place]])),
-        "queue_id": lists.queue_ids[place],
+        "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[position]])),
+        "queue_id": lists.queue_ids[position],
         "exposure": np.where([bool(both) for both in readers], "double_owned", kinds).tolist() if readers else [],
         "client_ids": readers,
     }

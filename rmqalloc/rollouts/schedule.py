@@ -1,4 +1,10 @@
-"""What happens to one group, moment by moment, as each of its clients sees it."""
+"""The steps of a rollout for one group, and what each of its clients sees at every moment.
+
+Clients share no state: each divides the queues that it sees among the clients that it sees. So a moment is described by at most
+two views, the old one and the new one, each with the clients that act on it. A step that takes effect at once has one
+moment. A gradual one has two: one with a chosen set of informed clients, for tables that name queues, and the final one, in
+which all are informed. `rmqalloc.rollouts.informed` finds the worst set.
+"""
 
 from __future__ import annotations
 
@@ -20,19 +26,19 @@ class InapplicableError(ValueError):
     """A rollout does not apply to one group; others may go through it."""
 
 
-class Camp(NamedTuple):
-    """Clients that see the same.
+class ClientView(NamedTuple):
+    """Clients that see the same queues and clients.
 
     Attributes
     ----------
     listed : ndarray of bool
-        Clients on the list that they have, of all that are ever in the group.
+        The client list that they have: a mask of all clients that are ever in the group.
     acting : ndarray of bool
-        The clients themselves; a listed client that does not act is given queues and does not read them.
+        The clients that act on this view; a listed client that does not is given queues that it does not read.
     rule : int
-        Their strategy: 0 the group's own, ``k`` the ``k``-th that the rollout brings.
+        Their strategy: 0 is the group's own, ``k`` the ``k``-th that the rollout adds.
     queues : int
-        The queue lists that they see: a number of a variant, 0 for all queues.
+        The variant of the queue lists that they see, 0 for all queues.
     """
 
     listed: Mask
@@ -42,46 +48,46 @@ class Camp(NamedTuple):
 
 
 class Moment(NamedTuple):
-    """A group between two changes.
+    """What the clients of a group see at one moment.
 
     Attributes
     ----------
-    camps : tuple of Camp
-        One or two; no client acts in both.
-    settled : bool
-        Whether the step is over: everybody has heard of it.
+    views : tuple of ClientView
+        One or two; no client acts on both.
+    is_final : bool
+        Whether the step is over: all clients are informed.
     there, written : int
-        Variants: the queues that are there, and those to which producers write, of which 0 is those that they write to now.
+        Variants of the queues: those that exist, and those that producers write to (0: as now).
     """
 
-    camps: tuple[Camp, ...]
-    settled: bool = True
+    views: tuple[ClientView, ...]
+    is_final: bool = True
     there: int = 0
     written: int = 0
 
 
 class Step(NamedTuple):
-    """Something that is done to a group.
+    """One change of a group.
 
     Attributes
     ----------
     action : str
     moments : tuple of Moment
-        One while it lasts, where that differs, and the one behind it.
-    hearing : ndarray of bool, optional
-        Clients that go, one by one, from what they see before the step to what they see behind it; any of them may have done so
-        at some moment of the step. If not given, nothing but the moment behind the step is looked at.
+        One while the step lasts, if that differs, and the final one.
+    to_inform : ndarray of bool, optional
+        Clients that are informed one by one, in any order, and then act on the final view. By default the step takes effect
+        at once, and only its final moment counts.
     begins_with_one : bool
-        Whether the step is begun by the first of them; else something else begins it and none of them need have heard.
+        Whether the step begins when the first of them is informed; if not, there is a moment at which none is.
     """
 
     action: str
     moments: tuple[Moment, ...]
-    hearing: Mask | None = None
+    to_inform: Mask | None = None
     begins_with_one: bool = False
 
 
-class Course(NamedTuple):
+class Schedule(NamedTuple):
     """All steps of a group, the first being the state before.
 
     Attributes
@@ -89,10 +95,10 @@ class Course(NamedTuple):
     client_ids : list of str
         All clients that are ever in the group, in Java's order.
     rooms : list of int
-        Machine room of each as a row of the fleet's ``rooms``, -1 where it has none.
+        Machine room of each as a row of the fleet's ``rooms``, -1 if it has none.
     steps : list of Step
     batch : int or None
-        Clients that go at once, where they go in batches.
+        Size of a batch, if clients go in batches.
     """
 
     client_ids: list[str]
@@ -100,12 +106,12 @@ class Course(NamedTuple):
     steps: list[Step]
     batch: int | None = None
 
-    def behind_steps(self) -> Course:
-        """The course without the moments while steps last."""
+    def final_moments(self) -> Schedule:
+        """The schedule with the final moments alone."""
         return self._replace(steps=[step._replace(moments=step.moments[-1:]) for step in self.steps])
 
 
-class Cast(NamedTuple):
+class GroupAtStart(NamedTuple):
     """A group before its rollout.
 
     Attributes
@@ -114,7 +120,7 @@ class Cast(NamedTuple):
     client_ids : list of str
         In Java's order.
     rooms : list of int
-        As in `Course`.
+        As in `Schedule`.
     """
 
     consumer_group: str
@@ -127,8 +133,8 @@ def everyone(n_clients: int) -> Mask:
     return np.ones(n_clients, bool)
 
 
-def places_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
-    """Places of the clients in the order in which they go.
+def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[int]:
+    """Positions of the clients in the order in which they go.
 
     Raises
     ------
@@ -137,19 +143,19 @@ def places_in_order(client_ids: list[str], order: str, seed: int = 0) -> list[in
 
     Examples
     --------
-    >>> places_in_order(["a", "b", "c"], "reversed")
+    >>> positions_in_order(["a", "b", "c"], "reversed")
     [2, 1, 0]
     """
-    places = list(range(len(client_ids)))
+    positions = list(range(len(client_ids)))
     if order == "sorted":
-        return places
+        return positions
     if order == "reversed":
-        return places[::-1]
+        return positions[::-1]
     if order != "shuffled":
         raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
-    # A hash and no generator: a client keeps its turn when others come and go.
+    # Hashes instead of a random generator: a client keeps its turn when others come and go.
     keys = [hashlib.sha256(f"{seed}/{one}".encode("utf-8", "surrogatepass")).digest() for one in client_ids]
-    return sorted(places, key=keys.__getitem__)
+    return sorted(positions, key=keys.__getitem__)
 
 
 def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
@@ -158,7 +164,7 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
     Parameters
     ----------
     batch : int or str
-        A number, or a share such as ``25%``, of which the fraction of a client is left away, but never the last one.
+        A number, or a share such as ``25%``, which is rounded down, but to 1 at least.
 
     Raises
     ------
@@ -185,21 +191,21 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
     return size
 
 
-def turns_of(cast: Cast, batch: int | str, order: str, seed: int) -> tuple[int, list[list[int]]]:
-    """Clients of one batch, and the places of the clients that go in each, of which the last is perhaps smaller.
+def turns_of(group: GroupAtStart, batch: int | str, order: str, seed: int) -> tuple[int, list[list[int]]]:
+    """Size of a batch, and the positions of the clients of each; the last one may be smaller.
 
     Examples
     --------
-    >>> turns_of(Cast("g", ["a", "b", "c"], [-1, -1, -1]), 2, "reversed", 0)
+    >>> turns_of(GroupAtStart("g", ["a", "b", "c"], [-1, -1, -1]), 2, "reversed", 0)
     (2, [[2, 1], [0]])
     """
-    size = batch_size(batch, len(cast.client_ids), cast.consumer_group)
-    places = places_in_order(cast.client_ids, order, seed)
-    return size, [places[start : start + size] for start in range(0, len(places), size)]
+    size = batch_size(batch, len(group.client_ids), group.consumer_group)
+    positions = positions_in_order(group.client_ids, order, seed)
+    return size, [positions[start : start + size] for start in range(0, len(positions), size)]
 
 
-def fresh_clients(cast: Cast, refreshed: float, order: str, seed: int) -> Mask:
-    """Clients that have the new routes already: so large a share of all, rounded.
+def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) -> Mask:
+    """The clients that already have the new routes: a share of all, rounded.
 
     Raises
     ------
@@ -208,21 +214,21 @@ def fresh_clients(cast: Cast, refreshed: float, order: str, seed: int) -> Mask:
     """
     if not 0 <= refreshed <= 1:
         raise ValueError(f"the share of clients with new routes must be from 0 to 1, got {refreshed}")
-    n_clients = len(cast.client_ids)
+    n_clients = len(group.client_ids)
     fresh = ~everyone(n_clients)
-    fresh[places_in_order(cast.client_ids, order, seed)[: round(n_clients * refreshed)]] = True
+    fresh[positions_in_order(group.client_ids, order, seed)[: round(n_clients * refreshed)]] = True
     return fresh
 
 
 def still(n_clients: int, action: str, variant: int, written: int) -> Step:
-    """A step that changes what producers write to, and nobody's routes."""
+    """A step that changes what producers write to, but no client's routes."""
     every = everyone(n_clients)
-    return Step(action, (Moment((Camp(every, every, queues=variant),), there=variant, written=written),))
+    return Step(action, (Moment((ClientView(every, every, queues=variant),), there=variant, written=written),))
 
 
 def refresh(fresh: Mask, action: str, before: int, after: int, written: int) -> Step:
-    """A step in which the routes become others, and clients have the new ones one after the other, at last all."""
+    """A step that changes the routes; clients get the new ones one by one, in the end all of them."""
     every = everyone(fresh.size)
-    split = (Camp(every, ~fresh, queues=before), Camp(every, fresh, queues=after))
-    settled = Moment((Camp(every, every, queues=after),), there=after, written=written)
-    return Step(action, (Moment(split, settled=False, there=after, written=written), settled), hearing=every)
+    split = (ClientView(every, ~fresh, queues=before), ClientView(every, fresh, queues=after))
+    is_final = Moment((ClientView(every, every, queues=after),), there=after, written=written)
+    return Step(action, (Moment(split, is_final=False, there=after, written=written), is_final), to_inform=every)

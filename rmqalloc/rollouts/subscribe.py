@@ -1,14 +1,14 @@
-"""A topic that is added to a group's subscriptions, or taken from them, client by client."""
+"""A topic that is added to a group's subscriptions, or removed from them, client by client."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rmqalloc.rollouts.planned_groups import ground_of
-from rmqalloc.rollouts.play import none_left, played
+from rmqalloc.rollouts.planned_groups import planned_groups_of
+from rmqalloc.rollouts.play import none_left, play_schedules
 from rmqalloc.rollouts.rollout import Rollout
-from rmqalloc.rollouts.schedule import Camp, Cast, Course, Moment, Step, everyone, turns_of
+from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone, turns_of
 from rmqalloc.scenarios.patterns import literal, matcher
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 from rmqalloc.text import counted
@@ -26,8 +26,8 @@ def change_subscription(
 ) -> Rollout:
     """Let the clients of every group subscribe to a topic, or leave it, a batch at a time.
 
-    Brokers list the clients of a group whatever they subscribe to. So a client that has not subscribed yet, or no longer, is
-    given queues of the topic by all others and does not read them: these are unowned until the last client has followed.
+    Brokers list the clients of a group whatever they subscribe to. So a client that has not subscribed yet, or no longer does,
+    is given queues of the topic by all others and does not read them: they are unowned until the last client has followed.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def change_subscription(
     groups : sequence of str
         Patterns of consumer groups.
     remove : bool
-        Whether the topic is taken from the subscriptions.
+        Whether the topic is removed from the subscriptions.
     batch, order, seed, detail
         As for `rmqalloc.rollouts.restart.restart`.
 
@@ -62,27 +62,27 @@ def change_subscription(
     if snapshot.topic(topic) is None:
         raise ValueError(f"the snapshot has no topic {topic!r}, so its queues are not known; give a topic that exists")
     chosen, skipped = _chosen(snapshot, topic, groups, remove)
-    # What other groups subscribe to is of no account, and a batch of them would be work for nothing.
+    # Other groups do not matter here and would only cost time.
     with_topic = replace(snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups)
 
     verb = "leave" if remove else "subscribe"
 
-    def course_of(cast: Cast) -> Course:
-        n_clients = len(cast.client_ids)
-        size, turns = turns_of(cast, batch, order, seed)
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        n_clients = len(group.client_ids)
+        size, turns = turns_of(group, batch, order, seed)
         reading = everyone(n_clients) if remove else ~everyone(n_clients)
-        steps = [Step("before", (Moment((Camp(everyone(n_clients), reading),)),))]
+        steps = [Step("before", (Moment((ClientView(everyone(n_clients), reading),)),))]
         for number, turn in enumerate(turns, start=1):
             before, reading = reading, reading.copy()
             reading[turn] = not remove
             who = counted(len(turn), f"client {verb}s", f"clients {verb}")
             what = f"batch {number} of {len(turns)}: {who}"
-            moment = Moment((Camp(everyone(n_clients), reading),))
-            steps.append(Step(what, (moment,), hearing=reading ^ before, begins_with_one=True))
-        return Course(cast.client_ids, cast.rooms, steps, size)
+            moment = Moment((ClientView(everyone(n_clients), reading),))
+            steps.append(Step(what, (moment,), to_inform=reading ^ before, begins_with_one=True))
+        return Schedule(group.client_ids, group.rooms, steps, size)
 
-    ground = ground_of(with_topic, ("*",) if chosen else groups, (literal(topic),))
-    return played(ground, course_of, detail=detail, skipped=skipped)
+    planned = planned_groups_of(with_topic, ("*",) if chosen else groups, (literal(topic),))
+    return play_schedules(planned, schedule_of, detail=detail, skipped=skipped)
 
 
 def _chosen(snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool) -> tuple[list[Group], dict[str, str]]:

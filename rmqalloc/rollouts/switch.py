@@ -1,4 +1,4 @@
-"""A change of strategy: clients switch batch by batch, and meanwhile disagree."""
+"""A change of strategy: clients switch batch by batch and disagree in the meantime."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from rmqalloc.evaluation.assigner import Assigner
-from rmqalloc.rollouts.planned_groups import Ground, ground_of
-from rmqalloc.rollouts.play import played
+from rmqalloc.rollouts.planned_groups import PlannedGroups, planned_groups_of
+from rmqalloc.rollouts.play import play_schedules
 from rmqalloc.rollouts.rollout import Rollout
 from rmqalloc.rollouts.schedule import (
-    Camp,
-    Cast,
-    Course,
+    ClientView,
+    GroupAtStart,
     InapplicableError,
     Moment,
+    Schedule,
     Step,
     everyone,
     turns_of,
@@ -39,11 +39,11 @@ def change_strategy(
     detail: bool = False,
     topics: Sequence[str] = ("*",),
 ) -> Rollout:
-    """Let the clients of every group go over to another strategy, a batch at a time.
+    """Switch the clients of every group to another strategy, a batch at a time.
 
-    Every client works out its queues with its own strategy, on the list of all clients. Those of the two strategies know
-    nothing of each other, so a queue may have no reader or two for as long as a step is the last one done. Ids stay as they
-    are: what the restart itself costs, if the switch needs one, `rmqalloc.rollouts.restart.restart` tells.
+    Every client computes its queues by its own strategy, from the list of all clients. Clients of the two strategies know
+    nothing of each other, so until the last step is done a queue may have no reader or two. Client ids do not change; for the
+    cost of a restart, if the switch needs one, see `rmqalloc.rollouts.restart.restart`.
 
     Parameters
     ----------
@@ -73,30 +73,30 @@ def change_strategy(
     ([0, 1, 2, 1, 0], [0, 1, 2, 1, 0])
     """
     made = rule(strategy, **(params or {}))
-    ground = ground_of(snapshot, groups, topics)
-    refused = _refused(ground, made)
+    planned = planned_groups_of(snapshot, groups, topics)
+    refused = _refused(planned, made)
 
-    def course_of(cast: Cast) -> Course:
-        if cast.consumer_group in refused:
-            raise InapplicableError(refused[cast.consumer_group])
-        n_clients = len(cast.client_ids)
-        size, turns = turns_of(cast, batch, order, seed)
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        if group.consumer_group in refused:
+            raise InapplicableError(refused[group.consumer_group])
+        n_clients = len(group.client_ids)
+        size, turns = turns_of(group, batch, order, seed)
         switched = ~everyone(n_clients)
-        steps = [Step("before", (Moment((Camp(~switched, ~switched),)),))]
+        steps = [Step("before", (Moment((ClientView(~switched, ~switched),)),))]
         for number, turn in enumerate(turns, start=1):
             before, switched = switched, switched.copy()
             switched[turn] = True
-            camps = (Camp(everyone(n_clients), ~switched), Camp(everyone(n_clients), switched, rule=1))
+            views = (ClientView(everyone(n_clients), ~switched), ClientView(everyone(n_clients), switched, rule=1))
             action = f"batch {number} of {len(turns)}: {counted(len(turn), 'client')} to {made.get_name()}"
-            steps.append(Step(action, (Moment(camps),), hearing=switched & ~before, begins_with_one=True))
-        return Course(cast.client_ids, cast.rooms, steps, size)
+            steps.append(Step(action, (Moment(views),), to_inform=switched & ~before, begins_with_one=True))
+        return Schedule(group.client_ids, group.rooms, steps, size)
 
-    return played(ground, course_of, rules=[made], detail=detail)
+    return play_schedules(planned, schedule_of, rules=[made], detail=detail)
 
 
-def _refused(ground: Ground, s: Strategy) -> dict[str, str]:
+def _refused(planned: PlannedGroups, s: Strategy) -> dict[str, str]:
     """Groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep what they have once they switch."""
-    fleet = ground.fleet
+    fleet = planned.fleet
     s.fleet_errors(fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
     bad = Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))[1]
     found: dict[str, str] = {}

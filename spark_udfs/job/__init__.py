@@ -3,11 +3,17 @@
 ``command``
     The command line.
 ``planning_job``
-    The job itself: read, plan, publish.
-``sources``, ``by_file``, ``by_frame``
-    What is planned: data sources; one task a file; one task a partition of a frame.
-``output``, ``output_layout``, ``manifests``, ``published``, ``versions``
-    Where a plan lies, how its directories are laid out, and when it counts as published.
-``on_worker``, ``progress``, ``plan_summary``, ``hadoop``
-    What runs on a worker; progress for people; totals and worst groups; file systems of Hadoop.
+    The job itself: cut the source into buckets, plan those that are missing, publish.
+``sources``, ``versions``
+    Data sources, cut into buckets and pinned; versions of Delta and Iceberg tables.
+``by_file``, ``by_frame``
+    One bucket planned by a worker that reads Parquet itself; one planned as a DataFrame.
+``manifests``
+    When a plan is complete: records of buckets, and the manifest. The rules of publishing stand here.
+``output``, ``output_layout``, ``hadoop``
+    The output directory as the job sees it; on a disk; through Spark's Hadoop client.
+``published``
+    Complete plans for readers without Spark.
+``on_worker``, ``progress``, ``plan_summary``
+    Functions called on a worker; progress and memory; totals and worst groups.
 """

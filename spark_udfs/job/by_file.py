@@ -1,6 +1,6 @@
-"""Parquet files planned by the workers themselves: rows never enter the JVM. Imports no pyspark.
+"""Parquet files planned by the workers themselves, so that rows never enter the JVM. Imports no pyspark.
 
-A task reads the row groups of one bucket, plans them, and writes the bucket; all that crosses is its number.
+A task reads the row groups of one bucket, plans them and writes the bucket; only the bucket's number crosses to the worker.
 """
 
 import json
@@ -16,13 +16,13 @@ from rmqalloc.evaluation.quarantine import plan_and_quarantine
 from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of, worst_columns, worst_of
 from spark_udfs.job.manifests import QUARANTINE, Run, bucket_name, data_folder
 from spark_udfs.job.output_layout import attempt, commit
-from spark_udfs.map_in_arrow import Batches, refuse
+from spark_udfs.map_in_arrow import Batches, refuse_schema
 
 BUCKETS = 64
-"""Buckets that a source is cut into if it has as many row groups."""
+"""Buckets of a source with at least as many row groups."""
 
 BUCKET_BYTES = 64 << 20
-"""Bytes of Parquet that a bucket shall not exceed by much, however many buckets that makes."""
+"""Approximate upper limit of the Parquet bytes of a bucket, however many buckets that makes."""
 
 _ROWS_PER_BATCH = 32_768
 
@@ -47,37 +47,37 @@ class ParquetFile(NamedTuple):
 
 
 class Survey(NamedTuple):
-    """A source of Parquet files: what there is, and what the buckets are."""
+    """A source of Parquet files: the files, and the buckets."""
 
     files: list[ParquetFile]
     buckets: list[list[Piece]]
 
 
 def survey(source: str, spec: PlanSpec) -> Survey | None:
-    """Look at a source once; None if it is for Spark to read.
+    """The files and buckets of a source; None if only Spark can read it.
 
     Raises
     ------
     FileNotFoundError
-        As `listed`.
+        As `listed_files`.
     ValueError
         A file cannot be read as Parquet.
     TypeError
         A column is missing or of the wrong type, and every bucket would fail.
     """
-    files = listed(source)
+    files = listed_files(source)
     if files is None:
         return None
     with _opened(files[0].path) as first:
-        refuse(first.schema_arrow, spec)
-    return Survey(files, cut(files))
+        refuse_schema(first.schema_arrow, spec)
+    return Survey(files, cut_files(files))
 
 
-def listed(source: str) -> list[ParquetFile] | None:
+def listed_files(source: str) -> list[ParquetFile] | None:
     """Files of a directory of Parquet in the order of their paths, or of one file.
 
-    None if there is anything else in it, or partitions (``name=value``), whose columns are not in the files: such a source
-    is for Spark to read.
+    None if it has other files too, or partitions (``name=value``), whose columns are not in the files: only Spark can read
+    such a source.
 
     Raises
     ------
@@ -97,15 +97,15 @@ def listed(source: str) -> list[ParquetFile] | None:
     return [ParquetFile(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
 
 
-def cut(files: Sequence[ParquetFile], n_buckets: int = BUCKETS) -> list[list[Piece]]:
+def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS) -> list[list[Piece]]:
     """Cut files into buckets of about equal bytes, in their order.
 
     Parameters
     ----------
     files : sequence of ParquetFile
-        As `listed`.
+        As `listed_files`.
     n_buckets : int
-        Buckets to make at least, if there are as many row groups; more if they would exceed `BUCKET_BYTES`.
+        Fewest buckets, if there are as many row groups; more if they would exceed `BUCKET_BYTES`.
 
     Raises
     ------
@@ -140,16 +140,16 @@ def _opened(path: str) -> pq.ParquetFile:
 
 
 class PlanFiles:
-    """Plans buckets of Parquet files, as ``mapInArrow`` takes it; a bucket that is there already is not planned again.
+    """Plans buckets of Parquet files, for ``mapInArrow``.
 
     Parameters
     ----------
     spec : PlanSpec
         What to plan.
     buckets : mapping of int to sequence of Piece
-        What to read, for the buckets that are to be done.
+        What to read for the buckets that are missing.
     out, run
-        As `plan_bucket`.
+        As `plan_file_bucket`.
     """
 
     def __init__(self, spec: PlanSpec, buckets: Mapping[int, Sequence[Piece]], out: str, run: Run) -> None:
@@ -157,16 +157,16 @@ class PlanFiles:
         self.buckets = {number: [Piece(*piece) for piece in pieces] for number, pieces in buckets.items()}
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """Plan the buckets whose places among ``buckets`` come, and give them back."""
+        """Plan the buckets at these positions in ``buckets``; returns the positions."""
         numbers = list(self.buckets)
         for batch in batches:
-            for place in batch.column(0).to_pylist():
-                plan_bucket(self.spec, numbers[place], self.buckets[numbers[place]], self.out, self.run)
+            for position in batch.column(0).to_pylist():
+                plan_file_bucket(self.spec, numbers[position], self.buckets[numbers[position]], self.out, self.run)
             yield pa.RecordBatch.from_arrays([batch.column(0)], names=["bucket"])
 
 
 class RankBuckets:
-    """Finds the worst units of buckets that are done, as ``mapInArrow`` takes it.
+    """Finds the worst units of complete buckets, for ``mapInArrow``.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class RankBuckets:
         self.spec, self.n, self.files = spec, n, files
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
-        """The worst units of every bucket whose number comes, as JSON."""
+        """The worst units of the buckets with these numbers, as JSON."""
         for batch in batches:
             found = [
                 json.dumps(worst_of(self._rows(number), self.spec, self.n)) for number in batch.column(0).to_pylist()
@@ -196,8 +196,8 @@ class RankBuckets:
                 yield from file.iter_batches(MAX_ROWS, columns=columns, use_threads=False)
 
 
-def plan_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, run: Run) -> None:
-    """Plan the pieces of one bucket into files of names that no other attempt has, and say that it is done.
+def plan_file_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, run: Run) -> None:
+    """Plan the pieces of one bucket into files with unique names, and record that it is complete.
 
     Parameters
     ----------
@@ -208,12 +208,12 @@ def plan_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, 
     pieces : sequence of Piece
         What to read.
     out, run
-        As `spark_udfs.job.output_layout.begin`.
+        As `spark_udfs.job.output_layout.begin_run`.
 
     Raises
     ------
     FileNotFoundError
-        The plan's data have been taken away, see `spark_udfs.job.output_layout.attempt`.
+        The plan's data were removed, see `spark_udfs.job.output_layout.attempt`.
     """
     totals: ByScenario = {}
     with attempt(out, run.plan_id) as tried:
@@ -221,25 +221,25 @@ def plan_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, 
         (home / QUARANTINE).mkdir()
         with _Rows(home / bucket_name(number), f"part-00000-{tried}.parquet") as plan:
             plan.write(pa.RecordBatch.from_pylist([], spec.schema), even_if_empty=True)
-            for place, piece in enumerate(pieces):
+            for position, piece in enumerate(pieces):
                 bad_at = home / QUARANTINE / bucket_name(number)
-                with _Rows(bad_at, f"part-{place:05d}-{tried}.parquet") as quarantine:
+                with _Rows(bad_at, f"part-{position:05d}-{tried}.parquet") as quarantine:
                     for planned, bad in plan_and_quarantine(_read(piece), spec):
                         plan.write(planned)
                         quarantine.write(bad)
                         totals = added(totals, totals_of(planned))
-    # From here on others may name the files: whatever happens, they stay.
+    # Once recorded, the files may be named in a manifest, so they stay whatever happens.
     commit(out, run, number, tried, record_of(totals, spec))
 
 
 def record_of(totals: ByScenario, spec: PlanSpec) -> dict[str, Any]:
-    """What a bucket's record holds: the totals, of every scenario even if there are no units."""
+    """The data of a bucket's record: totals of every scenario, even if there are no units."""
     names = spec.names if spec.output != "best" else []
     return {"totals": {name: totals.get(name, Totals())._asdict() for name in dict.fromkeys([*names, *totals])}}
 
 
 class _Rows:
-    """A new file of rows, which is there only if there are any."""
+    """A new file of rows, created with the first of them."""
 
     def __init__(self, directory: Path, name: str) -> None:
         self._path = directory / name

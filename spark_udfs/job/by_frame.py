@@ -1,4 +1,4 @@
-"""One bucket of units planned by Spark: any source, any place that Spark can write to."""
+"""One bucket of units planned as a DataFrame: any source, any output that Spark can write to."""
 
 from typing import Any, cast
 
@@ -10,7 +10,7 @@ from rmqalloc.evaluation.plan_batch import PlanSpec
 from rmqalloc.evaluation.quarantine import REASON
 from rmqalloc.evaluation.totals import ByScenario, Totals
 from spark_udfs.job.by_file import record_of
-from spark_udfs.job.manifests import PlanError
+from spark_udfs.job.manifests import PublishError
 from spark_udfs.job.sources import content, literally, parsed
 from spark_udfs.map_in_arrow import PlanBatches, QuarantineBatches, ddl
 from spark_udfs.transforms import mapped
@@ -18,8 +18,8 @@ from spark_udfs.transforms import mapped
 _SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
 
 
-def plan_bucket(
-    spark: SparkSession, units: DataFrame, spec: PlanSpec, places: tuple[str, str], by_content: bool = False
+def plan_frame_bucket(
+    spark: SparkSession, units: DataFrame, spec: PlanSpec, paths: tuple[str, str], by_content: bool = False
 ) -> dict[str, Any]:
     """Plan the units of a bucket.
 
@@ -28,14 +28,13 @@ def plan_bucket(
     spark : SparkSession
         The session.
     units : DataFrame
-        As `spark_udfs.job.sources.Source.read` gives them.
+        As `spark_udfs.job.sources.UnitSource.read` gives them.
     spec : PlanSpec
         What to plan.
-    places : (str, str)
+    paths : (str, str)
         Where to write the plan, and its bad rows if there are any; nothing is there yet.
     by_content : bool
-        Whether the record shall tell what was read, see `spark_udfs.job.sources.content`: for a source that may
-        change meanwhile.
+        Whether the record has a digest of what was read (`spark_udfs.job.sources.content`), for sources that may change.
 
     Returns
     -------
@@ -44,10 +43,10 @@ def plan_bucket(
 
     Raises
     ------
-    spark_udfs.job.manifests.PlanError
-        The bucket was read twice, for its bad rows, and was not the same.
+    spark_udfs.job.manifests.PublishError
+        The bucket was read again for its bad rows and had changed.
     """
-    plan_at, quarantine_at = places
+    plan_at, quarantine_at = paths
     seen = Observation("totals")
     read = Observation("read")
     observed = (
@@ -63,7 +62,7 @@ def plan_bucket(
         bad = _suspects(watched, spark.read.schema(observed.schema).parquet(literally(plan_at)))
         quarantine(bad, spec).write.mode("error").option("compression", "zstd").parquet(quarantine_at)
         if by_content and again.get != read.get:
-            raise PlanError(
+            raise PublishError(
                 "the source changed between its first reading and the one for its bad rows; run the job again"
             )
     return {**record_of(totals, spec), **({"read": _sums(read.get)} if by_content else {})}
@@ -82,7 +81,7 @@ def quarantine(units: DataFrame, spec: PlanSpec) -> DataFrame:
 
 
 def _suspects(units: DataFrame, plan: DataFrame) -> DataFrame:
-    """The rows that share group and topic with a bad one: only they are looked at again."""
+    """The rows with the group and topic of a bad one; only these are planned again."""
     bad = plan.where(F.col("err_code") != 0).select("consumer_group", "topic").distinct().alias("bad")
     both = [F.col(f"units.{name}").eqNullSafe(F.col(f"bad.{name}")) for name in ("consumer_group", "topic")]
     return units.alias("units").join(bad, both, "left_semi")

@@ -1,6 +1,6 @@
 """The planning job as a program: ``python -m spark_udfs.job --input fleet --output plans --strategy AVG``.
 
-What it writes and what a reader may see of it: `spark_udfs.job.manifests`. The totals go to standard output,
+See `spark_udfs.job.manifests` for what it writes and what readers see. The totals go to standard output,
 progress to standard error. Exit codes: 0 done, 1 failed or too many bad rows, 64 wrong usage, 130 interrupted.
 """
 
@@ -18,8 +18,8 @@ from rmqalloc.scenarios import read_scenarios
 from rmqalloc.strategies.by_name import from_flags, plain_parameters
 from rmqalloc.text import harmless
 from spark_udfs.job.plan_summary import WORST, totals_table
-from spark_udfs.job.planning_job import JobError, Outcome, run
-from spark_udfs.job.sources import Source
+from spark_udfs.job.planning_job import JobError, JobResult, run_job
+from spark_udfs.job.sources import UnitSource
 from spark_udfs.requirements import JavaNotFoundError
 
 EXIT_FAILED = 1
@@ -27,7 +27,7 @@ EXIT_USAGE = 64
 EXIT_INTERRUPTED = 130
 
 
-class _Parser(argparse.ArgumentParser):
+class _JobParser(argparse.ArgumentParser):
     """A parser that leaves with the code for wrong usage."""
 
     def error(self, message: str) -> NoReturn:
@@ -35,8 +35,8 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
 
 
-def _parser() -> _Parser:
-    parser = _Parser(prog="python -m spark_udfs.job", description="Plan the queues of many consumer groups.")
+def _parser() -> _JobParser:
+    parser = _JobParser(prog="python -m spark_udfs.job", description="Plan the queues of many consumer groups.")
     add = parser.add_argument
     add("--input", default="", help="file, directory or pattern of units")
     add("--table", default="", help="table to read instead, such as catalog.schema.table")
@@ -81,7 +81,7 @@ def main(argv: list[str] | None = None) -> int:
     return run_and_report(source, given.output, spec, given.remote or given.master, force=given.force, **how)
 
 
-def source_of(path: str, table: str, form: str, options: Sequence[str]) -> Source:
+def source_of(path: str, table: str, form: str, options: Sequence[str]) -> UnitSource:
     """What to read, as a command line names it; ValueError if it does not fit together."""
     pairs = [text.partition("=") for text in options]
     for name, sign, value in pairs:
@@ -91,16 +91,16 @@ def source_of(path: str, table: str, form: str, options: Sequence[str]) -> Sourc
         raise ValueError(f"an option of the reader is given twice: {', '.join(options)}; give each once")
     if bool(path) == bool(table) and (table or form == "parquet"):
         raise ValueError("give either an input or a table")
-    return Source(path, form, {name: value for name, _, value in pairs}, table)
+    return UnitSource(path, form, {name: value for name, _, value in pairs}, table)
 
 
-def run_and_report(source: Source, target: str, spec: PlanSpec, master: str, **how: Any) -> int:
-    """As `spark_udfs.job.planning_job.run`, but prints the totals or the error and returns the exit code."""
+def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str, **how: Any) -> int:
+    """Run a job (`spark_udfs.job.planning_job.run_job`), print the totals or the error, and return the exit code."""
     # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack trace.
     logging.basicConfig(level=logging.CRITICAL)
     try:
         with plain_errors():
-            outcome = run(source, target, spec, master=master, **how)
+            outcome = run_job(source, target, spec, master=master, **how)
     except KeyboardInterrupt:
         print("interrupted; the same command goes on from here", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -114,12 +114,12 @@ def run_and_report(source: Source, target: str, spec: PlanSpec, master: str, **h
 
 
 class PlainError(RuntimeError):
-    """What a file, a server or Spark did, in the words for whoever gave the command."""
+    """An error to print as it is: the fault of a file, a server or Spark, not a defect."""
 
 
 @contextmanager
 def plain_errors() -> Iterator[None]:
-    """The one place that turns what a file, a server or Spark did into an error to print; anything else is a defect of ours."""
+    """Turn the errors of files, servers and Spark into `PlainError`; any other exception is a defect and is raised."""
     try:
         yield
     except (OSError, ValueError, TypeError, JavaNotFoundError, JobError, MemoryError) as error:
@@ -131,11 +131,11 @@ def plain_errors() -> Iterator[None]:
         raise
 
 
-def _report(outcome: Outcome) -> str:
+def _report(outcome: JobResult) -> str:
     """What was done, for people."""
     if outcome.was_complete:
         return f"plan {outcome.plan_id} is complete already; --force plans it anew"
-    totals = {name: Totals(**one) for name, one in outcome.told["totals"].items()}
+    totals = {name: Totals(**one) for name, one in outcome.summary["totals"].items()}
     notes = [("peak memory, driver JVM", outcome.jvm_peak), ("peak memory, Python workers", outcome.workers_peak)]
     lines = [(name, f"{peak / 2**20:,.0f} MiB") for name, peak in notes if peak]
     if outcome.n_resumed:
@@ -143,8 +143,4 @@ def _report(outcome: Outcome) -> str:
     if len(totals) <= 1:
         return two_columns(iter([*next(iter(totals.values()), Totals()).rows(outcome.seconds), *lines]))
     lines.insert(0, ("seconds", f"{outcome.seconds:,.2f}"))
-    return totals_table(outcome.told["totals"]) + "\n\n" + two_columns(iter(lines))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return totals_table(outcome.summary["totals"]) + "\n\n" + two_columns(iter(lines))

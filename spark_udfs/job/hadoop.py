@@ -1,6 +1,6 @@
-"""The Hadoop client in Spark's driver: the one that writes only if there is nothing, and knows more of a file than Spark tells.
+"""The Hadoop client of Spark's driver, which can create a file exclusively and knows etags.
 
-Spark Connect has no way to it, and nothing here is needed: what it adds is a second safeguard.
+Spark Connect has no access to it, and nothing here is required: it adds a second safeguard.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ try:
 except ModuleNotFoundError:  # the client of Spark Connect alone has no bridge to Java
     Py4JJavaError = PySparkException
 
-# S3A finds out when it writes, and says so by either.
+# S3A detects a taken name when it writes, and raises either.
 _TAKEN = ("FileAlreadyExistsException", "RemoteFileChangedException")
 
 
@@ -25,10 +25,10 @@ def bridge(spark: SparkSession) -> Any:
 
 
 def create(spark: SparkSession, uri: str, text: str) -> bool:
-    """Write a file that is not there yet; False if it is. How far that is one step is up to the file system."""
+    """Create a file; False if it exists. Whether that is atomic depends on the file system."""
     path, system = _at(spark, uri)
     try:
-        # S3A writes with If-None-Match where the store knows it; others create a file in one step, and pass over the option.
+        # S3A writes with If-None-Match if the store supports it; other file systems create atomically and ignore the option.
         builder = (
             system.createFile(path).recursive().overwrite(False).opt("fs.option.create.conditional.overwrite", "true")
         )
@@ -43,7 +43,7 @@ def create(spark: SparkSession, uri: str, text: str) -> bool:
 
 
 def etags(spark: SparkSession, folders: list[str]) -> dict[str, str]:
-    """Etags of the files in some folders by their URIs, as far as the file system tells any."""
+    """Etags of the files in some folders by URI, if the file system has any."""
     found = {}
     for folder in folders:
         path, system = _at(spark, folder)

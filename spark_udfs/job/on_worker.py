@@ -1,4 +1,4 @@
-"""A few words from a Python worker: whoever starts a job may be on another machine than its files."""
+"""Functions called in a Python worker: a job may be started on another machine than its files are on."""
 
 import json
 from collections.abc import Callable, Iterator
@@ -8,15 +8,15 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_udfs.job.manifests import PlanError
+from spark_udfs.job.manifests import PublishError
 from spark_udfs.map_in_arrow import Batches
 
 _ERRORS: dict[str, type[Exception]] = {
-    error.__name__: error for error in (FileExistsError, FileNotFoundError, ValueError, TypeError, PlanError)
+    error.__name__: error for error in (FileExistsError, FileNotFoundError, ValueError, TypeError, PublishError)
 }
 
 
-class _Errand:
+class _WorkerCall:
     """A call of a function, as ``mapInArrow`` takes it."""
 
     def __init__(self, function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
@@ -27,7 +27,7 @@ class _Errand:
             pass
         try:
             answer: dict[str, Any] = {"value": self.function(*self.arguments)}
-        except (OSError, ValueError, TypeError, PlanError) as error:
+        except (OSError, ValueError, TypeError, PublishError) as error:
             answer = {"error": type(error).__name__, "message": str(error)}
         yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
 
@@ -40,22 +40,22 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
     spark : SparkSession
         The session.
     function : callable
-        Of a module that workers have; it may be called more than once.
+        Must be importable in workers; it may be called more than once.
     *arguments
         What to call it with.
 
     Returns
     -------
     object
-        Its answer, as JSON gives it back.
+        The answer, after a round trip through JSON.
 
     Raises
     ------
-    ValueError, TypeError, OSError, PlanError
+    ValueError, TypeError, OSError, PublishError
         As the function raises them.
     """
-    # Asked for the first row alone, Spark would end the worker, and the next one has everything to import anew.
-    [row] = spark.range(0, 1, 1, 1).mapInArrow(_Errand(function, arguments), "answer string").collect()
+    # With first(), Spark would end the worker, and the next one would have to import everything again.
+    [row] = spark.range(0, 1, 1, 1).mapInArrow(_WorkerCall(function, arguments), "answer string").collect()
     answer = json.loads(row["answer"])
     if "error" in answer:
         raise _ERRORS.get(answer["error"], OSError)(answer["message"])
@@ -63,5 +63,5 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
 
 
 def tasks_at_once(spark: SparkSession) -> int:
-    """How many tasks Spark runs at a time, as it cuts a range by itself; Spark Connect has no other word for it."""
+    """How many tasks Spark runs at a time: the partitions of a range, the only way to ask through Spark Connect."""
     return spark.range(1 << 16).select(F.spark_partition_id()).distinct().count()

@@ -1,4 +1,7 @@
-"""Where a job's results go: a directory that the workers see, or whatever else Spark can write to."""
+"""Where a job writes: a directory that the workers see, or anything else that Spark can write to.
+
+Both follow `spark_udfs.job.manifests`; the methods of `Output` say what each method does.
+"""
 
 import json
 import os
@@ -21,28 +24,28 @@ Manifest = dict[str, Any]
 Records = dict[int, dict[str, Any]]
 
 
-class Place(Protocol):
-    """An output directory."""
+class Output(Protocol):
+    """An output directory, for one run of a job."""
 
     run: Run
 
     def begin(self, plan_id: str, force: bool) -> tuple[Manifest | None, Records]:
-        """The manifest if the plan is complete, and what `records` tells; as `spark_udfs.job.output_layout.begin`."""
+        """Begin a run; returns the manifest if the plan is complete, and the records of complete buckets."""
 
     def records(self) -> Records:
         """Records of the buckets that are complete."""
 
     def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-        """Say that a bucket is done: what is in the folder of an attempt."""
+        """Record that a bucket is complete: it has the files in the folder of this attempt."""
 
     def uri(self, name: str = "") -> str:
-        """A name below the output directory as Spark has it."""
+        """The URI for Spark of a name below the output directory."""
 
     def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
-        """The worst units of all buckets, as `rmqalloc.evaluation.totals.worst_of`."""
+        """The worst units of all buckets, see `rmqalloc.evaluation.totals.worst_of`."""
 
-    def publish(self, n_buckets: int, records: Records, told: Mapping[str, Any]) -> tuple[bool, Manifest]:
-        """As `spark_udfs.job.manifests.publish`."""
+    def publish(self, n_buckets: int, records: Records, summary: Mapping[str, Any]) -> tuple[bool, Manifest]:
+        """Publish the plan, see `spark_udfs.job.manifests.publish`."""
 
     def current(self, plan_id: str) -> Manifest | None:
         """The manifest of a plan if it is complete."""
@@ -54,33 +57,33 @@ class Place(Protocol):
         """Where people find a plan."""
 
 
-def path_of(place: str, spark: SparkSession) -> str | None:
-    """A path as the workers see it; None for what only Spark can reach.
+def worker_path(output: str, spark: SparkSession) -> str | None:
+    """A path as the workers see it; None if only Spark can reach it.
 
-    A name without a scheme is a path where Spark runs on one machine; on a cluster Spark's default file system has it, and
-    ``file:/...`` says that all machines share a path.
+    Without a scheme it is a path if Spark runs on one machine; on a cluster it is in Spark's default file system, and
+    ``file:/...`` says that all machines share the path.
     """
-    if place.startswith("file:"):
-        return os.path.abspath(unquote(urlsplit(place).path))
+    if output.startswith("file:"):
+        return os.path.abspath(unquote(urlsplit(output).path))
     local = str(spark.conf.get("spark.master", "")).startswith("local")
-    return os.path.abspath(place) if "://" not in place and local else None
+    return os.path.abspath(output) if "://" not in output and local else None
 
 
-def place_of(target: str, spark: SparkSession) -> Place:
-    """The place of an output directory."""
-    path = path_of(target, spark)
-    return Store(target, spark) if path is None else Directory(path, spark)
+def output_of(target: str, spark: SparkSession) -> Output:
+    """The output for a target, as Spark names it."""
+    path = worker_path(target, spark)
+    return SparkOutput(target, spark) if path is None else SharedDirectory(path, spark)
 
 
-def tried(place: Place, plan_id: str, number: int) -> tuple[str, str, str]:
-    """A new attempt, and where Spark shall write a bucket's plan and its bad rows."""
-    attempt = manifests.new_name()
+def new_attempt(output: Output, plan_id: str, number: int) -> tuple[str, str, str]:
+    """The name of a new attempt, and where Spark writes a bucket's plan and its bad rows."""
+    attempt = manifests.unique_name()
     home = f"{data_folder(plan_id)}/{attempt}"
     bucket = bucket_name(number)
-    return attempt, place.uri(f"{home}/{bucket}"), place.uri(f"{home}/{QUARANTINE}/{bucket}")
+    return attempt, output.uri(f"{home}/{bucket}"), output.uri(f"{home}/{QUARANTINE}/{bucket}")
 
 
-class Directory:
+class SharedDirectory(Output):
     """A directory that all workers see under one path."""
 
     def __init__(self, path: str, spark: SparkSession) -> None:
@@ -88,66 +91,58 @@ class Directory:
         self.run = Run("", 0, "", False)
 
     def begin(self, plan_id: str, force: bool) -> tuple[Manifest | None, Records]:
-        """As `Place`."""
-        manifest, run, records = on_worker(self._spark, output_layout.begin, self.path, plan_id, force)
+        manifest, run, records = on_worker(self._spark, output_layout.begin_run, self.path, plan_id, force)
         self.run = Run(*run)
         return manifest, _numbered(records)
 
     def records(self) -> Records:
-        """As `Place`."""
-        return _numbered(on_worker(self._spark, output_layout.records, self.path, self.run))
+        return _numbered(on_worker(self._spark, output_layout.complete_records, self.path, self.run))
 
     def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-        """As `Place`."""
         on_worker(self._spark, output_layout.commit, self.path, self.run, number, attempt, dict(record))
 
     def uri(self, name: str = "") -> str:
-        """As `Place`."""
         return f"file:{os.path.join(self.path, name)}"
 
     def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
-        """As `Place`; the workers read the buckets themselves."""
+        # The workers read the buckets themselves.
         if not records:
             return {}
         files = [[os.path.join(self.path, name) for name, _ in one["files"]] for one in records.values()]
         parts = self._spark.range(0, len(files)).mapInArrow(RankBuckets(spec, n, files), "worst string").collect()
         return merged((json.loads(row["worst"]) for row in parts), spec, n)
 
-    def publish(self, n_buckets: int, records: Records, told: Mapping[str, Any]) -> tuple[bool, Manifest]:
-        """As `Place`."""
+    def publish(self, n_buckets: int, records: Records, summary: Mapping[str, Any]) -> tuple[bool, Manifest]:
         done = [dict(one) for one in records.values()]
-        text = plan_summary.as_text(told)
+        text = plan_summary.as_text(summary)
         won, manifest = on_worker(
-            self._spark, output_layout.publish, self.path, self.run, n_buckets, done, dict(told), text
+            self._spark, output_layout.publish_and_show, self.path, self.run, n_buckets, done, dict(summary), text
         )
         return won, manifest
 
     def current(self, plan_id: str) -> Manifest | None:
-        """As `Place`."""
-        found: Manifest | None = on_worker(self._spark, output_layout.current, self.path, plan_id)
+        found: Manifest | None = on_worker(self._spark, output_layout.current_manifest, self.path, plan_id)
         return found
 
     def plan_ids(self) -> list[str]:
-        """As `Place`."""
         return list(on_worker(self._spark, output_layout.plan_ids, self.path))
 
     def shown(self, manifest: Manifest) -> str:
-        """As `Place`: the plain path, if it holds this plan."""
+        # The plain path, if it holds this plan.
         if on_worker(self._spark, output_layout.is_shown, self.path, manifest):
             return manifests.plan_name(manifest["plan"])
-        return manifests.path_of(manifest)
+        return manifests.manifest_path(manifest)
 
 
 def _numbered(records: Mapping[str, Any]) -> Records:
     return {int(number): record for number, record in records.items()}
 
 
-class Store:
-    """Anything that Spark can write to, such as an object store, and `spark_udfs.job.manifests.Storage` on it.
+class SparkOutput(Output):
+    """Anything that Spark can write to, such as an object store; also `spark_udfs.job.manifests.Storage` on it.
 
-    Texts are read by Spark, and written by its driver's Hadoop client where there is a way to it: then only if there is none of
-    the name, as far as the file system offers that. Without, as under Spark Connect, Spark writes a text as a folder with one
-    file in it, under a name that nobody else has.
+    Spark reads texts. Its driver's Hadoop client writes them, exclusively if the file system supports that. Under Spark
+    Connect, which has no such client, Spark writes a text as a folder with one file in it, under a unique name.
     """
 
     def __init__(self, target: str, spark: SparkSession) -> None:
@@ -158,7 +153,6 @@ class Store:
     # --- Storage ---
 
     def texts(self, folder: str) -> dict[str, str]:
-        """As `Storage`."""
         reader = self._spark.read.format("text").option("wholetext", True).option("recursiveFileLookup", True)
         return {
             name.removeprefix(f"{folder}/").partition("/")[0]: text
@@ -166,7 +160,6 @@ class Store:
         }
 
     def create(self, name: str, text: str) -> bool:
-        """As `Storage`."""
         if self.exclusive:
             return hadoop.create(self._spark, self.uri(name), text)
         row = self._spark.createDataFrame([(text,)], "value string")
@@ -174,12 +167,11 @@ class Store:
         return True
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """As `Storage`."""
         reader = self._spark.read.format("binaryFile").option("recursiveFileLookup", True)
         return dict(self._read(reader, folder, ["path", "length"]))
 
     def _read(self, reader: Any, folder: str, columns: list[str]) -> list[tuple[str, Any]]:
-        """A column beside the names of files below a folder; none if there is no such folder."""
+        """The files below a folder by name, with one more column; none if there is no such folder."""
         try:
             rows = reader.load(literally(self.uri(folder))).select(*columns).collect()
         except AnalysisException as error:
@@ -188,52 +180,44 @@ class Store:
             return []
         return [(folder + unquote(path).rpartition(folder)[2], value) for path, value in rows]
 
-    # --- Place ---
+    # --- Output ---
 
     def begin(self, plan_id: str, force: bool) -> tuple[Manifest | None, Records]:
-        """As `Place`."""
         manifest, self.run = manifests.begin(self, plan_id, force)
         return manifest, {} if manifest is not None else self.records()
 
     def records(self) -> Records:
-        """As `Place`."""
         return manifests.records(self, self.run)
 
     def commit(self, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-        """As `Place`."""
         parts = manifests.parts_of(self.sizes(f"{data_folder(self.run.plan_id)}/{attempt}"))
         manifests.keep(self, self.run, number, attempt, {**parts, **record})
 
     def uri(self, name: str = "") -> str:
-        """As `Place`."""
         return f"{self._target}/{name}" if name else self._target
 
     def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
-        """As `Place`."""
         files = [self.uri(name) for one in records.values() for name, _ in one["files"]]
         return plan_summary.worst(self._spark, files, spec, n) if files else {}
 
-    def publish(self, n_buckets: int, records: Records, told: Mapping[str, Any]) -> tuple[bool, Manifest]:
-        """As `Place`."""
-        told = {**told, "text": plan_summary.as_text(told)}
-        return manifests.publish(self, self.run, n_buckets, list(records.values()), told)
+    def publish(self, n_buckets: int, records: Records, summary: Mapping[str, Any]) -> tuple[bool, Manifest]:
+        summary = {**summary, "text": plan_summary.as_text(summary)}
+        return manifests.publish(self, self.run, n_buckets, list(records.values()), summary)
 
     def current(self, plan_id: str) -> Manifest | None:
-        """As `Place`."""
         return manifests.current(self.texts(manifests.manifest_folder(plan_id)))
 
     def plan_ids(self) -> list[str]:
-        """As `Place`."""
         names = (name.split("/")[1].partition("=")[2] for name in self.sizes(manifests.MANIFESTS))
         return [one for one in sorted(set(names)) if self.current(one) is not None]
 
     def shown(self, manifest: Manifest) -> str:
-        """As `Place`: there is no plain path where nothing can be put in its place in one step."""
-        return manifests.path_of(manifest)
+        # There is no plain path, as nothing can replace it in one step here.
+        return manifests.manifest_path(manifest)
 
 
 def read_plan(spark: SparkSession, target: str, plan_id: str | None = None, *, quarantine: bool = False) -> Any:
-    """A complete plan, as its manifest names it: whole, whatever is being written at the time.
+    """A complete plan: all files of its manifest, whatever is being written at the time.
 
     Parameters
     ----------
@@ -263,14 +247,14 @@ def read_plan(spark: SparkSession, target: str, plan_id: str | None = None, *, q
     from pyspark.sql import functions as F
     from pyspark.sql.types import StructType
 
-    place = place_of(target, spark)
-    plan_id = plan_id if plan_id is not None else manifests.chosen(place.plan_ids(), None, target)
-    manifest = place.current(plan_id)
+    output = output_of(target, spark)
+    plan_id = plan_id if plan_id is not None else manifests.choose_plan(output.plan_ids(), None, target)
+    manifest = output.current(plan_id)
     if manifest is None:
-        manifests.chosen(place.plan_ids(), plan_id, target)
+        manifests.choose_plan(output.plan_ids(), plan_id, target)
         raise manifests.PlanNotFoundError(f"{target} holds no complete plan {plan_id}")
     files = [
-        literally(place.uri(name)) for name in manifests.files_in(manifest, "quarantine" if quarantine else "files")
+        literally(output.uri(name)) for name in manifests.files_in(manifest, "quarantine" if quarantine else "files")
     ]
     if not files:
         return spark.createDataFrame([], StructType())

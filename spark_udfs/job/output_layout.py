@@ -1,15 +1,14 @@
-"""An output directory on a disk: what stands where is in `spark_udfs.job.manifests`; run where the files are.
-Imports no pyspark.
+"""An output directory on a disk, laid out as in `spark_udfs.job.manifests`; runs where the files are. Imports no pyspark.
 
-Beside what every output holds there is a plain path here, for readers that know no manifest::
+In addition there is a plain path, for readers that do not know manifests::
 
     OUT/_rmqalloc.json                              this directory is ours
     OUT/plan=<id>/bucket=<n>/*.parquet              links to the files that the manifest names
     OUT/plan=<id>/_quarantine/bucket=<n>/*.parquet  likewise the bad rows
     OUT/plan=<id>/_manifest.json, _summary.json, _summary.txt
 
-``plan=<id>`` is made of hard links apart, after the manifest, and takes its place in one step, also when it replaces an earlier
-one: a reader that lists it sees all of one plan. It follows the manifest, which alone says what counts.
+``plan=<id>`` is built of hard links elsewhere, after the manifest, and renamed into place in one step, also when it replaces an
+earlier one, so a reader that lists it sees all of one plan. It follows the manifest, which alone is authoritative.
 """
 
 import errno
@@ -38,7 +37,7 @@ MANIFEST = "_manifest.json"
 _CANNOT_LINK = (errno.EXDEV, errno.EMLINK, errno.ENOTSUP, errno.ENOSYS, errno.EPERM, errno.EACCES)
 
 DAY = 86_400.0
-"""Seconds that a leftover is kept: a reader may still be at a plan that was replaced meanwhile."""
+"""Seconds that a leftover is kept: someone may still read a plan that has been replaced."""
 
 
 class LocalFiles:
@@ -50,25 +49,23 @@ class LocalFiles:
         self.root = Path(out)
 
     def texts(self, folder: str) -> dict[str, str]:
-        """As `Storage`; a text that Spark wrote is a folder with one file in it."""
+        # A text that Spark wrote is a folder with one file in it.
         root = self.root / folder
         if not root.is_dir():
             return {}
         return {path.name: _text(path) for path in sorted(root.iterdir()) if path.name[0] not in "._"}
 
     def create(self, name: str, text: str) -> bool:
-        """As `Storage`."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         return create_file(path, text.encode())
 
     def sizes(self, folder: str) -> dict[str, int]:
-        """As `Storage`."""
         found = {}
         for where, _, names in os.walk(self.root / folder):
             for name in names:
                 path = Path(where, name)
-                with suppress(FileNotFoundError):  # whoever failed has removed its own
+                with suppress(FileNotFoundError):  # a failed attempt has removed its files
                     if name[0] not in "._":
                         found[path.relative_to(self.root).as_posix()] = path.stat().st_size
         return found
@@ -80,8 +77,10 @@ def _text(path: Path) -> str:
     return path.read_text(encoding="utf-8")
 
 
-def begin(out: str, plan_id: str, force: bool, after: float = DAY) -> tuple[dict[str, Any] | None, Run, dict[int, Any]]:
-    """Make the output directory ours, and tell what is done of a plan.
+def begin_run(
+    out: str, plan_id: str, force: bool, after: float = DAY
+) -> tuple[dict[str, Any] | None, Run, dict[int, Any]]:
+    """Mark the output directory as ours, and begin a run of a plan.
 
     Parameters
     ----------
@@ -90,16 +89,16 @@ def begin(out: str, plan_id: str, force: bool, after: float = DAY) -> tuple[dict
     plan_id : str
         Which plan.
     force : bool
-        Plan it anew; a complete plan stays until the new one is complete.
+        Plan it again; a complete plan stays until the new one is.
     after : float
         Seconds after which a leftover is removed.
 
     Returns
     -------
     manifest, run
-        As `spark_udfs.job.manifests.begin`.
+        See `spark_udfs.job.manifests.begin`.
     records : dict of int to record
-        As `spark_udfs.job.manifests.records`.
+        See `spark_udfs.job.manifests.records`.
 
     Raises
     ------
@@ -110,8 +109,8 @@ def begin(out: str, plan_id: str, force: bool, after: float = DAY) -> tuple[dict
     storage = LocalFiles(out)
     manifest, run = manifests.begin(storage, plan_id, force)
     if manifest is not None:
-        sweep(out, plan_id, after)
-        show(out, plan_id)
+        sweep_leftovers(out, plan_id, after)
+        show_plan(out, plan_id)
         return manifest, run, {}
     Path(out, manifests.data_folder(plan_id)).mkdir(parents=True, exist_ok=True)
     return None, run, manifests.records(storage, run)
@@ -124,9 +123,9 @@ def attempt(out: str, plan_id: str) -> Iterator[str]:
     Raises
     ------
     FileNotFoundError
-        The plan's data have been taken away: this run has been overtaken, and makes nothing anew.
+        The plan's data were removed: this run has been overtaken and creates nothing.
     """
-    name = manifests.new_name()
+    name = manifests.unique_name()
     folder = Path(out, manifests.data_folder(plan_id), name)
     folder.mkdir()
     try:
@@ -137,20 +136,20 @@ def attempt(out: str, plan_id: str) -> Iterator[str]:
 
 
 def commit(out: str, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
-    """Bring an attempt's files to the disk, and say that a bucket is done.
+    """Flush an attempt's files to the disk, and record that its bucket is complete.
 
     Parameters
     ----------
     out : str
         Output directory.
     run : Run
-        As `begin`.
+        As `begin_run`.
     number : int
         Number of the bucket.
     attempt : str
         Name of its folder among the plan's data.
     record : mapping
-        What shall be known of it beside its files.
+        Further data of the record.
     """
     storage = LocalFiles(out)
     folder = f"{manifests.data_folder(run.plan_id)}/{attempt}"
@@ -159,35 +158,35 @@ def commit(out: str, run: Run, number: int, attempt: str, record: Mapping[str, A
     manifests.keep(storage, Run(*run), number, attempt, {**manifests.parts_of(storage.sizes(folder)), **record})
 
 
-def records(out: str, run: Run) -> dict[int, Any]:
-    """As `spark_udfs.job.manifests.records`."""
+def complete_records(out: str, run: Run) -> dict[int, Any]:
+    """Records of complete buckets, see `spark_udfs.job.manifests.records`."""
     return manifests.records(LocalFiles(out), Run(*run))
 
 
-def publish(
-    out: str, run: Run, n_buckets: int, done: list[dict[str, Any]], told: Mapping[str, Any], text: str
+def publish_and_show(
+    out: str, run: Run, n_buckets: int, done: list[dict[str, Any]], summary: Mapping[str, Any], text: str
 ) -> tuple[bool, dict[str, Any]]:
-    """As `spark_udfs.job.manifests.publish`; then `show` the plan, its summary for people being ``text``."""
-    won, manifest = manifests.publish(LocalFiles(out), Run(*run), n_buckets, done, {**told, "text": text})
-    show(out, run[0])
+    """Publish the plan (`spark_udfs.job.manifests.publish`), then `show_plan`; ``text`` is the summary for people."""
+    won, manifest = manifests.publish(LocalFiles(out), Run(*run), n_buckets, done, {**summary, "text": text})
+    show_plan(out, run[0])
     return won, manifest
 
 
-def current(out: str, plan_id: str) -> dict[str, Any] | None:
-    """As `spark_udfs.job.manifests.current`."""
+def current_manifest(out: str, plan_id: str) -> dict[str, Any] | None:
+    """The manifest of a plan, see `spark_udfs.job.manifests.current`."""
     return manifests.current(LocalFiles(out).texts(manifests.manifest_folder(plan_id)))
 
 
 def plan_ids(out: str) -> list[str]:
     """Ids of the complete plans."""
     found = [path.name.partition("=")[2] for path in Path(out, manifests.MANIFESTS).glob("plan=*")]
-    return sorted(one for one in found if current(out, one) is not None)
+    return sorted(one for one in found if current_manifest(out, one) is not None)
 
 
-def show(out: str, plan_id: str) -> bool:
-    """Let the plain path hold what the manifest names; False where it cannot, because there are no hard links for example."""
-    for _ in range(10):  # whoever is overtaken while it puts up a plan puts up the newer one
-        manifest = current(out, plan_id)
+def show_plan(out: str, plan_id: str) -> bool:
+    """Let the plain path hold the files of the manifest; False if it cannot, for example without hard links."""
+    for _ in range(10):  # if overtaken meanwhile, show the newer plan
+        manifest = current_manifest(out, plan_id)
         if manifest is None:
             return False
         if is_shown(out, manifest):
@@ -207,7 +206,7 @@ def show(out: str, plan_id: str) -> bool:
 
 
 def is_shown(out: str, manifest: Mapping[str, Any]) -> bool:
-    """Whether the plain path holds what this manifest names."""
+    """Whether the plain path holds the files of this manifest."""
     try:
         shown = json.loads(Path(out, plan_name(manifest["plan"]), MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -229,13 +228,13 @@ def _fill(new: Path, out: Path, manifest: Mapping[str, Any]) -> None:
     (new / MANIFEST).write_text(json.dumps(manifest), encoding="utf-8")
 
 
-def sweep(out: str, plan_id: str, after: float = DAY) -> list[str]:
-    """Remove what runs of a complete plan have left behind, and plans of it that were replaced.
+def sweep_leftovers(out: str, plan_id: str, after: float = DAY) -> list[str]:
+    """Remove leftovers of runs of a complete plan, and replaced plans.
 
     Parameters
     ----------
     out, plan_id
-        As `begin`.
+        As `begin_run`.
     after : float
         Seconds since the plan was completed, and since a leftover was last written.
 
@@ -246,26 +245,26 @@ def sweep(out: str, plan_id: str, after: float = DAY) -> list[str]:
 
     Notes
     -----
-    Why no plan can lose a file, however long anybody sleeps at whatever point:
+    Why no plan can lose a file, however long a process sleeps at any point:
 
-    1. What is removed is listed first, and everything that the manifest names is left out.
-    2. Then the same plan is published once more, as the next generation. A manifest has a fixed name here and is created only
-       if there is none, so this happens once, and whoever does not get the name removes nothing.
-    3. A run that began before that writes a manifest of that generation or an older one: the name is taken, or it loses. One
-       that begins later writes a later one, and names only files of its own, as every run does that begins when there is a
-       manifest; they were not there when the list was made. So nothing on the list can be in a manifest that counts.
+    1. What to remove is listed first, without anything that the manifest names.
+    2. Then the same plan is published again, as the next generation. A manifest has a fixed name here and is created only
+       if there is none, so only one process succeeds, and only that one removes anything.
+    3. A run that began before that writes a manifest of that generation, whose name is taken, or of an older one, which loses.
+       A run that begins later writes a later one and names only files of its own, as does every run that begins when there
+       is a manifest; these files did not exist when the list was made. So nothing on the list is in a manifest that counts.
 
-    Clocks matter only to readers of a plan that was replaced, who have ``after`` to come to an end.
+    Clocks matter only to readers of a replaced plan, who have ``after`` seconds to finish.
     """
     storage = LocalFiles(out)
-    manifest = current(out, plan_id)
+    manifest = current_manifest(out, plan_id)
     if manifest is None:
         return []
     before = time.time() - after
     leftovers = _leftovers(Path(out), plan_id, manifest, before)
-    if not leftovers or (storage.root / manifests.path_of(manifest)).stat().st_mtime > before:
+    if not leftovers or (storage.root / manifests.manifest_path(manifest)).stat().st_mtime > before:
         return []
-    run = Run(plan_id, manifest["generation"] + 1, manifests.new_name(), True)
+    run = Run(plan_id, manifest["generation"] + 1, manifests.unique_name(), True)
     won, _ = manifests.publish(storage, run, manifest["n_buckets"], manifest["buckets"], manifest["summary"])
     if not won:
         return []
@@ -286,7 +285,7 @@ def _leftovers(out: Path, plan_id: str, manifest: Mapping[str, Any], before: flo
 
 
 def _last_written(path: Path) -> float:
-    """The time when anything in it was last written; not to be removed if it changes while we look."""
+    """When anything in it was last written; infinite if it changes at this moment."""
     try:
         return max(one.stat().st_mtime for one in [path, *path.rglob("*")])
     except FileNotFoundError:

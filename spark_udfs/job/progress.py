@@ -1,6 +1,6 @@
-"""How far a running job is and how much memory it takes, seen from the driver.
+"""Progress and memory of a running job, as seen from the driver.
 
-The only file that touches ``sparkContext``, and only to look: Spark Connect has none, and tells of its own accord.
+The only module that uses ``sparkContext``, and only to read; Spark Connect has none and reports progress by itself.
 """
 
 import sys
@@ -18,7 +18,7 @@ _LINE_EVERY = 5.0
 
 
 class Watch:
-    """Prints the progress of a session's jobs, and notes peaks of memory, while its block runs.
+    """Prints the progress of a session's jobs and records peak memory while its block runs.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ class Watch:
     ----------
     jvm_peak, workers_peak : int
         Greatest resident memory in bytes of the driver's Java process, and of its Python workers together, as far as
-        was seen; 0 where it cannot be seen (only Linux has /proc, and executors elsewhere are not ours to look at).
+        seen; 0 if unknown (only Linux has /proc, and executors on other machines cannot be seen).
     """
 
     def __init__(self, spark: SparkSession, out: TextIO | None = None) -> None:
@@ -39,7 +39,7 @@ class Watch:
         self.workers_peak = 0
         self._spark: Any = spark
         self._tracker = _status_tracker(spark)
-        self._told: dict[str | None, list[tuple[int, int]]] = {}
+        self._stages_heard: dict[str | None, list[tuple[int, int]]] = {}
         self._out = sys.stderr if out is None else out
         self._on_terminal = self._out.isatty()
         self._done = threading.Event()
@@ -66,7 +66,7 @@ class Watch:
             self._out.flush()
 
     def _look(self) -> None:
-        """Look again and again; a look that fails ends the display, never the job."""
+        """Poll until done; an error ends the display, never the job."""
         try:
             while not self._done.wait(_LOOK_EVERY):
                 self._note_memory()
@@ -75,13 +75,15 @@ class Watch:
             self._out.write(f"progress is no longer shown: {type(error).__name__}: {error}\n")
 
     def _hear(self, stages: Any, inflight_tasks: int, operation_id: str | None, done: bool) -> None:
-        """Take down what Spark Connect tells of an operation; the arguments come by these names."""
-        self._told[operation_id] = [] if done else [(one.num_tasks, one.num_completed_tasks) for one in stages or ()]
+        """Store what Spark Connect reports of an operation; it passes the arguments by these names."""
+        self._stages_heard[operation_id] = (
+            [] if done else [(one.num_tasks, one.num_completed_tasks) for one in stages or ()]
+        )
 
     def _stages(self) -> list[tuple[int, int]]:
         """Tasks of every stage under way, and how many of them are completed."""
         if self._tracker is None:
-            return [stage for stages in list(self._told.values()) for stage in stages]
+            return [stage for stages in list(self._stages_heard.values()) for stage in stages]
         found = (self._tracker.getStageInfo(stage) for stage in self._tracker.getActiveStageIds())
         return [(stage.numTasks, stage.numCompletedTasks) for stage in found if stage]
 

@@ -9,13 +9,13 @@ from spark_udfs.job import manifests
 
 
 class ArrowFiles:
-    """What of `spark_udfs.job.manifests.Storage` a reader needs, on any file system of pyarrow."""
+    """The part of `spark_udfs.job.manifests.Storage` that readers need, on any file system of pyarrow."""
 
     def __init__(self, system: Any, root: str) -> None:
         self.system, self.root = system, root.rstrip("/")
 
     def texts(self, folder: str) -> dict[str, str]:
-        """As `Storage`; a text that Spark wrote is a folder with one file in it."""
+        """Texts in a folder by name; one that Spark wrote is a folder with one file in it."""
         texts: dict[str, str] = {}
         for path in self._files(folder):
             name, _, part = path.partition("/")
@@ -38,7 +38,7 @@ class ArrowFiles:
 
 
 def manifest_of(target: str | os.PathLike[str], plan_id: str | None = None, filesystem: Any = None) -> dict[str, Any]:
-    """The manifest of a complete plan; arguments and errors as `files_of_plan`.
+    """The manifest of a complete plan; for arguments and errors see `files_of_plan`.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def manifest_of(target: str | os.PathLike[str], plan_id: str | None = None, file
 def files_of_plan(
     target: str | os.PathLike[str], plan_id: str | None = None, *, quarantine: bool = False, filesystem: Any = None
 ) -> list[str]:
-    """Files of a complete plan, all of them, whatever is being written at the time.
+    """All files of a complete plan, whatever is being written at the time.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def files_of_plan(
     Returns
     -------
     list of str
-        Paths in the order of the input; for what is no path on this machine, as its file system has them.
+        Paths in the order of the input; on other file systems, in their notation.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def _found(target: str | os.PathLike[str], plan_id: str | None, filesystem: Any)
     elif filesystem is None:
         filesystem, where = pafs.FileSystem.from_uri(where)
     storage = ArrowFiles(filesystem, where)
-    wanted = manifests.chosen(storage.plan_ids(), plan_id, os.fspath(target))
+    wanted = manifests.choose_plan(storage.plan_ids(), plan_id, os.fspath(target))
     manifest = manifests.current(storage.texts(manifests.manifest_folder(wanted)))
     assert manifest is not None, "a complete plan stays complete"
     return manifest, storage.root

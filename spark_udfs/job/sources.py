@@ -1,4 +1,4 @@
-"""Where a job's units come from: files in any format that Spark reads, or a table."""
+"""The sources of a job's units: files in any format that Spark reads, or a table."""
 
 import os
 import re
@@ -31,7 +31,7 @@ _TEXT_FORMS = {
 }
 
 
-class Source(NamedTuple):
+class UnitSource(NamedTuple):
     """What to read.
 
     Attributes
@@ -55,7 +55,7 @@ class Source(NamedTuple):
         return self.table or self.path or self.format
 
     def read(self, spark: SparkSession) -> DataFrame:
-        """The units as they are there."""
+        """The units, as they are stored."""
         reader = spark.read.options(**self._options())
         if self.table:
             return reader.table(self.table)
@@ -66,7 +66,7 @@ class Source(NamedTuple):
         return {"header": "true", **self.options} if self.format == "csv" else dict(self.options)
 
     def read_files(self, spark: SparkSession, files: list[str], like: DataFrame) -> DataFrame:
-        """The units of some files, in the columns of all."""
+        """The units of some files, with the columns of all."""
         reader = spark.read.format(self.format).options(**self._options()).schema(like.schema)
         directory = not any(file.endswith("/" + os.path.basename(self.path.rstrip("/"))) for file in files)
         if directory and not re.search(r"[*?{\[]", self.path):
@@ -75,21 +75,20 @@ class Source(NamedTuple):
 
 
 class Cut(NamedTuple):
-    """A source in buckets, pinned: every bucket reads the same state of it, or the job finds out that it did not.
+    """A source in buckets, pinned: every bucket reads the same state of it, or the job detects that it did not.
 
     Attributes
     ----------
     identity : object
-        What of the input a plan depends on, as plain data: the files as they are listed, the version of a table, or what
-        `content` says of all rows.
+        The state of the input, as plain data: the list of files, the version of a table, or the `content` of all rows.
     bucket : callable
         The units of a bucket by its number.
     n_buckets : int
         How many there are.
     now : callable
-        The identity as it is at the time.
+        Returns the present identity.
     content : dict, optional
-        What `content` says of all rows, where nothing else pins them: it has to be read in the buckets, too.
+        The `content` of all rows, if nothing else pins them: the buckets must have read the same in sum.
     """
 
     identity: Any
@@ -99,8 +98,8 @@ class Cut(NamedTuple):
     content: dict[str, str] | None = None
 
 
-def cut(source: Source, spark: SparkSession) -> Cut:
-    """Cut a source into buckets: by files where it has such, else by hash of group and topic."""
+def cut_source(source: UnitSource, spark: SparkSession) -> Cut:
+    """Cut a source into buckets: by files if it has any, else by hash of group and topic."""
     units = source.read(spark)
     listed = _listed(source, spark) if _is_files(source) else []
     if not listed:
@@ -115,8 +114,8 @@ def cut(source: Source, spark: SparkSession) -> Cut:
     return Cut(listed, bucket, n_buckets, lambda: _listed(source, spark))
 
 
-def _listed(source: Source, spark: SparkSession) -> list[list[Any]]:
-    """Files of a source with bytes, the time of the last change, and the etag if the file system has such."""
+def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
+    """Files of a source with size, time of the last change, and etag if the file system has one."""
     files = [unquote(name) for name in source.read(spark).inputFiles()]
     if not files:
         return []
@@ -127,17 +126,17 @@ def _listed(source: Source, spark: SparkSession) -> list[list[Any]]:
     return sorted(([one for one in row if one is not None] for row in found), key=str)
 
 
-def _is_files(source: Source) -> bool:
+def _is_files(source: UnitSource) -> bool:
     return not source.table and source.format in FILE_FORMATS
 
 
 def literally(path: str) -> str:
-    """A path in which no character stands for others."""
+    """A path with its wildcard characters escaped."""
     return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
 
 
-def _pinned(source: Source, spark: SparkSession) -> Cut | None:
-    """Buckets by hash of a table that keeps its versions."""
+def _pinned(source: UnitSource, spark: SparkSession) -> Cut | None:
+    """Buckets by hash of a version of a table; None if it has no versions."""
     pin = versions.pin(spark, source.table, source.path, source.format, source.options)
     if pin is None:
         return None
@@ -151,7 +150,7 @@ def _pinned(source: Source, spark: SparkSession) -> Cut | None:
 
 
 def _by_content(units: DataFrame) -> Cut:
-    """Buckets by hash of anything else, which is known by its rows."""
+    """Buckets by hash of any other source, which is identified by its rows."""
 
     def now() -> dict[str, str]:
         row = units.select(*content(units)).first()
@@ -159,7 +158,7 @@ def _by_content(units: DataFrame) -> Cut:
         return {name: str(value) for name, value in row.asDict().items()}
 
     found = now()
-    # Every bucket says what it has read: to read it all once more at the end would say less.
+    # Every bucket records what it read, which proves more than reading everything again at the end.
     return Cut(found, _hashed(units), HASHED_BUCKETS, lambda: found, found)
 
 
@@ -169,9 +168,9 @@ def _hashed(units: DataFrame) -> Callable[[int], DataFrame]:
 
 
 def content(units: DataFrame) -> list[Column]:
-    """What tells rows from other rows in whatever order, to be summed up: how many there are, and a sum of hashes."""
+    """A digest of rows in any order that can be summed over buckets: their number, and a sum of hashes."""
     whole = F.struct(*[_named(name) for name in units.columns])
-    # The hash alone passes over nulls wherever they stand; the text alone cuts times short.
+    # The hash ignores nulls, wherever they are; the text truncates times. Together they miss neither.
     texts = F.to_json(whole, {"ignoreNullFields": "false"})
     exact = [_named(field.name) for field in units.schema.fields if not _has_map(field.dataType)]
     hashes = F.coalesce(F.sum(F.xxhash64(texts, *exact).cast("decimal(20,0)")), F.lit(0))
@@ -188,9 +187,9 @@ def _has_map(kind: DataType) -> bool:
 
 
 def parsed(units: DataFrame) -> DataFrame:
-    """Lists that a source can hold as text only are read as JSON.
+    """Read lists that a source holds as text from JSON.
 
-    A text that is none reads as null, and so makes a bad row; ``<name>_text`` keeps it.
+    Text that is not JSON reads as null, which makes a bad row; ``<name>_text`` keeps it.
 
     Examples
     --------
@@ -202,7 +201,7 @@ def parsed(units: DataFrame) -> DataFrame:
     for name, form in _TEXT_FORMS.items():
         if name in texts:
             made |= {f"{name}_text": F.col(name), name: F.from_json(name, form)}
-    if "virtual_nodes" in texts:  # what is no number must not pass for the spec's
+    if "virtual_nodes" in texts:  # a text that is no number must not fall back to the spec's
         number = F.coalesce(F.col("virtual_nodes").try_cast("int"), F.lit(-1))
         made["virtual_nodes"] = F.when(F.col("virtual_nodes").isNotNull(), number)
     return units.withColumns(made) if made else units

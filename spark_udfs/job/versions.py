@@ -1,4 +1,4 @@
-"""Tables that keep their versions: which one is there, and how to read just that, whatever is committed meanwhile."""
+"""Tables with versions: the present version, and how to read exactly that, whatever is committed in the meantime."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 _CHOSEN = ("versionasof", "timestampasof", "snapshot-id", "as-of-timestamp", "branch", "tag", "startingversion")
-"""Options by which a caller says what to read; what is meant is then not ours to find out."""
+"""Options by which a caller chooses the version; it is then not pinned here."""
 
 
 class Pin(NamedTuple):
@@ -17,11 +17,11 @@ class Pin(NamedTuple):
     Attributes
     ----------
     identity : object
-        What tells it from all others, that of a table of the same name which was dropped included.
+        Unique to this version, even if a table of the same name was dropped and created again.
     read : callable
         Its rows.
     now : callable
-        The identity of that version as it is now; another one if the table was dropped and made anew.
+        The present identity of that version; it differs if the table was dropped and created again.
     """
 
     identity: Any
@@ -30,14 +30,14 @@ class Pin(NamedTuple):
 
 
 def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[str, str]) -> Pin | None:
-    """The version of a Delta or Iceberg table that is there now; None for any other source.
+    """The present version of a Delta or Iceberg table; None for any other source.
 
     Parameters
     ----------
     spark : SparkSession
         The session.
     table, path, form, options
-        As `spark_udfs.job.sources.Source` has them.
+        As `spark_udfs.job.sources.UnitSource` has them.
     """
     if any(name.lower() in _CHOSEN for name in options):
         return None
@@ -47,7 +47,7 @@ def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[
     find = _delta if kind == "delta" else _iceberg
     reader = spark.read.options(**options)
     version, identity = find(spark, table, path)
-    if identity is None:  # nothing was ever written to it
+    if identity is None:  # the table is empty and has no version
         return None
 
     def read() -> DataFrame:
@@ -59,7 +59,7 @@ def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[
 
 
 def _provider(spark: SparkSession, table: str) -> str:
-    """What a table is made of; "" if it does not say, as a view."""
+    """The provider of a table; "" if there is none, as for a view."""
     try:
         rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").where("col_name = 'Provider'").collect()
     except PySparkException:
@@ -68,7 +68,7 @@ def _provider(spark: SparkSession, table: str) -> str:
 
 
 def _delta(spark: SparkSession, table: str, path: str, version: int | None = None) -> tuple[int, Any]:
-    """A version, by default the latest, and what it is known by."""
+    """A version, by default the latest, and its identity."""
     name = table or "delta.`" + path.replace("`", "``") + "`"
     history = spark.sql(f"DESCRIBE HISTORY {name}").select("version", F.unix_micros("timestamp").alias("at"))
     wanted = history if version is None else history.where(F.col("version") == version)
@@ -81,7 +81,7 @@ def _delta(spark: SparkSession, table: str, path: str, version: int | None = Non
 
 
 def _iceberg(spark: SparkSession, table: str, path: str, version: int | None = None) -> tuple[int, Any]:
-    """As `_delta`; a snapshot's number is drawn by lot, so it is enough to know it by."""
+    """A version as in `_delta`; a snapshot's id is random, so it is identity enough."""
     snapshots = spark.table(f"{table}.refs") if table else spark.read.format("iceberg").load(f"{path}#refs")
     if version is None:
         row = snapshots.where("name = 'main'").select("snapshot_id").first()

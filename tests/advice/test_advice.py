@@ -16,7 +16,7 @@ from rmqalloc.advice.advice import (
     ROOMS_SCHEMA,
     config_document,
 )
-from rmqalloc.advice.config_lists import evened
+from rmqalloc.advice.config_lists import balanced_owners
 from rmqalloc.advice.recommend import advise
 from rmqalloc.advice.rings import VIRTUAL_NODES, chance_skew
 from rmqalloc.evaluation.balance import balance
@@ -97,7 +97,7 @@ def test_lists_begin_with_what_clients_own(data, balanced):
 @given(st.lists(st.integers(-1, 4), max_size=40), st.integers(0, 3))
 def test_evened_owners(owners, more):
     owners, n_clients = np.array(owners, np.int32), 5 + more
-    after = evened(owners, n_clients)
+    after = balanced_owners(owners, n_clients)
     loads = np.bincount(after, minlength=n_clients)
     assert loads.max() - loads.min() <= 1
     kept = Counter(owners[owners == after].tolist())

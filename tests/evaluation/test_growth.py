@@ -12,7 +12,7 @@ from cliffs.operations import operations
 
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc.audit import check_snapshot
-from rmqalloc.audit.audited_group import cases_of
+from rmqalloc.audit.audited_group import audited_groups
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.fleet import groups as from_groups
 from rmqalloc.plans import departures as departing
@@ -100,7 +100,7 @@ def test_of_repeated_and_empty_ids_a_ring_alone_lays_out_some(strategy, copies, 
 
 
 def test_a_unit_of_an_audit_holds_its_subscribers_alone():
-    [case] = cases_of(mixed(30), lambda group: True)
+    [case] = audited_groups(mixed(30), lambda group: True)
     assert [list(unit.options) for unit in case.units] == [[i] for i in range(30)]
     assert len({id(view.client_ids) for unit in case.units for view in unit.views}) == 1
 
@@ -122,7 +122,7 @@ def test_the_retry_topic_is_read_by_all_clients():
     snapshot = mixed(3)
     retry = Topic("%RETRY%g", (TopicBroker("b", 1),))
     group = replace(snapshot.groups[0], subscriptions=(*snapshot.groups[0].subscriptions, retry.name))
-    [case] = cases_of(Snapshot((*snapshot.topics, retry), (group,)), lambda group: True)
+    [case] = audited_groups(Snapshot((*snapshot.topics, retry), (group,)), lambda group: True)
     assert [list(unit.options) for unit in case.units if unit.is_retry] == [[0, 1, 2]]
 
 

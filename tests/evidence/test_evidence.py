@@ -12,7 +12,7 @@ import rmqalloc
 from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import app
 from rmqalloc.evidence import doubtful, evidence_lines, with_strategies
-from rmqalloc.evidence.fit import Owned, fits_of
+from rmqalloc.evidence.fit import OwnedQueues, fits_of
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import plan_snapshot
@@ -396,7 +396,7 @@ def test_the_audit_notes_a_guess_and_nothing_else_of_it():
 
 def test_an_owner_whom_the_group_does_not_list_is_not_explained():
     queues = tuple(sorted(TOPIC.queues()))
-    owned = Owned("g", ("c1",), [queues], [dict.fromkeys(queues, "c1") | {queues[0]: "ghost"}])
+    owned = OwnedQueues("g", ("c1",), [queues], [dict.fromkeys(queues, "c1") | {queues[0]: "ghost"}])
     [fit] = fits_of([owned], [[Method("AVG")]], Rooms({}, {}))
     assert (fit.explained, fit.of, fit.explains_all) == (31, 32, False)
 

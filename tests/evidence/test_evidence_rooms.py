@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rmqalloc import Fleet
 from rmqalloc.audit import check_snapshot
-from rmqalloc.evidence.fit import Owned, candidates, fits_of, nearby
+from rmqalloc.evidence.fit import OwnedQueues, candidates, fits_of, nearby
 from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.snapshot import Client, Topic, TopicBroker
@@ -105,7 +105,7 @@ def test_the_fit_takes_the_rooms_of_each_group_and_topic():
     for one in with_planned_owners(whole).groups:
         queues = tuple(topics[one.subscriptions[0]].queues())
         owner = {queue: client.client_id for client in one.clients for queue in client.owned}
-        owned.append(Owned(one.name, tuple(one.client_ids), [queues], [owner]))
+        owned.append(OwnedQueues(one.name, tuple(one.client_ids), [queues], [owner]))
     assert [fit.best[0].name for fit in fits_of(owned, [nearby()] * 3, rooms)] == ["MACHINE_ROOM_NEARBY-AVG"] * 3
     assert all(fit.explains_all for fit in fits_of(owned, [candidates(rooms)] * 3, rooms))
 

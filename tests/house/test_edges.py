@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rmqalloc.advice.config_lists import evened
-from rmqalloc.audit.reported import Told
+from rmqalloc.advice.config_lists import balanced_owners
+from rmqalloc.audit.reported import ReportedOwners
 from rmqalloc.documents.fields import MAX_TEXT_BYTES, Text, Whole
 from rmqalloc.evaluation import limits
 from rmqalloc.evaluation.limits import MAX_CLIENTS, MAX_OWNERS, Sizes
@@ -16,7 +16,7 @@ from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES, ErrCode
 from rmqalloc.evidence.fit import Fit
 from rmqalloc.evidence.method import Method
 from rmqalloc.model import MessageQueue
-from rmqalloc.rollouts.rollout_gates import broken_gates
+from rmqalloc.rollouts.rollout_gates import violated_gates
 from rmqalloc.rollouts.subscribe import change_subscription
 from rmqalloc.scenarios import ScenarioError, scenarios_of
 from rmqalloc.snapshot.files.from_rows import from_rows
@@ -124,8 +124,8 @@ def test_a_gate_does_not_count_the_state_before():
     steps = subscribing().steps["unowned_written"].to_pylist()
     assert steps[0] == 8 > max(steps[1:])
     most = max(steps[1:])
-    assert [*broken_gates(subscribing(), max_unowned=most)] == []
-    (said,) = broken_gates(subscribing(), max_unowned=most - 1)
+    assert [*violated_gates(subscribing(), max_unowned=most)] == []
+    (said,) = violated_gates(subscribing(), max_unowned=most - 1)
     assert f"{most} queues without a reader at the worst moment of step " in said
     assert "step 0" not in said
 
@@ -133,17 +133,17 @@ def test_a_gate_does_not_count_the_state_before():
 def test_a_gate_of_moves_is_kept_at_its_bound():
     rollout = subscribing()
     (moved,) = rollout.totals["moved_per_queue"].to_pylist()
-    assert [*broken_gates(rollout, max_moved_per_queue=moved)] == []
-    assert len([*broken_gates(rollout, max_moved_per_queue=np.nextafter(moved, 0))]) == 1
+    assert [*violated_gates(rollout, max_moved_per_queue=moved)] == []
+    assert len([*violated_gates(rollout, max_moved_per_queue=np.nextafter(moved, 0))]) == 1
 
 
 def test_of_clients_that_have_equally_many_the_one_with_less_elsewhere_gets_more():
     now = np.array([0, 1, 2, -1])
-    assert evened(now, 3, np.array([2, 1, 2])).tolist() == [0, 1, 2, 1]
-    assert evened(now, 3, np.array([2, 2, 1])).tolist() == [0, 1, 2, 2]
-    assert evened(now, 3).tolist() == [0, 1, 2, 0]  # the first where that is equal too
-    assert evened(np.array([0, 0, 1, -1]), 2, np.array([9, 0])).tolist() == [0, 0, 1, 1]
-    assert evened(np.array([0, 0, 1]), 2, np.array([9, 0])).tolist() == [
+    assert balanced_owners(now, 3, np.array([2, 1, 2])).tolist() == [0, 1, 2, 1]
+    assert balanced_owners(now, 3, np.array([2, 2, 1])).tolist() == [0, 1, 2, 2]
+    assert balanced_owners(now, 3).tolist() == [0, 1, 2, 0]  # the first where that is equal too
+    assert balanced_owners(np.array([0, 0, 1, -1]), 2, np.array([9, 0])).tolist() == [0, 0, 1, 1]
+    assert balanced_owners(np.array([0, 0, 1]), 2, np.array([9, 0])).tolist() == [
         0,
         0,
         1,
@@ -158,7 +158,7 @@ def test_a_row_that_names_a_broker_and_no_queue():
 
 
 class OneUnit(NamedTuple):
-    """A topic as `Told` looks at it."""
+    """A topic as `ReportedOwners` looks at it."""
 
     queue: MessageQueue
     client_ids: tuple[str, ...]
@@ -184,7 +184,7 @@ def told(owned):
     """What the holders of one shared queue say of it; None where they say nothing."""
     queue = MessageQueue("T", "b", 0)
     clients = [Client(name, owned=None if has is None else (queue,) * has) for name, has in owned.items()]
-    return Told(clients, [OneUnit(queue, tuple(owned))]), queue
+    return ReportedOwners(clients, [OneUnit(queue, tuple(owned))]), queue
 
 
 def test_a_client_that_says_nothing_is_not_missed():

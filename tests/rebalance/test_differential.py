@@ -7,12 +7,12 @@ import os
 from collections import Counter
 
 import pytest
-from differential import broker, comparing
+from differential import broker_half, comparing
 from differential.__main__ import never_met, told
+from differential.compared_releases import HALVES, RELEASES
 from differential.comparing import Totals
 from differential.corner import Corner
-from differential.page import written
-from differential.releases import HALVES, RELEASES
+from differential.differential_page import written
 from differential.runs import run
 from differential.tolerated import TOLERATED
 from java_driver import JavaMissing
@@ -35,11 +35,11 @@ def test_real_classes_and_the_product_agree_after_every_event(half):
 
 
 def test_a_twin_that_answers_otherwise_is_seen(monkeypatch):
-    class Liar(broker.Twin):
+    class Liar(broker_half.Twin):
         def after(self, event):
             return super().after(event) | ({"answer": ["nobody"]} if event["kind"] == "lists" else {})
 
-    monkeypatch.setattr(broker, "Twin", Liar)
+    monkeypatch.setattr(broker_half, "Twin", Liar)
     try:
         totals = comparing.compare("broker", "4.9.8", 5, SEED)
     except JavaMissing as missing:

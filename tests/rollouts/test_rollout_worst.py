@@ -13,7 +13,7 @@ from rmqalloc.rollouts import informed
 from rmqalloc.rollouts.informed import Graphs, worst_moments
 from rmqalloc.rollouts.maintain import maintain_broker
 from rmqalloc.rollouts.restart import restart
-from rmqalloc.rollouts.rollout_gates import broken_gates
+from rmqalloc.rollouts.rollout_gates import violated_gates
 from rmqalloc.rollouts.subscribe import change_subscription
 from rmqalloc.rollouts.switch import change_strategy
 from rmqalloc.snapshot.plain_data import to_document
@@ -120,9 +120,9 @@ def test_a_restart_is_worst_when_some_have_heard():
     assert half_told(snapshot) >= 62  # four are read by nobody when the client stops
     assert total["max_unowned"] >= half_told(snapshot)
     assert total["max_unowned_is_exact"]
-    [said] = broken_gates(restart(snapshot), max_unowned=62)
+    [said] = violated_gates(restart(snapshot), max_unowned=62)
     assert "92 queues without a reader at the worst moment of step " in said
-    assert list(broken_gates(restart(snapshot), max_unowned=92)) == []
+    assert list(violated_gates(restart(snapshot), max_unowned=92)) == []
 
 
 def test_a_bound_counts_for_the_gate_and_is_called_one(tmp_path, capsys):
@@ -131,7 +131,7 @@ def test_a_bound_counts_for_the_gate_and_is_called_one(tmp_path, capsys):
     [total] = rollout.totals.to_pylist()
     assert not total["max_unowned_is_exact"]
     assert total["max_unowned"] >= half_told(snapshot, "AVG_BY_CIRCLE")
-    [said] = broken_gates(rollout, max_unowned=20)
+    [said] = violated_gates(rollout, max_unowned=20)
     assert f": up to {total['max_unowned']} queues without a reader at the worst moment of step " in said
     assert ", which is an upper bound, at most 20 are allowed" in said
     path = tmp_path / "cluster.json"
@@ -146,7 +146,7 @@ def test_a_bound_counts_for_the_gate_and_is_called_one(tmp_path, capsys):
 def test_the_gate_looks_at_every_share_of_clients_with_new_routes():
     snapshot = pods(10, 64)
     gated = [
-        list(broken_gates(maintain_broker(snapshot, "broker-a", refreshed=share), None, 15)) for share in (0, 0.5, 1)
+        list(violated_gates(maintain_broker(snapshot, "broker-a", refreshed=share), None, 15)) for share in (0, 0.5, 1)
     ]
     assert gated[0] == gated[1] == gated[2] != []
 

@@ -15,7 +15,7 @@ from rmqalloc.cli import main
 from rmqalloc.rollouts.maintain import maintain_broker
 from rmqalloc.rollouts.resize import resize_queues
 from rmqalloc.rollouts.restart import restart
-from rmqalloc.rollouts.rollout_gates import broken_gates
+from rmqalloc.rollouts.rollout_gates import violated_gates
 from rmqalloc.rollouts.subscribe import change_subscription
 from rmqalloc.rollouts.switch import change_strategy
 from rmqalloc.snapshot.plain_data import to_document
@@ -187,8 +187,8 @@ def cluster(*brokers, n_clients=4, lags=()):
 
 def test_the_gate_counts_written_queues_alone():
     snapshot = cluster(TopicBroker("a", 12, 5), n_clients=1)
-    assert list(broken_gates(restart(snapshot), max_unowned=5)) == []
-    [said] = broken_gates(restart(snapshot), max_unowned=4)
+    assert list(violated_gates(restart(snapshot), max_unowned=5)) == []
+    [said] = violated_gates(restart(snapshot), max_unowned=4)
     assert ": 5 queues without a reader" in said
 
 

@@ -101,7 +101,7 @@ def test_an_interrupted_job_leaves_with_130(monkeypatch, capsys):
     def interrupted(*_arguments, **_how):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(program, "run", interrupted)
+    monkeypatch.setattr(program, "run_job", interrupted)
     assert report("fleet", "plans") == 130
     assert capsys.readouterr().err == "interrupted; the same command goes on from here\n"
 
@@ -110,7 +110,7 @@ def test_an_interrupted_job_leaves_with_130(monkeypatch, capsys):
 def test_what_a_file_or_server_did_is_said_in_a_line(raised, monkeypatch, capsys):
     from spark_udfs.job import command as program
 
-    monkeypatch.setattr(program, "run", lambda *_, **__: (_ for _ in ()).throw(raised))
+    monkeypatch.setattr(program, "run_job", lambda *_, **__: (_ for _ in ()).throw(raised))
     assert report("fleet", "plans") == 1
     assert capsys.readouterr().err == f"rmqalloc: {raised or 'MemoryError'}\n".replace(": \n", ": MemoryError\n")
 
@@ -118,7 +118,7 @@ def test_what_a_file_or_server_did_is_said_in_a_line(raised, monkeypatch, capsys
 def test_anything_else_is_a_defect_of_ours_and_says_so(monkeypatch, capsys):
     from spark_udfs.job import command as program
 
-    monkeypatch.setattr(program, "run", lambda *_, **__: {}["x"])
+    monkeypatch.setattr(program, "run_job", lambda *_, **__: {}["x"])
     with pytest.raises(KeyError):
         report("fleet", "plans")
     assert "this is a defect of rmqalloc; please report it" in capsys.readouterr().err
@@ -143,7 +143,7 @@ def test_a_spark_that_does_not_start_is_said_in_a_line(tmp_path):
 def test_the_job_writes_what_threads_write(spark, fleet, tmp_path, spec, by_files):
     outcome = job(fleet, tmp_path / "plans", spec, by_files=by_files)
     totals = plan_files(fleet, tmp_path / "threads", spec)
-    assert {name: one._asdict() for name, one in totals.items()} == outcome.told["totals"]
+    assert {name: one._asdict() for name, one in totals.items()} == outcome.summary["totals"]
     assert text_of(tmp_path / "plans" / f"plan={outcome.plan_id}") == text_of(tmp_path / "threads")
     assert shown(tmp_path / "plans")[:3] == [
         f"plan={outcome.plan_id}", f"plan={outcome.plan_id}/bucket=00000",
@@ -198,7 +198,7 @@ def test_bad_rows_are_set_aside_with_all_they_said(spark, tmp_path, by_files):
     (tmp_path / "fleet").mkdir()
     pq.write_table(pa.Table.from_pylist(rows, schema=schema), tmp_path / "fleet" / "part-0.parquet")
     outcome = job(tmp_path / "fleet", tmp_path / "plans", by_files=by_files)
-    totals = {name: one["bad_units"] for name, one in outcome.told["totals"].items()}
+    totals = {name: one["bad_units"] for name, one in outcome.summary["totals"].items()}
     assert totals == {"current": 5, "four": 4, "ring": 5}, "four clients cure the row without any"
     quarantine = tmp_path / "plans" / f"plan={outcome.plan_id}" / "_quarantine"
     found = sorted(read(quarantine).to_pylist(), key=lambda row: row["note"])
@@ -230,16 +230,18 @@ def test_a_scenario_that_refuses_a_unit_is_named_in_the_quarantine(spark, tmp_pa
 def test_the_summary_ranks_the_worst_first(spark, fleet, tmp_path):
     told = job(fleet, tmp_path / "plans", n_worst=4)
     home = tmp_path / "plans" / f"plan={told.plan_id}"
-    assert json.loads((home / "_summary.json").read_text()) == told.told
+    assert json.loads((home / "_summary.json").read_text()) == told.summary
     rows = [row for row in read(home).to_pylist() if row["err_code"] == 0]
     for name in ("current", "four", "ring"):
         mine = [row for row in rows if row["scenario"] == name]
-        mine.sort(key=lambda row: ([-row[one] for one in told.told["worst_by"]], row["consumer_group"], row["topic"]))
-        got = [(row["consumer_group"], row["topic"], row["skew"]) for row in told.told["worst"][name]]
+        mine.sort(
+            key=lambda row: ([-row[one] for one in told.summary["worst_by"]], row["consumer_group"], row["topic"])
+        )
+        got = [(row["consumer_group"], row["topic"], row["skew"]) for row in told.summary["worst"][name]]
         assert got == [(row["consumer_group"], row["topic"], row["skew"]) for row in mine[:4]]
     text = (home / "_summary.txt").read_text()
     assert "worst groups, four: most unowned, idle, skew, moved" in text
-    assert text.count(told.told["worst"]["four"][0]["consumer_group"])
+    assert text.count(told.summary["worst"]["four"][0]["consumer_group"])
 
 
 @on_spark

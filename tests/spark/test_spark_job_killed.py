@@ -88,10 +88,10 @@ def workers_of(pid):
 
 
 def again(fleet, target, **how):
-    from spark_udfs.job.planning_job import run
-    from spark_udfs.job.sources import Source
+    from spark_udfs.job.planning_job import run_job
+    from spark_udfs.job.sources import UnitSource
 
-    return run(Source(str(fleet / "fleet")), str(target), SLOW, **how)
+    return run_job(UnitSource(str(fleet / "fleet")), str(target), SLOW, **how)
 
 
 def assert_whole(fleet, target):
@@ -117,7 +117,7 @@ def test_the_driver_is_killed(spark, fleet, tmp_path, by_files):
     outcome = again(fleet, tmp_path / "plans", by_files=by_files)
     assert outcome.n_resumed >= 1
     assert outcome.n_buckets == N_FILES
-    assert outcome.told["totals"]["current"]["units"] == 200 * N_FILES
+    assert outcome.summary["totals"]["current"]["units"] == 200 * N_FILES
     assert_whole(fleet, tmp_path / "plans")
 
 
@@ -144,8 +144,8 @@ def test_workers_are_killed(spark, fleet, tmp_path, master, code):
 
 @on_spark
 def test_a_unit_of_a_million_queues_among_small_ones(spark, tmp_path):
-    from spark_udfs.job.planning_job import run
-    from spark_udfs.job.sources import Source
+    from spark_udfs.job.planning_job import run_job
+    from spark_udfs.job.sources import UnitSource
 
     giant = units.row(
         "giant", brokers=[(f"b{i:02d}", 1 << 14) for i in range(64)], client_ids=map("c{}".format, range(999))
@@ -155,9 +155,9 @@ def test_a_unit_of_a_million_queues_among_small_ones(spark, tmp_path):
     pq.write_table(table, tmp_path / "fleet" / "part-0.parquet", row_group_size=2048)
     less = [{"name": "less", "changes": [{"remove_clients": {"count": 1}}]}]
     spec = PlanSpec("AVG", scenarios=less, output="owners")
-    outcome = run(Source(str(tmp_path / "fleet")), str(tmp_path / "plans"), spec)
+    outcome = run_job(UnitSource(str(tmp_path / "fleet")), str(tmp_path / "plans"), spec)
     plan_files(tmp_path / "fleet", tmp_path / "wanted", spec)
     tables = [ds.dataset(tmp_path / name, format="parquet").to_table() for name in ("plans", "wanted")]
     assert tables[0].equals(tables[1])
-    assert outcome.told["totals"]["less"]["queues"] > 1 << 20
+    assert outcome.summary["totals"]["less"]["queues"] > 1 << 20
     assert outcome.workers_peak < 2 << 30

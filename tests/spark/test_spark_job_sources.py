@@ -34,11 +34,11 @@ def text_of(path):
 
 
 def job(target, path="", spec=SPEC, **more):
-    from spark_udfs.job.planning_job import run
-    from spark_udfs.job.sources import Source
+    from spark_udfs.job.planning_job import run_job
+    from spark_udfs.job.sources import UnitSource
 
     how = {name: more.pop(name) for name in ("by_files", "force", "max_bad_fraction") if name in more}
-    return run(Source(str(path), **more), str(target), spec, **how)
+    return run_job(UnitSource(str(path), **more), str(target), spec, **how)
 
 
 def assert_same(fleet, outcome):
@@ -81,18 +81,18 @@ def test_csv_with_lists_as_json(spark, fleet):
 
 
 def test_a_table_in_buckets_by_hash(spark, fleet):
-    from spark_udfs.job.sources import Source, cut
+    from spark_udfs.job.sources import UnitSource, cut_source
 
     spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("fleet_of_a_test")
     outcome = job(fleet / "plans", table="fleet_of_a_test")
     assert_same(fleet, outcome)
     assert outcome.n_buckets == 8
     assert job(fleet / "plans", table="fleet_of_a_test").was_complete
-    source = Source(table="fleet_of_a_test")
-    before = cut(source, spark).identity
-    assert cut(source, spark).identity == before
+    source = UnitSource(table="fleet_of_a_test")
+    before = cut_source(source, spark).identity
+    assert cut_source(source, spark).identity == before
     spark.read.parquet(str(fleet / "fleet")).limit(50).createOrReplaceTempView("fleet_of_a_test")
-    assert cut(source, spark).identity != before
+    assert cut_source(source, spark).identity != before
 
 
 def test_a_table_that_changes_while_it_is_read_is_no_plan(spark, fleet, monkeypatch):
@@ -100,14 +100,14 @@ def test_a_table_that_changes_while_it_is_read_is_no_plan(spark, fleet, monkeypa
     from spark_udfs.job.planning_job import JobError
 
     spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("changing_fleet")
-    real = sources.cut
+    real = sources.cut_source
 
-    def cut(source, spark):
+    def cut_source(source, spark):
         found = real(source, spark)
         less = spark.table("changing_fleet").limit(40)
         return found._replace(bucket=lambda number: less.where(f"{number} = 0"), n_buckets=2)
 
-    monkeypatch.setattr(sources, "cut", cut)
+    monkeypatch.setattr(sources, "cut_source", cut_source)
     with pytest.raises(
         JobError, match="changing_fleet changed while it was read: it had 120 rows, and 40 were planned"
     ):
@@ -123,9 +123,9 @@ def test_an_update_of_as_many_rows_while_a_table_is_read_is_no_plan(spark, fleet
     from spark_udfs.job.planning_job import JobError
 
     spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("updated_fleet")
-    real = sources.cut
+    real = sources.cut_source
 
-    def cut(source, spark):
+    def cut_source(source, spark):
         found = real(source, spark)
         after = F.when(F.size("client_ids") > 1, F.slice("client_ids", 1, 1)).otherwise(F.col("client_ids"))
         return found._replace(
@@ -134,7 +134,7 @@ def test_an_update_of_as_many_rows_while_a_table_is_read_is_no_plan(spark, fleet
             )
         )
 
-    monkeypatch.setattr(sources, "cut", cut)
+    monkeypatch.setattr(sources, "cut_source", cut_source)
     with pytest.raises(
         JobError, match="it had 120 rows, and 120 were planned, not the same ones; nothing is published"
     ):
@@ -213,11 +213,11 @@ def test_partitions_and_patterns_are_for_spark_to_read(spark, fleet):
 
 def test_where_nothing_can_be_renamed_a_record_says_what_is_done(spark, fleet, monkeypatch):
     from spark_udfs.job import planning_job
-    from spark_udfs.job.output import Store
+    from spark_udfs.job.output import SparkOutput
 
     target = (fleet / "store").as_uri()
-    monkeypatch.setattr(planning_job, "place_of", lambda target, spark: Store(target, spark))
-    real, left = Store.commit, [1]
+    monkeypatch.setattr(planning_job, "output_of", lambda target, spark: SparkOutput(target, spark))
+    real, left = SparkOutput.commit, [1]
 
     def commit(self, number, attempt, record):
         left[0] -= 1
@@ -225,19 +225,19 @@ def test_where_nothing_can_be_renamed_a_record_says_what_is_done(spark, fleet, m
             raise KeyboardInterrupt
         real(self, number, attempt, record)
 
-    monkeypatch.setattr(Store, "commit", commit)
+    monkeypatch.setattr(SparkOutput, "commit", commit)
     with pytest.raises(KeyboardInterrupt):
         job(target, fleet / "fleet")
-    monkeypatch.setattr(Store, "commit", real)
+    monkeypatch.setattr(SparkOutput, "commit", real)
     outcome = job(target, fleet / "fleet")
     assert (outcome.n_buckets, outcome.n_resumed) == (3, 1)
     home = files_of_plan(fleet / "store")
-    assert outcome.told["worst"] == job(fleet / "plans", fleet / "fleet").told["worst"]
+    assert outcome.summary["worst"] == job(fleet / "plans", fleet / "fleet").summary["worst"]
     assert text_of(home) == text_of(fleet / "wanted")
     assert ds.dataset(files_of_plan(fleet / "store", quarantine=True)).count_rows() == len(units.BAD)
     again = job(target, fleet / "fleet")
     assert again.was_complete
-    assert again.told == outcome.told
+    assert again.summary == outcome.summary
     assert job(target, fleet / "fleet", force=True).n_resumed == 0
     assert text_of(files_of_plan(fleet / "store")) == text_of(fleet / "wanted")
     assert not set(files_of_plan(fleet / "store")) & set(home), "the files of the earlier plan are not touched"
@@ -248,7 +248,7 @@ def test_where_nothing_can_be_renamed_a_record_says_what_is_done(spark, fleet, m
 
 
 def buckets_of(path, **how):
-    return by_file.cut(by_file.listed(str(path)), **how)
+    return by_file.cut_files(by_file.listed_files(str(path)), **how)
 
 
 def test_few_files_are_cut_at_row_groups_and_many_are_gathered(tmp_path):
@@ -268,6 +268,6 @@ def test_what_else_lies_there_is_for_spark(tmp_path):
     write = pq.write_table
     write(units.synthetic(3), tmp_path / "part-0.parquet")
     (tmp_path / "_SUCCESS").write_text("")
-    assert [file.path[-14:] for file in by_file.listed(str(tmp_path))] == ["part-0.parquet"]
+    assert [file.path[-14:] for file in by_file.listed_files(str(tmp_path))] == ["part-0.parquet"]
     (tmp_path / "notes.txt").write_text("")
-    assert by_file.listed(str(tmp_path)) is None
+    assert by_file.listed_files(str(tmp_path)) is None

@@ -30,18 +30,18 @@ def fleet(tmp_path):
 
 
 def run_of(out, force=False, **how):
-    manifest, run, done = output_layout.begin(str(out), PLAN, force, **how)
+    manifest, run, done = output_layout.begin_run(str(out), PLAN, force, **how)
     return run, done, manifest
 
 
 def plan_some(fleet, out, run, numbers=range(3)):
     for number in numbers:
-        by_file.plan_bucket(SPEC, number, fleet.buckets[number], str(out), run)
+        by_file.plan_file_bucket(SPEC, number, fleet.buckets[number], str(out), run)
 
 
 def finish(out, run):
-    done = list(output_layout.records(str(out), run).values())
-    return output_layout.publish(str(out), run, 3, done, TOLD, "for people")
+    done = list(output_layout.complete_records(str(out), run).values())
+    return output_layout.publish_and_show(str(out), run, 3, done, TOLD, "for people")
 
 
 def rows_in(files):
@@ -116,7 +116,7 @@ def test_a_bucket_whose_record_may_be_there_keeps_its_files(fleet, tmp_path, mon
     monkeypatch.setattr(output_layout, "create_file", created_and_then_an_error)
     with pytest.raises(OSError, match="brought to the disk"):
         plan_some(fleet, out, run, [0])
-    assert list(output_layout.records(str(out), run)) == [0]
+    assert list(output_layout.complete_records(str(out), run)) == [0]
 
 
 def test_what_a_killed_run_did_not_show_the_next_one_shows(fleet, tmp_path, monkeypatch):
@@ -124,7 +124,7 @@ def test_what_a_killed_run_did_not_show_the_next_one_shows(fleet, tmp_path, monk
     run, *_ = run_of(out)
     plan_some(fleet, out, run)
     with monkeypatch.context() as killed:
-        killed.setattr(output_layout, "show", lambda *_: None)
+        killed.setattr(output_layout, "show_plan", lambda *_: None)
         assert finish(out, run)[0]
     assert not (out / "plan=p1").exists()
     assert run_of(out)[2] is not None
@@ -208,7 +208,7 @@ def test_leftovers_older_than_a_day_are_swept(fleet, tmp_path):
     out = tmp_path / "out"
     complete_with_leftovers(fleet, out)
     assert len(list((out / "_data" / "plan=p1").iterdir())) == 7
-    assert output_layout.sweep(str(out), PLAN) == [], "they are young"
+    assert output_layout.sweep_leftovers(str(out), PLAN) == [], "they are young"
     assert len(run_of(out)[2]["buckets"]) == 3
     aged(out)
     before = manifest_of(out)
@@ -240,18 +240,18 @@ def test_a_zombie_that_sleeps_through_a_sweep_loses(fleet, tmp_path, monkeypatch
     complete_with_leftovers(fleet, out)
     forced, *_ = run_of(out, force=True)
     plan_some(fleet, out, forced)
-    done = list(output_layout.records(str(out), forced).values())
+    done = list(output_layout.complete_records(str(out), forced).values())
     real, swept = output_layout.create_file, []
 
     def asleep(path, content):
         if not swept:
             swept.append(None)
             aged(out)
-            swept.extend(output_layout.sweep(str(out), PLAN))
+            swept.extend(output_layout.sweep_leftovers(str(out), PLAN))
         return real(path, content)
 
     monkeypatch.setattr(output_layout, "create_file", asleep)
-    won, manifest = output_layout.publish(str(out), forced, 3, done, TOLD, "")
+    won, manifest = output_layout.publish_and_show(str(out), forced, 3, done, TOLD, "")
     assert len(swept) > 3
     assert not any(Path(out, name).exists() for record in done for name, _ in record["files"])
     assert not won
@@ -276,7 +276,7 @@ def test_a_sweeper_that_is_overtaken_removes_nothing(fleet, tmp_path, monkeypatc
 
     monkeypatch.setattr(output_layout, "_leftovers", slow)
     before = set((out / "_data").rglob("*"))
-    assert output_layout.sweep(str(out), PLAN) == []
+    assert output_layout.sweep_leftovers(str(out), PLAN) == []
     assert set((out / "_data").rglob("*")) == before
 
 
@@ -293,9 +293,9 @@ def test_a_reader_is_told_which_plans_there_are(fleet, tmp_path):
     with pytest.raises(PlanNotFoundError, match="holds no complete plan p2; it holds p1"):
         files_of_plan(out, "p2")
     assert files_of_plan(out.as_uri()) == files_of_plan(out) == files_of_plan(out, PLAN)
-    assert manifests.chosen(["a"], None, "out") == "a"
+    assert manifests.choose_plan(["a"], None, "out") == "a"
     with pytest.raises(PlanNotFoundError, match="holds no single plan; it holds a, b"):
-        manifests.chosen(["a", "b"], None, "out")
+        manifests.choose_plan(["a", "b"], None, "out")
 
 
 def test_a_manifest_that_spark_wrote_is_a_folder(fleet, tmp_path):
@@ -310,5 +310,5 @@ def test_a_manifest_that_spark_wrote_is_a_folder(fleet, tmp_path):
     (manifest / "part-00000.txt").write_text(text)
     (manifest / "_SUCCESS").write_text("")
     (manifest / ".part-00000.txt.crc").write_text("")
-    assert output_layout.current(str(out), PLAN) == manifest_of(out)
+    assert output_layout.current_manifest(str(out), PLAN) == manifest_of(out)
     assert len(rows_in(files_of_plan(out))) == 150

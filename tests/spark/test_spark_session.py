@@ -37,7 +37,7 @@ def test_two_threads_at_once_make_one_plan(spark, tmp_path):
     for one in threads:
         one.join()
     assert sorted(one.was_complete for one in both) == [False, True]
-    assert both[0].told == both[1].told
+    assert both[0].summary == both[1].summary
     assert both[0].shown == both[1].shown
     assert spark.range(3).count() == 3
 

@@ -19,17 +19,17 @@ SPECS = [
 
 
 def job(fleet, target, spec=SPECS[1], **how):
-    from spark_udfs.job.planning_job import run
-    from spark_udfs.job.sources import Source
+    from spark_udfs.job.planning_job import run_job
+    from spark_udfs.job.sources import UnitSource
 
-    return run(Source(str(fleet)), str(target), spec, **how)
+    return run_job(UnitSource(str(fleet)), str(target), spec, **how)
 
 
 def report(fleet, target, spec=SPECS[0], master="local[2]", **how):
     from spark_udfs.job.command import run_and_report
-    from spark_udfs.job.sources import Source
+    from spark_udfs.job.sources import UnitSource
 
-    return run_and_report(Source(str(fleet)), str(target), spec, master, **how)
+    return run_and_report(UnitSource(str(fleet)), str(target), spec, master, **how)
 
 
 def read(path):

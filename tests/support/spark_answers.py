@@ -79,13 +79,13 @@ def assigned_in(answers):
 
 def written(source, target, master):
     """What jobs write, in the same form; they run in the session that is there."""
-    from spark_udfs.job.planning_job import run
+    from spark_udfs.job.planning_job import run_job
     from spark_udfs.job.published import files_of_plan
-    from spark_udfs.job.sources import Source
+    from spark_udfs.job.sources import UnitSource
 
     answers = {}
     for name, params in ASSIGN.items():
-        run(Source(str(source)), str(target / name), PlanSpec(name, params, output="owners"), master=master)
+        run_job(UnitSource(str(source)), str(target / name), PlanSpec(name, params, output="owners"), master=master)
         answers[name] = in_order(ds.dataset(files_of_plan(target / name), format="parquet").to_table())
     return answers
 

@@ -2,7 +2,7 @@
 
 import pyarrow as pa
 
-from bruteforce import changes, clusters, java, planned
+from bruteforce import clusters, java, planned, random_changes
 from bruteforce.clusters import chance, some
 from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batch
 
@@ -21,7 +21,7 @@ TEXTS = pa.list_(pa.string())
 def case(random):
     """Rows that share client lists and sizes, as real fleets do, and a specification."""
     document = clusters.snapshot(random, tame=chance(random, 0.5))
-    form, with_rooms = random.choice(("brokers", "queues")), changes.rooms_known(document)
+    form, with_rooms = random.choice(("brokers", "queues")), random_changes.rooms_known(document)
     lists = [group.get("clients", []) for group in document["groups"]]
     # As many clients with other ids: such units come to the same as long as nobody looks at the ids.
     lists += [[one | {"client_id": f"{prefix}{one['client_id']}"} for one in lists[0]] for prefix in ("1", "~")]
@@ -44,7 +44,7 @@ def case(random):
         "rooms": with_rooms,
         "rows": rows,
         "strategy": [name, params],
-        "scenarios": changes.scenarios(random, document),
+        "scenarios": random_changes.scenarios(random, document),
         "output": random.choice(("metrics", "owners", "best")),
     }
 

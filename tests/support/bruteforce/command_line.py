@@ -7,7 +7,7 @@ from io import BytesIO, StringIO, TextIOWrapper
 from pathlib import Path
 
 from bruteforce import audited, planned
-from bruteforce.plan_tables import KEYS, Tables
+from bruteforce.read_tables import KEYS, Tables
 from rmqalloc.cli import main
 
 NOTHING_TO_PLAN, GATE_OR_FINDING = 1, 2

@@ -2,7 +2,7 @@
 
 import re
 
-from bruteforce import advised, changes, clusters, java, rolled
+from bruteforce import advised, clusters, java, random_changes, rolled
 from bruteforce.tally import by_key
 from rmqalloc.rollouts.batch_budget import within_budget
 from rmqalloc.rollouts.maintain import maintain_broker
@@ -19,12 +19,12 @@ def case_of(random):
         more = dict.fromkeys(
             f"10.1.{random.randint(0, 9)}.{random.randint(0, 99)}@1" for _ in range(random.randint(1, 20))
         )
-        rooms = changes.rooms_known(document)
+        rooms = random_changes.rooms_known(document)
         group["clients"] = group.get("clients", []) + [
             {"client_id": one} | ({"machine_room": random.choice(clusters.ROOMS)} if rooms else {}) for one in more
         ]
     name, params = clusters.rule(random)
-    while name.startswith(java.NEARBY) and not changes.rooms_known(document):
+    while name.startswith(java.NEARBY) and not random_changes.rooms_known(document):
         name, params = clusters.rule(random)
     return {
         "snapshot": document,

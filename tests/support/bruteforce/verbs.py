@@ -1,7 +1,18 @@
 """Verbs: a random case of each, and the comparison of what the product says of it with what it should say."""
 
-from bruteforce import advised, audited, bulked, changes, clusters, command_line, java, known, planned, rollout_verbs
-from bruteforce.plan_tables import KEYS, Tables
+from bruteforce import (
+    advised,
+    audited,
+    bulked,
+    clusters,
+    command_line,
+    java,
+    known_strategies,
+    planned,
+    random_changes,
+    rollout_verbs,
+)
+from bruteforce.read_tables import KEYS, Tables
 from bruteforce.tally import by_key
 from rmqalloc.advice.recommend import advise
 from rmqalloc.audit import check_snapshot
@@ -16,7 +27,7 @@ from rmqalloc.snapshot.plain_data import from_document
 
 def plan_case(random):
     document = clusters.snapshot(random)
-    made = changes.scenarios(random, document)
+    made = random_changes.scenarios(random, document)
     return {"snapshot": document, "scenarios": made, "with_retry": random.random() < 0.2}
 
 
@@ -75,9 +86,9 @@ COMPARED = (
 def compare_case(random):
     document = clusters.snapshot(random)
     rules = [clusters.rule(random) for _ in range(random.randint(1, 3))]
-    if not changes.rooms_known(document):
+    if not random_changes.rooms_known(document):
         rules = [one for one in rules if not one[0].startswith(java.NEARBY)] or [("AVG", {})]
-    made = changes.scenarios(random, document, 1)[0]["changes"] if random.random() < 0.6 else []
+    made = random_changes.scenarios(random, document, 1)[0]["changes"] if random.random() < 0.6 else []
     units = list(planned.units_of(document))
     return {"snapshot": document, "candidates": rules, "changes": [one for one in made if _lacks_nothing(one, units)]}
 
@@ -86,7 +97,7 @@ def _lacks_nothing(change, units):
     """Whether a change surely names nothing that the units lack, which `compare` would refuse."""
     [(kind, fields)] = change.items()
     if kind == "add_broker":
-        return fields["broker_name"] in changes.NEW_BROKERS
+        return fields["broker_name"] in random_changes.NEW_BROKERS
     if kind in ("add_clients", "scale_clients"):
         rooms = {room for unit in units for *_, room in (*unit.brokers, *unit.clients)}
         return "machine_room" not in fields or fields["machine_room"] in rooms
@@ -223,7 +234,7 @@ def command_line_all(case, tally):
 
 
 VERBS = {
-    "strategies": (known.case, known.compare),
+    "strategies": (known_strategies.case, known_strategies.compare),
     "plan": (plan_case, plan),
     "explain": (explain_case, explain_all),
     "compare": (compare_case, compare_all),

@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from differential.compared_releases import HALVES, RELEASES
 from differential.comparing import Totals
-from differential.page import written
-from differential.releases import HALVES, RELEASES
+from differential.differential_page import written
 from differential.runs import run
 from differential.tolerated import TOLERATED
 

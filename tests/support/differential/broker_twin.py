@@ -1,8 +1,8 @@
-"""The product's broker half under the events that `differential.broker` makes."""
+"""The product's broker half under the events that `differential.broker_half` makes."""
 
 from typing import Any
 
-from differential.releases import Release
+from differential.compared_releases import Release
 from rmqalloc.broker import Broker, ConsumerGroupEvent, RequestMode, RequestModes, SubscriptionGroup
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import (

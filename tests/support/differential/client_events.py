@@ -3,7 +3,7 @@
 from random import Random
 from typing import Any
 
-from differential.releases import Release
+from differential.compared_releases import Release
 
 Event = dict[str, Any]
 

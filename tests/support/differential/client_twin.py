@@ -18,7 +18,7 @@ from differential.client_world import (
     read,
     told,
 )
-from differential.releases import Release
+from differential.compared_releases import Release
 from rmqalloc import strategy
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import (

@@ -16,8 +16,8 @@ import tied
 from java_driver import PROJECT as WITNESS
 from java_driver import JavaFailed, command, maven_classpath
 
+from differential.compared_releases import RELEASES, Release
 from differential.corner import Seen
-from differential.releases import RELEASES, Release
 from differential.tolerated import TOLERATED
 
 PROJECT = WITNESS / "differential"
@@ -51,7 +51,7 @@ def compare(half: str, version: str, n_sequences: int, seed: int, short: bool = 
     JavaFailed
         The Java side could not go on, or is not there.
     """
-    module, release = importlib.import_module(f"differential.{half}"), RELEASES[version]
+    module, release = importlib.import_module(f"differential.{half}_half"), RELEASES[version]
     totals = Totals(half, version)
     made: Queue[tuple[int, dict[str, Any]]] = Queue(AHEAD)
     with java(half, version) as process:

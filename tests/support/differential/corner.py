@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from differential.releases import Release
+from differential.compared_releases import Release
 
 
 class Seen(NamedTuple):

@@ -84,8 +84,8 @@ MUTANTS = [
     ),
     Mutant(
         _CASE,
-        "return sorted([*anything, *told.get(topic, ())])",
-        "return told.get(topic, ())",
+        "return sorted([*anything, *subscribed.get(topic, ())])",
+        "return subscribed.get(topic, ())",
         "a client of unknown subscriptions reads nothing",
         "tests/audit/test_audit.py",
     ),

@@ -52,7 +52,7 @@ MUTANTS = [
     Mutant(_FIT, "count == self.explained]", "count >= 0]", "every strategy is among the best", _EVIDENCE),
     Mutant("rmqalloc/snapshot/units.py", "elif group.strategy_doubt is not None:", "elif False:", "groups in doubt are planned", _EVIDENCE),
     Mutant("rmqalloc/cli/snapshot_input.py", "return exit_codes.FAILURE", "return 0", "a group that was left out does not show in the exit code", _EVIDENCE),
-    Mutant("rmqalloc/audit/rules_evidence.py", 'case.group.strategy_source == "assumed" and ', "", "every doubt is called a guess", _EVIDENCE),
+    Mutant("rmqalloc/audit/rules_config.py", 'audited.group.strategy_source == "assumed" and ', "", "every doubt is called a guess", _EVIDENCE),
     # --- Sizes, departures, retry topics, cures ---
     Mutant("rmqalloc/fleet/bounds.py", "np.flatnonzero(lengths > MAX_PER_UNIT)", "np.flatnonzero(lengths > 2 * MAX_PER_UNIT)", "a unit of twice as many queues as int32 holds is taken", _BOUNDS),
     Mutant("rmqalloc/fleet/arrow.py", "<= MAX_PER_UNIT:", "<= 2 * MAX_PER_UNIT:", "read queues of all brokers wrap around", _BOUNDS),

@@ -32,8 +32,8 @@ MUTANTS = [
     Mutant(_MANIFESTS, "min(whole, key", "max(whole, key", "the last of equal manifests counts, and changes", _RULES),
     Mutant(
         _MANIFESTS,
-        "    except ValueError:\n        return None\n    return {**data",
-        "    except KeyError:\n        return None\n    return {**data",
+        "    except ValueError:\n        return None\n    return data",
+        "    except KeyError:\n        return None\n    return data",
         "a manifest that is being written is an error",
         _RULES,
     ),
@@ -47,7 +47,7 @@ MUTANTS = [
         "--force finds the plan complete",
         _RULES,
     ),
-    Mutant(_MANIFESTS, "new_name(), force)", "new_name(), False)", "--force takes what others have done", _RULES),
+    Mutant(_MANIFESTS, "unique_name(), force)", "unique_name(), False)", "--force takes what others have done", _RULES),
     Mutant(
         _MANIFESTS,
         'return found["run"] == run.name, found',
@@ -78,8 +78,8 @@ MUTANTS = [
     ),
     Mutant(
         _LAYOUT,
-        'manifest["generation"] + 1, manifests.new_name(), True)',
-        'manifest["generation"], manifests.new_name(), True)',
+        'manifest["generation"] + 1, manifests.unique_name(), True)',
+        'manifest["generation"], manifests.unique_name(), True)',
         "leftovers are never swept",
         _DISK,
     ),
@@ -106,14 +106,14 @@ MUTANTS = [
     ),
     Mutant(
         _LAYOUT,
-        "        show(out, plan_id)\n        return manifest, run, {}",
+        "        show_plan(out, plan_id)\n        return manifest, run, {}",
         "        return manifest, run, {}",
         "a plan that was not shown never is",
         _DISK,
     ),
     Mutant(
         _FILES,
-        "    # From here on others may name the files: whatever happens, they stay.\n    commit(",
+        "    # Once recorded, the files may be named in a manifest, so they stay whatever happens.\n    commit(",
         "        commit(",
         "an error behind the record removes files that it names",
         _DISK,

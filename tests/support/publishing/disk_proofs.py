@@ -7,8 +7,8 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-from publishing import disk
-from publishing.steps import Child, Reader, die, full, sleep, watched
+from publishing import disk_runs
+from publishing.storage_steps import Child, Reader, die, full, sleep, watched
 from rmqalloc import store
 from spark_udfs.job import output_layout
 
@@ -29,7 +29,7 @@ class Proof:
 
     def __init__(self, where, every=1):
         self.where, self.every = Path(where), every
-        self.found = disk.write_fleet(self.where / "fleet")
+        self.found = disk_runs.write_fleet(self.where / "fleet")
         self.lost = self.half = self.looks = self.replaced = 0
         self.rows = []
         self._folders = itertools.count()
@@ -45,7 +45,7 @@ class Proof:
 
         def counted():
             count = watched(out, 0, die)
-            disk.job(self.found, out, **how)
+            disk_runs.job(self.found, out, **how)
             os.write(ends[1], str(count[0]).encode())
 
         assert Child(counted).ended() == 0
@@ -54,34 +54,34 @@ class Proof:
     def start(self, out, at, what, **how):
         def run():
             watched(out, at, what)
-            disk.job(self.found, out, **how)
+            disk_runs.job(self.found, out, **how)
 
         return Child(run)
 
     def run(self, out, **how):
         """A run that nothing happens to; whether it said that all is well."""
-        return Child(disk.job, self.found, out).ended() == 0 if not how else self._run(out, how)
+        return Child(disk_runs.job, self.found, out).ended() == 0 if not how else self._run(out, how)
 
     def _run(self, out, how):
-        return Child(lambda: disk.job(self.found, out, **how)).ended() == 0
+        return Child(lambda: disk_runs.job(self.found, out, **how)).ended() == 0
 
     @contextmanager
     def read(self, out, before):
         """Readers look while the block runs: they see what was there before, or all."""
-        readers = [Reader(lambda: disk.by_manifest(out)), Reader(lambda: disk.by_path(out))]
+        readers = [Reader(lambda: disk_runs.by_manifest(out)), Reader(lambda: disk_runs.by_path(out))]
         try:
             yield
         finally:
             seen, listed = (reader.stop() for reader in readers)
             self.replaced += listed.pop(None, 0)
             self.looks += sum(seen.values()) + sum(listed.values())
-            rows = {disk.WHOLE[0], before[0]}
-            self.half += sum(n for what, n in seen.items() if what not in (before, disk.WHOLE))
+            rows = {disk_runs.WHOLE[0], before[0]}
+            self.half += sum(n for what, n in seen.items() if what not in (before, disk_runs.WHOLE))
             self.half += sum(n for what, n in listed.items() if what not in rows)
 
     def check(self, out, code=True):
         """The plan is whole, by its manifest and by its path."""
-        is_whole = disk.by_manifest(out) == disk.WHOLE and disk.by_path(out) == disk.ROWS
+        is_whole = disk_runs.by_manifest(out) == disk_runs.WHOLE and disk_runs.by_path(out) == disk_runs.ROWS
         self.lost += not (is_whole and code)
 
     def note(self, what, n_points, started):
@@ -116,9 +116,9 @@ def killed(proof, what, prepare, before, **how):
         prepare(out)
         with proof.read(out, before):
             proof.start(out, at, die, **how).ended()
-            now = disk.by_manifest(out)
-            proof.half += now not in (before, disk.WHOLE)
-            proof.lost += before == disk.WHOLE and now != disk.WHOLE
+            now = disk_runs.by_manifest(out)
+            proof.half += now not in (before, disk_runs.WHOLE)
+            proof.lost += before == disk_runs.WHOLE and now != disk_runs.WHOLE
             code = proof.run(out, **how)
         proof.check(out, code)
     proof.note(what, len(points), started)
@@ -135,11 +135,11 @@ def overtaken(proof, what, prepare, before, others, **how):
             zombie = proof.start(out, at, sleep, **how)
             code = zombie.stopped_or_ended()
             codes = [proof.run(out, **other) for other in others]
-            after = disk.by_manifest(out)
+            after = disk_runs.by_manifest(out)
             if code is None:
                 zombie.wake()
                 code = zombie.ended()
-            proof.lost += after == disk.WHOLE and disk.by_manifest(out) != disk.WHOLE
+            proof.lost += after == disk_runs.WHOLE and disk_runs.by_manifest(out) != disk_runs.WHOLE
         proof.check(out, code == 0 and all(codes))
     proof.note(what, len(points), started)
 
@@ -152,7 +152,7 @@ def three_writers(proof, **how):
     pairs = list(itertools.product(some, some))
     for at, (first, second) in enumerate(pairs):
         out = proof.out()
-        with proof.read(out, disk.NOTHING):
+        with proof.read(out, disk_runs.NOTHING):
             zombies = []
             for step in (first, second):
                 zombie = proof.start(out, step, sleep, **how)
@@ -172,7 +172,7 @@ def together(proof, rounds, n_writers, **how):
     started = time.monotonic()
     for _ in range(rounds):
         out = proof.out()
-        with proof.read(out, disk.NOTHING):
+        with proof.read(out, disk_runs.NOTHING):
             writers = [proof.start(out, 0, die, **how) for _ in range(n_writers)]
             codes = [writer.ended() for writer in writers]
         proof.check(out, not any(codes))
@@ -192,7 +192,7 @@ def swept(proof):
         then = time.time() - 2 * output_layout.DAY
         for path in [Path(out), *Path(out).rglob("*")]:
             os.utime(path, (then, then))
-        with proof.read(out, disk.WHOLE):
+        with proof.read(out, disk_runs.WHOLE):
             sweeper = proof.run(out)
             if code is None:
                 zombie.wake()
@@ -210,9 +210,9 @@ def no_space(proof):
     for at in points:
         out = proof.out()
         prepare(out)
-        with proof.read(out, disk.WHOLE):
+        with proof.read(out, disk_runs.WHOLE):
             code = proof.start(out, at, full, **FORCE).ended()
-            proof.lost += disk.by_manifest(out) != disk.WHOLE
+            proof.lost += disk_runs.by_manifest(out) != disk_runs.WHOLE
         proof.check(out, code in (0, 3) and proof.run(out, **FORCE))
     proof.note("no space at one step", len(points), started)
 
@@ -229,12 +229,12 @@ def small_disk(proof):
             return False
         try:
             out = str(disk_at / "out")
-            code = Child(disk.job, proof.found, out).ended()
-            now = disk.by_manifest(out)
-            proof.half += now not in (disk.NOTHING, disk.WHOLE)
-            if now == disk.WHOLE:
-                code = Child(lambda out=out: disk.job(proof.found, out, force=True)).ended()
-                proof.lost += disk.by_manifest(out) != disk.WHOLE
+            code = Child(disk_runs.job, proof.found, out).ended()
+            now = disk_runs.by_manifest(out)
+            proof.half += now not in (disk_runs.NOTHING, disk_runs.WHOLE)
+            if now == disk_runs.WHOLE:
+                code = Child(lambda out=out: disk_runs.job(proof.found, out, force=True)).ended()
+                proof.lost += disk_runs.by_manifest(out) != disk_runs.WHOLE
             subprocess.run(["mount", "-o", "remount,size=4m", str(disk_at)], check=True)
             proof.check(out, code in (0, 3) and proof.run(out))
         finally:
@@ -246,17 +246,17 @@ def small_disk(proof):
 def prove(proof):
     """All of it."""
     plain = {"conditional": False}
-    killed(proof, "killed", nothing, disk.NOTHING)
-    killed(proof, "killed with --force", complete(proof), disk.WHOLE, **FORCE)
-    killed(proof, "killed, no conditional writes", nothing, disk.NOTHING, **plain)
+    killed(proof, "killed", nothing, disk_runs.NOTHING)
+    killed(proof, "killed with --force", complete(proof), disk_runs.WHOLE, **FORCE)
+    killed(proof, "killed, no conditional writes", nothing, disk_runs.NOTHING, **plain)
     for what, how in (("", {}), (", no conditional writes", plain)):
-        overtaken(proof, f"asleep while another runs{what}", nothing, disk.NOTHING, [how], **how)
+        overtaken(proof, f"asleep while another runs{what}", nothing, disk_runs.NOTHING, [how], **how)
         overtaken(
-            proof, f"--force asleep while another --force runs{what}", complete(proof, **how), disk.WHOLE,
+            proof, f"--force asleep while another --force runs{what}", complete(proof, **how), disk_runs.WHOLE,
             [FORCE | how], **FORCE, **how,
         )  # fmt: skip
         overtaken(
-            proof, f"asleep while another and --force run{what}", nothing, disk.NOTHING, [how, FORCE | how], **how
+            proof, f"asleep while another and --force run{what}", nothing, disk_runs.NOTHING, [how, FORCE | how], **how
         )
     three_writers(proof)
     together(proof, 30 // proof.every or 2, 2)

@@ -139,9 +139,9 @@ class Steps:
 
 def watched_store(steps, conditional):
     """A class of store whose steps are counted."""
-    from spark_udfs.job.output import Store
+    from spark_udfs.job.output import SparkOutput
 
-    class Watched(Store):
+    class Watched(SparkOutput):
         def __init__(self, target, spark):
             super().__init__(target, spark)
             self.exclusive = self.exclusive and conditional
@@ -169,12 +169,12 @@ _stores = threading.local()
 def job(server, fleet, out, steps=None, conditional=True, **how):
     """The job of one driver; whether it says that the plan is complete."""
     from spark_udfs.job import planning_job
-    from spark_udfs.job.sources import Source
+    from spark_udfs.job.sources import UnitSource
 
-    if not isinstance(planning_job.place_of, _PlaceOf):
-        planning_job.place_of = _PlaceOf()
+    if not isinstance(planning_job.output_of, _PlaceOf):
+        planning_job.output_of = _PlaceOf()
     _stores.make = watched_store(steps or Steps(0, None), conditional)
-    planning_job.run(Source(fleet), f"s3a://{BUCKET}/{out}", SPEC, **how)
+    planning_job.run_job(UnitSource(fleet), f"s3a://{BUCKET}/{out}", SPEC, **how)
     return True
 
 

@@ -13,7 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from writing import page, races, straced
+from writing import races, straced, writing_page
 from writing.runs import restarted_with_shim
 from writing.trials import MANY, Trials
 from writing.writers import WRITERS, make_inputs
@@ -59,7 +59,7 @@ def tried(job):
         trials.failures += [f"{writer.name}: not seen by the shim: {missed}"] if missed else []
         every = 1 if not writer.is_verb else 3 if len(trials.calls) <= MANY else options.strace_every
         trials.counts["kills by strace"] = straced.killed_at_every_call(trials, every)["kills"]
-    return page.Row(writer.name, {**trials.counts, "calls": len(trials.calls)}, trials.failures)
+    return writing_page.Row(writer.name, {**trials.counts, "calls": len(trials.calls)}, trials.failures)
 
 
 def main():
@@ -75,17 +75,17 @@ def main():
         jobs = [(number, home / "inputs", home / str(number), options) for number in numbers]
         with multiprocessing.get_context("fork").Pool(options.jobs) as pool:
             for row in pool.imap(tried, jobs, chunksize=1):
-                print("\n".join([page.line(row), *row.failures]), flush=True)
+                print("\n".join([writing_page.line(row), *row.failures]), flush=True)
                 done.append(row)
                 failures += row.failures
         raced = list(races.races(home, QUICK_ROUNDS if options.quick else ROUNDS))
-        print("\n".join(page.race_line(name, counts) for name, counts, _ in raced))
+        print("\n".join(writing_page.race_line(name, counts) for name, counts, _ in raced))
         failures += [f"race for {name}" for name, _, bad in raced if bad]
     seconds = time.monotonic() - started
     n_kills = sum(row.counts["kills"] for row in done)
     print(f"{n_kills} kills, {len(failures)} failures, {seconds:.0f} s")
     if options.report:
-        Path(options.report).write_text(page.text(done, raced, len(failures), seconds), encoding="utf-8")
+        Path(options.report).write_text(writing_page.text(done, raced, len(failures), seconds), encoding="utf-8")
     return int(bool(failures))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from differential import client_events
 from differential.client_twin import ClientTwin
-from differential.releases import Release
+from differential.compared_releases import Release
 
 
 def sequence(rng: Random, release: Release, short: bool) -> dict[str, Any]:

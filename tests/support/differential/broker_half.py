@@ -10,7 +10,7 @@ from random import Random
 from typing import Any
 
 from differential.broker_twin import Twin
-from differential.releases import Release
+from differential.compared_releases import Release
 
 __all__ = ["Twin", "sequence"]
 

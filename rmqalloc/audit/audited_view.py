@@ -1,4 +1,4 @@
-"""What one client goes by when it divides the queues of a topic, and what that makes: the engine is asked in bulk."""
+"""What a client divides when it rebalances a topic, and by which strategy; the results are computed in bulk."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ Shares = dict[str, set[MessageQueue]]
 
 
 @dataclass(eq=False, slots=True)
-class View:
-    """What some clients of a group go by for one topic.
+class AuditedView:
+    """The queues, the client list and the strategy that some clients of a group have for one topic.
 
     Attributes
     ----------
     consumer_group, topic : str
     method : Method
     queues : tuple of MessageQueue
-        The queues they see, in Java's order.
+        Queues that they see, in Java's order.
     client_ids : tuple of str
-        The client list they are given, in Java's order.
+        Client list that a broker gave them, in Java's order.
     shares : dict
-        What is then whose; see `divide`.
+        Queues of each client by this view; see `divide`.
     problem : str or None
-        Why that is not known.
+        Why the shares cannot be computed.
     """
 
     consumer_group: str
@@ -42,19 +42,19 @@ class View:
     problem: str | None = None
 
 
-def divide(views: Iterable[View], rooms: Rooms) -> None:
-    """Fill in the shares of views, or their problem; views of one method are one fleet."""
-    by_method: dict[Method, list[View]] = {}
+def divide(views: Iterable[AuditedView], rooms: Rooms) -> None:
+    """Compute the shares of views, or their problem; all views of one method are assigned as one fleet."""
+    by_method: dict[Method, list[AuditedView]] = {}
     for view in views:
         by_method.setdefault(view.method, []).append(view)
     for method, mine in by_method.items():
         try:
             _divide(method, [view for view in mine if view.queues and view.client_ids], rooms)
         except (ValueError, TypeError) as error:
-            _refuse(mine, str(error))
+            _give_up(mine, str(error))
 
 
-def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
+def _divide(method: Method, views: Sequence[AuditedView], rooms: Rooms) -> None:
     if method.problem is not None:
         raise ValueError(method.problem)
     if method.is_config:
@@ -63,7 +63,7 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
     s = method.strategy()
     most = MAX_POINTS // max(method.virtual_nodes or 0, 1)
     small = [view for view in views if len(view.client_ids) <= most]
-    _refuse((view for view in views if len(view.client_ids) > most), f"its ring has more than {MAX_POINTS:,} points")
+    _give_up((view for view in views if len(view.client_ids) > most), f"its ring has more than {MAX_POINTS:,} points")
     fleet = Fleet.from_groups((one.consumer_group, one.topic, one.queues, one.client_ids) for one in small)
     if method.asks_for_rooms:
         fleet = rooms.put_into(fleet)
@@ -73,8 +73,8 @@ def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
         _own(s, fleet, small)
 
 
-def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View]) -> None:
-    """CONFIG: what is listed of the topic, for clients of the list; one without a list has what all have."""
+def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[AuditedView]) -> None:
+    """CONFIG: every client takes what its list has of the topic; one without a list takes the list for all."""
     by_topic: dict[str, dict[str | None, set[MessageQueue]]] = {}
     for one, queues in lists.items():
         for queue in queues:
@@ -86,7 +86,7 @@ def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View])
             view.shares |= {one: listed[None] for one in ids if one not in lists}
 
 
-def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
+def _own(s: Strategy, fleet: Fleet, views: Sequence[AuditedView]) -> None:
     owners, offsets = s.assign_fleet(fleet, on_error="report").tolist(), fleet.queue_offsets.tolist()
     for view, start in zip(views, offsets, strict=False):
         shares: Shares = {}
@@ -98,16 +98,16 @@ def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
         views[error.position].problem = error.reason
 
 
-def _share(s: Pop, fleet: Fleet, views: Sequence[View]) -> None:
+def _share(s: Pop, fleet: Fleet, views: Sequence[AuditedView]) -> None:
     shared = s.share_fleet(fleet, on_error="report")
-    offsets, places, slot = shared.offsets.tolist(), shared.queues.tolist(), 0
+    offsets, positions, slot = shared.offsets.tolist(), shared.queues.tolist(), 0
     for view, whole in zip(views, shared.whole_broker.tolist(), strict=True):
         for client_id in view.client_ids:
-            mine = view.queues if whole else [view.queues[at] for at in places[offsets[slot] : offsets[slot + 1]]]
+            mine = view.queues if whole else [view.queues[at] for at in positions[offsets[slot] : offsets[slot + 1]]]
             view.shares.setdefault(client_id, set()).update(mine)
             slot += 1
 
 
-def _refuse(views: Iterable[View], why: str) -> None:
+def _give_up(views: Iterable[AuditedView], why: str) -> None:
     for view in views:
         view.problem = why

@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from differential.compared_releases import HALVES
 from differential.comparing import Totals
-from differential.releases import HALVES
 from differential.tolerated import TOLERATED
 
 HEAD = """# The differential: RocketMQ's real classes and the product under the same events

@@ -46,20 +46,20 @@ class WithoutConditions(output_layout.LocalFiles):
 
 
 def job(found, out, force=False, conditional=True):
-    """As `spark_udfs.job.planning_job.run`: ends without an error if the plan is complete, by whomever."""
+    """As `spark_udfs.job.planning_job.run_job`: ends without an error if the plan is complete, by whomever."""
     if not conditional:
         output_layout.LocalFiles = WithoutConditions
-    manifest, run, done = output_layout.begin(out, PLAN, force)
+    manifest, run, done = output_layout.begin_run(out, PLAN, force)
     if manifest is not None:
         return
     try:
         for number in range(N_BUCKETS):
             if number not in done:
-                by_file.plan_bucket(SPEC, number, found.buckets[number], out, run)
-        records = output_layout.records(out, run)
-        output_layout.publish(out, run, N_BUCKETS, list(records.values()), TOLD, "")
-    except (OSError, manifests.PlanError):
-        manifest = output_layout.current(out, PLAN)
+                by_file.plan_file_bucket(SPEC, number, found.buckets[number], out, run)
+        records = output_layout.complete_records(out, run)
+        output_layout.publish_and_show(out, run, N_BUCKETS, list(records.values()), TOLD, "")
+    except (OSError, manifests.PublishError):
+        manifest = output_layout.current_manifest(out, PLAN)
         if manifest is None or manifest["generation"] < run.generation:
             raise
 

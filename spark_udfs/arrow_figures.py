@@ -25,7 +25,7 @@ from spark_udfs.arrow_owners import (
     Mask,
     counts_of,
     is_lists,
-    lengths_of,
+    list_lengths,
     typed,
 )
 
@@ -54,7 +54,7 @@ class _Owners(NamedTuple):
         owners = typed(owners, OWNERS)
         if not is_lists(owners.type) or not pa.types.is_integer(owners.type.value_type):
             raise TypeError(f"{name} must be lists of integers, got {owners.type}")
-        lengths = lengths_of(owners)
+        lengths = list_lengths(owners)
         numbers = np.asarray(owners.flatten().cast(pa.int64()).fill_null(_NULL))
         bad = np.asarray(owners.is_null()) | (lengths > MAX_COUNT)
         filled = np.flatnonzero(lengths)
@@ -181,8 +181,8 @@ class _Compared(NamedTuple):
             raise TypeError(
                 f"clients must be lists on both sides or numbers on both, got {clients_before.type} and {clients_after.type}"
             )
-        before = _Owners.read(owners_before, lengths_of(ids_before), "owners_before")
-        after = _Owners.read(owners_after, lengths_of(ids_after), "owners_after")
+        before = _Owners.read(owners_before, list_lengths(ids_before), "owners_before")
+        after = _Owners.read(owners_after, list_lengths(ids_after), "owners_after")
         bad = before.bad | after.bad | (before.lengths != after.lengths)
         good = ~(bad | np.asarray(ids_before.is_null()) | np.asarray(ids_after.is_null()))
         fleets = [_fleet(before.lengths[good], ids, good) for ids in (ids_before, ids_after)]
@@ -212,7 +212,7 @@ def _id_lists(clients: pa.Array) -> pa.Array:
     null_ids = np.flatnonzero(np.asarray(clients.flatten().is_null()))
     if null_ids.size:
         holed = np.zeros(len(clients), np.bool_)
-        holed[np.searchsorted(offsets_of(lengths_of(clients)), null_ids, side="right") - 1] = True
+        holed[np.searchsorted(offsets_of(list_lengths(clients)), null_ids, side="right") - 1] = True
         return pc.if_else(pa.array(holed), None, clients)
     return clients
 

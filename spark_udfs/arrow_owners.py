@@ -17,16 +17,15 @@ from numpy.typing import NDArray
 
 from rmqalloc import Fleet, Strategy
 from rmqalloc import strategy as make
-from rmqalloc._engine import split
 from rmqalloc.fleet.arrow import MAX_READ_QUEUE_NUMS
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
+from rmqalloc.strategies.formula import Formula
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-Kernel = Callable[..., None]
 
 MAX_COUNT = MAX_READ_QUEUE_NUMS
 """Most queues, and most clients counted, of a row; also most queues that are worked on at once."""
@@ -34,18 +33,24 @@ MAX_COUNT = MAX_READ_QUEUE_NUMS
 MAX_VIRTUAL_NODES = 1 << 16
 """Most virtual nodes that a row may ask for: a damaged one must not ask for all the memory there is."""
 
-BY_COUNT: dict[str, Kernel] = {"AVG": split.contiguous, "AVG_BY_CIRCLE": split.circular}
-"""Strategies that read nothing but how many queues and clients there are."""
-
 OWNERS = pa.list_(pa.int32())
 CLIENTS = pa.list_(pa.string())
 QUEUES = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))
 
-_WITHOUT_TOPIC = ("AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM")
+
+def by_count() -> dict[str, Formula]:
+    """Strategies that read nothing but how many queues and clients there are, with their formulas.
+
+    Examples
+    --------
+    >>> list(by_count())
+    ['AVG', 'AVG_BY_CIRCLE']
+    """
+    return {name: made.formula for name, made in STRATEGIES.items() if made.formula is not None}
 
 
 def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strategy:
-    """Make a strategy that `allocate` can use.
+    """Make a strategy that `allocate_arrays` can use.
 
     Parameters
     ----------
@@ -70,12 +75,12 @@ def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strateg
     rooms = {column: pa.nulls(0, CLIENTS) for column in ("broker_rooms", "client_rooms") if column in given}
     none = pa.RecordBatch.from_pydict({"queues": pa.nulls(0, QUEUES), "clients": pa.nulls(0, CLIENTS)} | rooms)
     made.assign_fleet(Fleet.from_arrow(_units(none)))
-    if name not in _WITHOUT_TOPIC and "topic" not in given:
+    if made.reads_topic and "topic" not in given:
         raise TypeError(f"strategy {name} reads the topic of a queue: give topic")
     return made
 
 
-def allocate(
+def allocate_arrays(
     strategy: Any,
     queues: pa.Array,
     clients: pa.Array,
@@ -114,7 +119,7 @@ def allocate(
 
     Examples
     --------
-    >>> allocate("AVG", pa.array([4, 0]), pa.array([3, 3])).to_pylist()
+    >>> allocate_arrays("AVG", pa.array([4, 0]), pa.array([3, 3])).to_pylist()
     [{'owners': [0, 0, 1, 2], 'error': None}, {'owners': None, 'error': 'mqAll is null or mqAll empty'}]
     """
     columns = {"topic": topic, "broker_rooms": broker_rooms, "client_rooms": client_rooms}
@@ -160,7 +165,7 @@ def is_lists(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def lengths_of(lists: pa.Array) -> Ints:
+def list_lengths(lists: pa.Array) -> Ints:
     """Length of every list, 0 for a null."""
     return np.asarray(pc.list_value_length(lists).fill_null(0), np.int64)
 
@@ -188,7 +193,7 @@ def _list_keys(lists: pa.Array) -> pa.Array:
     """A text for every list that no other list has: its strings end to end, each after its length."""
     texts = lists.flatten().cast(pa.string())
     sized = pc.binary_join_element_wise(pc.binary_length(texts).cast(pa.string()), texts, ":").fill_null("null")
-    offsets = pa.array(offsets_of(lengths_of(lists)).astype(np.int32))
+    offsets = pa.array(offsets_of(list_lengths(lists)).astype(np.int32))
     return pc.binary_join(pa.ListArray.from_arrays(offsets, sized, mask=lists.is_null()), "")
 
 
@@ -208,8 +213,8 @@ def _alike(rows: pa.RecordBatch, given: dict[str, Any], by_row: bool = False, st
     try:
         made = usable(name, params, rows.schema.names)
         if by_row:
-            _check_virtual_nodes(params.get("virtual_nodes", 0))
-        if all(counted) and name not in BY_COUNT:
+            _check_virtual_nodes(made.virtual_nodes or 0)
+        if all(counted) and made.formula is None:
             raise TypeError(f"strategy {name} reads names: give queues and clients, not their numbers")
     except (ValueError, TypeError) as error:
         if strict and name is not None:
@@ -222,7 +227,7 @@ def _alike(rows: pa.RecordBatch, given: dict[str, Any], by_row: bool = False, st
     if not all(counted):
         raise TypeError(f"queues and clients must both be lists or both be numbers, got {types[0]} and {types[1]}")
     n_queues, _ = counts_of(rows.column("queues"), "queues")
-    return _in_pieces(rows, n_queues, lambda piece: _of_counts(piece, BY_COUNT[name]))
+    return _in_pieces(rows, n_queues, lambda piece: _of_counts(piece, made))
 
 
 def _check_virtual_nodes(virtual_nodes: int) -> None:
@@ -264,11 +269,11 @@ def _is_compact(kind: pa.DataType) -> bool:
 def _n_queues(units: pa.RecordBatch) -> Ints:
     """Queues of every row before any has been checked; a broker that claims too many counts as one too many."""
     if "queues" in units.schema.names:
-        return lengths_of(units.column("queues"))
+        return list_lengths(units.column("queues"))
     brokers = units.column("brokers")
     numbers = pc.struct_field(brokers.flatten(), "read_queue_nums").fill_null(0).to_numpy(zero_copy_only=False)
     upto = offsets_of(np.clip(numbers, 0, MAX_COUNT + 1))
-    n_queues: Ints = np.diff(upto[offsets_of(lengths_of(brokers))])
+    n_queues: Ints = np.diff(upto[offsets_of(list_lengths(brokers))])
     return n_queues
 
 
@@ -279,8 +284,8 @@ def _of_lists(units: pa.RecordBatch, made: Strategy) -> pa.StructArray:
     return _answer(fleet.queue_offsets, owners, {error.position: error.reason for error in made.fleet_errors(fleet)})
 
 
-def _of_counts(rows: pa.RecordBatch, kernel: Kernel) -> pa.StructArray:
-    """Owners by a kernel that needs numbers alone."""
+def _of_counts(rows: pa.RecordBatch, made: Strategy) -> pa.StructArray:
+    """Owners by a strategy that needs numbers alone."""
     reasons: dict[int, str] = {}
     counts = {}
     for side, none in (("clients", NO_CLIENTS), ("queues", NO_QUEUES)):
@@ -294,7 +299,7 @@ def _of_counts(rows: pa.RecordBatch, kernel: Kernel) -> pa.StructArray:
     offsets = offsets_of(n_queues)
     owners = np.empty(int(offsets[-1]), np.int32)
     if owners.size:
-        kernel(offsets, counts["clients"].astype(np.int32), owners)
+        made.owners_by_count(offsets, counts["clients"].astype(np.int32), owners)
     return _answer(offsets, owners, reasons)
 
 
@@ -321,7 +326,7 @@ def owners(
     virtual_nodes: pa.Array = None,
     machine_rooms: pa.Array = None,
 ) -> pa.Array:
-    """`allocate` in arguments that SQL can name; the owners alone.
+    """`allocate_arrays` in arguments that SQL can name; the owners alone.
 
     What is wrong with a strategy or its parameters is raised, for a misspelt name would otherwise be null in all rows and
     nobody told. A worker cannot tell a literal of SQL from a column, and gets rows in batches that nobody chose: so this holds
@@ -354,5 +359,5 @@ def owners_or_error(
     virtual_nodes: pa.Array = None,
     machine_rooms: pa.Array = None,
 ) -> pa.Array:
-    """`allocate` in arguments that SQL can name."""
-    return allocate(strategy, queues, clients, topic, virtual_nodes, machine_rooms)
+    """`allocate_arrays` in arguments that SQL can name."""
+    return allocate_arrays(strategy, queues, clients, topic, virtual_nodes, machine_rooms)

@@ -21,6 +21,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # PySpark's stubs lack it
 
 from rmqalloc.strategies import STRATEGIES
+from rmqalloc.strategies.by_name import plain_parameters
 from spark_udfs import arrow_figures, arrow_owners, closed_form
 from spark_udfs.arrow_figures import METRICS_DDL
 
@@ -32,7 +33,7 @@ OWNERS_OR_ERROR_DDL = "struct<owners: array<int>, error: string>"
 ENGINES = ("auto", "kernel", "sql")
 
 # Values for parameters that are columns, while the others are checked.
-_STAND_INS: dict[str, Any] = {"virtual_nodes": 1, "machine_rooms": ()}
+_STAND_INS: dict[str, Any] = {p.name: () if p.kind == "names" else 1 for _, p in plain_parameters()}
 
 
 def allocate(
@@ -232,7 +233,7 @@ def allocate_by_count(
     >>> units.select(rf.allocate_by_count(F.size("queues"), F.size("client_ids"), "AVG_BY_CIRCLE"))  # doctest: +SKIP
     """
     if _by_sql(strategy, engine):
-        return closed_form.owners(_column(n_queues), _column(n_clients), strategy)
+        return closed_form.owners_expression(_column(n_queues), _column(n_clients), arrow_owners.by_count()[strategy])
     return allocate(n_queues, n_clients, strategy)
 
 
@@ -255,7 +256,7 @@ def metrics_by_count(n_queues: Count, n_clients: Count, *, engine: str = "auto")
         The engine is unknown.
     """
     if _by_sql("AVG", engine):
-        return closed_form.metrics(_column(n_queues), _column(n_clients))
+        return closed_form.metrics_expression(_column(n_queues), _column(n_clients))
     return assignment_metrics(allocate(n_queues, n_clients), n_clients)
 
 
@@ -287,7 +288,8 @@ def moved_by_count(
         As `allocate_by_count`.
     """
     if _by_sql(strategy, engine):
-        return closed_form.moved(_column(n_queues), _column(n_clients_before), _column(n_clients_after), strategy)
+        n, one, other = map(_column, (n_queues, n_clients_before, n_clients_after))
+        return closed_form.moved_expression(n, one, other, arrow_owners.by_count()[strategy])
     before, after = (allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after))
     return moved(before, n_clients_before, after, n_clients_after)
 
@@ -317,8 +319,8 @@ def _by_sql(strategy: str | Column, engine: str) -> TypeGuard[str]:
         if engine == "sql":
             raise ValueError('engine="sql" needs the name of one strategy, got a Column; use engine="kernel"')
         return False
-    if strategy not in arrow_owners.BY_COUNT:
-        known = ", ".join(arrow_owners.BY_COUNT)
+    if strategy not in arrow_owners.by_count():
+        known = ", ".join(arrow_owners.by_count())
         raise ValueError(f"numbers of queues and clients suffice for {known} alone, got {strategy!r}; use allocate")
     return engine != "kernel"
 
@@ -361,7 +363,7 @@ def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Calla
     """The function that workers run; it does not refer to this module, so workers need not import pyspark."""
 
     def allocate(*arrays: pa.Array) -> pa.Array:
-        answer = arrow_owners.allocate(**literals, **dict(zip(names, arrays, strict=True)))
+        answer = arrow_owners.allocate_arrays(**literals, **dict(zip(names, arrays, strict=True)))
         return answer if with_error else answer.field("owners")
 
     return allocate

@@ -6,18 +6,20 @@ from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
+from rmqalloc.strategies.by_name import plain_parameters, plain_strategies
 from spark_udfs import arrow_figures, arrow_owners, closed_form
 from spark_udfs.arrow_figures import METRICS_DDL
 from spark_udfs.described import Description, describe
 from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL, arrow_function
 
 _OF_ALLOCATE = {
-    "strategy": "RocketMQ's name: AVG, AVG_BY_CIRCLE, CONSISTENT_HASH, MACHINE_ROOM",
+    "strategy": f"RocketMQ's name: {', '.join(plain_strategies())}",
     "queues": "array of struct broker_name, queue_id; array of struct broker_name, read_queue_nums; or a number",
     "clients": "array of client ids; or a number, where queues is one",
     "topic": "of the queues; CONSISTENT_HASH needs it",
-    "virtual_nodes": "of CONSISTENT_HASH, by default 10",
-    "machine_rooms": "of MACHINE_ROOM, an array",
+} | {
+    parameter.name: f"of {name}, {'an array' if parameter.kind == 'names' else f'by default {parameter.default}'}"
+    for name, parameter in plain_parameters()
 }
 _BEFORE_AFTER = {
     "owners_before, owners_after": "owners of the same queues, as rmq_allocate returns them",

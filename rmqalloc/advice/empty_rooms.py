@@ -7,7 +7,6 @@ import pyarrow as pa
 
 from rmqalloc.advice.advice import ROOMS_SCHEMA
 from rmqalloc.advice.present import Present
-from rmqalloc.strategies import MachineRoomNearby
 
 
 def rooms_table(present: Present) -> pa.Table:
@@ -16,7 +15,7 @@ def rooms_table(present: Present) -> pa.Table:
     fleet, rules = planned.fleet, planned.rules
     rows = []
     for unit in range(fleet.n_units):
-        if not isinstance(rules.table[rules.of_unit[unit]], MachineRoomNearby):
+        if not rules.table[rules.of_unit[unit]].reads_rooms:
             continue
         group = planned.groups[planned.group_of[unit]]
         lists, start = fleet.queue_lists, int(fleet.queue_starts[unit])

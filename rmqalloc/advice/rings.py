@@ -13,23 +13,10 @@ from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.rollouts.planned_groups import PlannedGroups
 from rmqalloc.rollouts.play import play_schedules
 from rmqalloc.rollouts.schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone
-from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy
-from rmqalloc.strategies.by_name import with_virtual_nodes
+from rmqalloc.strategies import Strategy
 
 VIRTUAL_NODES = (10, 40, 160, 640, 2560)
 """Virtual nodes that are tried, besides the present number."""
-
-
-def nodes_of(s: Strategy) -> int | None:
-    """Virtual nodes of a strategy on a ring, None for any other.
-
-    Examples
-    --------
-    >>> nodes_of(ConsistentHash(virtual_nodes=10))
-    10
-    """
-    inner = s.inner if isinstance(s, MachineRoomNearby) else s
-    return inner.virtual_nodes if isinstance(inner, ConsistentHash) else None
 
 
 def rings_table(present: Present) -> pa.Table:
@@ -37,11 +24,11 @@ def rings_table(present: Present) -> pa.Table:
     rows = []
     whole = present.planned
     for rule, units in whole.rules.by_strategy():
-        now = nodes_of(rule)
+        now = rule.virtual_nodes
         if now is None:
             continue
         tried = [now, *(nodes for nodes in VIRTUAL_NODES if nodes != now)]
-        more = [with_virtual_nodes(rule, nodes) for nodes in tried[1:]]
+        more = [rule.with_virtual_nodes(nodes) for nodes in tried[1:]]
         rows += _rows(whole.part(np.unique(whole.group_of[units]).tolist()), tried, more)
     rows.sort(key=lambda row: (row["consumer_group"], row["virtual_nodes"]))
     return pa.Table.from_pylist(rows, RINGS_SCHEMA)

@@ -8,9 +8,8 @@ from typing import Any
 import pyarrow.compute as pc
 
 from rmqalloc.advice.advice import Advice, ConfigLists
+from rmqalloc.strategies.by_name import class_of
 from rmqalloc.text import counted, named
-
-_BY_POSITION = ("AVG", "AVG_BY_CIRCLE")
 
 WORTH = 0.05
 """Least relative gain in skew for which more virtual nodes are advised."""
@@ -36,10 +35,11 @@ def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[
         yield f"{counted(idle, 'client has', 'clients have')} no queue at all ({named(group['idle_ids'])})."
     if group["unowned"]:
         yield f"{counted(group['unowned'], 'queue has', 'queues have')} no owner: {group['strategy']} leaves them out."
-    most = group["most_useful"]
-    if n > most and (group["n_topics"] == 1 or group["strategy"] in _BY_POSITION):
+    most, made = group["most_useful"], class_of(group["strategy"])
+    by_count = made.decided_by == "counts"
+    if n > most and (group["n_topics"] == 1 or by_count):
         yield f"No topic has more than {counted(most, 'queue')}, so no more than {counted(most, 'client')} can have any."
-    if group["n_topics"] > 1 and group["strategy"] in _BY_POSITION and group["max_load"] - group["min_load"] > 1:
+    if group["n_topics"] > 1 and by_count and group["max_load"] - group["min_load"] > 1:
         low, more = divmod(group["n_queues"], n)
         even_load = f"{low} or {low + 1}" if more else str(low)
         yield (
@@ -54,14 +54,12 @@ def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[
             f"Clients have from {group['min_load']} to {counted(group['max_load'], 'queue')}, the fullest "
             f"{group['skew']:.2f} times the mean."
         )
-    others = [
-        row for row in even if not row["is_now"] and group["strategy"] != "CONFIG"
-    ]  # whose lists would change too
+    others = [row for row in even if not row["is_now"] and not made.is_listed]  # lists would change too
     if others and group["min_load"] != group["max_load"]:
         below = [row for row in others if row["n_clients"] < n][-1:]
         above = [row for row in others if row["n_clients"] > n][:1]
         yield f"All would have the same with {' or '.join(_way(row) for row in below + above)}."
-    elif not even and group["strategy"] != "CONFIG":
+    elif not even and not made.is_listed:
         yield "None of the numbers of clients tried gives all the same."
 
 

@@ -11,13 +11,13 @@ from rmqalloc.audit.audited_view import AuditedView, divide
 from rmqalloc.audit.reported import ReportedOwners
 from rmqalloc.audit.unit import Ids, Queues, Unit
 from rmqalloc.evidence.fit import Fit
-from rmqalloc.evidence.method import DEFAULT_STRATEGY, GO_OWN, SERVER_SIDE, Method, Rooms, full_name
+from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic
 from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.strategies.by_name import NEARBY
+from rmqalloc.strategies.by_name import class_of, full_name, outer_name, server_side
 
 MAX_QUEUES = 1_000_000
 """Most queues of one topic: a damaged file must not exhaust the memory."""
@@ -259,20 +259,20 @@ def method_of(group: Group, client: Client) -> Method:
     """The strategy of a client: the one that it reports, else the group's."""
     name, params = full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params))
     own = client.strategy
-    if own is not None and own != name and not (own == NEARBY and name.startswith(f"{NEARBY}-")):
+    if own is not None and own not in (name, outer_name(name)):
         name, params = own, {}
-    if client.language == "GO" and name.startswith(NEARBY):
-        name, params = "AVG", {}  # Go's AllocateByMachineNearby calls it
-    if "CONSISTENT_HASH" in name and client.virtual_nodes is not None:
+    if client.language == "GO" and (computed := class_of(name).go_computes):
+        name, params = computed, {}
+    if client.virtual_nodes is not None and Method(name).virtual_nodes is not None:
         params["virtual_nodes"] = client.virtual_nodes
     problem = None
     if is_served(group):
         params = {}
-        if name not in SERVER_SIDE:
-            problem = f"brokers do not know {name}; they divide by {' and '.join(SERVER_SIDE)} alone"
-    elif client.language == "GO" and name in GO_OWN:
-        problem = GO_OWN[name]
-    elif name == "CONFIG":
+        if not class_of(name).is_server_side:
+            problem = f"brokers do not know {name}; they divide by {' and '.join(server_side())} alone"
+    elif client.language == "GO" and (in_go := Method(name).in_go):
+        problem = in_go
+    elif Method(name).is_config:
         problem = _wrong_lists(params)
     return Method(name, params, problem=problem)
 

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from rmqalloc.audit.audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, backlog, common_topic, some_of
-from rmqalloc.evidence.method import SERVER_SIDE
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.strategies import sort_queues
+from rmqalloc.strategies.by_name import class_of, server_side
 from rmqalloc.text import counted, named
 
 
@@ -66,12 +66,12 @@ def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
 
 def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
     """Groups whose brokers assign the queues, but do not know the strategy."""
-    wrong = sorted({method.name for method in audited.methods if method.name not in SERVER_SIDE})
+    wrong = sorted({method.name for method in audited.methods if not class_of(method.name).is_server_side})
     if audited.is_served and wrong:
         yield Fault(
             f"Brokers assign the queues ({audited.group.server_assignment}) and do not know {named(wrong)}: they answer "
             "nothing, clients keep what they have, and those that start get no queue.",
-            f"Take {' or '.join(SERVER_SIDE)}, or let the clients divide (clientRebalance on).",
+            f"Take {' or '.join(server_side())}, or let the clients divide (clientRebalance on).",
             queues=tuple(queue for unit in audited.units for queue in unit.queues),
             clients=audited.ids(slot for slot, method in enumerate(audited.methods) if method.name in wrong),
         )

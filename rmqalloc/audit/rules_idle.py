@@ -8,10 +8,8 @@ from rmqalloc.audit.audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault
 from rmqalloc.audit.unit import Unit
 from rmqalloc.evidence.method import Method
+from rmqalloc.strategies.by_name import class_of
 from rmqalloc.text import counted
-
-_BY_POSITION = ("AVG", "AVG_BY_CIRCLE")
-_RING = "CONSISTENT_HASH"
 
 
 def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
@@ -45,7 +43,7 @@ def _or(units: Sequence[Unit], largest: Unit) -> str:
         return ", or put queues into their lists"
     n, most = len(largest.views[0].client_ids), len(largest.queues)
     more = f"raise the read and write queues of {largest.topic} from {most:,} to {n:,} or more"
-    if method.name in _BY_POSITION:
+    if class_of(method.name).decided_by == "counts":
         return f", or {more}: {method.name} then gives every client one" if n > most else ""
     other = f", or {more} and take AVG" if n > most else ", or take AVG"
     return f"{other}, which gives every client a queue of {largest.topic}{_left_out(method, units, n)}"
@@ -53,7 +51,7 @@ def _or(units: Sequence[Unit], largest: Unit) -> str:
 
 def _left_out(method: Method, units: Sequence[Unit], n: int) -> str:
     """Why a strategy other than AVG leaves clients out."""
-    if method.name != _RING:
+    if method.virtual_nodes is None or method.asks_for_rooms:
         return f"; {method.name} divides the queues of a machine room among the clients of that room"
     if n == 1:
         return ""

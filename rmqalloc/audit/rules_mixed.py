@@ -9,9 +9,10 @@ from typing import Any
 from rmqalloc.audit.audited_group import AuditedGroup
 from rmqalloc.audit.finding import Fault, exposed
 from rmqalloc.audit.unit import Queues, Unit
+from rmqalloc.evidence.method import DEFAULT_STRATEGY
 from rmqalloc.snapshot.units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.strategies.by_name import NEARBY
+from rmqalloc.strategies.by_name import class_of
 from rmqalloc.text import counted, named
 
 _ONE_ONLY = ("CPP", "PYTHON")  # clients that come with AVG alone
@@ -120,7 +121,7 @@ def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
     yield Fault(
         f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
         "Let one SDK consume for one group, or "
-        + ("keep AVG" if audited.strategy == "AVG" else "take AVG")
+        + f"{'keep' if audited.strategy == DEFAULT_STRATEGY else 'take'} {DEFAULT_STRATEGY}"
         + ", which all of them compute alike.",
         clients=_minority(audited, languages),
         severity=severity,
@@ -129,14 +130,13 @@ def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
 
 def _dialects(strategy: str, languages: set[str]) -> tuple[str, str]:
     """How severe the difference of the SDKs in a strategy is, and what it is."""
-    if "GO" in languages and strategy == "CONSISTENT_HASH":
-        return "error", "Go's CONSISTENT_HASH is a CRC-32 ring and Java's an MD5 ring, so they agree by chance only"
-    if "GO" in languages and strategy.startswith(NEARBY):
-        return "error", f"Go's AllocateByMachineNearby computes AVG, Java's {strategy}"
-    if "GO" in languages and strategy == "MACHINE_ROOM":
-        return "error", "Go's AllocateByMachineRoom takes its blocks from all queues, not from those of its rooms"
-    if strategy != "AVG" and (only := sorted(languages.intersection(_ONE_ONLY))):
-        return "warning", f"{' and '.join(only)} clients come with AVG alone, the group is meant to use {strategy}"
+    if "GO" in languages and (in_go := class_of(strategy).in_go):
+        return "error", in_go
+    if strategy != DEFAULT_STRATEGY and (only := sorted(languages.intersection(_ONE_ONLY))):
+        return (
+            "warning",
+            f"{' and '.join(only)} clients come with {DEFAULT_STRATEGY} alone, the group is meant to use {strategy}",
+        )
     return "note", f"they agree on {strategy} as long as all see the same queues and clients in the same order"
 
 

@@ -15,13 +15,14 @@ from rmqalloc.remoting import (
 )
 from rmqalloc.remoting.clock import Clock
 from rmqalloc.remoting.data import LMQ_PREFIX, RETRY_PREFIX
-from rmqalloc.strategies import Averagely, AveragelyByCircle, Pop, sort_client_ids, sort_queues
+from rmqalloc.strategies import Pop, sort_client_ids, sort_queues, strategy
+from rmqalloc.strategies.by_name import server_side
 
 log = logging.getLogger(__name__)
 
 FIRST_ROUTES = 1_000
 ROUTE_INTERVAL = 30_000
-STRATEGIES = {"AVG": Averagely(), "AVG_BY_CIRCLE": AveragelyByCircle()}
+STRATEGIES = {name: strategy(name) for name in server_side()}
 """What a broker can divide by; every other name is answered with "keep what you have"."""
 
 

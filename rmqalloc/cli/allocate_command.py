@@ -6,12 +6,12 @@ import json
 import sys
 from collections.abc import Iterator
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import click
 
 from rmqalloc.cli.choices import Choice
-from rmqalloc.cli.options import params_of, strategy_options
+from rmqalloc.cli.options import strategy_options
 from rmqalloc.cli.sink import hand_over, say, tell
 from rmqalloc.cli.terminal_text import printable, table
 
@@ -48,8 +48,7 @@ def allocate(
     clients: str,
     group: str,
     strategy: str,
-    virtual_nodes: int | None,
-    machine_rooms: str | None,
+    params: dict[str, Any],
     client: str | None,
     output: str,
 ) -> None:
@@ -62,7 +61,7 @@ def allocate(
     """
     import rmqalloc
 
-    s = rmqalloc.strategy(strategy, **params_of(strategy, virtual_nodes, machine_rooms))
+    s = rmqalloc.strategy(strategy, **params)
     brokers = _parse_queues(queues)
     client_ids = rmqalloc.sort_client_ids(_parse_clients(clients))
     if client is not None and client not in client_ids:

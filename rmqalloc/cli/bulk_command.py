@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli.choices import Choice, FileOrExample
-from rmqalloc.cli.options import params_of, strategy_options
+from rmqalloc.cli.options import strategy_options
 from rmqalloc.cli.renamed import renamed
 from rmqalloc.cli.sink import say
 from rmqalloc.cli.terminal_text import Progress, printable, table
@@ -80,8 +80,7 @@ def bulk(
     source: str | None,
     target: str,
     strategy: str,
-    virtual_nodes: int | None,
-    machine_rooms: str | None,
+    params: dict[str, Any],
     scenarios: str | None,
     show: str | None,
     threads: int | None,
@@ -93,7 +92,6 @@ def bulk(
     Queues and clients are sorted as RocketMQ sorts them. A row that cannot be planned says why in its column `err_msg`.
     With --spark the plan is `OUT/plan=<id>`, with a summary and the bad rows; killed and run again, the job goes on.
     """
-    params = params_of(strategy, virtual_nodes, machine_rooms)
     given = {name: value for name, value in on_spark.items() if value not in (None, ())}
     if spark and threads is not None:
         raise click.UsageError("--threads is for a run without --spark; with Spark, give --master 'local[N]'")

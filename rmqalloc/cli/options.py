@@ -13,15 +13,13 @@ import click
 from rmqalloc.cli.choices import Choice, FileOrExample, TextType
 from rmqalloc.cli.sink import hand_over
 from rmqalloc.cli.snapshot_input import Inputs, tell
-from rmqalloc.text import did_you_mean
+from rmqalloc.strategies.by_name import from_flags, from_label, plain_parameters, plain_strategies, rule
+from rmqalloc.strategies.parameters import Parameter
 
 if TYPE_CHECKING:
     from rmqalloc.plans import Plan
     from rmqalloc.scenarios import Scenario
     from rmqalloc.snapshot.snapshot import Snapshot
-
-STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM")
-"""Strategies that flags can describe; the others need code (a resolver, an inner strategy) or a list of queues."""
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
 """Forms of a result, as `rmqalloc.report.formats.write_table` has them."""
@@ -78,39 +76,34 @@ def tell_broken(broken: Sequence[object]) -> None:
 
 
 def strategy_options(command: Command) -> Command:
-    """Add ``--strategy`` and the options of single strategies."""
-    for option in (
-        click.option(
-            "--machine-rooms", metavar="ROOM,...", help="Machine rooms to take queues from, for MACHINE_ROOM."
-        ),
-        click.option(
-            "--virtual-nodes",
-            "--vnodes",
-            type=click.IntRange(min=0),
-            metavar="N",
-            help="Ring positions per client, for CONSISTENT_HASH (RocketMQ's default is 10).",
-        ),
-        click.option(
-            "-s",
-            "--strategy",
-            type=Choice(STRATEGIES),
-            default="AVG",
-            show_default=True,
-            help="RocketMQ's name of the rule.",
-        ),
-    ):
-        command = option(command)
-    return command
+    """Add ``--strategy`` and the options of single strategies, which come as ``strategy`` and ``params``."""
+
+    @functools.wraps(command)
+    def with_params(strategy: str, **others: Any) -> Any:
+        flags = {parameter.name: others.pop(parameter.name) for _, parameter in given_by_flags}
+        try:
+            params = from_flags(strategy, flags)
+        except ValueError as error:
+            raise click.UsageError(str(error)) from error
+        return command(strategy=strategy, params=params, **others)
+
+    given_by_flags = list(plain_parameters())
+    made: Command = with_params
+    for name, parameter in reversed(given_by_flags):
+        made = _parameter_option(name, parameter)(made)
+    choice = Choice(plain_strategies())
+    help_text = "RocketMQ's name of the rule."
+    return click.option("-s", "--strategy", type=choice, default="AVG", show_default=True, help=help_text)(made)
 
 
-def params_of(strategy: str, virtual_nodes: int | None, machine_rooms: str | None) -> dict[str, Any]:
-    """As `rmqalloc.strategies.by_name.strategy_params`, but wrong options are a UsageError."""
-    from rmqalloc.strategies.by_name import strategy_params
-
-    try:
-        return strategy_params(strategy, virtual_nodes, machine_rooms)
-    except ValueError as error:
-        raise click.UsageError(str(error)) from error
+def _parameter_option(strategy: str, parameter: Parameter) -> Callable[[Command], Command]:
+    """The option of one parameter of a strategy."""
+    flags = [parameter.flag, *([parameter.alias] if parameter.alias else [])]
+    default = "" if parameter.default is None else f" (RocketMQ's default is {parameter.default})"
+    help_text = f"{parameter.text}, for {strategy}{default}."
+    if parameter.kind == "names":
+        return click.option(*flags, metavar=f"{parameter.metavar},...", help=help_text)
+    return click.option(*flags, type=click.IntRange(min=0), metavar=parameter.metavar, help=help_text)
 
 
 class Changes(NamedTuple):
@@ -238,22 +231,8 @@ def _hint(given: list[str], error: Any) -> str:
 
 def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
     """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``MACHINE_ROOM:hz+sh``, as a flag gives them."""
-    from rmqalloc.strategies.by_name import rule
-
-    name, colon, given = label.partition(":")
-    params: dict[str, Any] = {}
-    if name == "MACHINE_ROOM" and given:
-        params = {"machine_rooms": given.split("+")}
-    elif name.endswith("CONSISTENT_HASH") and colon:
-        if not _is_number(given):
-            raise click.UsageError(f"{flag}: {label!r} is not NAME:N, such as CONSISTENT_HASH:160")
-        params = {"virtual_nodes": int(given)}
-    elif colon or name == "MACHINE_ROOM":
-        meant = did_you_mean(name, STRATEGIES) if name not in STRATEGIES else ""
-        raise click.UsageError(
-            f"{flag}: {label!r} is neither NAME, nor CONSISTENT_HASH:N, nor MACHINE_ROOM:ROOM+ROOM{meant}"
-        )
     try:
+        name, params = from_label(label)
         rule(name, **params)
     except (ValueError, TypeError) as error:
         raise click.UsageError(f"{flag}: {error}") from error

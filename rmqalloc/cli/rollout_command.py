@@ -9,7 +9,7 @@ import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.command_groups import Suggesting
-from rmqalloc.cli.options import Bound, params_of, strategy_options, tell_broken
+from rmqalloc.cli.options import Bound, strategy_options, tell_broken
 from rmqalloc.cli.rollout_options import (
     Printing,
     batch_option,
@@ -111,8 +111,7 @@ def strategy(
     printing: Printing,
     batch: str,
     strategy: str,
-    virtual_nodes: int | None,
-    machine_rooms: str | None,
+    params: dict[str, Any],
 ) -> int:
     """Take every group over to another strategy, a batch of clients at a time.
 
@@ -121,7 +120,6 @@ def strategy(
     """
     from rmqalloc.rollouts.switch import change_strategy
 
-    params = params_of(strategy, virtual_nodes, machine_rooms)
     snapshot = snapshot_of(inputs)
     made = change_strategy(
         snapshot, strategy, inputs.groups, params, batch, detail=printing.detail, topics=inputs.topics, **how

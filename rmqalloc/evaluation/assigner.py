@@ -10,7 +10,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Strings, offsets_of, ranges
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios.subfleet import Rules, part_of
-from rmqalloc.strategies import ConsistentHash, MachineRoomNearby, Strategy
+from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import fresh_owners
 from rmqalloc.strategies.hashing import Hashes, Pieces, RingJob, hash_ids, md5_queues
 
@@ -56,7 +56,7 @@ class Assigner:
         numbers = np.flatnonzero(np.bincount(rules.of_unit, minlength=len(rules.table))).tolist()
         if len(numbers) == 1 and not fleet.empty_units.size:
             s = rules.table[numbers[0]]
-            if not _nodes(s) or int(fleet.client_offsets[-1]) * _nodes(s) <= MAX_POINTS:
+            if int(fleet.client_offsets[-1]) * (s.virtual_nodes or 0) <= MAX_POINTS:
                 return self._of_one(fleet, s), _refused(fleet, s)
         out, bad = np.full(int(fleet.queue_offsets[-1]), -1, np.int32), Bad()
         for s, mine in rules.by_strategy():
@@ -66,7 +66,7 @@ class Assigner:
     def _put(self, fleet: Fleet, mine: NDArray[np.int64], s: Strategy, out: Owners, bad: Bad) -> None:
         """Owners of the units of one strategy, a ring's worth of points at a time."""
         n_queues, n_clients = fleet.n_queues[mine], fleet.n_clients[mine]
-        n_points = n_clients.astype(np.int64) * _nodes(s)
+        n_points = n_clients.astype(np.int64) * (s.virtual_nodes or 0)
         for place in np.flatnonzero(n_points > MAX_POINTS).tolist():
             text = f"the ring would have {n_points[place]} points; at most {MAX_POINTS} can be planned"
             bad[int(mine[place])] = Reason(ErrCode.TOO_LARGE, text)
@@ -81,13 +81,12 @@ class Assigner:
 
     def _of_one(self, fleet: Fleet, s: Strategy) -> Owners:
         """Owners by one strategy of units with queues and clients."""
-        on_ring = type(s) is ConsistentHash and s.hash_function is None and s.virtual_nodes > 0
-        if not on_ring or not isinstance(fleet.client_lists, DistinctLists):
+        nodes = s.virtual_nodes if s.has_shared_points else None
+        if nodes is None or not isinstance(fleet.client_lists, DistinctLists):
             return s.assign_fleet(fleet, on_error="report")
-        assert isinstance(s, ConsistentHash)
         out = fresh_owners(fleet)
-        points, hashes = self._points_of(fleet.client_lists.client_ids, s.virtual_nodes), self._hashes_of(fleet)
-        RingJob(fleet, Pieces.of(fleet), s.virtual_nodes, points, hashes, out).run(1)
+        points, hashes = self._points_of(fleet.client_lists.client_ids, nodes), self._hashes_of(fleet)
+        RingJob(fleet, Pieces.of(fleet), nodes, points, hashes, out).run(1)
         return out
 
     def _points_of(self, ids: Strings, nodes: int) -> Hashes:
@@ -134,10 +133,3 @@ def _refused(fleet: Fleet, s: Strategy) -> Bad:
     """Units that a strategy refuses, of those that have queues and clients."""
     code = ErrCode.BAD_STRATEGY if isinstance(s, Unusable) else ErrCode.REFUSED
     return {error.position: Reason(code, error.reason) for error in s.fleet_errors(fleet)}
-
-
-def _nodes(s: Strategy) -> int:
-    """Points of a client on the ring of a strategy, 0 where there is none."""
-    if isinstance(s, MachineRoomNearby):
-        return _nodes(s.inner)
-    return s.virtual_nodes if isinstance(s, ConsistentHash) else 0

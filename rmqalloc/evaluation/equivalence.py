@@ -21,7 +21,7 @@ from rmqalloc.scenarios import (
 )
 from rmqalloc.scenarios.client_changes import generated_names
 from rmqalloc.scenarios.lazy_strings import DistinctLists
-from rmqalloc.strategies import Averagely, AveragelyByCircle, Strategy, sort_client_ids
+from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies.ordering import utf16
 
 Places = NDArray[np.int64]
@@ -41,7 +41,7 @@ class EquivalenceClasses:
     def _numbered(self) -> tuple[Places, Places]:
         """First unit of each kind, ascending, and the kind of each unit."""
         fleet, rules = self._fleet, self._rules
-        by_count = np.array([looks_at_counts(s) for s in rules.table])[rules.of_unit]
+        by_count = np.array([s.decided_by == "counts" for s in rules.table])[rules.of_unit]
         sizes = fleet.n_queues * (int(fleet.n_clients.max(initial=0)) + np.int64(1)) + fleet.n_clients
         key = np.where(
             by_count & self._is_plain, sizes * len(rules.table) + rules.of_unit, -1 - np.arange(fleet.n_units)
@@ -74,7 +74,7 @@ class EquivalenceClasses:
 
     def _treats_alike(self, change: Any) -> bool:
         if isinstance(change, SetStrategy):
-            return looks_at_counts(change.rule())
+            return bool(change.rule().decided_by == "counts")
         if isinstance(change, RemoveClients):
             return change.count is not None
         if isinstance(change, AddClients) and change.ids is not None:
@@ -87,8 +87,3 @@ class EquivalenceClasses:
         """Whether a client id comes behind all others of all units."""
         lists = self._fleet.client_lists
         return isinstance(lists, DistinctLists) and utf16(lists.greatest) < utf16(name)
-
-
-def looks_at_counts(s: Strategy) -> bool:
-    """Whether a strategy looks at nothing but the numbers of queues and clients."""
-    return type(s) in (Averagely, AveragelyByCircle)

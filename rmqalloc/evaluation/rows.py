@@ -22,7 +22,7 @@ from rmqalloc.scenarios.lazy_strings import DistinctLists
 from rmqalloc.scenarios.subfleet import Rules, part_of
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
-from rmqalloc.strategies.by_name import rule, with_virtual_nodes
+from rmqalloc.strategies.by_name import rule
 
 MAX_CLIENT_ID_BYTES = MAX_TEXT_BYTES
 """Longest client id of a row, as UTF-8."""
@@ -271,7 +271,7 @@ def _rule(fleet: Fleet, default: Strategy, name: str | None, virtual_nodes: int 
         return made
     if not 0 <= virtual_nodes <= MAX_VIRTUAL_NODES:
         raise ValueError(f"virtual_nodes must be from 0 to {MAX_VIRTUAL_NODES}, got {virtual_nodes}")
-    return with_virtual_nodes(made, virtual_nodes)
+    return made.with_virtual_nodes(virtual_nodes)
 
 
 def _params(text: str | None) -> dict[str, Any]:

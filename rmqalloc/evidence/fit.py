@@ -19,10 +19,8 @@ from rmqalloc.evidence.method import Method, Rooms
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import offsets_of, ranges
 from rmqalloc.model import MessageQueue
-from rmqalloc.strategies.by_name import NEARBY
-
-NODES = (10, 16, 20, 32, 50, 64, 100, 128, 160, 200, 256, 500, 512, 1000)
-"""Numbers of virtual nodes that are tried, 10 being RocketMQ's default."""
+from rmqalloc.strategies import STRATEGIES
+from rmqalloc.strategies.by_name import NEARBY, inner_class_of
 
 _MAX_POINTS = 1 << 24  # of one ring
 _OPEN, _ELSEWHERE = -2, -3  # a queue without a single owner; an owner that the group does not list
@@ -123,19 +121,18 @@ def candidates(rooms: Rooms) -> list[Method]:
     >>> [str(method) for method in candidates(Rooms({}, {}))[:3]]
     ['AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH with 10 virtual nodes']
     """
-    plain = [Method("AVG"), Method("AVG_BY_CIRCLE"), *rings("CONSISTENT_HASH")]
+    plain = [method for name in STRATEGIES for method in guesses(name)]
     return [*plain, *nearby()] if all(rooms) else plain
 
 
-def rings(name: str) -> list[Method]:
-    """A strategy with a ring, with each number of virtual nodes that is tried."""
-    return [Method(name, {"virtual_nodes": nodes}) for nodes in NODES]
+def guesses(name: str) -> list[Method]:
+    """A strategy with each of the parameters that it may have, the likeliest first."""
+    return [Method(name, params) for params in inner_class_of(name).guesses]
 
 
 def nearby() -> list[Method]:
-    """MACHINE_ROOM_NEARBY with each strategy that it may wrap."""
-    inner = [Method("AVG"), Method("AVG_BY_CIRCLE"), Method("CONSISTENT_HASH", {"virtual_nodes": NODES[0]})]
-    return [Method(f"{NEARBY}-{one.name}", one.params) for one in inner]
+    """MACHINE_ROOM_NEARBY with the strategies that it may hold, each with its likeliest parameters."""
+    return [method for name in STRATEGIES for method in guesses(f"{NEARBY}-{name}")[:1]]
 
 
 def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:

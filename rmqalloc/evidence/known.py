@@ -15,17 +15,17 @@ from fnmatch import fnmatchcase
 from math import floor
 from typing import Any, NamedTuple
 
-from rmqalloc.evidence.fit import Fit, OwnedQueues, candidates, fits_of, nearby, rings
-from rmqalloc.evidence.method import DEFAULT_NODES, DEFAULT_STRATEGY, GO_OWN, Method, Rooms, full_name
+from rmqalloc.evidence.fit import Fit, OwnedQueues, candidates, fits_of, guesses, nearby
+from rmqalloc.evidence.method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic
 from rmqalloc.snapshot.units import ALL
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.strategies.by_name import NEARBY
+from rmqalloc.strategies.by_name import full_name, lacks_inner, outer_name
+from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 from rmqalloc.text import counted, named
 
 _MAX_QUEUES = 1_000_000  # of one topic; a larger one is not worth the memory as evidence
-_RING = "CONSISTENT_HASH"
 _ONE_IN = 100  # a fit must be less likely by chance than one in so many groups
 _ENOUGH = 64  # owners after which chance is negligible even with two clients
 
@@ -167,20 +167,20 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
     else:
         return _Claim(Method(DEFAULT_STRATEGY), "assumed", candidates(rooms))
     if any(one.language == "GO" for one in group.clients):
-        doubt = doubt or GO_OWN.get(NEARBY if method.name.startswith(NEARBY) else method.name)
+        doubt = doubt or method.in_go
     method, unclear = _with_nodes(method, source, group)
     tried = [method]
-    if method.name == NEARBY:
+    if lacks_inner(method.name):
         tried = nearby()
-    elif method.name.endswith(_RING) and "virtual_nodes" not in method.params:
-        tried = rings(method.name)
+    elif method.virtual_nodes is not None and "virtual_nodes" not in method.params:
+        tried = guesses(method.name)
     return _Claim(method, source, tried, doubt or unclear)
 
 
 def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str | None]:
     """A strategy with the number of virtual nodes that clients report, and what is unclear about it."""
     reported = Counter(one.virtual_nodes for one in group.clients if one.virtual_nodes is not None)
-    if not method.name.endswith(_RING) or not reported:
+    if method.virtual_nodes is None or not reported:
         return method, None
     said = ", ".join(f"{counted(n, 'client')} {nodes}" for nodes, n in sorted(reported.items()))
     if len(reported) > 1:
@@ -192,8 +192,8 @@ def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str 
 
 
 def _is_same(reported: str, name: str) -> bool:
-    """Whether a client that reports this may use that; of NEARBY the strategy inside is not reported."""
-    return reported == name or (reported == NEARBY and name.startswith(f"{NEARBY}-"))
+    """Whether a client that reports this may use that; the strategy inside another one is not reported."""
+    return reported in (name, outer_name(name))
 
 
 def _said(reported: Mapping[str, int]) -> str:
@@ -226,7 +226,7 @@ def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -
     if fit is None or not fit.counts:
         return _with(group, method, source, None, doubt or _unfounded(claim, group))
     first = fit.counts.get(tried[0], 0)
-    is_default = first == fit.of and tried[0].virtual_nodes == DEFAULT_NODES
+    is_default = first == fit.of and tried[0].virtual_nodes == DEFAULT_VIRTUAL_NODES
     if first == fit.of and (claim.is_whole or (source == "given" and is_default)):
         return _with(group, tried[0], source, 1.0, doubt)
     is_likely = _is_no_chance(fit, group) or (source == "reported" and is_default)
@@ -267,8 +267,8 @@ def _unfounded(claim: _Claim, group: Group) -> str | None:
     """Why a claim is a guess if no owners are known, or None if it is not one."""
     if claim.source == "assumed":
         return f"nothing tells which strategy its clients use; {DEFAULT_STRATEGY} is RocketMQ's default"
-    if claim.method.name == NEARBY:
-        return f"the strategy inside {NEARBY} is not known"
+    if lacks_inner(claim.method.name):
+        return f"the strategy inside {claim.method.name} is not known"
     if claim.source == "reported":
         n = sum(one.strategy is not None for one in group.clients)
         if n < len(group.clients):
@@ -276,7 +276,7 @@ def _unfounded(claim: _Claim, group: Group) -> str | None:
                 f"only {n:,} of {counted(len(group.clients), 'client')} {'reports' if n == 1 else 'report'} a strategy"
             )
         if not claim.is_whole:
-            return f"its clients do not report their virtual nodes; {DEFAULT_NODES} is RocketMQ's default"
+            return f"its clients do not report their virtual nodes; {DEFAULT_VIRTUAL_NODES} is RocketMQ's default"
     return None
 
 

@@ -13,23 +13,13 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Strings, ranges
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.strategies import MachineRoomNearby, Strategy
-from rmqalloc.strategies.by_name import NEARBY, rule
-from rmqalloc.strategies.config import listed
+from rmqalloc.strategies import Strategy
+from rmqalloc.strategies.by_name import class_of, inner_class_of, rule
+from rmqalloc.strategies.config import listed_queues
+from rmqalloc.strategies.consistent_hash import DEFAULT_VIRTUAL_NODES
 
-SERVER_SIDE = ("AVG", "AVG_BY_CIRCLE")
-"""What a broker can divide by; all else it answers with "keep what you have"."""
-
-DEFAULT_STRATEGY, DEFAULT_NODES = "AVG", 10
-"""RocketMQ's defaults."""
-
-
-GO_OWN = {
-    "CONSISTENT_HASH": "Go's CONSISTENT_HASH is another ring than Java's (CRC-32, no MD5), which is not computed here",
-    "MACHINE_ROOM_NEARBY": "Go's AllocateByMachineNearby computes AVG",
-    "MACHINE_ROOM": "Go's AllocateByMachineRoom takes blocks of all queues, not of its rooms', which is not computed here",
-}
-"""Strategies that Go's client computes differently under the same name."""
+DEFAULT_STRATEGY = "AVG"
+"""RocketMQ's default."""
 
 
 class Rooms(NamedTuple):
@@ -114,17 +104,24 @@ class Method:
     @property
     def virtual_nodes(self) -> int | None:
         """Ring positions per client, None where there is no ring."""
-        return self.params.get("virtual_nodes", DEFAULT_NODES) if "CONSISTENT_HASH" in self.name else None
+        on_ring = inner_class_of(self.name).virtual_nodes is not None
+        return self.params.get("virtual_nodes", DEFAULT_VIRTUAL_NODES) if on_ring else None
 
     @property
     def is_config(self) -> bool:
-        """Whether it is CONFIG, whose lists are given and not computed."""
-        return self.name == "CONFIG"
+        """Whether its lists are given and not computed."""
+        return class_of(self.name).is_listed
 
     @property
     def asks_for_rooms(self) -> bool:
         """Whether it reads machine rooms."""
-        return self.name.startswith(NEARBY)
+        return class_of(self.name).reads_rooms
+
+    @property
+    def in_go(self) -> str | None:
+        """What Go's client does otherwise under the same name, and whether that can be computed."""
+        made = class_of(self.name)
+        return made.in_go if made.in_go is None or made.go_computes else f"{made.in_go}, which is not computed here"
 
     def strategy(self) -> Strategy:
         """The strategy; ValueError or TypeError if there is no such thing. Rooms come from the fleet, see `Rooms.put_into`."""
@@ -132,25 +129,10 @@ class Method:
             return rule(self.name, **self.params)
         params = dict(self.params)
         brokers, clients = params.pop("broker_room", None), params.pop("client_room", None)
-        made = rule(self.name, **params)
-        assert isinstance(made, MachineRoomNearby)
-        return MachineRoomNearby(made.inner, brokers, clients)
+        return rule(self.name, **params).with_rooms(brokers, clients)
 
     def listed(self) -> dict[str | None, list[MessageQueue]]:
         """CONFIG's list of queues by client id, under None where all clients have the same."""
         given = self.params.get("message_queues")
         lists = given if isinstance(given, Mapping) else {None: given or ()}
-        return {one: listed(queues or ()) for one, queues in lists.items()}
-
-
-def full_name(name: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A strategy's name with that of the one inside it, and its parameters without that.
-
-    Examples
-    --------
-    >>> full_name("MACHINE_ROOM_NEARBY", {"inner": "AVG"})
-    ('MACHINE_ROOM_NEARBY-AVG', {})
-    """
-    if name == NEARBY and isinstance(params.get("inner"), str):
-        name = f"{NEARBY}-{params.pop('inner')}"
-    return name, params
+        return {one: listed_queues(queues or ()) for one, queues in lists.items()}

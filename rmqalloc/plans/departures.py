@@ -26,20 +26,9 @@ from rmqalloc.plans.states import Keys
 from rmqalloc.scenarios.client_changes import ClientsUnderChange
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios.subfleet import Rules, part_of, per_unit
-from rmqalloc.strategies import (
-    Averagely,
-    AveragelyByCircle,
-    ConfigByClient,
-    ConsistentHash,
-    MachineRoom,
-    MachineRoomNearby,
-    Strategy,
-)
-from rmqalloc.strategies.machine_room_nearby import split_by_room
+from rmqalloc.strategies import Strategy
 
 _MOST_SLOTS = 1 << 22
-_BY_NAME = (ConsistentHash, ConfigByClient)
-_BY_POSITION = (Averagely, AveragelyByCircle, MachineRoom)
 
 
 class Departures(NamedTuple):
@@ -93,14 +82,14 @@ def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
     ids = _Ids.of(fleet.client_lists, slots, starts)
     irregular = fleet.client_lists.irregular[fleet.unit_client_list] > 0
     for s, units in rules.by_strategy():
-        laid_out = np.ones(units.size, bool) if not _is_told_at_once(s) else irregular[units] & _is_of_rooms(s)
+        laid_out = np.ones(units.size, bool) if s.decided_by == "anything" else irregular[units] & s.reads_rooms
         _lay_out(fleet, rules, owners, units[laid_out], starts[of_unit[units[laid_out]]], (moved, least))
         some = units[~laid_out]
         if some.size:
             had = owners[ranges(fleet.queue_offsets[some], fleet.n_queues[some])]
             part, holders = part_of(fleet, some), of_unit[some]
             found = _moved(part, s, had, starts, holders, ids)
-            if type(s) is ConsistentHash:
+            if s.weighs_repeats:
                 odd, ignored = some[irregular[some]], np.zeros_like(found)
                 _lay_out(fleet, rules, owners, odd, starts[of_unit[odd]], (found, ignored), ids.is_first & ids.is_odd)
             moved += found[ids.first]
@@ -149,29 +138,17 @@ def _holders(fleet: Fleet) -> tuple[Keys, Keys]:
     return firsts, of_unit
 
 
-def _is_told_at_once(s: Strategy) -> bool:
-    """Whether what a departure moves can be told from the owners' positions, without doing it."""
-    inner = s.inner if isinstance(s, MachineRoomNearby) else s
-    return type(inner) in (*_BY_NAME, *_BY_POSITION)
-
-
-def _is_of_rooms(s: Strategy) -> bool:
-    """Whether a client's place is one in its machine room."""
-    return isinstance(s, MachineRoomNearby)
-
-
 def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys, ids: _Ids) -> Keys:
     """Queues that move by the client that leaves, the clients of pair ``p`` being ``starts[p]`` to ``starts[p + 1]``.
 
     Of equal ids the first counts; of those of a ring that are odd nothing is told.
     """
-    inner = s.inner if isinstance(s, MachineRoomNearby) else s
-    if type(inner) in _BY_NAME:
+    if s.decided_by == "ids":
         slots = np.repeat(starts[holders], fleet.n_queues) + had
         return np.where(ids.is_odd, 0, np.bincount(slots[had >= 0], minlength=int(starts[-1])))
-    if not isinstance(s, MachineRoomNearby):
+    if s.decided_by != "positions in rooms":
         return _moved_by_position(fleet, s, starts, holders, ids)
-    parts = split_by_room(s._prepared(fleet))  # a queue moves in its room, where positions are those in the room
+    parts, inner = s.by_room(fleet)  # a queue moves in its room, where positions are those in the room
     n_lists = parts.fleet.client_lists.offsets.size - 1
     pairs = holders[parts.unit] * n_lists + parts.fleet.unit_client_list
     _, firsts, of_part = np.unique(pairs, return_index=True, return_inverse=True)

@@ -5,18 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evaluation.plan_batch import MAX_QUEUES_PER_BATCH
 from rmqalloc.evidence import with_strategies
-from rmqalloc.model import Assignment, MessageQueue
-from rmqalloc.plans.reasons import Reasons, reasons_of
+from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios.patterns import literal
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.units import by_name, no_match, read_units
-from rmqalloc.strategies import ConfigByClient, ConsistentHash, MachineRoomNearby, Strategy, sort_queues
-from rmqalloc.strategies.by_name import rule, with_virtual_nodes
+from rmqalloc.strategies import Strategy, sort_queues
+from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.ordering import utf16
 from rmqalloc.text import nearest
 
@@ -110,15 +109,12 @@ def explain(
     rooms = row.get("client_rooms") or [None] * len(row["client_ids"])
     clients = sorted(zip(row["client_ids"], rooms, strict=True), key=lambda client: utf16(client[0]))
     ids = [client_id for client_id, _ in clients]
-    if isinstance(made, MachineRoomNearby):
-        names = [broker["broker_name"] for broker in row["brokers"]]
-        brokers = dict(zip(names, row.get("broker_rooms") or [None] * len(names), strict=True))
-        made = MachineRoomNearby(made.inner, {name: room for name, room in brokers.items() if room}, _known(clients))
+    names = [broker["broker_name"] for broker in row["brokers"]]
+    brokers = list(zip(names, row.get("broker_rooms") or [None] * len(names), strict=True))
+    made = made.with_rooms(_known(brokers), _known(clients))
     place = queues.index(queue)
-    # Lists of CONFIG are read queue by queue, so what is wrong with another queue does not matter.
-    asked = [queue] if isinstance(made, ConfigByClient) else queues
-    number = int(cast(Assignment, made.assign(asked, ids)).owners[asked.index(queue)])
-    reasons = Reasons() if not ids else reasons_of(made, queues, ids, place)
+    number = made.owner_of(queues, ids, place)
+    reasons = made.explain(queues, ids, place)
     owner = ids[number] if number >= 0 else None
     return Explanation(
         group, queue, made.get_name(), owner, len(queues), len(ids), place, tuple(reasons.steps), reasons.facts
@@ -143,8 +139,7 @@ def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
 def _check_sizes(row: Mapping[str, Any], s: Strategy) -> None:
     """Refuse what would take too much memory."""
     n_queues = sum(broker["read_queue_nums"] for broker in row["brokers"])
-    inner = s.inner if isinstance(s, MachineRoomNearby) else s
-    n_points = len(row["client_ids"]) * inner.virtual_nodes if isinstance(inner, ConsistentHash) else 0
+    n_points = len(row["client_ids"]) * (s.virtual_nodes or 0)
     for what, number, most in (
         ("queues", n_queues, MAX_QUEUES_PER_BATCH),
         ("points on its ring", n_points, MAX_POINTS),
@@ -155,14 +150,14 @@ def _check_sizes(row: Mapping[str, Any], s: Strategy) -> None:
             )
 
 
-def _known(clients: Sequence[tuple[str, str | None]]) -> dict[str, str]:
-    return {client_id: room for client_id, room in clients if room}
+def _known(rooms: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+    return {name: room for name, room in rooms if room}
 
 
 def _strategy(row: Mapping[str, Any]) -> Strategy:
     """The group's own strategy."""
     made = rule(row["strategy"], **json.loads(row["strategy_params"] or "{}"))
-    return made if row["virtual_nodes"] is None else with_virtual_nodes(made, row["virtual_nodes"])
+    return made if row["virtual_nodes"] is None else made.with_virtual_nodes(row["virtual_nodes"])
 
 
 def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:

@@ -19,8 +19,8 @@ from rmqalloc.rollouts.schedule import GroupAtStart, Mask
 from rmqalloc.scenarios.subfleet import Rules, part_of
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.units import none_planned, read_units
-from rmqalloc.strategies import ConfigByClient, Strategy
-from rmqalloc.strategies.by_name import rule, with_virtual_nodes
+from rmqalloc.strategies import Strategy
+from rmqalloc.strategies.by_name import rule
 from rmqalloc.text import named
 
 _TWINS = "a client id of the group is empty or listed twice, which must be put right first"
@@ -156,10 +156,10 @@ def _rule(
 ) -> Strategy:
     """The strategy of a row, if the fleet has what it needs."""
     made = rule(strategy, **(json.loads(strategy_params) if strategy_params else {}))
-    if isinstance(made, ConfigByClient) and not stable_ids:
+    if made.is_listed and not stable_ids:
         raise ValueError(_BY_ID)
     made.fleet_errors(fleet.select(np.zeros(0, np.int64)))
-    return made if virtual_nodes is None else with_virtual_nodes(made, virtual_nodes)
+    return made if virtual_nodes is None else made.with_virtual_nodes(virtual_nodes)
 
 
 def _group_at_start(fleet: Fleet, unit: int) -> GroupAtStart:

@@ -29,7 +29,6 @@ from rmqalloc.scenarios.patterns import matches
 from rmqalloc.scenarios.queue_changes import QueuesUnderChange
 from rmqalloc.scenarios.subfleet import Changed, Rules, among_others, part_of, per_unit
 from rmqalloc.strategies import Strategy, sort_client_ids
-from rmqalloc.strategies.by_name import with_virtual_nodes
 
 Mask = NDArray[np.bool_]
 
@@ -125,7 +124,7 @@ class _Work:
             case SetStrategy():
                 self._rules = Rules.same(self._usable(change.rule()), self._fleet.n_units)
             case SetVirtualNodes():
-                table = tuple(with_virtual_nodes(s, change.virtual_nodes) for s in self._rules.table)
+                table = tuple(s.with_virtual_nodes(change.virtual_nodes) for s in self._rules.table)
                 self._rules = Rules(table, self._rules.of_unit)
             case SetQueues():
                 queues = self._changed_queues

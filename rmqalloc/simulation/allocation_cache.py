@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 from rmqalloc.model import Assignment, MessageQueue
 from rmqalloc.rebalance import UnsortableError, sorted_allocate
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
-from rmqalloc.strategies.base import SharingStrategy
 
 KEPT = 64
 
@@ -87,7 +86,7 @@ def _kept(
 
 def _divided(strategy: Strategy, queues: list[MessageQueue], client_ids: tuple[str, ...]) -> Slices | None:
     """Queues of every client; None where the strategy has no one answer for all."""
-    if isinstance(strategy, SharingStrategy):
+    if strategy.is_shared:
         return None
     try:
         assignment = strategy.assign(queues, client_ids)

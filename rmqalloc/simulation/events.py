@@ -24,8 +24,9 @@ from rmqalloc.documents.fields import (
 )
 from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
+from rmqalloc.strategies.by_name import plain_strategies
 
-STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM")
+STRATEGIES = plain_strategies()
 
 
 class WithStrategy(Checked):

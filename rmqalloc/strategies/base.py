@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, NoReturn
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet, FleetError, UnitError
+from rmqalloc.fleet.columns import Offsets, list_positions
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.fleet.unit_errors import check_on_error
 from rmqalloc.model import Assignment, Queue, SharedAssignment, joined, queue_fields
+from rmqalloc.strategies.formula import NUMPY, Formula
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies.parallel import n_threads
+from rmqalloc.strategies.parameters import Parameter
+from rmqalloc.strategies.reasons import Queues, Reasons
+from rmqalloc.strategies.room_parts import RoomParts
 
 Owners = NDArray[np.int32]
+DecidedBy = Literal["counts", "positions", "positions in rooms", "ids", "anything"]
 
 NO_CURRENT = "currentCID is empty"
 NO_QUEUES = "mqAll is null or mqAll empty"
@@ -29,7 +35,58 @@ class Strategy(ABC):
     A strategy holds its parameters and no state. Subclasses write one hook, `_owners`. Strategies do not sort: RocketMQ's
     rebalance sorts queues and clients before it asks, and so does the caller here (`sort_queues`, `sort_client_ids`,
     ``sort=True``, `Fleet.sorted`).
+
+    What else the product has to know of a strategy is declared by its class, so that no other room asks for its name. All
+    defaults are safe: they promise nothing.
+
+    Attributes
+    ----------
+    decided_by : str
+        What decides the owners of a unit whose client ids are distinct and not empty. "counts": the numbers of queues and
+        clients (then there is a `formula`). "positions": the queues and the number of clients, not their ids. "positions in
+        rooms": the same for every machine room by itself (see `by_room`). "ids": for each queue the ids of the clients, so
+        that if a client leaves, its queues move and no others. "anything": more than that.
+    formula : Formula or None
+        The owner of a queue by counts alone.
+    virtual_nodes : int or None
+        Points per client on the ring, None without a ring.
+    has_shared_points : bool
+        Whether owners follow from `rmqalloc.strategies.hashing.hash_ids` and ``md5_queues`` alone, so that a caller may keep
+        these hashes from call to call.
+    weighs_repeats : bool
+        Whether an id that is there twice gets more than it would once, so that more than its queues move if one leaves.
+    is_listed : bool
+        Whether somebody wrote down by client id what each client gets.
+    is_shared : bool
+        Whether a queue may go to several clients, so that no vector of owners says what the strategy does.
+    reads_topic, reads_rooms : bool
+        Whether it reads the topic of queues, the machine rooms of brokers and clients.
+    parameters : tuple of Parameter
+        What the constructor takes.
+    guesses : tuple of mapping
+        Parameters to try, likeliest first, where the strategy of a group has to be found out.
+    is_server_side : bool
+        Whether RocketMQ's brokers can divide by it.
+    in_go : str or None
+        What Go's client does otherwise under the same name.
+    go_computes : str or None
+        The strategy that Go's client computes instead; None if that is none of these.
     """
+
+    decided_by: DecidedBy = "anything"
+    formula: ClassVar[Formula | None] = None
+    virtual_nodes: int | None = None
+    has_shared_points: bool = False
+    weighs_repeats: bool = False
+    is_listed: bool = False
+    is_shared: bool = False
+    reads_topic: bool = True
+    reads_rooms: bool = False
+    parameters: ClassVar[tuple[Parameter, ...]] = ()
+    guesses: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    is_server_side: ClassVar[bool] = False
+    in_go: ClassVar[str | None] = None
+    go_computes: ClassVar[str | None] = None
 
     _takes_empty = (
         False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues to nobody
@@ -207,6 +264,51 @@ class Strategy(ABC):
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:  # noqa: B027 (most strategies add none)
         """Add units that this strategy in particular refuses."""
 
+    def owner_of(self, queues: Queues, client_ids: Sequence[str], position: int) -> int:
+        """Position of the client that owns one queue, -1 for none; errors as `assign`."""
+        assigned = self.assign(queues, client_ids)
+        if not isinstance(assigned, Assignment):
+            raise TypeError(f"{self.get_name()} may give a queue to several clients, so it has no single owner")
+        return int(assigned.owners[position])
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """Why a queue has its owner.
+
+        Parameters
+        ----------
+        queues : sequence of MessageQueue
+            All of them, in Java's order.
+        client_ids : sequence of str
+            In Java's order, one at least.
+        position : int
+            Of the queue among all.
+
+        Returns
+        -------
+        Reasons
+            Empty if the strategy gives none.
+        """
+        return Reasons()
+
+    def owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
+        """Owners of units of distinct client ids from numbers alone, by the `formula`; each has one client at least."""
+        assert self.formula is not None, f"{self.get_name()} reads names"
+        sizes = np.diff(queue_offsets)
+        clients = np.repeat(n_clients, sizes)
+        out[:] = self.formula.owner(NUMPY, list_positions(queue_offsets), np.repeat(sizes, sizes), clients)
+
+    def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:
+        """The same strategy with another number of points per client on its ring; itself if it has none."""
+        return self
+
+    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
+        """The same strategy with the machine rooms of brokers and clients by name; itself if it reads none."""
+        return self
+
+    def by_room(self, fleet: Fleet) -> tuple[RoomParts, Strategy]:
+        """A fleet as units of one machine room each, and what divides these; for what is decided by positions in rooms."""
+        raise TypeError(f"strategy {self.get_name()} does not divide by machine room")
+
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar  # the checker's own
@@ -235,6 +337,8 @@ class ExclusiveStrategy(Strategy):
 class SharingStrategy(Strategy):
     """A strategy that may give a queue to several clients, so that no vector of owners can say what it does."""
 
+    is_shared = True
+
     _instead: str  # what to use, after the reason
 
     def assign_fleet(
@@ -255,6 +359,28 @@ class SharingStrategy(Strategy):
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         self.assign_fleet(fleet, out)
+
+
+class WrappingStrategy(Strategy, Generic[Inner]):
+    """A strategy over another one: what is known of the inner strategy is known of it, as far as it holds."""
+
+    def __init__(self, inner: Inner) -> None:
+        self.inner = inner
+        self.virtual_nodes, self.is_listed = inner.virtual_nodes, inner.is_listed
+        self.is_shared = self.is_shared or inner.is_shared
+        self.reads_rooms = self.reads_rooms or inner.reads_rooms
+
+    @abstractmethod
+    def _over(self, inner: Strategy) -> Strategy:
+        """The same over another strategy."""
+
+    def with_virtual_nodes(self, virtual_nodes: int) -> Strategy:
+        """The same over the inner strategy with other virtual nodes."""
+        return self._over(self.inner.with_virtual_nodes(virtual_nodes))
+
+    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
+        """The same over the inner strategy with its machine rooms."""
+        return self._over(self.inner.with_rooms(broker_room, client_room))
 
 
 def fresh_owners(fleet: Fleet) -> Owners:

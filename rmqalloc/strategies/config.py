@@ -10,6 +10,9 @@ from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields
 from rmqalloc.strategies.base import Owners, SharingStrategy, Strategy, group_fleet
 from rmqalloc.strategies.ordering import sort_client_ids
+from rmqalloc.strategies.parameters import Parameter
+from rmqalloc.strategies.reasons import Queues, Reasons
+from rmqalloc.text import counted
 
 
 class Config(SharingStrategy, Generic[Queue]):
@@ -32,6 +35,13 @@ class Config(SharingStrategy, Generic[Queue]):
 
     _instead = (
         "CONFIG gives every client the same list, so a queue has no single owner; use assign or allocate per group"
+    )
+
+    is_listed = True
+    parameters = (
+        Parameter(
+            "message_queues", "queues", "Queues of every client; or lists of queues by client id", is_needed=True
+        ),
     )
 
     def __init__(self, message_queues: list[Queue] | None = None) -> None:
@@ -77,10 +87,13 @@ class ConfigByClient(Strategy):
     [1, 0, -1]
     """
 
+    decided_by = "ids"
+    is_listed = True
+
     def __init__(self, message_queues: Mapping[str, Sequence[Any]]) -> None:
         if not isinstance(message_queues, Mapping):
             raise TypeError(f"message_queues must map client ids to lists of queues, got {message_queues!r}")
-        self.message_queues = {client_id: listed(queues) for client_id, queues in message_queues.items()}
+        self.message_queues = {client_id: listed_queues(queues) for client_id, queues in message_queues.items()}
         self._holders: dict[MessageQueue, list[str]] = {}
         for client_id, queues in self.message_queues.items():
             for queue in dict.fromkeys(queues):
@@ -105,6 +118,20 @@ class ConfigByClient(Strategy):
         """Client ids whose lists have a queue."""
         return self._holders.get(queue, [])
 
+    def owner_of(self, queues: Queues, client_ids: Sequence[str], position: int) -> int:
+        """Owner of one queue; what is wrong with the others does not matter, for each is looked up by itself."""
+        return super().owner_of([queues[position]], client_ids, 0)
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """Whose lists have the queue."""
+        reasons, holders, n_lists = Reasons(), self.holders(queues[position]), len(self.message_queues)
+        if not holders:
+            reasons.say(f"none of the {counted(n_lists, 'list')} has the queue", n_lists=n_lists, holders=[])
+        for client_id in holders:
+            there = "" if client_id in client_ids else ", which is no client of the group,"
+            reasons.say(f"the list of client {client_id}{there} has the queue", n_lists=n_lists, holders=holders)
+        return reasons
+
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         for unit in range(fleet.n_units):
             position: dict[str, int] = {}
@@ -128,12 +155,12 @@ class ConfigByClient(Strategy):
         return super()._group_owners(mq_all, cid_all)
 
 
-def listed(queues: Any) -> list[MessageQueue]:
+def listed_queues(queues: Any) -> list[MessageQueue]:
     """A list of queues as files have it: each a mapping, or a list of topic, broker name and queue id.
 
     Examples
     --------
-    >>> listed([["t", "b", 0], {"topic": "t", "broker_name": "b", "queue_id": 1}])[1].queue_id
+    >>> listed_queues([["t", "b", 0], {"topic": "t", "broker_name": "b", "queue_id": 1}])[1].queue_id
     1
     """
     if isinstance(queues, str) or not isinstance(queues, Sequence):

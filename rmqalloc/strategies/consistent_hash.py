@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import bisect
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,10 +18,19 @@ from rmqalloc.model import queue_text
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners
 from rmqalloc.strategies.hashing import STEP, Hashes, Pieces, RingJob, is_small, md5_points, md5_queues, ring_at_once
 from rmqalloc.strategies.parallel import in_threads
+from rmqalloc.strategies.parameters import Parameter
+from rmqalloc.strategies.reasons import EMPTY_ID, Queues, Reasons
 
 HashFunction = Callable[[str], int]
 Put = Callable[[int, int, Index | None], None]
+Ring = dict[int, tuple[str, int]]  # the client id and the number of every point
 INT32_MAX = 2**31 - 1
+
+DEFAULT_VIRTUAL_NODES = 10
+"""RocketMQ's."""
+
+COMMON_VIRTUAL_NODES = (DEFAULT_VIRTUAL_NODES, 16, 20, 32, 50, 64, 100, 128, 160, 200, 256, 500, 512, 1000)
+"""Numbers that people choose."""
 
 # How often the points of a list that collide are looked at together; with MD5 once or twice is enough.
 ROUNDS = 8
@@ -54,9 +65,21 @@ class ConsistentHash(ExclusiveStrategy):
     [0, 1, 1, 0, 0, 0, 1, 0]
     """
 
+    decided_by = "ids"
+    weighs_repeats = True
+    virtual_nodes: int = DEFAULT_VIRTUAL_NODES
+    parameters = (
+        Parameter(
+            "virtual_nodes", "count", "Ring positions per client", default=DEFAULT_VIRTUAL_NODES, alias="--vnodes"
+        ),
+        Parameter("hash_function", "function", "From a key to a signed 64-bit integer"),
+    )
+    guesses = tuple({"virtual_nodes": nodes} for nodes in COMMON_VIRTUAL_NODES)
+    in_go = "Go's CONSISTENT_HASH is another ring than Java's (CRC-32, no MD5)"
+
     _takes_empty = True
 
-    def __init__(self, virtual_nodes: int = 10, hash_function: HashFunction | None = None) -> None:
+    def __init__(self, virtual_nodes: int = DEFAULT_VIRTUAL_NODES, hash_function: HashFunction | None = None) -> None:
         if isinstance(virtual_nodes, bool) or not hasattr(virtual_nodes, "__index__"):
             raise TypeError(f"virtual_nodes must be an integer, got {virtual_nodes!r}")
         if virtual_nodes < 0:
@@ -67,6 +90,66 @@ class ConsistentHash(ExclusiveStrategy):
             raise TypeError(f"hash_function must be callable (str) -> int64, got {hash_function!r}")
         self.virtual_nodes = int(virtual_nodes)
         self.hash_function = hash_function
+        self.has_shared_points = hash_function is None and self.virtual_nodes > 0
+
+    def with_virtual_nodes(self, virtual_nodes: int) -> ConsistentHash:
+        """The same with another number of points per client.
+
+        Examples
+        --------
+        >>> ConsistentHash().with_virtual_nodes(160).virtual_nodes
+        160
+        """
+        return ConsistentHash(virtual_nodes, self.hash_function)
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """The first point at or after the queue's hash."""
+        key, reasons = queue_text(*queues[position]), Reasons()
+        hashed = self._hash(key)
+        reasons.say(f"the queue's key is {key!r}, its hash {hashed:,}", key=key, hash=hashed)
+        ring = self._points_of(client_ids)
+        if not ring:
+            reasons.say("the ring has no points, for there are no virtual nodes: nobody owns anything", n_points=0)
+            return reasons
+        points = sorted(ring)
+        at = bisect.bisect_left(points, hashed)
+        around = {
+            "before": _point(ring, points[at - 1]),
+            "hit": _point(ring, points[at % len(points)]),
+            "after": _point(ring, points[(at + 1) % len(points)]),
+        }
+        size = f"{len(client_ids):,} clients × {self.virtual_nodes:,} virtual nodes = {len(points):,} points"
+        whence = "at or after it" if at < len(points) else "of all, for none comes after it"
+        hit = around["hit"]
+        reasons.say(f"{size}; the first {whence} is {hit['point']:,}, {hit['name']}", n_points=len(points), **around)
+        near = "its neighbours: {before[point]:,}, {before[name]}, and {after[point]:,}, {after[name]}"
+        reasons.say(near.format(**around))
+        if not hit["client_id"]:
+            reasons.say(EMPTY_ID)
+        return reasons
+
+    def _points_of(self, client_ids: Sequence[str]) -> Ring:
+        """The ring as Java builds it: an id that repeats goes on numbering where it ended, the last of equal points stays."""
+        ring: Ring = {}
+        held: Counter[str] = Counter()  # points of each id that are still its own
+        for client_id in client_ids:
+            start = held[client_id]
+            for number in range(start, start + self.virtual_nodes):
+                point = self._hash(f"{client_id}-{number}")
+                if point in ring:
+                    held[ring[point][0]] -= 1
+                ring[point] = (client_id, number)
+                held[client_id] += 1
+        return ring
+
+    def _hash(self, key: str) -> int:
+        """By the function of the caller's, or the first four bytes of the MD5, biggest first."""
+        if self.hash_function is not None:
+            return _checked(self.hash_function, key)
+        import hashlib  # loads OpenSSL, which explanations alone need
+
+        digest = hashlib.md5(key.encode("utf-8", "replace"), usedforsecurity=False).digest()
+        return int.from_bytes(digest[:4], "big")
 
     def get_name(self) -> str:
         """Java's ``getName()`` text: ``CONSISTENT_HASH``."""
@@ -220,6 +303,11 @@ class ConsistentHash(ExclusiveStrategy):
                     held[before] -= 1
                 held[same] += 1
                 holder[point] = same
+
+
+def _point(ring: Ring, point: int) -> dict[str, Any]:
+    client_id, number = ring[point]
+    return {"point": point, "client_id": client_id, "number": number, "name": f"{client_id}#{number}"}
 
 
 def _held(v: int, same_id: list[int], occurrence: list[int], contended: list[int], points: list[int]) -> list[int]:

@@ -13,6 +13,8 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import offsets_of
 from rmqalloc.model import queue_fields
 from rmqalloc.strategies.base import ExclusiveStrategy, Owners
+from rmqalloc.strategies.parameters import Parameter
+from rmqalloc.strategies.reasons import Queues, Reasons
 
 NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues are consumed"
 
@@ -43,6 +45,13 @@ class MachineRoom(ExclusiveStrategy):
     [0, 1, 0, -1]
     """
 
+    decided_by = "positions"
+    reads_topic = False
+    parameters = (
+        Parameter("machine_rooms", "names", "Machine rooms to take queues from", is_needed=True, metavar="ROOM"),
+    )
+    in_go = "Go's AllocateByMachineRoom takes blocks of all queues, not of its rooms'"
+
     def __init__(self, machine_rooms: Iterable[str] | None = None) -> None:
         if isinstance(machine_rooms, str):
             raise TypeError(f"machine_rooms must be a set of names, got the string {machine_rooms!r}")
@@ -53,6 +62,31 @@ class MachineRoom(ExclusiveStrategy):
     def get_name(self) -> str:
         """Java's ``getName()`` text: ``MACHINE_ROOM``."""
         return "MACHINE_ROOM"
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """Equal blocks of the rooms' queues, the rest from the tail."""
+        reasons, rooms, broker = Reasons(), ", ".join(sorted(self.machine_rooms or ())), queues[position].broker_name
+        room = room_of(broker)
+        if not self._keeps(broker):
+            where = "names no machine room" if room is None else f"stands in machine room {room}"
+            reasons.say(f"broker {broker} {where}, and only queues of {rooms} are consumed", machine_room=room)
+            return reasons
+        kept = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)]
+        at, size = kept.index(position), len(kept) // len(client_ids)
+        text = f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}, this one at place {at} of them"
+        reasons.say(text, machine_room=room, n_kept=len(kept), kept_place=at)
+        if at < size * len(client_ids):
+            client = at // size
+            text = f"each client takes {size} of them: {at} ÷ {size} = {client}, client {client_ids[client]}"
+        else:
+            client = at - size * len(client_ids)
+            text = (
+                f"each client takes {size} of them, which leaves those from {size * len(client_ids)} on to the clients one "
+                f"by one: {at} − {size * len(client_ids)} = {client}, client {client_ids[client]}"
+            )
+        reasons.say(text, client_place=client)
+        reasons.check_id(client_ids, client)
+        return reasons
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         for i, queue in enumerate(mq_all):

@@ -4,43 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Generic, NamedTuple, overload
+from typing import Any, overload
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import (
-    Index,
-    Offsets,
-    Strings,
-    distinct_strings,
-    list_positions,
-    offsets_of,
-    order_keys,
-    ranges,
-)
-from rmqalloc.fleet.fleet import ClientLists
+from rmqalloc.fleet.columns import Index, Offsets, Strings, distinct_strings
 from rmqalloc.fleet.groups import check_client_ids
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
 from rmqalloc.strategies.base import (
+    DecidedBy,
     ExclusiveStrategy,
     Inner,
     Owners,
     SharingStrategy,
     Strategy,
+    WrappingStrategy,
     check_lists,
     fresh_owners,
     position_of,
 )
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues, utf16
+from rmqalloc.strategies.parameters import Parameter
+from rmqalloc.strategies.reasons import Queues, Reasons
+from rmqalloc.strategies.room_parts import RoomParts, split_by_room
 
 BrokerRoom = Callable[[Any], str | None] | Mapping[str, str]
 ClientRoom = Callable[[str], str | None] | Mapping[str, str]
-Rooms = dict[str, list[int]]
+_Rooms = dict[str, list[int]]
+IN_ROOMS: DecidedBy = "positions in rooms"
 
 
-class MachineRoomNearby(Strategy, Generic[Inner]):
+class MachineRoomNearby(WrappingStrategy[Inner]):
     """Every room's queues are split among its own clients by an inner strategy, those of a room without clients among all.
 
     Parameters
@@ -72,6 +67,15 @@ class MachineRoomNearby(Strategy, Generic[Inner]):
     [0, 0, 1]
     """
 
+    reads_rooms = True
+    parameters = (
+        Parameter("inner", "strategy", "Strategy that splits each room", is_needed=True),
+        Parameter("broker_room", "resolver", "Machine room of a queue's broker"),
+        Parameter("client_room", "resolver", "Machine room of a client id"),
+    )
+    in_go = "Go's AllocateByMachineNearby computes AVG"
+    go_computes = "AVG"
+
     def __init__(
         self, inner: Inner, broker_room: BrokerRoom | None = None, client_room: ClientRoom | None = None
     ) -> None:
@@ -82,7 +86,37 @@ class MachineRoomNearby(Strategy, Generic[Inner]):
         for name, resolver in (("broker_room", broker_room), ("client_room", client_room)):
             if resolver is not None and not callable(resolver) and not isinstance(resolver, Mapping):
                 raise TypeError(f"{name} must be a callable or a mapping, got {resolver!r}")
-        self.inner, self.broker_room, self.client_room = inner, broker_room, client_room
+        super().__init__(inner)
+        self.broker_room, self.client_room = broker_room, client_room
+        # Ids give every queue an owner of its own room, so only the queues of a client that leaves move here, too.
+        within: dict[DecidedBy, DecidedBy] = {"counts": IN_ROOMS, "positions": IN_ROOMS, "ids": "ids"}
+        self.decided_by = within.get(inner.decided_by, "anything")
+
+    def _over(self, inner: Strategy) -> Strategy:
+        return MachineRoomNearby(inner, self.broker_room, self.client_room)
+
+    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
+        """The same strategy with the machine rooms of brokers and clients by name."""
+        return MachineRoomNearby(self.inner.with_rooms(broker_room, client_room), broker_room, client_room)
+
+    def by_room(self, fleet: Fleet) -> tuple[RoomParts, Strategy]:
+        """A fleet as units of one machine room each, and the inner strategy."""
+        return split_by_room(self._prepared(fleet)), self.inner
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """The queue's machine room, and there the reasons of the inner strategy."""
+        queue_rooms, client_rooms = self._rooms(queues, client_ids)
+        room = next(name for name, places in queue_rooms.items() if position in places)
+        mine = queue_rooms[room]
+        members = [client_ids[i] for i in client_rooms[room]] if room in client_rooms else client_ids
+        if room in client_rooms:
+            among = f"{len(members)} of the {len(client_ids)} clients stand there too, who share"
+        else:
+            among = f"no client stands there, so all {len(client_ids)} share"
+        inner = self.inner.explain([queues[i] for i in mine], members, mine.index(position))
+        text = f"broker {queues[position].broker_name} stands in machine room {room}; {among} its {len(mine)} queues"
+        facts = {"machine_room": room, "n_room_queues": len(mine), "n_room_clients": len(members)}
+        return Reasons([text, *inner.steps], {**facts, "inner": inner.facts})
 
     def get_name(self) -> str:
         """Java's ``getName()`` text: ``MACHINE_ROOM_NEARBY-`` and the inner strategy's name."""
@@ -151,12 +185,12 @@ class MachineRoomNearby(Strategy, Generic[Inner]):
             owners[places] = np.append(members, -1)[part.owners]
         return Assignment(owners, mq_all, cid_all)
 
-    def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[Rooms, Rooms]:
+    def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[_Rooms, _Rooms]:
         """Places of the queues and of the clients of every room, in order; all queues are checked before any client."""
         if self.broker_room is None or self.client_room is None:
             raise TypeError("machineRoomResolver is null: give broker_room and client_room")
-        queue_rooms: Rooms = {}
-        client_rooms: Rooms = {}
+        queue_rooms: _Rooms = {}
+        client_rooms: _Rooms = {}
         for i, queue in enumerate(mq_all):
             room = _ask_broker(self.broker_room, queue)
             if not room:
@@ -210,78 +244,6 @@ class MachineRoomNearby(Strategy, Generic[Inner]):
             client_lists=replace(fleet.client_lists, slot_room=slot_room),
             rooms=Strings.from_list(list(numbers)),
         )
-
-
-class RoomParts(NamedTuple):
-    """A fleet whose units are (unit, room) pairs, and the way back."""
-
-    fleet: Fleet
-    unit: Index  # unit of the whole that each part comes from
-    queue_places: Offsets  # place in the whole's owners vector of each of the parts' queues
-    slot_places: Index  # place in its original list of each slot of the parts' client lists
-
-    def original(self, owners: Owners) -> Owners:
-        """Owners in terms of the whole's client lists."""
-        slots = np.repeat(self.fleet.slot_starts, self.fleet.n_queues) + np.maximum(owners, 0)
-        return np.where(owners < 0, owners, self.slot_places[slots])
-
-
-class _Cut(NamedTuple):
-    """Lists cut by room: part ``p``, of list ``list_[p]`` and room ``room[p]``, is ``places[offsets[p]:offsets[p+1]]``."""
-
-    list_: NDArray[Any]
-    room: Index
-    offsets: Offsets
-    places: Offsets
-    positions: Index
-
-
-def _cut(room: Index, list_offsets: Offsets) -> _Cut:
-    """Cut lists by the room of their elements, which keep their order inside a room."""
-    lengths = np.diff(list_offsets)
-    order = order_keys((room.astype(np.int64) + 1).astype(np.uint64), list_offsets)
-    places = np.repeat(list_offsets[:-1], lengths) + order
-    list_ = np.repeat(np.arange(lengths.size), lengths)
-    starts = np.flatnonzero(
-        np.r_[True, (list_[1:] != list_[:-1]) | (room[places][1:] != room[places][:-1])][: places.size]
-    )
-    offsets = np.append(starts, places.size).astype(np.int64)
-    return _Cut(list_[starts], room[places][starts], offsets, places, order)
-
-
-def split_by_room(fleet: Fleet) -> RoomParts:
-    """Make a unit of each room of each unit: with the room's own clients, or with all where the room has none."""
-    fleet = fleet.own_lists() if fleet.is_sparse else fleet
-    queues, clients = fleet.queue_lists, fleet.client_lists
-    assert queues.route_room is not None
-    assert clients.slot_room is not None
-    by_queue = _cut(queues.route_room[queues.queue_route], queues.offsets)
-    by_client = _cut(clients.slot_room, clients.offsets)
-    n_lists = clients.offsets.size - 1
-    per_list = np.bincount(by_queue.list_, minlength=queues.offsets.size - 1)
-    counts = per_list[fleet.unit_queue_list]
-    unit = np.repeat(np.arange(fleet.n_units, dtype=np.int32), counts)
-    part = ranges(offsets_of(per_list)[:-1][fleet.unit_queue_list], counts)
-    stride = len(fleet.rooms) + 1  # one more than there are rooms, for a missing room is -1
-    wanted = fleet.unit_client_list[unit].astype(np.int64) * stride + by_queue.room[part]
-    have = np.append(by_client.list_ * stride + by_client.room, n_lists * stride)  # above all that are wanted
-    at = np.searchsorted(have, wanted)
-    client_list = np.where(have[at] == wanted, n_lists + at, fleet.unit_client_list[unit]).astype(np.int32)
-    both = np.r_[np.arange(len(clients.client_ids)), by_client.places]
-    both_offsets = np.r_[clients.offsets, clients.offsets[-1] + by_client.offsets[1:]]
-    parts = replace(
-        fleet,
-        consumer_groups=fleet.consumer_groups.take(unit),
-        unit_topic=fleet.unit_topic[unit],
-        unit_queue_list=part.astype(np.int32),
-        unit_client_list=client_list,
-        queue_lists=queues.rearranged(by_queue.places, by_queue.offsets),
-        client_lists=ClientLists(both_offsets, clients.client_ids.take(both), clients.slot_room[both]),
-        errors=(),
-    )
-    positions = by_queue.positions[parts.queue_places()]
-    queue_places = np.repeat(fleet.queue_offsets[unit], parts.n_queues) + positions
-    return RoomParts(parts, unit, queue_places, np.r_[list_positions(clients.offsets), by_client.positions])
 
 
 def _first_missing(room: Index, list_offsets: Offsets, unit_list: Index) -> list[tuple[int, int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from typing import Any, Generic, Literal, NamedTuple, TypeVar, overload
+from typing import Any, Literal, NamedTuple, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,10 +22,12 @@ from rmqalloc.strategies.base import (
     Inner,
     SharingStrategy,
     Strategy,
+    WrappingStrategy,
     position_of,
 )
 from rmqalloc.strategies.config import Config
 from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
+from rmqalloc.strategies.parameters import Parameter
 
 Listed = TypeVar("Listed")  # a queue of a list of CONFIG
 
@@ -53,7 +55,7 @@ class FleetShares(NamedTuple):
     refused: NDArray[np.bool_]
 
 
-class Pop(SharingStrategy, Generic[Inner]):
+class Pop(WrappingStrategy[Inner], SharingStrategy):
     """Each client gets its own share and those of the ``pop_share_queue_num`` clients after it.
 
     Parameters
@@ -81,6 +83,10 @@ class Pop(SharingStrategy, Generic[Inner]):
     [('t', 'b', 0), ('t', 'b', 1)]
     """
 
+    parameters = (
+        Parameter("inner", "strategy", "Strategy that splits the queues", is_needed=True),
+        Parameter("pop_share_queue_num", "count", "Clients whose shares a client gets besides its own", default=-1),
+    )
     _instead = "POP gives a queue to several clients, so it has no single owner; use share_fleet"
 
     def __init__(self, inner: Inner, pop_share_queue_num: int = -1) -> None:
@@ -88,7 +94,11 @@ class Pop(SharingStrategy, Generic[Inner]):
             raise TypeError(f"inner must be a strategy, got {inner!r}")
         if isinstance(pop_share_queue_num, bool) or not hasattr(pop_share_queue_num, "__index__"):
             raise TypeError(f"pop_share_queue_num must be an integer, got {pop_share_queue_num!r}")
-        self.inner, self.pop_share_queue_num = inner, int(pop_share_queue_num)
+        super().__init__(inner)
+        self.pop_share_queue_num = int(pop_share_queue_num)
+
+    def _over(self, inner: Strategy) -> Strategy:
+        return Pop(inner, self.pop_share_queue_num)
 
     def get_name(self) -> str:
         """``POP``; in Java it is a mode of the broker, not a named strategy."""

@@ -15,7 +15,7 @@ from rmqalloc.evaluation.plan_batch import OUTPUTS, PlanSpec
 from rmqalloc.evaluation.totals import Totals, two_columns
 from rmqalloc.extras import hint, is_optional
 from rmqalloc.scenarios import read_scenarios
-from rmqalloc.strategies.by_name import strategy_params
+from rmqalloc.strategies.by_name import from_flags, plain_parameters
 from rmqalloc.text import harmless
 from spark_udfs.job.plan_summary import WORST, totals_table
 from spark_udfs.job.planning_job import JobError, JobResult, run_job
@@ -44,8 +44,10 @@ def _parser() -> _JobParser:
     add("--option", action="append", default=[], metavar="K=V", help="option of Spark's reader; may be repeated")
     add("--output", required=True, help="directory for the result")
     add("--strategy", required=True, help="RocketMQ's name, such as AVG or CONSISTENT_HASH")
-    add("--virtual-nodes", type=int, help="ring positions per client, for CONSISTENT_HASH")
-    add("--machine-rooms", help="comma-separated machine rooms, for MACHINE_ROOM")
+    for name, one in plain_parameters():
+        commas = ", with commas between them" if one.kind == "names" else ""
+        text = f"{one.text[0].lower()}{one.text[1:]}{commas}, for {name}"
+        add(one.flag, type=int if one.kind == "count" else str, help=text)
     add("--scenarios", help="YAML or JSON file of scenarios to try on every unit")
     add("--mode", choices=OUTPUTS, help="what to write: owners unless there are scenarios, then metrics")
     add("--max-bad-fraction", type=float, default=1.0, metavar="F", help="fail if more of the plan's rows are bad")
@@ -64,7 +66,7 @@ def main(argv: list[str] | None = None) -> int:
     given = parser.parse_args(argv)
     try:
         source = source_of(given.input, given.table, given.format, given.option)
-        params = strategy_params(given.strategy, given.virtual_nodes, given.machine_rooms)
+        params = from_flags(given.strategy, vars(given))
         PlanSpec(given.strategy, params)
     except (ValueError, TypeError) as error:
         parser.error(str(error))

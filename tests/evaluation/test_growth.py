@@ -10,13 +10,13 @@ import pytest
 from cliffs import inputs
 from cliffs.operations import operations
 
-from rmqalloc import Fleet, MessageQueue
+from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc.audit import check_snapshot
 from rmqalloc.audit.audited_group import audited_groups
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.fleet import groups as from_groups
 from rmqalloc.plans import departures as departing
-from rmqalloc.plans import plan_snapshot, plan_totals, reasons, unmatched
+from rmqalloc.plans import plan_snapshot, plan_totals, unmatched
 from rmqalloc.plans.compare import Candidate, compare
 from rmqalloc.report.html import report
 from rmqalloc.report.html import scenario as scenario_page
@@ -63,7 +63,8 @@ def test_departures_told_at_once_are_those_laid_out(seed, monkeypatch):
     owners, bad = Assigner(fleet).owners(fleet, rules)
     assert not bad
     found = departing.departures(fleet, rules, owners)
-    monkeypatch.setattr(departing, "_is_told_at_once", lambda s: False)
+    for s in rules.table:
+        monkeypatch.setattr(s, "decided_by", "anything")
     for column, wanted in zip(found, departing.departures(fleet, rules, owners), strict=True):
         assert column.tolist() == wanted.tolist()
 
@@ -126,7 +127,7 @@ def test_the_retry_topic_is_read_by_all_clients():
 
 
 def test_points_of_a_repeated_id_go_on_where_it_ended():
-    ring = reasons._points(3, ["a", "b", "a", "a"])
+    ring = strategy("CONSISTENT_HASH", virtual_nodes=3)._points_of(["a", "b", "a", "a"])
     assert sorted(number for name, number in ring.values() if name == "a") == list(range(9))
     assert sum(name == "b" for name, _ in ring.values()) == 3
 
@@ -151,14 +152,16 @@ def test_a_report_adds_up_each_scenario_once(monkeypatch):
     assert added == [1, 2, 3, 4, 5]
 
 
-def test_points_that_another_id_takes_over_count_no_longer(monkeypatch):
-    monkeypatch.setattr(reasons, "_md5", lambda key: zlib.crc32(key.encode()) % 13)  # so that many fall together
+def test_points_that_another_id_takes_over_count_no_longer():
+    def hashed(key):
+        return zlib.crc32(key.encode()) % 13  # so that many fall together
+
     ids = ["a", "b", "c", "a", "b", "a"]
     java = {}
     for client_id in ids:
         held = sum(name == client_id for name, _ in java.values())
-        java |= {reasons._md5(f"{client_id}-{held + i}"): (client_id, held + i) for i in range(4)}
-    assert reasons._points(4, ids) == java
+        java |= {hashed(f"{client_id}-{held + i}"): (client_id, held + i) for i in range(4)}
+    assert strategy("CONSISTENT_HASH", virtual_nodes=4, hash_function=hashed)._points_of(ids) == java
 
 
 def doubling(call, n):

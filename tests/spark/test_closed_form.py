@@ -5,6 +5,8 @@ import random
 import pyarrow as pa
 import pytest
 
+from rmqalloc.strategies import Averagely
+from rmqalloc.strategies.formula import Formula
 from spark_udfs import closed_form
 
 pytestmark = pytest.mark.spark
@@ -67,6 +69,13 @@ def test_moved_is_that_of_the_kernel(rf, numbers, strategy):
     assert differing(numbers, rf.moved_by_count("n", "a", "b", strategy, engine="sql"), kernel) == []
     assert differing(numbers, F.expr(f"rmq_moved_by_count('{strategy}', n, a, b)"), kernel) == []
     assert numbers.where(rf.moved_by_count("n", "a", "b", strategy) > 0).count() > 100
+
+
+def test_a_formula_without_rounds(numbers, rf):
+    from pyspark.sql import functions as F
+
+    each = closed_form.owners_expression(F.col("n"), F.col("a"), Formula(Averagely.formula.owner))
+    assert differing(numbers, each, rf.allocate_by_count("n", "a")) == []
 
 
 def test_columns_of_any_integers_and_literals(spark, rf):

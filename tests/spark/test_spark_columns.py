@@ -89,7 +89,7 @@ def assert_answers(answer, expected):
 @given(rows=explicit_rows)
 def test_queues_go_where_the_engine_sends_them(name, params, rows):
     topic, queues, clients = arrays(rows, QUEUES)
-    answer = arrow_owners.allocate(name, queues, clients, topic=topic, **params)
+    answer = arrow_owners.allocate_arrays(name, queues, clients, topic=topic, **params)
     assert_answers(answer, [asked(row, name, params) for row in rows])
 
 
@@ -97,7 +97,7 @@ def test_queues_go_where_the_engine_sends_them(name, params, rows):
 @given(rows=compact_rows)
 def test_brokers_stand_for_their_queues(name, params, rows):
     topic, entries, clients = arrays(rows, BROKERS)
-    answer = arrow_owners.allocate(name, entries, clients, topic=topic, **params)
+    answer = arrow_owners.allocate_arrays(name, entries, clients, topic=topic, **params)
     assert_answers(answer, [asked(row, name, params) for row in rows])
 
 
@@ -132,7 +132,7 @@ def test_lists_of_rooms_are_not_confused():
     entries = pa.array([[{"broker_name": room + "@b", "queue_id": 0}] for room in ("a", "ab", "a", "1:a", "a")], QUEUES)
     rooms = pa.array([["ab"], ["a", "b"], ["a", "b"], ["1:a"], None], IDS)
     clients = pa.array([["c"]] * 5, IDS)
-    answer = arrow_owners.allocate("MACHINE_ROOM", entries, clients, machine_rooms=rooms)
+    answer = arrow_owners.allocate_arrays("MACHINE_ROOM", entries, clients, machine_rooms=rooms)
     assert answer.field("owners").to_pylist() == [[-1], [-1], [0], [0], None]
 
 
@@ -151,7 +151,7 @@ def test_numbers_suffice_where_no_name_is_read(name, pairs):
             ("T", [{"broker_name": "b", "read_queue_nums": n_queues}], list(map(str, range(n_clients)))), name, {}
         )
 
-    assert_answers(arrow_owners.allocate(name, *numbers), [owners(*pair) for pair in pairs])
+    assert_answers(arrow_owners.allocate_arrays(name, *numbers), [owners(*pair) for pair in pairs])
 
 
 @pytest.mark.parametrize(
@@ -165,7 +165,7 @@ def test_numbers_suffice_where_no_name_is_read(name, pairs):
     ],
 )
 def test_errors_of_numbers(n_queues, n_clients, said):
-    answer = arrow_owners.allocate("AVG", pa.array([n_queues, 1], pa.int64()), pa.array([n_clients, 1]))
+    answer = arrow_owners.allocate_arrays("AVG", pa.array([n_queues, 1], pa.int64()), pa.array([n_clients, 1]))
     assert said in answer.field("error")[0].as_py()
     assert answer.field("owners").to_pylist() == [None, [0]]
 
@@ -181,13 +181,16 @@ def test_errors_of_numbers(n_queues, n_clients, said):
 )
 def test_a_strategy_that_cannot_be_used_is_an_error_of_its_rows(name, said):
     params = {"message_queues": []} if name == "CONFIG" else {}
-    error = arrow_owners.allocate(name, pa.array([3]), pa.array([2]), **params).field("error")[0].as_py()
+    error = arrow_owners.allocate_arrays(name, pa.array([3]), pa.array([2]), **params).field("error")[0].as_py()
     assert said in error
 
 
 def test_a_row_cannot_ask_for_all_the_memory_there_is():
     queues, clients = pa.array([[("b", 2**24), ("b", 1)]] * 2, BROKERS), pa.array([["c"]] * 2, IDS)
-    assert "at most 16777216 can be assigned" in arrow_owners.allocate("AVG", queues, clients).field("error")[1].as_py()
+    assert (
+        "at most 16777216 can be assigned"
+        in arrow_owners.allocate_arrays("AVG", queues, clients).field("error")[1].as_py()
+    )
     explicit = pa.array([[("b", 1)]], QUEUES), pa.array([["c"]], IDS), pa.array(["T"])
     error = arrow_owners.owners_or_error(pa.array(["CONSISTENT_HASH"]), *explicit, pa.array([2**30])).field("error")[0]
     assert error.as_py() == "a row may ask for 65536 virtual nodes at most, got 1073741824"
@@ -199,8 +202,10 @@ def test_very_many_queues_are_worked_on_in_pieces(monkeypatch):
     numbers = pa.array([3, 0, None, 9, 40]), pa.array([2, 2, 2, 4, 7])
 
     def answers():
-        lists = arrow_owners.allocate("CONSISTENT_HASH", entries, clients, topic=topic).field("owners").to_pylist()
-        return lists, arrow_owners.allocate("AVG", *numbers).field("owners").to_pylist()
+        lists = (
+            arrow_owners.allocate_arrays("CONSISTENT_HASH", entries, clients, topic=topic).field("owners").to_pylist()
+        )
+        return lists, arrow_owners.allocate_arrays("AVG", *numbers).field("owners").to_pylist()
 
     whole, sizes = answers(), []
     of_lists = arrow_owners._of_lists
@@ -215,12 +220,14 @@ def test_very_many_queues_are_worked_on_in_pieces(monkeypatch):
 def test_arrays_may_be_sliced_and_of_the_wide_types():
     table = units.synthetic(40, seed=5)
     topic, entries, clients = (table.column(name).combine_chunks() for name in ("topic", "brokers", "client_ids"))
-    expected = arrow_owners.allocate("CONSISTENT_HASH", entries, clients, topic=topic).field("owners").to_pylist()
+    expected = (
+        arrow_owners.allocate_arrays("CONSISTENT_HASH", entries, clients, topic=topic).field("owners").to_pylist()
+    )
     sliced = [array.slice(7, 20) for array in (entries, clients, topic)]
-    assert arrow_owners.allocate("CONSISTENT_HASH", *sliced).field("owners").to_pylist() == expected[7:27]
+    assert arrow_owners.allocate_arrays("CONSISTENT_HASH", *sliced).field("owners").to_pylist() == expected[7:27]
     entry_type = pa.struct([("broker_name", pa.large_string()), ("read_queue_nums", pa.int32())])
     wide = [entries.cast(pa.large_list(entry_type)), clients.cast(pa.large_list(pa.large_string()))]
-    answer = arrow_owners.allocate("CONSISTENT_HASH", *wide, topic=topic.cast(pa.large_string()))
+    answer = arrow_owners.allocate_arrays("CONSISTENT_HASH", *wide, topic=topic.cast(pa.large_string()))
     assert answer.field("owners").to_pylist() == expected
 
 
@@ -235,13 +242,16 @@ def test_a_null_without_a_type_is_a_null():
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: arrow_owners.allocate("AVG", pa.array(["q"]), pa.array([["c"]])), "column queues must be a list"),
         (
-            lambda: arrow_owners.allocate("AVG", pa.array([[1]]), pa.array([["c"]])),
+            lambda: arrow_owners.allocate_arrays("AVG", pa.array(["q"]), pa.array([["c"]])),
+            "column queues must be a list",
+        ),
+        (
+            lambda: arrow_owners.allocate_arrays("AVG", pa.array([[1]]), pa.array([["c"]])),
             "must be a list of struct<broker_name",
         ),
         (
-            lambda: arrow_owners.allocate("AVG", pa.array([3]), pa.array([["c"]])),
+            lambda: arrow_owners.allocate_arrays("AVG", pa.array([3]), pa.array([["c"]])),
             "both be lists or both be numbers, got int64",
         ),
         (

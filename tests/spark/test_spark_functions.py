@@ -53,7 +53,7 @@ def test_a_column_says_what_its_body_says(spark, rf, fleet, name):
     given, frame, read = CALLS[name], spark.createDataFrame(fleet), arrays_of(fleet)
     topic = {"topic": read["topic"]} if "topic" in given else {}
     for queues in ("queues", "brokers"):
-        expected = arrow_owners.allocate(name, read[queues], read["client_ids"], **(given | topic)).to_pylist()
+        expected = arrow_owners.allocate_arrays(name, read[queues], read["client_ids"], **(given | topic)).to_pylist()
         assert {row["owners"] is None for row in expected} == {True, False}
         assert of_column(frame, rf.allocate_or_error(queues, "client_ids", name, **given)) == expected
         owners = [row["owners"] for row in expected]
@@ -200,7 +200,7 @@ def test_sql_says_what_columns_say(sql, fleet, expression, name, params):
     read = arrays_of(fleet)
     topic = read["topic"] if "topic" in expression else None
     queues = read["brokers" if "brokers" in expression else "queues"]
-    expected = arrow_owners.allocate(name, queues, read["client_ids"], topic=topic, **params)
+    expected = arrow_owners.allocate_arrays(name, queues, read["client_ids"], topic=topic, **params)
     assert sql(expression) == expected.field("owners").to_pylist()
 
 

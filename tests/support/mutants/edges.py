@@ -51,7 +51,7 @@ MUTANTS = [
     Mutant("rmqalloc/plans/plan_files.py", "if n_bytes > read_budget.MAX_BYTES:", "if n_bytes > read_budget.MAX_BYTES + 1:", "a plan is written that is too large to be read", f"{_WRITTEN} plan"),
     Mutant("rmqalloc/plans/plan_files.py", "        json_text.check_made(made)\n", "        pass\n", "a plan is written with more values than are read", f"{_WRITTEN} plan"),
     Mutant("rmqalloc/strategies/consistent_hash.py", "        if fleet.is_sparse:", "        if False:", "few units have the lists of all hashed", "tests/fleet/test_cliffs.py -k few_units_hash"),
-    Mutant("rmqalloc/strategies/machine_room_nearby.py", "fleet.own_lists() if fleet.is_sparse else fleet", "fleet", "few units have the lists of all cut by room", "tests/fleet/test_cliffs.py -k few_units_near"),
+    Mutant("rmqalloc/strategies/room_parts.py", "fleet.own_lists() if fleet.is_sparse else fleet", "fleet", "few units have the lists of all cut by room", "tests/fleet/test_cliffs.py -k few_units_near"),
     Mutant("rmqalloc/plans/plan_snapshot.py", "tuple(dict.fromkeys((*warnings, *missing, *refused_after(units))))", "(*warnings, *missing, *refused_after(units))", "two scenarios that lack a machine room say it twice", f"{_ROOMS} said_once"),
     Mutant("rmqalloc/plans/unmatched.py", 'said + advice, ""', "said + advice, advice", "what a machine room needs is said twice", f"{_ROOMS} said_once"),
 ]  # fmt: skip

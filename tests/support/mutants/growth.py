@@ -97,7 +97,7 @@ MUTANTS = [
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/plans/reasons.py",
+        "rmqalloc/strategies/consistent_hash.py",
         "held[ring[point][0]] -= 1",
         "pass",
         "a point that another id takes over still counts",

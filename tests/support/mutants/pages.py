@@ -25,7 +25,7 @@ MUTANTS = [
         "tests/audit/test_audit_idle.py -k no_broker_lists",
     ),
     Mutant(
-        "rmqalloc/strategies/machine_room_nearby.py",
+        "rmqalloc/strategies/room_parts.py",
         "np.append(by_client.list_ * stride + by_client.room, n_lists * stride)",
         "by_client.list_ * stride + by_client.room",
         "where nobody is left, comparing ends in a traceback",

@@ -25,13 +25,13 @@ MUTANTS = [
     ),
     Mutant(
         _COLUMNS,
-        "if all(counted) and name not in BY_COUNT:",
+        "if all(counted) and made.formula is None:",
         "if False:",
-        "a ring of numbers is a bare KeyError",
+        "a ring of numbers fails the whole job",
         _WORDS,
     ),
     Mutant(
-        "spark_udfs/closed_form.py", "WHEN strategy NOT IN ('AVG', ", "WHEN strategy IN ('', ", "a typo by count", _SQL
+        "spark_udfs/closed_form.py", "WHEN strategy NOT IN ({names})", "WHEN strategy IN ('')", "a typo by count", _SQL
     ),
     Mutant(_DESCRIBED, "description.texts()", "('N/A.', '', '')", "DESCRIBE FUNCTION says N/A", _SQL),
     Mutant(_DESCRIBED, '("", "system.session")', '("",)', "no function of Spark 4.3 is found", _SQL),

@@ -50,7 +50,7 @@ def report(plan: str, out: str | None, snapshot: str | None) -> None:
 def _findings(made: Plan, path: str) -> list[Finding]:
     """What an audit finds in the groups of the plan."""
     from rmqalloc.audit import check_snapshot
-    from rmqalloc.plans.plan_snapshot import input_digest
+    from rmqalloc.plans.plan_tables import input_digest
     from rmqalloc.snapshot.files import read_snapshot
 
     snapshot = read_snapshot(path)

@@ -1,30 +1,46 @@
-"""What scenarios come to: the figures of every unit, each worked out once however many units share it."""
+"""The one evaluator: units × scenarios → owners, balance and movement of every unit in every state.
+
+A state is the fleet before any change, or after one scenario. Everything that asks "what if" reads an `Evaluation`: the
+figures of `plan_batch`, owners by name, plans of snapshots, comparisons. Its principles, the weightiest first:
+
+1. The answer for a unit is that of the unit alone. A bad row disturbs no other; what is bad is found before it is worked on.
+2. Each distinct unit is assigned once in each state. Units that must come to the same (`EquivalenceClasses`) are worked out as
+   one; a unit that a scenario leaves as it was keeps its outcome from before. So a state is a few layers, each an
+   `Outcome` and the places of units in it, and owners of a unit are found by a gather.
+3. Names cost what is read. The fleet after a scenario is made whole only where somebody reads names (`EvaluatedUnits.fleet`).
+
+Before any change, units fall into three parts: those with distinct client ids, those with repeated or empty ids (which take
+longer ways), and those that cannot be assigned. Nobody owns the queues of the last before a scenario that cures them.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.evaluation.assigner import Owners
+from rmqalloc.evaluation.assigner import Assigner, Owners
 from rmqalloc.evaluation.balance import balance, cross_room
-from rmqalloc.evaluation.before import Before
 from rmqalloc.evaluation.equivalence import EquivalenceClasses
 from rmqalloc.evaluation.movement import movement_of
-from rmqalloc.evaluation.rows import Bad
+from rmqalloc.evaluation.rows import Bad, Read, Units, empties
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet.columns import Index, Offsets, ranges
-from rmqalloc.scenarios import Rules, Scenario
+from rmqalloc.fleet.columns import Index, Offsets, offsets_of, ranges
+from rmqalloc.lazy import lazy_property
+from rmqalloc.scenarios import Changed, Rules, Scenario, apply
 from rmqalloc.scenarios.apply import changed, concerned
-from rmqalloc.scenarios.subfleet import part_of, unmoved
+from rmqalloc.scenarios.subfleet import among_others, part_of, unmoved
 
 Columns = dict[str, NDArray[Any]]
-Places = NDArray[np.int64]
+Positions = NDArray[np.int64]
+Named = tuple[Fleet, Rules]
 
 
 class Outcome(NamedTuple):
-    """Units that were worked out together.
+    """Units that were worked out together, no two of which must come to the same.
 
     Attributes
     ----------
@@ -47,113 +63,268 @@ class Outcome(NamedTuple):
     bad: Bad
 
 
-class Placed(NamedTuple):
+class Layer(NamedTuple):
     """Which unit has which place in an outcome."""
 
     outcome: Outcome
-    units: Places
-    places: Places
+    units: Positions
+    places: Positions
+
+    @property
+    def bad(self) -> Bad:
+        """Units that could not be assigned."""
+        if not self.outcome.bad:
+            return {}
+        some = np.flatnonzero(np.isin(self.places, list(self.outcome.bad)))
+        pairs = zip(self.units[some].tolist(), self.places[some].tolist(), strict=True)
+        return {unit: self.outcome.bad[place] for unit, place in pairs}
 
 
-class Outcomes:
-    """Some units before any change, and what scenarios make of them.
-
-    Parameters
-    ----------
-    before : Before
-        Units that can be assigned.
+@dataclass(frozen=True, eq=False)
+class EvaluatedUnits:
+    """Some units in one state.
 
     Attributes
     ----------
     rows : ndarray of int64
         Their rows.
-    current : Placed
-        All of them before any change.
+    layers : sequence of Layer
+        Their outcomes; where several have a unit the last one counts. None of units that cannot be assigned before any change.
+    bad : dict of int to Reason
+        Units that could not be assigned.
     """
 
-    def __init__(self, before: Before) -> None:
-        units, self._assigner, self._owners, _ = before
-        self._fleet, self._rules, self.rows = units.fleet, units.rules, units.rows
-        self._kinds = EquivalenceClasses(self._fleet, self._rules)
-        self._last: tuple[Places, Fleet] | None = None
-        self.current = self._current()
+    rows: Positions
+    layers: Sequence[Layer]
+    bad: Bad
+    _make: Callable[[], Named]
 
-    def _current(self) -> Placed:
-        """All units before any change."""
-        everyone = np.arange(self._fleet.n_units)
-        units, kinds = self._kinds.among(everyone)
-        fleet, owners = self._part(units), self._owners_of(units)
-        figures = _figures(fleet, owners, fleet, owners, unmoved(fleet))
-        outcome = Outcome(figures, self._rules.part_of(units), owners, fleet.queue_offsets, {})
-        return Placed(outcome, everyone, kinds)
+    @lazy_property
+    def _made(self) -> Named:
+        return self._make()
 
-    def of(self, scenario: Scenario) -> Placed | None:
-        """What a scenario makes of the units that it changes; None if it changes none.
+    @property
+    def fleet(self) -> Fleet:
+        """All the units in this state, in Java's order."""
+        return self._made[0]
 
-        Raises
-        ------
-        TypeError
-            It asks for a machine room, or its strategy does, and the fleet does not know the rooms.
-        """
+    @property
+    def rules(self) -> Rules:
+        """Their strategies."""
+        return self._made[1]
+
+    @property
+    def good(self) -> Positions:
+        """Units that could be assigned."""
+        return np.delete(np.arange(self.rows.size), list(self.bad))
+
+    @lazy_property
+    def owners(self) -> Owners:
+        """Owners of all queues of ``fleet`` as positions in its client lists, -1 for nobody."""
+        if not self.layers:
+            return np.full(int(self.fleet.queue_offsets[-1]), -1, np.int32)
+        starts, begin = np.empty(self.rows.size, np.int64), 0
+        for layer in self.layers:
+            starts[layer.units] = layer.outcome.offsets[layer.places] + begin
+            begin += int(layer.outcome.offsets[-1])
+        owners = [layer.outcome.owners for layer in self.layers]
+        if len(owners) == 1 and np.array_equal(starts, self.fleet.queue_offsets[:-1]):
+            return owners[0]
+        gathered: Owners = np.concatenate(owners)[ranges(starts, self.fleet.n_queues)]
+        return gathered
+
+
+@dataclass(frozen=True)
+class ScenarioState:
+    """All units in one state: before any change, or after a scenario.
+
+    Attributes
+    ----------
+    parts : tuple of EvaluatedUnits
+        At least one of units that can be assigned before any change; the parts are the same units in every state.
+    """
+
+    parts: tuple[EvaluatedUnits, ...]
+
+
+class Evaluation(NamedTuple):
+    """Units in every state.
+
+    Attributes
+    ----------
+    states : list of ScenarioState
+        That before any change, and one for every scenario.
+    spoiled : dict of int to Reason
+        Rows that are in no state: no scenario can cure them.
+    """
+
+    states: list[ScenarioState]
+    spoiled: Bad
+
+
+def evaluate(read: Read, scenarios: Sequence[Scenario], with_names: bool = False) -> Evaluation:
+    """Work out units before any change and after every scenario.
+
+    That a good unit is left without clients or queues is an outcome; one that could not be assigned before needs both.
+
+    Parameters
+    ----------
+    read : Read
+        What `rmqalloc.evaluation.rows.read_batch` gives.
+    scenarios : sequence of Scenario
+    with_names : bool
+        Whether names will be read (`EvaluatedUnits.fleet`): fleets that are made on the way are kept then. Without it they
+        are dropped, and made again if they are read.
+
+    Raises
+    ------
+    TypeError
+        A scenario asks for a machine room, or its strategy does, and the fleet does not know the rooms.
+    """
+    parts, unassigned = [], dict(read.unassigned)
+    for units in read.units:
+        work = _Evaluator(units, with_names)
+        unassigned |= work.refused
+        parts.append([work.before(), *map(work.after, scenarios)])
+    if unassigned:
+        parts.append(_evaluated_cured(read.units_of(list(unassigned)), unassigned, scenarios))
+    return Evaluation([ScenarioState(of_state) for of_state in zip(*parts, strict=True)], read.spoiled)
+
+
+class _Evaluator:
+    """Units that can be assigned before any change, and what scenarios make of them.
+
+    Parameters
+    ----------
+    units : Units
+    with_names : bool
+        As for `evaluate`.
+
+    Attributes
+    ----------
+    refused : dict of int to Reason
+        By row, units that turned out to be none of those; they are left out.
+    """
+
+    def __init__(self, units: Units, with_names: bool) -> None:
+        self._with_names = with_names
+        self._use(units)
+        self._assigner = Assigner(units.fleet)
+        self._owners, refused = self._assigner.owners(self._part(self._firsts), self._rules.part_of(self._firsts))
+        bad = np.flatnonzero(np.isin(self._class_of, list(refused))) if refused else self._firsts[:0]
+        self.refused: Bad = {int(units.rows[unit]): refused[int(self._class_of[unit])] for unit in bad.tolist()}
+        if bad.size:
+            owners = self._owners_of(np.delete(self._everyone, bad))
+            self._use(units.without(bad.tolist()))
+            self._owners = _some(owners, self._fleet, self._firsts)
+        fleet = self._part(self._firsts)
+        figures = _figures(fleet, self._owners, fleet, self._owners, unmoved(fleet))
+        outcome = Outcome(figures, self._rules.part_of(self._firsts), self._owners, fleet.queue_offsets, {})
+        self._current = Layer(outcome, self._everyone, self._class_of)
+
+    def _use(self, units: Units) -> None:
+        self._fleet, self._rules, self._rows = units.fleet, units.rules, units.rows
+        self._everyone = np.arange(self._fleet.n_units)
+        self._classes = EquivalenceClasses(self._fleet, self._rules)
+        self._firsts, self._class_of = self._classes.among(self._everyone)
+        self._last: tuple[Positions, Fleet] | None = None
+
+    def before(self) -> EvaluatedUnits:
+        """The units before any change."""
+        named = self._fleet, self._rules
+        return EvaluatedUnits(self._rows, (self._current,), {}, lambda: named)
+
+    def after(self, scenario: Scenario) -> EvaluatedUnits:
+        """What a scenario makes of them."""
         chosen = np.flatnonzero(concerned(scenario, self._fleet))
-        kinds: Places | None = None
-        units = chosen
-        if self._kinds.stay(scenario):
-            units, kinds = self._kinds.among(chosen)
-        found = self._changed(scenario, units)
-        if found is None:
-            return None
-        outcome, which = found
-        if kinds is None:
-            return Placed(outcome, chosen[which], np.arange(which.size))
-        if which.size == units.size:
-            return Placed(outcome, chosen, kinds)
-        place = np.full(units.size, -1)
-        place[which] = np.arange(which.size)
-        there = place[kinds] >= 0
-        return Placed(outcome, chosen[there], place[kinds[there]])
-
-    def _changed(self, scenario: Scenario, units: Places) -> tuple[Outcome, Places] | None:
-        """The outcome of some units, each on its own, and which of them it holds: all that have changed, or all."""
+        alike = self._classes.stay(scenario)
+        units, class_of = self._classes.among(chosen) if alike else (chosen, np.arange(chosen.size))
         fleet, rules = self._part(units), self._rules.part_of(units)
-        after = changed(scenario, fleet, rules)
-        which = np.flatnonzero(after.units)
+        made = changed(scenario, fleet, rules)
+        which = np.flatnonzero(made.units)
         if not which.size:
-            return None
-        renamed, after_fleet, after_rules = after.renamed, after.fleet, after.rules
-        if which.size <= units.size // 2:
-            units, renamed = units[which], renamed[ranges(fleet.client_offsets[which], fleet.n_clients[which])]
-            fleet, after_fleet, after_rules = (
-                part_of(fleet, which),
-                part_of(after_fleet, which),
-                after_rules.part_of(which),
-            )
-        else:  # it is quicker to work out the others once more than to leave them out
-            which = np.arange(units.size)
-        owners, bad = self._assigner.owners(after_fleet, after_rules)
-        figures = _figures(fleet, self._owners_of(units), after_fleet, owners, renamed)
-        return Outcome(figures, after_rules, owners, after_fleet.queue_offsets, bad), which
+            return self.before()
+        kept = made if self._with_names and units.size == chosen.size else None
+        make = _names_after(scenario, self._fleet, self._rules, chosen, kept)
+        if which.size > units.size // 2:  # it is quicker to work out the others once more than to leave them out
+            layer = Layer(self._outcome(units, fleet, made), chosen, class_of)
+        else:
+            place = np.full(units.size, -1)
+            place[which] = np.arange(which.size)
+            there = place[class_of] >= 0
+            outcome = self._outcome(units[which], part_of(fleet, which), _part_of_changed(fleet, made, which))
+            layer = Layer(outcome, chosen[there], place[class_of[there]])
+        layers = (layer,) if layer.units.size == self._rows.size else (self._current, layer)
+        return EvaluatedUnits(self._rows, layers, layer.bad, make)
 
-    def _part(self, units: Places) -> Fleet:
-        """Some units alone; the last ones are kept, for many scenarios concern one of each kind."""
+    def _outcome(self, units: Positions, fleet: Fleet, made: Changed) -> Outcome:
+        """The outcome of some units, each on its own; ``fleet`` is them before any change."""
+        owners, bad = self._assigner.owners(made.fleet, made.rules)
+        figures = _figures(fleet, self._owners_of(units), made.fleet, owners, made.renamed)
+        return Outcome(figures, made.rules, owners, made.fleet.queue_offsets, bad)
+
+    def _part(self, units: Positions) -> Fleet:
+        """Some units alone; the last ones are kept, for many scenarios concern one of each class."""
         if units.size == self._fleet.n_units:
             return self._fleet
         if self._last is None or self._last[0] is not units:
             self._last = units, part_of(self._fleet, units)
         return self._last[1]
 
-    def _owners_of(self, units: Places) -> Owners:
+    def _owners_of(self, units: Positions) -> Owners:
         """Owners of the queues of some units before any change."""
-        if units.size == self._fleet.n_units:
+        if units.size == self._firsts.size and np.array_equal(units, self._firsts):
             return self._owners
-        return self._owners[ranges(self._fleet.queue_offsets[units], self._fleet.n_queues[units])]
+        starts = offsets_of(self._fleet.n_queues[self._firsts])[self._class_of[units]]
+        owners: Owners = self._owners[ranges(starts, self._fleet.n_queues[units])]
+        return owners
 
 
-def outcome_of(before: Before, scenario: Scenario) -> Outcome:
-    """What a scenario makes of units that cannot be assigned before it; queues that get an owner have moved, as from nobody."""
-    changed, owners, bad = before.after(scenario)
-    figures = _figures(before.units.fleet, before.owners, changed.fleet, owners, changed.renamed)
-    return Outcome(figures, changed.rules, owners, changed.fleet.queue_offsets, bad)
+def _evaluated_cured(units: Units, unassigned: Bad, scenarios: Sequence[Scenario]) -> list[EvaluatedUnits]:
+    """Units that cannot be assigned before any change, in every state; queues that get an owner have moved, as from nobody."""
+    fleet, rules, everyone = units.fleet, units.rules, np.arange(units.rows.size)
+    nobody = np.full(int(fleet.queue_offsets[-1]), -1, np.int32)
+    bad = {unit: unassigned[row] for unit, row in enumerate(units.rows.tolist())}
+    states = [EvaluatedUnits(units.rows, (), bad, lambda: (fleet, rules))]
+    assigner = Assigner(fleet)
+    for scenario in scenarios:
+        made = apply(scenario, fleet, rules)
+        owners, wrong = assigner.owners(made.fleet, made.rules)
+        wrong |= empties(made.fleet)
+        figures = _figures(fleet, nobody, made.fleet, owners, made.renamed)
+        outcome = Outcome(figures, made.rules, owners, made.fleet.queue_offsets, wrong)
+        make = _names_after(scenario, fleet, rules, everyone, None)
+        states.append(EvaluatedUnits(units.rows, (Layer(outcome, everyone, everyone),), wrong, make))
+    return states
+
+
+def _names_after(
+    scenario: Scenario, fleet: Fleet, rules: Rules, chosen: Positions, kept: Changed | None
+) -> Callable[[], Named]:
+    """What makes the whole fleet after a scenario that concerns the chosen units; ``kept`` is these units after it."""
+
+    def make() -> Named:
+        if kept is None:
+            made = apply(scenario, fleet, rules)
+        elif chosen.size == fleet.n_units:
+            made = kept
+        else:
+            made = among_others(fleet, rules, chosen, kept)
+        return made.fleet, made.rules
+
+    return make
+
+
+def _part_of_changed(before: Fleet, made: Changed, units: Positions) -> Changed:
+    """Some of the units of a fleet that was changed."""
+    renamed = made.renamed[ranges(before.client_offsets[units], before.n_clients[units])]
+    return Changed(part_of(made.fleet, units), renamed, made.rules.part_of(units), made.units[units])
+
+
+def _some(owners: Owners, fleet: Fleet, units: Positions) -> Owners:
+    """Owners of the queues of some units of a fleet."""
+    some: Owners = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
+    return some
 
 
 def _figures(before: Fleet, owners_before: Owners, after: Fleet, owners_after: Owners, renamed: Index) -> Columns:

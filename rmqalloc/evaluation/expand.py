@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc.evaluation.assigner import Owners
 from rmqalloc.evaluation.balance import loads
-from rmqalloc.evaluation.before import read_before
+from rmqalloc.evaluation.evaluate import EvaluatedUnits, evaluate
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evaluation.plan_batch import MAX_QUEUES_PER_BATCH, PlanSpec, pieces, too_large_rows
-from rmqalloc.evaluation.rows import Bad, Reason
-from rmqalloc.fleet import Fleet
+from rmqalloc.evaluation.rows import Reason, read_batch
 from rmqalloc.fleet.arrow import text_array
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import distinct_strings, ranges
@@ -157,40 +154,13 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
     return named.sort_by([(key, "ascending") for key in keys])
 
 
-class _State(NamedTuple):
-    """Units in one scenario; ``bad`` ones could not be assigned."""
-
-    scenario: int
-    rows: NDArray[np.int64]
-    fleet: Fleet
-    owners: Owners
-    bad: Bad
-
-    @property
-    def good(self) -> NDArray[np.int64]:
-        """The other units."""
-        return np.delete(np.arange(self.rows.size), list(self.bad))
-
-
-def _states(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> tuple[list[_State], Bad]:
-    """All units before any change and after every scenario, but those that are bad throughout, and why these are."""
-    states = []
-    parts, bad = read_before(batch, spec.rule(), too_large)
-    for part in parts:
-        rows = part.units.rows
-        states.append(_State(0, rows, part.units.fleet, part.owners, part.bad))
-        for number, scenario in enumerate(spec.scenarios, start=1):
-            changed, owners, wrong = part.after(scenario)
-            states.append(_State(number, rows, changed.fleet, owners, wrong))
-    return states, bad
-
-
 def _expanded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
-    states, bad = _states(batch, spec, too_large)
-    n = len(spec.scenarios) + 1
-    wrong = {row * n + scenario: reason for row, reason in bad.items() for scenario in range(n)}
-    wrong |= {int(one.rows[unit]) * n + one.scenario: reason for one in states for unit, reason in one.bad.items()}
-    keys, columns = zip(*[_owned(one, n) for one in states], _nothing(wrong), strict=True)
+    states, spoiled = evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios, with_names=True)
+    n = len(states)
+    parts = [(number, part) for number, state in enumerate(states) for part in state.parts]
+    wrong = {row * n + number: reason for row, reason in spoiled.items() for number in range(n)}
+    wrong |= {int(part.rows[unit]) * n + number: reason for number, part in parts for unit, reason in part.bad.items()}
+    keys, columns = zip(*[_owned(part, number, n) for number, part in parts], _nothing(wrong), strict=True)
     key = np.concatenate(keys)
     order = np.argsort(key, kind="stable")
     row, scenario = np.divmod(key[order], n)
@@ -202,12 +172,12 @@ def _expanded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) 
     return pa.RecordBatch.from_arrays([named[name] for name in OWNED_SCHEMA.names], schema=OWNED_SCHEMA)
 
 
-def _owned(state: _State, n_scenarios: int) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
-    """Queues of one state by name, each with its row and scenario as one number."""
-    fleet, good = state.fleet, state.good
+def _owned(part: EvaluatedUnits, number: int, n_states: int) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
+    """Queues of one state by name, each with its row and the number of the state as one number."""
+    fleet, good = part.fleet, part.good
     lists, n_queues = fleet.queue_lists, fleet.n_queues[good]
     places = ranges(fleet.queue_starts[good], n_queues)
-    owners = state.owners[ranges(fleet.queue_offsets[good], n_queues)]
+    owners = part.owners[ranges(fleet.queue_offsets[good], n_queues)]
     slots = np.repeat(fleet.slot_starts[good], n_queues) + owners
     columns = {
         "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[places]])),
@@ -216,7 +186,7 @@ def _owned(state: _State, n_scenarios: int) -> tuple[NDArray[np.int64], dict[str
         "err_code": pa.array(np.zeros(places.size, np.int32)),
         "err_msg": pa.nulls(places.size, pa.string()),
     }
-    return np.repeat(state.rows[good] * n_scenarios + state.scenario, n_queues), columns
+    return np.repeat(part.rows[good] * n_states + number, n_queues), columns
 
 
 def _nothing(wrong: dict[int, Reason]) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
@@ -229,23 +199,24 @@ def _nothing(wrong: dict[int, Reason]) -> tuple[NDArray[np.int64], dict[str, pa.
 
 
 def _loaded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
-    states, _ = _states(batch, spec, too_large)
-    parts = [_load(state, spec.names[state.scenario]) for state in states]
+    states, _ = evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios, with_names=True)
+    alike = zip(*(state.parts for state in states), strict=True)
+    parts = [_load(part, name) for same in alike for name, part in zip(spec.names, same, strict=True)]
     columns = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
     return pa.RecordBatch.from_arrays(columns, schema=LOAD_SCHEMA)
 
 
-def _load(state: _State, scenario: str) -> list[pa.Array]:
-    """Columns of `LOAD_SCHEMA` for one state."""
-    fleet = state.fleet
+def _load(part: EvaluatedUnits, scenario: str) -> list[pa.Array]:
+    """Columns of `LOAD_SCHEMA` for one part."""
+    fleet = part.fleet
     codes, names = distinct_strings(fleet.client_lists.client_ids)
-    is_good = np.ones(state.rows.size, bool)
-    is_good[list(state.bad)] = False
+    is_good = np.ones(part.rows.size, bool)
+    is_good[list(part.bad)] = False
     # An id that repeats in a unit is one client, which its first slot stands for.
     counted = np.repeat(is_good, fleet.n_clients) & (unmoved(fleet) >= 0)
     client = codes[ranges(fleet.slot_starts, fleet.n_clients)][counted]
     n_units = np.bincount(client, minlength=len(names))
-    n_queues = np.bincount(client, weights=loads(fleet, state.owners)[counted], minlength=len(names)).astype(np.int64)
+    n_queues = np.bincount(client, weights=loads(fleet, part.owners)[counted], minlength=len(names)).astype(np.int64)
     there = pa.array(np.flatnonzero(n_units))
     ids = text_array(names).take(there)
     hosts = pc.list_element(pc.split_pattern(ids, pattern="@", max_splits=1), 0)

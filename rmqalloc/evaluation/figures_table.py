@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation.balance import mean_load
-from rmqalloc.evaluation.evaluate import Outcome
-from rmqalloc.evaluation.rows import Bad, ErrCode
+from rmqalloc.evaluation.evaluate import Evaluation, Outcome
+from rmqalloc.evaluation.rows import Bad, ErrCode, Reason
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import offsets_of, ranges
 
@@ -80,40 +80,52 @@ def plan_schema(output: str) -> pa.Schema:
     return PLAN_SCHEMA.append(OWNERS_FIELD) if output == "owners" else PLAN_SCHEMA
 
 
-class Table:
-    """Rows of a plan while it is made.
+class FiguresTable:
+    """Rows of a plan, from an evaluation.
 
-    Figures are kept once for all units and scenarios that share them; what a unit has in a scenario is a place there.
+    Figures are kept once for all units and scenarios that share them; what a unit has in a scenario is a place there. Bad rows
+    without figures have the places behind.
 
     Parameters
     ----------
+    evaluation : Evaluation
     n_units : int
         Rows of the batch.
     scenarios : sequence of str
         Names, the state before any change first.
     """
 
-    def __init__(self, n_units: int, scenarios: Sequence[str]) -> None:
+    def __init__(self, evaluation: Evaluation, n_units: int, scenarios: Sequence[str]) -> None:
         self._scenarios = scenarios
         self._at: Places = np.zeros((len(scenarios), n_units), np.int64)
         self._outcomes: list[Outcome] = []
+        self._starts: dict[int, int] = {}
         self._n_places = 0
         self._bad = Bad()
+        for at, state in zip(self._at, evaluation.states, strict=True):
+            for part in state.parts:
+                for layer in part.layers:
+                    at[part.rows[layer.units]] = self._start(layer.outcome) + layer.places
+        for at, state in zip(self._at, evaluation.states, strict=True):
+            for part in state.parts:
+                if not part.layers:
+                    self._put_bad(at, part.rows, part.bad.values())
+        self._put_bad(self._at, [*evaluation.spoiled], evaluation.spoiled.values())
 
-    def put(self, scenario: int | None, rows: Places, outcome: Outcome, places: Places) -> None:
-        """Give units, by their rows, the figures at places of an outcome, in one scenario or (None) in all of them."""
-        at = self._at if scenario is None else self._at[scenario]
-        at[..., slice(None) if rows.size == at.shape[-1] else rows] = self._n_places + places
-        self._bad.update({self._n_places + place: reason for place, reason in outcome.bad.items()})
-        self._outcomes.append(outcome)
-        self._n_places += outcome.rules.of_unit.size
+    def _start(self, outcome: Outcome) -> int:
+        """Where the figures of an outcome begin; those of one that is new come behind all others."""
+        if id(outcome) not in self._starts:
+            self._starts[id(outcome)] = self._n_places
+            self._bad.update({self._n_places + place: reason for place, reason in outcome.bad.items()})
+            self._outcomes.append(outcome)
+            self._n_places += outcome.rules.of_unit.size
+        return self._starts[id(outcome)]
 
-    def put_bad(self, scenario: int | None, bad: Bad) -> None:
-        """Give bad units, by their rows, their reasons in one scenario or (None) in all of them; they come last."""
-        at = self._at if scenario is None else self._at[scenario]
-        at[..., list(bad)] = self._n_places + np.arange(len(bad))
-        self._bad.update(zip(range(self._n_places, self._n_places + len(bad)), bad.values(), strict=True))
-        self._n_places += len(bad)
+    def _put_bad(self, at: Places, rows: Any, reasons: Collection[Reason]) -> None:
+        """Give bad units, by their rows, their reasons."""
+        at[..., rows] = self._n_places + np.arange(len(reasons))
+        self._bad.update(enumerate(reasons, start=self._n_places))
+        self._n_places += len(reasons)
 
     def batch(self, units: pa.RecordBatch, output: str, best_by: Sequence[str]) -> pa.RecordBatch:
         """The rows, unit by unit, in the order of the batch."""

@@ -1,7 +1,7 @@
 """Plans of many units at once: Arrow record batches in, the figures before and after every scenario out.
 
-Everything that plans stands on `plan_batch`: Spark, the command line, reports. A row crosses once, whatever the number of
-scenarios; a bad row is reported in its own rows and never raises.
+This is where Arrow comes in and goes out; between them stands `rmqalloc.evaluation.evaluate`. A row crosses once, whatever
+the number of scenarios; a bad row is reported in its own rows and never raises.
 """
 
 from __future__ import annotations
@@ -10,14 +10,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 
-from rmqalloc.evaluation.before import read_before
-from rmqalloc.evaluation.evaluate import Outcomes, outcome_of
-from rmqalloc.evaluation.figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, Table, plan_schema
+from rmqalloc.evaluation.evaluate import evaluate
+from rmqalloc.evaluation.figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, plan_schema
 from rmqalloc.evaluation.limits import Sizes
-from rmqalloc.evaluation.rows import Bad, ErrCode
+from rmqalloc.evaluation.rows import ErrCode, read_batch
 from rmqalloc.scenarios import CURRENT, Scenario, scenarios_of
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import rule
@@ -214,22 +212,5 @@ def pieces(
 
 def _planned(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
     """The plan of a batch, the rows left aside that are too large."""
-    table = Table(batch.num_rows, spec.names)
-    parts, bad = read_before(batch, spec.rule(), too_large)
-    unassigned = Bad()
-    for part in parts:
-        if part.bad:
-            rows = part.units.rows
-            unassigned = {int(rows[unit]): reason for unit, reason in part.bad.items()}
-            for number, scenario in enumerate(spec.scenarios, start=1):
-                table.put(number, rows, outcome_of(part, scenario), np.arange(rows.size))
-            continue
-        outcomes = Outcomes(part)
-        table.put(None, outcomes.rows, outcomes.current.outcome, outcomes.current.places)
-        for number, scenario in enumerate(spec.scenarios, start=1):
-            placed = outcomes.of(scenario)
-            if placed is not None:
-                table.put(number, outcomes.rows[placed.units], placed.outcome, placed.places)
-    table.put_bad(None, bad)
-    table.put_bad(0, unassigned)
-    return table.batch(batch, spec.output, spec.best_by)
+    evaluation = evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios)
+    return FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)

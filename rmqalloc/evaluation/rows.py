@@ -135,16 +135,13 @@ class Read:
     units: list[Units]
     spoiled: Bad
     unassigned: Bad
-    _batch: pa.RecordBatch
-    _rules: Rules
-    _rows: NDArray[np.int64]  # of the whole batch, of which that is a part; ascending
+    _whole: Units  # all rows that were read, in order, be they good or bad
 
-    def again(self, rows: list[int]) -> Units:
-        """Some rows that are not spoiled, read once more as a fleet of their own."""
+    def units_of(self, rows: list[int]) -> Units:
+        """Some rows that are not spoiled, as a fleet of their own."""
         chosen = np.array(sorted(rows), np.int64)
-        at = np.searchsorted(self._rows, chosen)
-        fleet = Fleet.from_arrow(self._batch.take(pa.array(at)), on_error="report")
-        return Units(ordered(fleet), self._rules.part_of(at), chosen)
+        at = np.searchsorted(self._whole.rows, chosen)
+        return Units(ordered(self._whole.fleet.select(at).own_lists()), self._whole.rules.part_of(at), chosen)
 
     def among(self, rows: NDArray[np.int64], left_out: Bad) -> Read:
         """The same of a batch of which those rows were read and others left out."""
@@ -152,7 +149,7 @@ class Read:
         spoiled, unassigned = (
             {int(rows[row]): reason for row, reason in bad.items()} for bad in (self.spoiled, self.unassigned)
         )
-        return Read(units, left_out | spoiled, unassigned, self._batch, self._rules, rows)
+        return Read(units, left_out | spoiled, unassigned, replace(self._whole, rows=rows))
 
 
 def read_units(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str]) -> tuple[list[Units], Bad]:
@@ -197,7 +194,7 @@ def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
     _find_duplicates(fleet, spoiled)
     unassigned = {row: reason for row, reason in unassigned.items() if row not in spoiled}
     units = _good(fleet, rules, [*spoiled, *unassigned])
-    return Read(units, spoiled, unassigned, batch, rules, np.arange(batch.num_rows))
+    return Read(units, spoiled, unassigned, Units(fleet, rules, np.arange(batch.num_rows)))
 
 
 def empties(fleet: Fleet) -> Bad:

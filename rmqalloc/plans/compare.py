@@ -9,22 +9,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.evaluation.before import read_before
-from rmqalloc.evaluation.plan_batch import too_large_rows
+from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.rows import ErrCode
-from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, ranges
 from rmqalloc.plans.departures import Departures, departures
-from rmqalloc.plans.plan_snapshot import plan_snapshot
-from rmqalloc.plans.specs import Part, specs_of
+from rmqalloc.plans.plan_snapshot import planned
 from rmqalloc.plans.states import repeats_of
 from rmqalloc.plans.unmatched import refused_after, unassigned
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
 from rmqalloc.scenarios.changes import Change
 from rmqalloc.scenarios.subfleet import part_of
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.snapshot.units import ALL, read_units
+from rmqalloc.snapshot.units import ALL
 
 _AFTER = (
     "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
@@ -110,13 +107,13 @@ def compare(
         As `rmqalloc.plans.plan_snapshot`.
     """
     scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in candidates]
-    plan = plan_snapshot(snapshot, scenarios, groups, topics, strict=True)
-    batch = read_units(with_strategies(snapshot, groups), groups, topics).batch
-    left = [_departures(part) for part in specs_of(batch, scenarios)]
+    plan, evaluation = planned(snapshot, scenarios, groups, topics, strict=True)
+    after = zip(scenarios, evaluation.states[1:], strict=True)
+    costs_of = {(group, one.name): costs for one, state in after for group, costs in _departures(state).items()}
     found = []
     for row in plan.groups.slice(plan.n_groups).to_pylist():
         name, label = row["consumer_group"], row["scenario"]
-        costs = [cost for part in left for cost in part.get((name, label), ())]
+        costs = costs_of.get((name, label), [])
         found.append(
             {"consumer_group": name, "strategy": label, **{key: row[key] for key in _AFTER}, **_of_costs(costs)}
         )
@@ -165,21 +162,17 @@ def _of_costs(costs: Sequence[_Cost]) -> dict[str, Any]:
     }
 
 
-def _departures(part: Part) -> dict[tuple[str, str], list[_Cost]]:
-    """Costs of all departures by group and scenario."""
-    spec = part.spec
-    units, _ = read_before(part.batch, spec.rule(), too_large_rows(part.batch, spec))
-    found: dict[tuple[str, str], dict[tuple[str, int], _Cost]] = {}
-    for before in units:
-        for scenario in spec.scenarios:
-            after = before.after(scenario)
-            whole, good = after.changed.fleet, after.good
-            owners = after.owners[ranges(whole.queue_offsets[good], whole.n_queues[good])]
-            fleet, rules = part_of(whole, good), after.changed.rules.part_of(good)
-            for group, which, cost in _costs(fleet, departures(fleet, rules, owners)):
-                costs = found.setdefault((group, scenario.name), {})
-                costs[cost.client_id, which] = cost.plus(costs.get((cost.client_id, which)))
-    return {key: list(costs.values()) for key, costs in found.items()}
+def _departures(state: ScenarioState) -> dict[str, list[_Cost]]:
+    """Costs of all departures from a state by group."""
+    found: dict[str, dict[tuple[str, int], _Cost]] = {}
+    for part in state.parts:
+        whole, good = part.fleet, part.good
+        owners = part.owners[ranges(whole.queue_offsets[good], whole.n_queues[good])]
+        fleet, rules = part_of(whole, good), part.rules.part_of(good)
+        for group, which, cost in _costs(fleet, departures(fleet, rules, owners)):
+            costs = found.setdefault(group, {})
+            costs[cost.client_id, which] = cost.plus(costs.get((cost.client_id, which)))
+    return {group: list(costs.values()) for group, costs in found.items()}
 
 
 def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet.columns import Index
-from rmqalloc.plans.states import Keys, Numbers, Side
+from rmqalloc.plans.states import Keys, NumberedState, Numbers
 
 Mask = NDArray[np.bool_]
 
@@ -65,7 +65,7 @@ class Clients(NamedTuple):
     rooms: Index
 
 
-def queues_between(before: Side, after: Side, numbers: Numbers) -> Queues:
+def queues_between(before: NumberedState, after: NumberedState, numbers: Numbers) -> Queues:
     """Queues of both sides beside one another."""
     good = before.known & after.good
     sides = []
@@ -87,7 +87,7 @@ def queues_between(before: Side, after: Side, numbers: Numbers) -> Queues:
     return Queues(both, was_owner, is_owner, was, is_)
 
 
-def clients_between(before: Side, after: Side, queues: Queues, numbers: Numbers) -> Clients:
+def clients_between(before: NumberedState, after: NumberedState, queues: Queues, numbers: Numbers) -> Clients:
     """Clients of both sides beside one another, an id that repeats in a unit once."""
     good, n_clients = before.known & after.good, max(len(numbers.clients), 1)
     slots = []

@@ -22,8 +22,8 @@ __all__ = [
     "QUEUES_SCHEMA",
     "TIME",
     "Details",
-    "Made",
     "Plan",
+    "StoredTables",
     "canonical",
     "plain_column",
 ]
@@ -105,7 +105,11 @@ _CELL = 'style="text-align:left;padding:2px 8px"'
 
 
 class Details(Protocol):
-    """What has the long tables of a plan, or makes them when they are read."""
+    """What has the tables of a plan, or makes them when they are read; see `Plan`."""
+
+    @property
+    def groups(self) -> pa.Table:
+        """See `Plan.groups`."""
 
     @property
     def clients(self) -> pa.Table:
@@ -115,12 +119,18 @@ class Details(Protocol):
     def queues(self) -> pa.Table:
         """See `Plan.queues`."""
 
+    @property
+    def input_digest(self) -> str:
+        """See `Plan.input_digest`."""
 
-class Made(NamedTuple):
-    """Long tables that are there already."""
 
+class StoredTables(NamedTuple):
+    """Tables that are there already."""
+
+    groups: pa.Table
     clients: pa.Table
     queues: pa.Table
+    input_digest: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,10 +142,10 @@ class Plan:
     units : pyarrow.Table
         One row per consumer group, topic and scenario, "current" first: `rmqalloc.evaluation.plan_batch.PLAN_SCHEMA`.
     groups : pyarrow.Table
-        One row per scenario and group, over all its topics that could be planned: `GROUPS_SCHEMA`. ``idle`` counts clients
-        without a queue of any topic, ``n_clients`` a repeated id as often as it repeats. ``backlog_moved`` are messages not
-        yet consumed in the queues that change owner; null where no lag is known. ``clients_gaining`` and ``clients_losing``
-        have more or less queues of all topics after than before.
+        One row per scenario and group, over all its topics that could be planned, made when it is first read:
+        `GROUPS_SCHEMA`. ``idle`` counts clients without a queue of any topic, ``n_clients`` a repeated id as often as it
+        repeats. ``backlog_moved`` are messages not yet consumed in the queues that change owner; null where no lag is known.
+        ``clients_gaining`` and ``clients_losing`` have more or less queues of all topics after than before.
     clients : pyarrow.Table
         One row per scenario, group, topic and client id, made when it is first read: `CLIENTS_SCHEMA`. ``before - lost +
         gained`` is ``after``; ``status`` is "stays", "new" or "gone". Of a unit that cannot be assigned before any change
@@ -148,20 +158,28 @@ class Plan:
     warnings : tuple of str
         What is left out, and why.
     input_digest : str
-        SHA-256 of the snapshot.
+        SHA-256 of the snapshot, made when it is first read.
     tool_version : str
     snapshot_time : str or None
         When the snapshot was taken, as ISO 8601 in UTC, where it says so.
     """
 
     units: pa.Table
-    groups: pa.Table
     scenarios: tuple[Scenario, ...]
     warnings: tuple[str, ...]
-    input_digest: str
     tool_version: str
     details: Details = field(repr=False)
     snapshot_time: str | None = None
+
+    @property
+    def groups(self) -> pa.Table:
+        """Every group after every scenario; see the class."""
+        return self.details.groups
+
+    @property
+    def input_digest(self) -> str:
+        """SHA-256 of the snapshot."""
+        return self.details.input_digest
 
     @property
     def clients(self) -> pa.Table:

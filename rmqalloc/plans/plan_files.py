@@ -20,8 +20,8 @@ from rmqalloc.plans.plan import (
     KIND,
     QUEUES_SCHEMA,
     TIME,
-    Made,
     Plan,
+    StoredTables,
 )
 from rmqalloc.scenarios import scenarios_of
 from rmqalloc.store import replaced_file
@@ -113,8 +113,8 @@ def _plan_of(document: Any) -> Plan:
         raise PlanError(f"toolVersion, inputDigest, {TIME} and warnings must be text")
     units, groups, clients, queues = (_table(tables.get(name), name, schema) for name, schema in _SCHEMAS.items())
     scenarios = scenarios_of(document["scenarios"]) if document["scenarios"] != [] else ()
-    made = Made(clients, queues)
-    plan = Plan(units, groups, scenarios, tuple(warnings), said[1], said[0], made, document.get(TIME))
+    made = StoredTables(groups, clients, queues, said[1])
+    plan = Plan(units, scenarios, tuple(warnings), said[0], made, document.get(TIME))
     if plan.digest != document["digest"]:
         raise PlanError("its digest is not that of its content, so it was changed after it was written; make it anew")
     return plan

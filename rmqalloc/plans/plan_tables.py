@@ -1,7 +1,9 @@
-"""The tables of a plan, from its numbers."""
+"""The tables of a plan, from its units in every state; each is made when it is first read."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -11,12 +13,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation.balance import mean_load
+from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.fleet.arrow import text_array
 from rmqalloc.lazy import lazy_property
 from rmqalloc.plans.diff import Clients, Queues, clients_between, queues_between, rows_of
-from rmqalloc.plans.plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
-from rmqalloc.plans.states import Keys, Side, Sides
+from rmqalloc.plans.plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, canonical
+from rmqalloc.plans.states import Keys, NumberedState, NumberedStates, Numbers, numbered
+from rmqalloc.snapshot.plain_data import to_document
+from rmqalloc.snapshot.snapshot import Snapshot
 
 _SUMS = ("n_queues", "unowned", "moved", "least_moves")
 _STATUS = ("stays", "new", "gone")
@@ -39,44 +44,66 @@ class Lags(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Tables:
-    """Makes the tables of a plan.
+class PlanTables:
+    """Makes the tables of a plan when they are first read.
 
     Attributes
     ----------
     names : list of str
         Scenarios, the state before any change first.
+    snapshot : Snapshot
     batch : pyarrow.RecordBatch
-        The units.
-    sides : Sides
-    lags : Lags
+        Its units.
+    units : pyarrow.Table
+        `rmqalloc.plans.plan.Plan.units`.
+    evaluated : sequence of ScenarioState
+        The units in every state.
     """
 
     names: list[str]
+    snapshot: Snapshot
     batch: pa.RecordBatch
-    sides: Sides
-    lags: Lags
+    units: pa.Table
+    evaluated: Sequence[ScenarioState]
 
     @lazy_property
-    def between(self) -> list[Queues]:
+    def input_digest(self) -> str:
+        """`rmqalloc.plans.plan.Plan.input_digest`."""
+        return input_digest(self.snapshot)
+
+    @lazy_property
+    def _numbered(self) -> NumberedStates:
+        return numbered(self.evaluated, self.batch.num_rows)
+
+    @property
+    def _numbers(self) -> Numbers:
+        return self._numbered.numbers
+
+    @lazy_property
+    def _lags(self) -> Lags:
+        return _lags(self.snapshot, self.batch, self._numbers)
+
+    @lazy_property
+    def _between(self) -> list[Queues]:
         """Queues before and after every scenario."""
-        before, numbers = self.sides.sides[0], self.sides.numbers
-        return [queues_between(before, after, numbers) for after in self.sides.sides]
+        before, *_ = states = self._numbered.states
+        return [queues_between(before, after, self._numbers) for after in states]
 
     def _clients_between(self, scenario: int) -> Clients:
         """Clients of every unit before and after a scenario."""
-        before, *_ = sides = self.sides.sides
-        return clients_between(before, sides[scenario], self.between[scenario], self.sides.numbers)
+        before, *_ = states = self._numbered.states
+        return clients_between(before, states[scenario], self._between[scenario], self._numbers)
 
-    def groups(self, units: pa.Table) -> pa.Table:
-        """`rmqalloc.plans.plan.Plan.groups`, of its units."""
+    @lazy_property
+    def groups(self) -> pa.Table:
+        """`rmqalloc.plans.plan.Plan.groups`."""
         coded = self.batch.column("consumer_group").dictionary_encode()
         of_row, n_groups = coded.indices.to_numpy(), len(coded.dictionary)
         parts = []
         for scenario, name in enumerate(self.names):
-            mine = units.take(pa.array(np.arange(scenario, units.num_rows, len(self.names))))
+            mine = self.units.take(pa.array(np.arange(scenario, self.units.num_rows, len(self.names))))
             columns = self._sums(mine, of_row, n_groups)
-            columns |= self._loads(self.sides.sides[scenario], of_row, n_groups)
+            columns |= self._loads(self._numbered.states[scenario], of_row, n_groups)
             columns |= self._movement(scenario, of_row, n_groups)
             mean = mean_load(columns["n_queues"], columns["n_clients"])
             columns["mean_load"], columns["skew"] = mean, columns["max_load"] / np.where(mean > 0, mean, 1)
@@ -99,10 +126,10 @@ class Tables:
         columns["cross_room"] = pa.array(added(units["cross_room"]), mask=~known)
         return columns
 
-    def _loads(self, side: Side, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
+    def _loads(self, state: NumberedState, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
         """How even the loads of a group's clients over all its topics are."""
-        n_clients = max(len(self.sides.numbers.clients), 1)
-        rows, clients, repeats, owner_rows, owners, owner_repeats = side.owned
+        n_clients = max(len(self._numbers.clients), 1)
+        rows, clients, repeats, owner_rows, owners, owner_repeats = state.owned
         n_repeats = 1 + int(repeats.max(initial=0))
         slots, owner_slots = (
             (of_row[row].astype(np.int64) * n_clients + client) * n_repeats + repeat
@@ -122,8 +149,8 @@ class Tables:
 
     def _movement(self, scenario: int, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
         """Clients that gain or lose a queue of any topic, and the backlog that moves."""
-        queues, n_clients = self.between[scenario], max(len(self.sides.numbers.clients), 1)
-        group, moved = of_row[rows_of(queues.keys, self.sides.numbers)], queues.moved
+        queues, n_clients = self._between[scenario], max(len(self._numbers.clients), 1)
+        group, moved = of_row[rows_of(queues.keys, self._numbers)], queues.moved
         differs = queues.before != queues.after
         keys, growth = [], []
         for owners, step in ((queues.before, -1), (queues.after, 1)):
@@ -132,7 +159,7 @@ class Tables:
             growth.append(np.full(keys[-1].size, step))
         touched, place = np.unique(np.concatenate(keys), return_inverse=True)
         of_key, grown = touched // n_clients, np.bincount(place, np.concatenate(growth), touched.size)
-        messages, known = self.lags.of(queues.keys)
+        messages, known = self._lags.of(queues.keys)
         backlog = _added(group[moved], messages[moved], n_groups)
         told = np.bincount(group[known], minlength=n_groups) > 0
         return {
@@ -145,7 +172,7 @@ class Tables:
     @lazy_property
     def clients(self) -> pa.Table:
         """`rmqalloc.plans.plan.Plan.clients`."""
-        numbers = self.sides.numbers
+        numbers = self._numbers
         ids = text_array(numbers.clients).cast(pa.string())
         hosts = pc.list_element(pc.split_pattern(ids, pattern="@", max_splits=1), 0)
         rooms = pa.array(numbers.rooms, pa.string())
@@ -164,13 +191,13 @@ class Tables:
     @lazy_property
     def queues(self) -> pa.Table:
         """`rmqalloc.plans.plan.Plan.queues`."""
-        numbers = self.sides.numbers
+        numbers = self._numbers
         ids, brokers = text_array(numbers.clients).cast(pa.string()), pa.array(numbers.brokers, pa.string())
         parts = []
         for scenario, name in enumerate(self.names):
-            queues = self.between[scenario]
+            queues = self._between[scenario]
             route, queue_id = np.divmod(queues.keys, numbers.n_queue_ids)
-            messages, known = self.lags.of(queues.keys)
+            messages, known = self._lags.of(queues.keys)
             columns = self._names(name, rows_of(queues.keys, numbers)) | {
                 "broker_name": brokers.take(pa.array(route % max(len(numbers.brokers), 1))),
                 "queue_id": queue_id.astype(np.int32),
@@ -201,3 +228,27 @@ def _change(queues: Queues) -> NDArray[Any]:
     stays = np.where(queues.before == queues.after, 0, 1)
     there = np.where(queues.after < 0, 4, np.where(queues.was, stays, 2))
     return np.where(queues.is_, there, 3)
+
+
+def input_digest(snapshot: Snapshot) -> str:
+    """SHA-256 of a snapshot's document, whatever form it was read from."""
+    return hashlib.sha256(canonical(to_document(snapshot)).encode()).hexdigest()
+
+
+def _lags(snapshot: Snapshot, batch: pa.RecordBatch, numbers: Numbers) -> Lags:
+    """What the snapshot knows of the queues that are planned."""
+    units = zip(batch.column("consumer_group").to_pylist(), batch.column("topic").to_pylist(), strict=True)
+    row_of = {unit: row for row, unit in enumerate(units)}
+    place = {name: i for i, name in enumerate(numbers.brokers)}
+    found = {
+        (row, place[queue.broker_name], queue.queue_id): lag.messages
+        for group in snapshot.groups
+        for lag in group.lags
+        if (row := row_of.get((group.name, (queue := lag.queue).topic))) is not None
+        and queue.broker_name in place
+        and 0 <= queue.queue_id < numbers.n_queue_ids
+    }
+    parts = np.array(list(found), np.int64).reshape(-1, 3)
+    keys: Keys = numbers.queue_key(*parts.T)
+    order = np.argsort(keys)
+    return Lags(keys[order], np.array(list(found.values()), np.int64)[order])

@@ -1,4 +1,8 @@
-"""All queues and clients of a plan as numbers that mean the same in every scenario."""
+"""All queues and clients of a plan as numbers that mean the same in every state.
+
+Names are numbered once for all states, in Java's order. Client lists after scenarios are picked out of few columns of ids
+(`Derived`), so these columns are numbered and not the lists; a list's numbers are picked by the same rows.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.evaluation.assigner import Owners
 from rmqalloc.evaluation.balance import loads
-from rmqalloc.evaluation.before import read_before
-from rmqalloc.evaluation.plan_batch import too_large_rows
-from rmqalloc.fleet import Fleet
+from rmqalloc.evaluation.evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.fleet.columns import Index, Strings, distinct_strings, ranges
 from rmqalloc.lazy import lazy_property
-from rmqalloc.plans.specs import Part
+from rmqalloc.scenarios.lazy_strings import Derived
 from rmqalloc.strategies.ordering import utf16
 
 Keys = NDArray[np.int64]
@@ -58,8 +59,8 @@ class Owned(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Side:
-    """Every unit in one scenario.
+class NumberedState:
+    """Every unit in one state, its names as numbers.
 
     Attributes
     ----------
@@ -78,21 +79,21 @@ class Side:
     known: NDArray[np.bool_]
     queues: Keys
     owners: Index
-    _states: Sequence[_Numbered]
+    _parts: Sequence[_Numbered]
 
     @lazy_property
     def client_rows(self) -> ClientRows:
         """Every client of every unit."""
-        return ClientRows(*_end_to_end([_client_rows(one) for one in self._states]))
+        return ClientRows(*_end_to_end([_client_rows(one) for one in self._parts]))
 
     @lazy_property
     def owned(self) -> Owned:
         """Clients of the groups that could be assigned, and the owners of their queues."""
-        return Owned(*_end_to_end([_owned(one) for one in self._states if one.state.is_good]))
+        return Owned(*_end_to_end([_owned(one) for one in self._parts if one.is_good]))
 
 
 class Numbers(NamedTuple):
-    """What the numbers of the sides stand for, in Java's order.
+    """What the numbers of states stand for, in Java's order.
 
     Attributes
     ----------
@@ -114,74 +115,61 @@ class Numbers(NamedTuple):
         return key
 
 
-class Sides(NamedTuple):
-    """Every scenario, the state before any change first."""
+class NumberedStates(NamedTuple):
+    """Every state, that before any change first."""
 
-    sides: list[Side]
+    states: list[NumberedState]
     numbers: Numbers
 
 
-class _State(NamedTuple):
-    """Some units in one scenario."""
-
-    scenario: int
-    rows: Keys
-    fleet: Fleet
-    owners: Owners
-    known: Keys  # units that have queues and clients
-    is_good: bool  # whether they could be assigned
-
-
 class _Numbered(NamedTuple):
-    """A state, with the number of the client of every slot of its client lists."""
+    """Some units in one state, with the number of the client of every slot of their client lists."""
 
-    state: _State
+    part: EvaluatedUnits
+    known: Keys  # units of which queues and clients follow
+    is_good: bool  # whether these could be assigned
     client_of_slot: Index
     numbers: Numbers
 
 
-def sides_of(parts: Sequence[Part], n_rows: int) -> Sides:
-    """Assign the units of all parts in every scenario.
+def numbered(states: Sequence[ScenarioState], n_rows: int) -> NumberedStates:
+    """Number the names of all states.
 
     Parameters
     ----------
-    parts : sequence of Part
-        What `specs_of` gives.
+    states : sequence of ScenarioState
+        Of an evaluation, that before any change first.
     n_rows : int
-        Rows of all parts together.
+        Rows of the batch that was evaluated.
     """
-    states = [state for part in parts for state in _states(part)]
-    columns = {id(state.fleet.client_lists): state.fleet.client_lists.client_ids for state in states}
-    starts = dict(zip(columns, np.cumsum([0, *map(len, columns.values())]).tolist()[:-1], strict=True))
-    codes, clients = distinct_strings(Strings.joined(list(columns.values())))
+    fleets = [part.fleet for state in states for part in state.parts]
+    sources = {id(one): one for fleet in fleets for one in _sources(fleet.client_lists.client_ids)}
+    codes, clients = distinct_strings(Strings.joined(list(sources.values())))
     ranks = clients.ranks()
-    ids = [state.fleet.queue_lists.queue_ids for state in states]
+    cuts = np.cumsum([len(one) for one in sources.values()])[:-1]
+    number_of = dict(zip(sources, np.split(ranks[codes], cuts), strict=True))
+    ids = [fleet.queue_lists.queue_ids for fleet in fleets]
     numbers = Numbers(
-        _words(state.fleet.brokers for state in states),
-        _words(state.fleet.rooms for state in states),
+        _words(fleet.brokers for fleet in fleets),
+        _words(fleet.rooms for fleet in fleets),
         clients.take(np.argsort(ranks)),
         1 + max((int(one.max()) for one in ids if one.size), default=0),
     )
-    by_scenario: dict[int, list[Side]] = {}
-    for state in states:
-        start = starts[id(state.fleet.client_lists)]
-        of_slot = ranks[codes[start : start + len(state.fleet.client_lists.client_ids)]]
-        by_scenario.setdefault(state.scenario, []).append(_side(state, of_slot, numbers, n_rows))
-    return Sides([_joined(by_scenario[scenario]) for scenario in sorted(by_scenario)], numbers)
+
+    def of_part(part: EvaluatedUnits, is_first: bool) -> _Numbered:
+        column = part.fleet.client_lists.client_ids
+        of_slot = np.concatenate([number_of[id(one)] for one in _sources(column)])
+        of_slot = of_slot[column.rows] if isinstance(column, Derived) else of_slot
+        known = np.arange(part.rows.size) if is_first else part.good
+        return _Numbered(part, known, not (is_first and part.bad), of_slot, numbers)
+
+    made = [[of_part(part, not place) for part in state.parts] for place, state in enumerate(states)]
+    return NumberedStates([_state(parts, n_rows) for parts in made], numbers)
 
 
-def _states(part: Part) -> list[_State]:
-    """All units of a part before any change, and those that can be assigned in every scenario."""
-    states = []
-    spec = part.spec
-    found, _ = read_before(part.batch, spec.rule(), too_large_rows(part.batch, spec))
-    for before in found:
-        rows = part.rows[before.units.rows]
-        states.append(_State(0, rows, before.units.fleet, before.owners, np.arange(rows.size), not before.bad))
-        for number, scenario in enumerate(spec.scenarios, start=1):
-            after = before.after(scenario)
-            states.append(_State(number, rows, after.changed.fleet, after.owners, after.good, True))
-    return states
+def _sources(column: Strings) -> tuple[Strings, ...]:
+    """The columns that client ids were picked from."""
+    return column.sources if isinstance(column, Derived) else (column,)
 
 
 def _words(columns: Any) -> list[str]:
@@ -195,40 +183,47 @@ def _places(column: Strings, words: list[str]) -> Index:
     return np.array([*(place[word] for word in column.to_list()), -1], np.int32)
 
 
-def _side(state: _State, client_of_slot: Index, numbers: Numbers, n_rows: int) -> Side:
-    fleet, units, rows = state.fleet, state.known, state.rows[state.known]
-    lists = fleet.queue_lists
+def _state(parts: list[_Numbered], n_rows: int) -> NumberedState:
+    """Parts of different units as one state."""
+    good, known = np.zeros((2, n_rows), bool)
+    for one in parts:
+        rows = one.part.rows[one.known]
+        good[rows], known[rows] = one.is_good, True
+    queues, owners = _end_to_end([_queues(one) for one in parts])
+    if len(parts) > 1:
+        order = np.argsort(queues)
+        queues, owners = queues[order], owners[order]
+    return NumberedState(good, known, queues, owners, parts)
+
+
+def _queues(one: _Numbered) -> tuple[Keys, Index]:
+    """Keys of all queues, and their owners."""
+    part, units, numbers = one.part, one.known, one.numbers
+    fleet, lists = part.fleet, part.fleet.queue_lists
     n_queues = fleet.n_queues[units]
     places = ranges(fleet.queue_starts[units], n_queues)
     brokers = _places(fleet.brokers, numbers.brokers)[lists.route_broker[lists.queue_route[places]]]
-    owners = state.owners[ranges(fleet.queue_offsets[units], n_queues)]
+    owners = part.owners[ranges(fleet.queue_offsets[units], n_queues)]
     owner_slots = np.repeat(fleet.slot_starts[units], n_queues) + np.maximum(owners, 0)
-    good, known = np.zeros((2, n_rows), bool)
-    good[rows], known[rows] = state.is_good, True
-    return Side(
-        good,
-        known,
-        numbers.queue_key(np.repeat(rows, n_queues), brokers, lists.queue_ids[places]),
-        np.where(owners < 0, np.int32(-1), np.append(client_of_slot, np.int32(-1))[owner_slots]),
-        [_Numbered(state, client_of_slot, numbers)],
-    )
+    keys = numbers.queue_key(np.repeat(part.rows[units], n_queues), brokers, lists.queue_ids[places])
+    return keys, np.where(owners < 0, np.int32(-1), np.append(one.client_of_slot, np.int32(-1))[owner_slots])
 
 
 def _client_rows(one: _Numbered) -> ClientRows:
-    state, client_of_slot, numbers = one
-    fleet, units, clients = state.fleet, state.known, state.fleet.client_lists
+    part, units, _, client_of_slot, numbers = one
+    fleet, clients = part.fleet, part.fleet.client_lists
     n_clients = fleet.n_clients[units]
     slots = ranges(fleet.slot_starts[units], n_clients)
     room = np.full(slots.size, -1, np.int32)
     if clients.slot_room is not None:
         room = _places(fleet.rooms, numbers.rooms)[clients.slot_room[slots]]
-    owned = loads(fleet, state.owners)[ranges(fleet.client_offsets[units], n_clients)]
-    return ClientRows(np.repeat(state.rows[units], n_clients), client_of_slot[slots], owned, room)
+    owned = loads(fleet, part.owners)[ranges(fleet.client_offsets[units], n_clients)]
+    return ClientRows(np.repeat(part.rows[units], n_clients), client_of_slot[slots], owned, room)
 
 
 def _owned(one: _Numbered) -> Owned:
-    state, client_of_slot, _ = one
-    fleet, units, lists = state.fleet, state.known, state.fleet.client_lists
+    part, units, _, client_of_slot, _ = one
+    fleet, lists = part.fleet, part.fleet.client_lists
     groups, _ = distinct_strings(fleet.consumer_groups)
     pairs = groups[units].astype(np.int64) * (lists.offsets.size - 1) + fleet.unit_client_list[units]
     _, firsts, of_unit = np.unique(pairs, return_index=True, return_inverse=True)
@@ -236,9 +231,9 @@ def _owned(one: _Numbered) -> Owned:
     if not fleet.is_regular:
         in_list = np.repeat(np.arange(lists.offsets.size - 1), np.diff(lists.offsets))
         repeats = repeats_of(in_list * (1 + int(client_of_slot.max(initial=0))) + client_of_slot)
-    row_of_pair = state.rows[units[firsts]]
+    row_of_pair = part.rows[units[firsts]]
     slots = ranges(fleet.slot_starts[units[firsts]], fleet.n_clients[units[firsts]])
-    owners = state.owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
+    owners = part.owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
     has = owners >= 0
     owner_slots = (np.repeat(fleet.slot_starts[units], fleet.n_queues[units]) + owners)[has]
     return Owned(
@@ -258,16 +253,6 @@ def repeats_of(keys: Keys) -> Keys:
     before = np.empty(keys.size, np.int64)
     before[order] = np.arange(keys.size) - np.repeat(firsts, np.diff(np.append(firsts, keys.size)))
     return before
-
-
-def _joined(sides: list[Side]) -> Side:
-    """Sides of different units as one."""
-    good, known = (np.logical_or.reduce([getattr(side, name) for side in sides]) for name in ("good", "known"))
-    queues, owners = (np.concatenate([getattr(side, name) for side in sides]) for name in ("queues", "owners"))
-    if len(sides) > 1:
-        order = np.argsort(queues)
-        queues, owners = queues[order], owners[order]
-    return Side(good, known, queues, owners, [state for side in sides for state in side._states])
 
 
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:

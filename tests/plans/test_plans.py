@@ -23,7 +23,6 @@ from rmqalloc.plans import (
     load_plan,
     plan_snapshot,
     save_plan,
-    specs_of,
 )
 from rmqalloc.plans.plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.plans.plan_totals import client_totals, summaries
@@ -100,7 +99,7 @@ def test_the_tables_agree_among_themselves(data):
         if row["err_code"] == 0:
             assert counts.get((row["scenario"], row["consumer_group"], row["topic"]), 0) == row["moved"]
     batch = units_of(snapshot)
-    parts = [client_load(part.batch, part.spec) for part in specs_of(batch, plan.scenarios)]
+    parts = [client_load(batch, PlanSpec(scenarios=plan.scenarios))]
     wanted = [(row["scenario"], row["client_id"], row["n_units"], row["n_queues"]) for row in rows(sum_loads(parts))]
     there = plan.clients.filter(pc.not_equal(plan.clients["status"], "gone"))
     totals = rows(client_totals(there, "client_id"))

@@ -14,7 +14,7 @@ Mask = NDArray[np.bool_]
 
 
 class Queues(NamedTuple):
-    """Every queue of either side, in order; only units that could be assigned after.
+    """Every queue of either state, in order; only units that could be assigned after.
 
     Attributes
     ----------
@@ -34,13 +34,13 @@ class Queues(NamedTuple):
 
     @property
     def moved(self) -> Mask:
-        """Queues of both sides whose owner changes, as `rmqalloc.evaluation.movement.Movement` counts them."""
+        """Queues of both states whose owner changes, as `rmqalloc.evaluation.movement.Movement` counts them."""
         moved: Mask = self.was & self.is_ & (self.before != self.after)
         return moved
 
 
 class Clients(NamedTuple):
-    """Every client of either side of each unit, in order.
+    """Every client of either state of each unit, in order.
 
     Attributes
     ----------
@@ -66,42 +66,53 @@ class Clients(NamedTuple):
 
 
 def queues_between(before: NumberedState, after: NumberedState, numbers: Numbers) -> Queues:
-    """Queues of both sides beside one another."""
+    """Queues of both states beside one another."""
     good = before.known & after.good
-    sides = []
-    for side in (before, after):
-        mine = slice(None) if np.array_equal(good, side.known) else good[rows_of(side.queues, numbers)]
-        sides.append((side.queues[mine], side.owners[mine]))
-    (keys, owners), (keys_after, owners_after) = sides
+    columns = []
+    for state in (before, after):
+        mine = slice(None) if np.array_equal(good, state.known) else good[rows_of(state.queues, numbers)]
+        columns.append((state.queues[mine], state.owners[mine]))
+    (keys, owners), (keys_after, owners_after) = columns
     if np.array_equal(keys, keys_after):
         there = np.ones(keys.size, bool)
         return Queues(keys, owners, owners_after, there, there)
-    both = np.union1d(keys, keys_after)
+    both, positions = _merged(keys, keys_after)
     before_after = []
-    for some, who in sides:
+    for place, who in ((positions[: keys.size], owners), (positions[keys.size :], owners_after)):
         there, owner = np.zeros(both.size, bool), np.full(both.size, -1, np.int32)
-        places = np.searchsorted(both, some)
-        there[places], owner[places] = True, who
+        there[place], owner[place] = True, who
         before_after.append((owner, there))
     (was_owner, was), (is_owner, is_) = before_after
     return Queues(both, was_owner, is_owner, was, is_)
 
 
+def _merged(one: Keys, other: Keys) -> tuple[Keys, Keys]:
+    """Distinct keys of two columns, ascending, and the positions among them of all keys of the one and then of the other."""
+    keys = np.concatenate([one, other])
+    order = np.argsort(keys, kind="stable")  # the columns are runs in order, or few such, which a stable sort merges
+    keys = keys[order]
+    is_first = np.append(True, keys[1:] != keys[:-1])[: keys.size]
+    positions = np.empty(keys.size, np.int64)
+    positions[order] = np.cumsum(is_first) - 1
+    return keys[is_first], positions
+
+
 def clients_between(before: NumberedState, after: NumberedState, queues: Queues, numbers: Numbers) -> Clients:
-    """Clients of both sides beside one another, an id that repeats in a unit once."""
+    """Clients of both states beside one another, an id that repeats in a unit once."""
     good, n_clients = before.known & after.good, max(len(numbers.clients), 1)
     slots = []
-    for side in (before, after):
-        own_rows, own_clients, own_loads, own_rooms = side.client_rows
+    for state in (before, after):
+        own_rows, own_clients, own_loads, own_rooms = state.client_rows
         mine = good[own_rows]
         slots.append((own_rows[mine] * n_clients + own_clients[mine], own_loads[mine], own_rooms[mine]))
-    keys = np.unique(np.concatenate([slots[0][0], slots[1][0]]))
-    loads, there, rooms = [], [], np.full(keys.size, -1, np.int32)
-    for slot_keys, load, room in reversed(slots):  # where both know the room, that before stays
-        places = np.searchsorted(keys, slot_keys)
-        loads.append(np.bincount(places, weights=load, minlength=keys.size).astype(np.int64))
-        there.append(np.isin(keys, slot_keys))
-        rooms[places[room >= 0]] = room[room >= 0]
+    keys, positions = _merged(slots[0][0], slots[1][0])
+    loads, there, rooms = [], np.zeros((2, keys.size), bool), np.full(keys.size, -1, np.int32)
+    cut = slots[0][0].size
+    for is_before, place in ((0, positions[cut:]), (1, positions[:cut])):  # where both know the room, that before stays
+        _, load, room = slots[1 - is_before]
+        loads.append(np.bincount(place, weights=load, minlength=keys.size).astype(np.int64))
+        there[is_before, place] = True
+        rooms[place[room >= 0]] = room[room >= 0]
     rows = rows_of(queues.keys, numbers)
     differs = queues.before != queues.after
 

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, PlanSpec
-
-_SUMS = ("n_queues", "unowned", "idle", "moved")
+SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
+"""Totals that are sums of a plan's column; the columns by total."""
 
 
 class Totals(NamedTuple):
@@ -69,10 +68,10 @@ def totals_of(batch: pa.RecordBatch) -> ByScenario:
     >>> totals_of(pa.RecordBatch.from_pylist([{"scenario": "current", "n_queues": 4, "err_code": 0}], PLAN_SCHEMA))
     {'current': Totals(units=1, bad_units=0, queues=4, unowned=0, idle=0, moved=0, max_skew=0)}
     """
-    columns = ["scenario", *_SUMS, "skew", "err_code"]
+    columns = ["scenario", *SUMS.values(), "skew", "err_code"]
     table = pa.table([batch.column(name) for name in columns], columns)
     table = table.append_column("bad", pc.not_equal(table["err_code"], 0).cast(pa.int64()))
-    wanted = [("err_code", "count"), ("bad", "sum"), *((name, "sum") for name in _SUMS), ("skew", "max")]
+    wanted = [("err_code", "count"), ("bad", "sum"), *((name, "sum") for name in SUMS.values()), ("skew", "max")]
     found = table.group_by("scenario", use_threads=False).aggregate(wanted).to_pylist()
     return {row["scenario"] or "": Totals(*(row[f"{name}_{how}"] or 0 for name, how in wanted)) for row in found}
 
@@ -88,66 +87,3 @@ def two_columns(rows: Iterator[tuple[str, str]]) -> str:
     labels = max(len(label) for label, _ in lines)
     values = max(len(value) for _, value in lines)
     return "\n".join(f"{label:<{labels}}  {value:>{values}}" for label, value in lines)
-
-
-_SHOWN = ("n_queues", "n_clients", "idle", "unowned", "max_load", "skew", "moved", "least_moves", "clients_affected")
-
-Worst = Mapping[str, list[dict[str, Any]]]
-"""Rows of `worst_columns` by scenario, the worst first."""
-
-
-def worst_columns(spec: PlanSpec) -> list[str]:
-    """Columns that tell of a bad unit: its names, and what is weighed first.
-
-    Examples
-    --------
-    >>> worst_columns(PlanSpec("AVG", best_by=("moved",)))[:4]
-    ['consumer_group', 'topic', 'moved', 'n_queues']
-    """
-    return [*dict.fromkeys(["consumer_group", "topic", *spec.best_by, *_SHOWN])]
-
-
-def worst_of(batches: Iterable[pa.RecordBatch], spec: PlanSpec, n: int) -> Worst:
-    """The worst units of every scenario.
-
-    Parameters
-    ----------
-    batches : iterable of pyarrow.RecordBatch
-        A plan, or `worst_columns` of it with ``scenario`` and ``err_code``.
-    spec : PlanSpec
-        What was planned; the worst have most of what ``best_by`` weighs, the weightiest first. Of equals the first by
-        group and topic is worse.
-    n : int
-        How many units of each scenario; bad rows are none of them.
-
-    Examples
-    --------
-    >>> rows = [{"consumer_group": g, "topic": "T", "scenario": "current", "moved": m, "err_code": 0}
-    ...         for g, m in (("a", 1), ("b", 3), ("c", 3))]
-    >>> found = worst_of([pa.RecordBatch.from_pylist(rows, PLAN_SCHEMA)], PlanSpec("AVG", best_by=("moved",)), 2)
-    >>> [row["consumer_group"] for row in found["current"]]
-    ['b', 'c']
-    """
-    columns = worst_columns(spec)
-    keys = [(name, "descending") for name in spec.best_by] + [("consumer_group", "ascending"), ("topic", "ascending")]
-    held = {name: _schema(columns).empty_table() for name in spec.names}
-    for batch in batches:
-        good = batch.filter(pc.equal(batch.column("err_code"), 0))
-        for name in spec.names:
-            mine = good.filter(pc.equal(good.column("scenario"), name)).select(columns)
-            both = pa.concat_tables([held[name], pa.Table.from_batches([mine], _schema(columns))])
-            held[name] = both.take(pc.select_k_unstable(both, min(n, both.num_rows), keys))
-    return {name: table.to_pylist() for name, table in held.items()}
-
-
-def merged(parts: Iterable[Worst], spec: PlanSpec, n: int) -> Worst:
-    """The worst of several parts of a plan, of which each gave as many."""
-    kind = _schema(worst_columns(spec)).append(PLAN_SCHEMA.field("scenario")).append(PLAN_SCHEMA.field("err_code"))
-    found = (
-        [{**row, "scenario": name, "err_code": 0} for name, rows in part.items() for row in rows] for part in parts
-    )
-    return worst_of([pa.RecordBatch.from_pylist([row for rows in found for row in rows], kind)], spec, n)
-
-
-def _schema(columns: Iterable[str]) -> pa.Schema:
-    return pa.schema([PLAN_SCHEMA.field(name) for name in columns])

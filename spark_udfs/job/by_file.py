@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 
 from rmqalloc.evaluation.plan_batch import PlanSpec
 from rmqalloc.evaluation.quarantine import plan_and_quarantine
-from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of, worst_columns, worst_of
+from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of
+from rmqalloc.evaluation.worst import worst_columns, worst_of
 from spark_udfs.job.manifests import QUARANTINE, Run, bucket_name, data_folder
 from spark_udfs.job.output_layout import attempt, commit
 from spark_udfs.map_in_arrow import Batches, refuse_schema
@@ -165,6 +166,26 @@ class PlanFiles:
             yield pa.RecordBatch.from_arrays([batch.column(0)], names=["bucket"])
 
 
+class RankRows:
+    """Finds the worst units of rows of a plan, as ``mapInArrow`` takes it.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        What was planned.
+    n : int
+        As `rmqalloc.evaluation.worst.worst_of`.
+    """
+
+    def __init__(self, spec: PlanSpec, n: int) -> None:
+        self.spec, self.n = spec, n
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """The worst units of all rows that come, as JSON."""
+        found = json.dumps(worst_of(batches, self.spec, self.n))
+        yield pa.RecordBatch.from_pydict({"worst": pa.array([found], pa.string())})
+
+
 class RankBuckets:
     """Finds the worst units of complete buckets, for ``mapInArrow``.
 
@@ -173,7 +194,7 @@ class RankBuckets:
     spec : PlanSpec
         What was planned.
     n : int
-        As `rmqalloc.evaluation.totals.worst_of`.
+        As `rmqalloc.evaluation.worst.worst_of`.
     files : sequence of sequence of str
         Paths of the files of every bucket.
     """

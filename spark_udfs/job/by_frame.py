@@ -8,14 +8,12 @@ from pyspark.sql.types import StructType
 
 from rmqalloc.evaluation.plan_batch import PlanSpec
 from rmqalloc.evaluation.quarantine import REASON
-from rmqalloc.evaluation.totals import ByScenario, Totals
+from rmqalloc.evaluation.totals import SUMS, ByScenario, Totals
 from spark_udfs.job.by_file import record_of
 from spark_udfs.job.manifests import PublishError
 from spark_udfs.job.sources import content, literally, parsed
 from spark_udfs.map_in_arrow import PlanBatches, QuarantineBatches, ddl
 from spark_udfs.transforms import mapped
-
-_SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
 
 
 def plan_frame_bucket(
@@ -98,7 +96,7 @@ def _observed(spec: PlanSpec) -> list[Column]:
     for number, name in enumerate(_states(spec)):
         mine = F.col("scenario").eqNullSafe(F.lit(name or None))
         figures = {"units": F.count_if(mine), "bad_units": F.count_if(mine & (F.col("err_code") != 0))}
-        figures |= {total: F.coalesce(F.sum(F.when(mine, F.col(one))), F.lit(0)) for total, one in _SUMS.items()}
+        figures |= {total: F.coalesce(F.sum(F.when(mine, F.col(one))), F.lit(0)) for total, one in SUMS.items()}
         figures["max_skew"] = F.coalesce(F.max(F.when(mine, F.col("skew"))), F.lit(0.0))
         columns += [figures[one].alias(f"{one}_{number}") for one in Totals._fields]
     return columns

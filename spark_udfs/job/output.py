@@ -13,7 +13,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from rmqalloc.evaluation.plan_batch import PlanSpec
-from rmqalloc.evaluation.totals import Worst, merged
+from rmqalloc.evaluation.worst import Worst, merged
 from spark_udfs.job import hadoop, manifests, output_layout, plan_summary
 from spark_udfs.job.by_file import RankBuckets
 from spark_udfs.job.manifests import QUARANTINE, Run, bucket_name, data_folder
@@ -42,7 +42,7 @@ class Output(Protocol):
         """The URI for Spark of a name below the output directory."""
 
     def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
-        """The worst units of all buckets, see `rmqalloc.evaluation.totals.worst_of`."""
+        """The worst units of all buckets, as `rmqalloc.evaluation.worst.worst_of`."""
 
     def publish(self, n_buckets: int, records: Records, summary: Mapping[str, Any]) -> tuple[bool, Manifest]:
         """Publish the plan, see `spark_udfs.job.manifests.publish`."""

@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
 from rmqalloc.evaluation.plan_batch import PlanSpec
-from rmqalloc.evaluation.totals import ByScenario, Totals, Worst, added, worst_columns
+from rmqalloc.evaluation.totals import ByScenario, Totals, added
+from rmqalloc.evaluation.worst import Worst, merged, worst_columns
 from rmqalloc.text import printable
+from spark_udfs.job.by_file import RankRows
 from spark_udfs.job.sources import literally
 
 WORST = 20
@@ -36,14 +37,10 @@ def bad_fraction(totals: ByScenario) -> float:
 
 
 def worst(spark: SparkSession, files: Sequence[str], spec: PlanSpec, n: int) -> Worst:
-    """As `rmqalloc.evaluation.totals.worst_of`, of a plan that only Spark can read: a query for every scenario."""
-    plan = spark.read.parquet(*map(literally, files)).where("err_code = 0")
-    keys = [F.desc(name) for name in spec.best_by] + [F.col("consumer_group"), F.col("topic")]
-    found = {}
-    for name in spec.names:
-        rows = plan.where(F.col("scenario") == name).select(worst_columns(spec)).orderBy(*keys).limit(n)
-        found[name] = [row.asDict() for row in rows.collect()]
-    return found
+    """As `rmqalloc.evaluation.worst.worst_of`, of a plan that only Spark can read."""
+    rows = spark.read.parquet(*map(literally, files)).select(*worst_columns(spec), "scenario", "err_code")
+    parts = rows.mapInArrow(RankRows(spec, n), "worst string").collect()
+    return merged((json.loads(row["worst"]) for row in parts), spec, n)
 
 
 def summary(plan_id: str, spec: PlanSpec, totals: ByScenario, ranked: Worst) -> dict[str, Any]:

@@ -31,6 +31,7 @@ FLOORS = {
     "rmqalloc.rebalance": 5,
     "rmqalloc.broker": 5,
     "rmqalloc.evaluation": 6,
+    "rmqalloc.whatif": 7,  # former names
     "rmqalloc.plans": 7,
     "rmqalloc.rollouts": 7,
     "rmqalloc.simulation": 7,

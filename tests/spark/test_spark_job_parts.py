@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, PlanSpec, plan_batches
 from rmqalloc.evaluation.quarantine import plan_and_quarantine, quarantine_schema
-from rmqalloc.evaluation.totals import merged, worst_columns, worst_of
+from rmqalloc.evaluation.worst import merged, worst_columns, worst_of
 from rmqalloc.snapshot.directory import MARKER, own_directory, replaced_directory
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
 

@@ -1,0 +1,20 @@
+"""Former name of `rmqalloc.evaluation.plan_batch`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+__all__ = ["PLAN_SCHEMA", "ErrCode", "PlanSpec", "plan_batch", "plan_batches", "plan_schema"]  # noqa: F822
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(
+            f"module {__name__!r} has no attribute {name!r}; rmqalloc.evaluation.plan_batch has its names"
+        )
+    from rmqalloc.evaluation import plan_batch
+
+    text = f"rmqalloc.whatif.plan is now rmqalloc.evaluation.plan_batch; take {name} from there, 0.3.0 has no rmqalloc.whatif"
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+    return getattr(plan_batch, name)

@@ -1,0 +1,90 @@
+"""The one evaluator: how often it assigns, counted; and what a plan reads of it."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from rmqalloc.evaluation.assigner import Assigner
+from rmqalloc.evaluation.evaluate import evaluate
+from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batch
+from rmqalloc.evaluation.rows import read_batch
+from rmqalloc.plans import plan_snapshot
+from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.units import units_of
+
+TWO = [
+    {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]},
+    {"name": "8 queues", "changes": [{"set_queues": {"read_queue_nums": 8}}]},
+]
+ONE_GROUP = {"name": "one group", "changes": [{"add_clients": {"ids": "zz"}}], "groups": ["g-03"]}
+
+
+def cluster(n_groups, strategy):
+    """Groups of 4 clients on two topics of 6 and 5 queues; no client is in two groups."""
+    topics = Topic("T", (TopicBroker("b", 6),)), Topic("U", (TopicBroker("b", 5),))
+    return Snapshot(topics, tuple(
+        Group(f"g-{i:02}", ("T", "U"), tuple(Client(f"c{i}-{j}") for j in range(4)), strategy=strategy, strategy_source="given")
+        for i in range(n_groups)
+    ))  # fmt: skip
+
+
+@pytest.fixture
+def assigned(monkeypatch):
+    """Units of every call that assigns."""
+    counts, owners = [], Assigner.owners
+
+    def counted(self, fleet, rules):
+        counts.append(fleet.n_units)
+        return owners(self, fleet, rules)
+
+    monkeypatch.setattr(Assigner, "owners", counted)
+    return counts
+
+
+@pytest.mark.parametrize(
+    ("strategy", "wanted"),
+    [
+        (
+            "CONSISTENT_HASH",
+            [40, 40, 40, 2],
+        ),  # every unit is distinct; the last scenario changes the units of one group
+        ("AVG", [2, 2, 40, 2]),  # two distinct units, 6 and 5 queues of 4 clients; other queues may differ unit by unit
+    ],
+)
+def test_each_distinct_unit_is_assigned_once_in_each_state(strategy, wanted, assigned):
+    plan = plan_snapshot(cluster(20, strategy), [*TWO, ONE_GROUP])
+    assert assigned == wanted
+    for table in (plan.groups, plan.clients, plan.queues):
+        assert table.num_rows
+    assert plan.digest
+    assert assigned == wanted, "tables are read from the evaluation"
+
+
+def test_a_unit_that_the_strategy_refuses_is_asked_once_and_the_others_are_not_assigned_again(assigned):
+    snapshot = cluster(3, "MACHINE_ROOM")
+    rooms = {"strategy_params": '{"machine_rooms": ["x"]}'}
+    names = ["x@b", "x@b", "b", "x@b", "x@b", "b"]
+    rows = [
+        {**row, **rooms, "brokers": [{"broker_name": name, "read_queue_nums": 4}]}
+        for row, name in zip(units_of(snapshot).to_pylist(), names, strict=True)
+    ]
+    batch = pa.RecordBatch.from_pylist(rows, units_of(snapshot).schema)
+    made = plan_batch(batch, PlanSpec(scenarios=TWO[:1], output="owners"))
+    bad = [row["err_code"] != 0 for row in made.to_pylist()][::2]
+    assert assigned == [6, 6 - sum(bad), *([sum(bad)] if any(bad) else [])]
+    alone = [plan_batch(batch.slice(i, 1), PlanSpec(scenarios=TWO[:1], output="owners")) for i in range(6)]
+    assert made.to_pylist() == [row for one in alone for row in one.to_pylist()]
+
+
+@pytest.mark.parametrize("strategy", ["AVG", "CONSISTENT_HASH"])
+def test_owners_by_name_are_those_of_the_fleet_assigned_whole(strategy):
+    batch = units_of(cluster(5, strategy))
+    spec = PlanSpec(scenarios=[*TWO, ONE_GROUP])
+    for with_names in (False, True):
+        states, spoiled = evaluate(read_batch(batch, spec.rule(), {}), spec.scenarios, with_names)
+        assert (len(states), spoiled) == (4, {})
+        for state in states:
+            for part in state.parts:
+                whole, bad = Assigner(part.fleet).owners(part.fleet, part.rules)
+                assert (bad, part.bad) == ({}, {})
+                np.testing.assert_array_equal(part.owners, whole)

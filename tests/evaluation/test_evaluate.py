@@ -6,7 +6,7 @@ import pytest
 
 from rmqalloc.evaluation.assigner import Assigner
 from rmqalloc.evaluation.evaluate import evaluate
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batch
+from rmqalloc.evaluation.plan_batch import ErrCode, PlanSpec, plan_batch
 from rmqalloc.evaluation.rows import read_batch
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
@@ -61,18 +61,20 @@ def test_each_distinct_unit_is_assigned_once_in_each_state(strategy, wanted, ass
 
 
 def test_a_unit_that_the_strategy_refuses_is_asked_once_and_the_others_are_not_assigned_again(assigned):
-    snapshot = cluster(3, "MACHINE_ROOM")
-    rooms = {"strategy_params": '{"machine_rooms": ["x"]}'}
-    names = ["x@b", "x@b", "b", "x@b", "x@b", "b"]
-    rows = [
-        {**row, **rooms, "brokers": [{"broker_name": name, "read_queue_nums": 4}]}
-        for row, name in zip(units_of(snapshot).to_pylist(), names, strict=True)
-    ]
-    batch = pa.RecordBatch.from_pylist(rows, units_of(snapshot).schema)
+    names = ["MACHINE_ROOM_NEARBY-AVG", "AVG", "CONSISTENT_HASH"]  # the first refuses brokers without a machine room
+    snapshot = cluster(6, "AVG")
+    rows = units_of(snapshot).to_pylist()
+    for place, row in enumerate(rows):
+        row |= {"strategy": names[place % 3], "client_rooms": ["x"] * 4, "broker_rooms": ["x" if place % 2 else None]}
+    batch = pa.RecordBatch.from_pylist(rows)
     made = plan_batch(batch, PlanSpec(scenarios=TWO[:1], output="owners"))
-    bad = [row["err_code"] != 0 for row in made.to_pylist()][::2]
-    assert assigned == [6, 6 - sum(bad), *([sum(bad)] if any(bad) else [])]
-    alone = [plan_batch(batch.slice(i, 1), PlanSpec(scenarios=TWO[:1], output="owners")) for i in range(6)]
+    assert [row["err_code"] for row in made.to_pylist()][::2] == [ErrCode.REFUSED, 0, 0, 0, 0, 0] * 2
+    assert assigned == [
+        12,
+        10,
+        2,
+    ]  # all before any change; after the scenario the good ones, and those that it might cure
+    alone = [plan_batch(batch.slice(i, 1), PlanSpec(scenarios=TWO[:1], output="owners")) for i in range(12)]
     assert made.to_pylist() == [row for one in alone for row in one.to_pylist()]
 
 

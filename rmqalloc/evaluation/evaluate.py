@@ -162,7 +162,9 @@ class Evaluation(NamedTuple):
     spoiled: Bad
 
 
-def evaluate(read: Read, scenarios: Sequence[Scenario], with_names: bool = False) -> Evaluation:
+def evaluate(
+    read: Read, scenarios: Sequence[Scenario], with_names: bool = False, with_figures: bool = True
+) -> Evaluation:
     """Work out units before any change and after every scenario.
 
     That a good unit is left without clients or queues is an outcome; one that could not be assigned before needs both.
@@ -175,6 +177,8 @@ def evaluate(read: Read, scenarios: Sequence[Scenario], with_names: bool = False
     with_names : bool
         Whether names will be read (`EvaluatedUnits.fleet`): fleets that are made on the way are kept then. Without it they
         are dropped, and made again if they are read.
+    with_figures : bool
+        Whether figures are wanted; without it those of outcomes are empty.
 
     Raises
     ------
@@ -183,11 +187,11 @@ def evaluate(read: Read, scenarios: Sequence[Scenario], with_names: bool = False
     """
     parts, unassigned = [], dict(read.unassigned)
     for units in read.units:
-        work = _Evaluator(units, with_names)
+        work = _Evaluator(units, with_names, with_figures)
         unassigned |= work.refused
         parts.append([work.before(), *map(work.after, scenarios)])
     if unassigned:
-        parts.append(_evaluated_cured(read.units_of(list(unassigned)), unassigned, scenarios))
+        parts.append(_cured(read.units_of(list(unassigned)), unassigned, scenarios, with_figures))
     return Evaluation([ScenarioState(of_state) for of_state in zip(*parts, strict=True)], read.spoiled)
 
 
@@ -197,7 +201,7 @@ class _Evaluator:
     Parameters
     ----------
     units : Units
-    with_names : bool
+    with_names, with_figures : bool
         As for `evaluate`.
 
     Attributes
@@ -206,8 +210,8 @@ class _Evaluator:
         By row, units that turned out to be none of those; they are left out.
     """
 
-    def __init__(self, units: Units, with_names: bool) -> None:
-        self._with_names = with_names
+    def __init__(self, units: Units, with_names: bool, with_figures: bool) -> None:
+        self._with_names, self._with_figures = with_names, with_figures
         self._use(units)
         self._assigner = Assigner(units.fleet)
         self._owners, refused = self._assigner.owners(self._part(self._firsts), self._rules.part_of(self._firsts))
@@ -218,7 +222,7 @@ class _Evaluator:
             self._use(units.without(bad.tolist()))
             self._owners = _some(owners, self._fleet, self._firsts)
         fleet = self._part(self._firsts)
-        figures = _figures(fleet, self._owners, fleet, self._owners, unmoved(fleet))
+        figures = _figures(fleet, self._owners, fleet, self._owners, unmoved(fleet)) if with_figures else {}
         outcome = Outcome(figures, self._rules.part_of(self._firsts), self._owners, fleet.queue_offsets, {})
         self._current = Layer(outcome, self._everyone, self._class_of)
 
@@ -260,7 +264,9 @@ class _Evaluator:
     def _outcome(self, units: Positions, fleet: Fleet, made: Changed) -> Outcome:
         """The outcome of some units, each on its own; ``fleet`` is them before any change."""
         owners, bad = self._assigner.owners(made.fleet, made.rules)
-        figures = _figures(fleet, self._owners_of(units), made.fleet, owners, made.renamed)
+        figures = {}
+        if self._with_figures:
+            figures = _figures(fleet, self._owners_of(units), made.fleet, owners, made.renamed)
         return Outcome(figures, made.rules, owners, made.fleet.queue_offsets, bad)
 
     def _part(self, units: Positions) -> Fleet:
@@ -280,7 +286,7 @@ class _Evaluator:
         return owners
 
 
-def _evaluated_cured(units: Units, unassigned: Bad, scenarios: Sequence[Scenario]) -> list[EvaluatedUnits]:
+def _cured(units: Units, unassigned: Bad, scenarios: Sequence[Scenario], with_figures: bool) -> list[EvaluatedUnits]:
     """Units that cannot be assigned before any change, in every state; queues that get an owner have moved, as from nobody."""
     fleet, rules, everyone = units.fleet, units.rules, np.arange(units.rows.size)
     nobody = np.full(int(fleet.queue_offsets[-1]), -1, np.int32)
@@ -291,7 +297,7 @@ def _evaluated_cured(units: Units, unassigned: Bad, scenarios: Sequence[Scenario
         made = apply(scenario, fleet, rules)
         owners, wrong = assigner.owners(made.fleet, made.rules)
         wrong |= empties(made.fleet)
-        figures = _figures(fleet, nobody, made.fleet, owners, made.renamed)
+        figures = _figures(fleet, nobody, made.fleet, owners, made.renamed) if with_figures else {}
         outcome = Outcome(figures, made.rules, owners, made.fleet.queue_offsets, wrong)
         make = _names_after(scenario, fleet, rules, everyone, None)
         states.append(EvaluatedUnits(units.rows, (Layer(outcome, everyone, everyone),), wrong, make))

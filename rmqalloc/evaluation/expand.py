@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation.balance import loads
-from rmqalloc.evaluation.evaluate import EvaluatedUnits, evaluate
+from rmqalloc.evaluation.evaluate import EvaluatedUnits, Evaluation, evaluate
 from rmqalloc.evaluation.figures_table import words_column
 from rmqalloc.evaluation.plan_batch import MAX_QUEUES_PER_BATCH, PlanSpec, pieces, too_large_rows
 from rmqalloc.evaluation.rows import Reason, read_batch
@@ -155,7 +155,7 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
 
 
 def _expanded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
-    states, spoiled = evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios, with_names=True)
+    states, spoiled = _evaluated(batch, spec, too_large)
     n = len(states)
     parts = [(number, part) for number, state in enumerate(states) for part in state.parts]
     wrong = {row * n + number: reason for row, reason in spoiled.items() for number in range(n)}
@@ -170,6 +170,11 @@ def _expanded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) 
     for name in ("broker_name", "queue_id", "client_id", "err_code", "err_msg"):
         named[name] = pa.concat_arrays([part[name] for part in columns]).take(pa.array(order))
     return pa.RecordBatch.from_arrays([named[name] for name in OWNED_SCHEMA.names], schema=OWNED_SCHEMA)
+
+
+def _evaluated(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> Evaluation:
+    """Names and owners, without figures."""
+    return evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios, with_names=True, with_figures=False)
 
 
 def _owned(part: EvaluatedUnits, number: int, n_states: int) -> tuple[NDArray[np.int64], dict[str, pa.Array]]:
@@ -199,7 +204,7 @@ def _nothing(wrong: dict[int, Reason]) -> tuple[NDArray[np.int64], dict[str, pa.
 
 
 def _loaded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
-    states, _ = evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios, with_names=True)
+    states, _ = _evaluated(batch, spec, too_large)
     alike = zip(*(state.parts for state in states), strict=True)
     parts = [_load(part, name) for same in alike for name, part in zip(spec.names, same, strict=True)]
     columns = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]

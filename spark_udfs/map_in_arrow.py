@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
-from rmqalloc.evaluation.expand import LOAD_SCHEMA, OWNED_SCHEMA, expand_batches, load_batches
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batches
+from rmqalloc.evaluation.expand import LOAD_SCHEMA, OWNED_SCHEMA, expand_stream, load_stream
+from rmqalloc.evaluation.plan_batch import PlanSpec, plan_stream
 from rmqalloc.evaluation.quarantine import plan_and_quarantine
 
 Batches = Iterable[pa.RecordBatch]
@@ -22,7 +22,7 @@ _TYPES = {
 def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
     """Raise the TypeError that a worker would raise for these columns, by planning one row of nulls."""
     nothing = [pa.nulls(1, field.type) for field in schema]
-    list(plan_batches([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
+    list(plan_stream([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
 
 
 def ddl(schema: pa.Schema) -> str:
@@ -37,7 +37,7 @@ def ddl(schema: pa.Schema) -> str:
 
 
 class PlanBatches:
-    """`rmqalloc.evaluation.plan_batch.plan_batches` as ``mapInArrow`` takes it.
+    """`rmqalloc.evaluation.plan_batch.plan_stream` as ``mapInArrow`` takes it.
 
     Only the spec travels to the workers, as plain data.
 
@@ -65,7 +65,7 @@ class PlanBatches:
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Plan the batches one after the other."""
-        return plan_batches(batches, self.spec)
+        return plan_stream(batches, self.spec)
 
 
 class ExpandOwners(PlanBatches):
@@ -78,7 +78,7 @@ class ExpandOwners(PlanBatches):
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Name the owners in the batches one after the other."""
-        return expand_batches(batches, self.spec)
+        return expand_stream(batches, self.spec)
 
 
 class ClientLoads(PlanBatches):
@@ -91,7 +91,7 @@ class ClientLoads(PlanBatches):
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Count in the batches one after the other."""
-        return load_batches(batches, self.spec)
+        return load_stream(batches, self.spec)
 
 
 class QuarantineBatches(PlanBatches):

@@ -11,7 +11,7 @@ from many_scenarios import COLUMNS as BEST
 from many_scenarios import SCENARIOS, planners
 from worker_rivals import PARAMS
 
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batches
+from rmqalloc.evaluation.plan_batch import PlanSpec, plan_stream
 
 Row = dict[str, Any]
 
@@ -26,14 +26,14 @@ def check_all(found: Fleets) -> None:
     """
     batches = list(ds.dataset(found.checked.paths[0], format="parquet").to_batches())
     for name, params in PARAMS.items():
-        expected = _by_group(plan_batches(batches, PlanSpec(name, params, output="owners")))
+        expected = _by_group(plan_stream(batches, PlanSpec(name, params, output="owners")))
         for one in contenders(name):
             if one.name not in ("scan", IDENTITY):
                 given = _by_group(one.frame(found.checked.frame).toArrow().to_batches())
                 _compare(f"{one.name}, {name}", given, expected, FIGURES)
     for name in ("AVG", "CONSISTENT_HASH"):
         spec = PlanSpec(name, PARAMS[name], SCENARIOS, "best")
-        expected = _by_group(plan_batches(batches, spec))
+        expected = _by_group(plan_stream(batches, spec))
         for one in planners(name):
             given = _by_group(one.frame(found.checked.frame).toArrow().to_batches())
             _compare(f"{one.name}, {name}, 32 scenarios", given, expected, BEST)

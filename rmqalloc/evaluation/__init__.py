@@ -1,11 +1,14 @@
-"""The parts of `rmqalloc.evaluation.plan_batch`: rows read and refused, scenarios worked out, figures put in their rows.
+"""Units × scenarios → owners, balance and movement; what crosses the door as Arrow, and what is bad about it.
 
-``sizes``, ``units``
+``plan_batch``, ``parquet_plan``, ``quarantine``
+    The doors: record batches and Parquet files in, figures out, bad rows set aside.
+``limits``, ``rows``
     How large rows are before they are read; the good ones as fleets, the bad ones with their reasons.
-``owners``, ``before``
-    Owners of queues again and again; units before any change, those that cannot be assigned apart.
-``kinds``, ``outcomes``
-    Units that come to the same; figures before and after every scenario.
-``table``
-    The table of a plan.
+``evaluate``
+    The one evaluator. It stands on ``assigner`` (owners of queues, again and again), ``equivalence`` (units that must come to
+    the same), ``balance`` and ``movement`` (the figures).
+``figures_table``, ``expand``
+    What was evaluated as rows: figures, and owners by name.
+``totals``, ``worst``
+    Sums of a run, and its worst units.
 """

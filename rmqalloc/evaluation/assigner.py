@@ -9,7 +9,7 @@ from rmqalloc.evaluation.rows import Bad, ErrCode, Reason, Unusable
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Strings, offsets_of, ranges
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
-from rmqalloc.scenarios.subfleet import Rules, part_of
+from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import fresh_owners
 from rmqalloc.strategies.hashing import Hashes, Pieces, RingJob, hash_ids, md5_queues
@@ -75,7 +75,7 @@ class Assigner:
         pieces = offsets_of(n_points[there])[:-1] // MAX_POINTS
         for some in np.split(units, 1 + np.flatnonzero(np.diff(pieces))):
             if some.size:
-                part = part_of(fleet, some)
+                part = subfleet(fleet, some)
                 out[ranges(fleet.queue_offsets[some], part.n_queues)] = self._of_one(part, s)
                 bad.update({int(some[unit]): reason for unit, reason in _refused(part, s).items()})
 

@@ -32,7 +32,7 @@ from rmqalloc.fleet.columns import Index, Offsets, offsets_of, ranges
 from rmqalloc.lazy import lazy_property
 from rmqalloc.scenarios import Changed, Rules, Scenario, apply
 from rmqalloc.scenarios.apply import changed, concerned
-from rmqalloc.scenarios.subfleet import among_others, part_of, unmoved
+from rmqalloc.scenarios.subfleet import among_others, subfleet, unmoved
 
 Columns = dict[str, NDArray[Any]]
 Positions = NDArray[np.int64]
@@ -214,7 +214,7 @@ class _Evaluator:
         self._with_names, self._with_figures = with_names, with_figures
         self._use(units)
         self._assigner = Assigner(units.fleet)
-        self._owners, refused = self._assigner.owners(self._part(self._firsts), self._rules.part_of(self._firsts))
+        self._owners, refused = self._assigner.owners(self._part(self._firsts), self._rules.select(self._firsts))
         bad = np.flatnonzero(np.isin(self._class_of, list(refused))) if refused else self._firsts[:0]
         self.refused: Bad = {int(units.rows[unit]): refused[int(self._class_of[unit])] for unit in bad.tolist()}
         if bad.size:
@@ -223,7 +223,7 @@ class _Evaluator:
             self._owners = _some(owners, self._fleet, self._firsts)
         fleet = self._part(self._firsts)
         figures = _figures(fleet, self._owners, fleet, self._owners, unmoved(fleet)) if with_figures else {}
-        outcome = Outcome(figures, self._rules.part_of(self._firsts), self._owners, fleet.queue_offsets, {})
+        outcome = Outcome(figures, self._rules.select(self._firsts), self._owners, fleet.queue_offsets, {})
         self._current = Layer(outcome, self._everyone, self._class_of)
 
     def _use(self, units: Units) -> None:
@@ -243,7 +243,7 @@ class _Evaluator:
         chosen = np.flatnonzero(concerned(scenario, self._fleet))
         alike = self._classes.stay(scenario)
         units, class_of = self._classes.among(chosen) if alike else (chosen, np.arange(chosen.size))
-        fleet, rules = self._part(units), self._rules.part_of(units)
+        fleet, rules = self._part(units), self._rules.select(units)
         made = changed(scenario, fleet, rules)
         which = np.flatnonzero(made.units)
         if not which.size:
@@ -256,7 +256,7 @@ class _Evaluator:
             place = np.full(units.size, -1)
             place[which] = np.arange(which.size)
             there = place[class_of] >= 0
-            outcome = self._outcome(units[which], part_of(fleet, which), _part_of_changed(fleet, made, which))
+            outcome = self._outcome(units[which], subfleet(fleet, which), _some_changed(fleet, made, which))
             layer = Layer(outcome, chosen[there], place[class_of[there]])
         layers = (layer,) if layer.units.size == self._rows.size else (self._current, layer)
         return EvaluatedUnits(self._rows, layers, layer.bad, make)
@@ -274,7 +274,7 @@ class _Evaluator:
         if units.size == self._fleet.n_units:
             return self._fleet
         if self._last is None or self._last[0] is not units:
-            self._last = units, part_of(self._fleet, units)
+            self._last = units, subfleet(self._fleet, units)
         return self._last[1]
 
     def _owners_of(self, units: Positions) -> Owners:
@@ -321,10 +321,10 @@ def _names_after(
     return make
 
 
-def _part_of_changed(before: Fleet, made: Changed, units: Positions) -> Changed:
+def _some_changed(before: Fleet, made: Changed, units: Positions) -> Changed:
     """Some of the units of a fleet that was changed."""
     renamed = made.renamed[ranges(before.client_offsets[units], before.n_clients[units])]
-    return Changed(part_of(made.fleet, units), renamed, made.rules.part_of(units), made.units[units])
+    return Changed(subfleet(made.fleet, units), renamed, made.rules.select(units), made.units[units])
 
 
 def _some(owners: Owners, fleet: Fleet, units: Positions) -> Owners:

@@ -78,7 +78,7 @@ def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     return _expanded(batch, spec, too_large_rows(batch, spec))
 
 
-def expand_batches(
+def expand_stream(
     batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int = MAX_QUEUES_PER_BATCH
 ) -> Iterator[pa.RecordBatch]:
     """`expand_owners` of a stream of batches, in pieces of at most so many queues in all scenarios together."""
@@ -110,7 +110,7 @@ def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     return _loaded(batch, spec, too_large_rows(batch, spec))
 
 
-def load_batches(
+def load_stream(
     batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int = MAX_QUEUES_PER_BATCH
 ) -> Iterator[pa.RecordBatch]:
     """`client_load` of a stream of batches, in pieces of at most so many queues."""

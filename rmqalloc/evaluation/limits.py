@@ -66,7 +66,7 @@ class Sizes(NamedTuple):
         if n > MAX_OWNERS:
             raise ValueError(
                 f"the units may have {n} queues in all scenarios together; {_IN_A_COLUMN}: "
-                "use plan_batches, which cuts a batch in pieces"
+                "use plan_stream, which cuts a batch in pieces"
             )
 
     def pieces(self, max_queues: int, with_owners: bool, n_scenarios: int) -> Iterator[tuple[int, int]]:

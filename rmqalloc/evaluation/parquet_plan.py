@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batches
+from rmqalloc.evaluation.plan_batch import PlanSpec, plan_stream
 from rmqalloc.evaluation.totals import ByScenario, Totals, added, totals_of
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.snapshot.directory import replaced_directory
@@ -164,7 +164,7 @@ def _plan_piece(piece: ds.Fragment, path: Path, spec: PlanSpec, halted: Sequence
     totals: ByScenario = {name: Totals() for name in spec.names} if spec.output != "best" else {}
     columns = read_columns(piece.physical_schema.names)
     with pq.ParquetWriter(path, spec.schema, compression="zstd") as writer:
-        for batch in plan_batches(_read(piece, columns), spec):
+        for batch in plan_stream(_read(piece, columns), spec):
             if halted:
                 break
             writer.write_batch(batch)

@@ -28,8 +28,8 @@ __all__ = [
     "ErrCode",
     "PlanSpec",
     "plan_batch",
-    "plan_batches",
     "plan_schema",
+    "plan_stream",
 ]
 
 OUTPUTS = ("metrics", "owners", "best")
@@ -148,7 +148,7 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
         A column is missing or of the wrong type, or a scenario needs one that is not there: that is an error of the table,
         not of a row.
     ValueError
-        The output is "owners", and more may have to be put out than one column of lists holds; `plan_batches` cuts.
+        The output is "owners", and more may have to be put out than one column of lists holds; `plan_stream` cuts.
 
     Examples
     --------
@@ -166,7 +166,7 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     return _planned(batch, spec, too_large)
 
 
-def plan_batches(
+def plan_stream(
     batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int = MAX_QUEUES_PER_BATCH
 ) -> Iterator[pa.RecordBatch]:
     """Plan a stream of batches; a batch of very many queues, clients or rows comes out in several pieces.

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.evaluation.plan_batch import MAX_QUEUES_PER_BATCH, PlanSpec, plan_batches
+from rmqalloc.evaluation.plan_batch import MAX_QUEUES_PER_BATCH, PlanSpec, plan_stream
 
 REASON = pa.schema([("scenario", pa.string()), ("err_code", pa.int32()), ("err_msg", pa.string())])
 """Columns behind those of the table."""
@@ -32,12 +32,12 @@ def plan_and_quarantine(
     Parameters
     ----------
     batches, spec, max_queues
-        As `rmqalloc.evaluation.plan_batch.plan_batches`.
+        As `rmqalloc.evaluation.plan_batch.plan_stream`.
 
     Yields
     ------
     planned : pyarrow.RecordBatch
-        As `rmqalloc.evaluation.plan_batch.plan_batches`.
+        As `rmqalloc.evaluation.plan_batch.plan_stream`.
     bad : pyarrow.RecordBatch
         Of the same rows those that are bad, schema `quarantine_schema`: a row that is bad before any change once, with the
         scenario "current", be it that a scenario cures it or not; another one once for every scenario in which its strategy
@@ -60,7 +60,7 @@ def plan_and_quarantine(
     """
     for batch in batches:
         first = 0
-        for planned in plan_batches([batch], spec, max_queues):
+        for planned in plan_stream([batch], spec, max_queues):
             yield planned, _bad_rows(batch, planned, first, spec)
             first += planned.num_rows
 

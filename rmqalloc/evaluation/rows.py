@@ -19,7 +19,7 @@ from rmqalloc.fleet.arrow_columns import shown_bytes
 from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios.apply import ordered
 from rmqalloc.scenarios.lazy_strings import DistinctLists
-from rmqalloc.scenarios.subfleet import Rules, part_of
+from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
 from rmqalloc.strategies.by_name import rule
@@ -90,7 +90,7 @@ class Units:
     def without(self, units: list[int]) -> Units:
         """All but some of them."""
         rest = np.delete(np.arange(self.rows.size), units)
-        return Units(part_of(self.fleet, rest), self.rules.part_of(rest), self.rows[rest])
+        return Units(subfleet(self.fleet, rest), self.rules.select(rest), self.rows[rest])
 
 
 class Unusable(Strategy):
@@ -141,7 +141,7 @@ class Read:
         """Some rows that are not spoiled, as a fleet of their own."""
         chosen = np.array(sorted(rows), np.int64)
         at = np.searchsorted(self._whole.rows, chosen)
-        return Units(ordered(self._whole.fleet.select(at).own_lists()), self._whole.rules.part_of(at), chosen)
+        return Units(ordered(self._whole.fleet.select(at).own_lists()), self._whole.rules.select(at), chosen)
 
     def among(self, rows: NDArray[np.int64], left_out: Bad) -> Read:
         """The same of a batch of which those rows were read and others left out."""
@@ -216,7 +216,7 @@ def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[Units]:
     for kind, lists_ in ((regular, distinct), (~regular, lists)):
         rows = np.flatnonzero(good & kind)
         if rows.size or kind is regular:  # there is always one, whose fleet tells what the table knows
-            units.append(Units(part_of(replace(fleet, client_lists=lists_), rows), rules.part_of(rows), rows))
+            units.append(Units(subfleet(replace(fleet, client_lists=lists_), rows), rules.select(rows), rows))
     return units
 
 

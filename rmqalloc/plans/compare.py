@@ -19,7 +19,7 @@ from rmqalloc.plans.states import repeats_of
 from rmqalloc.plans.unmatched import refused_after, unassigned
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
 from rmqalloc.scenarios.changes import Change
-from rmqalloc.scenarios.subfleet import part_of
+from rmqalloc.scenarios.subfleet import subfleet
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.units import ALL
 
@@ -122,8 +122,8 @@ def compare(
     table = pa.Table.from_pylist(found, COMPARISON_SCHEMA)
     order = np.arange(table.num_rows).reshape(len(candidates), plan.n_groups).T.reshape(-1)
     longer = {*refused_after(plan.units)}  # `unassigned` says it shorter
-    told = (one for one in plan.warnings if one not in longer)
-    return Comparison(table.take(pa.array(order)), (*told, *unassigned(plan)), tuple(_refused(plan.units)))
+    said = (one for one in plan.warnings if one not in longer)
+    return Comparison(table.take(pa.array(order)), (*said, *unassigned(plan)), tuple(_refused(plan.units)))
 
 
 def _refused(units: pa.Table) -> dict[tuple[str, str], None]:
@@ -168,7 +168,7 @@ def _departures(state: ScenarioState) -> dict[str, list[_Cost]]:
     for part in state.parts:
         whole, good = part.fleet, part.good
         owners = part.owners[ranges(whole.queue_offsets[good], whole.n_queues[good])]
-        fleet, rules = part_of(whole, good), part.rules.part_of(good)
+        fleet, rules = subfleet(whole, good), part.rules.select(good)
         for group, which, cost in _costs(fleet, departures(fleet, rules, owners)):
             costs = found.setdefault(group, {})
             costs[cost.client_id, which] = cost.plus(costs.get((cost.client_id, which)))

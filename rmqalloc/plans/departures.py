@@ -25,7 +25,7 @@ from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.plans.states import Keys
 from rmqalloc.scenarios.client_changes import ClientsUnderChange
 from rmqalloc.scenarios.lazy_strings import Derived, DistinctLists
-from rmqalloc.scenarios.subfleet import Rules, part_of, per_unit
+from rmqalloc.scenarios.subfleet import Rules, per_unit, subfleet
 from rmqalloc.strategies import Strategy
 
 _MOST_SLOTS = 1 << 22
@@ -87,7 +87,7 @@ def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
         some = units[~laid_out]
         if some.size:
             had = owners[ranges(fleet.queue_offsets[some], fleet.n_queues[some])]
-            part, holders = part_of(fleet, some), of_unit[some]
+            part, holders = subfleet(fleet, some), of_unit[some]
             found = _moved(part, s, had, starts, holders, ids)
             if s.weighs_repeats:
                 odd, ignored = some[irregular[some]], np.zeros_like(found)
@@ -273,6 +273,6 @@ def _one_by_one(fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places:
     clients.remove(list_positions(own.offsets) == np.repeat(places, sizes))
     after = replace(before, client_lists=clients.lists)
     had = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
-    has, _ = Assigner(before).owners(after, rules.part_of(units))
+    has, _ = Assigner(before).owners(after, rules.select(units))
     found = movement_of(before, had, after, has, per_unit(before, clients.positions()))
     return found.moved.astype(np.int64), found.least_moves.astype(np.int64)

@@ -16,7 +16,7 @@ from rmqalloc.evaluation.rows import read_units as read_rows
 from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
 from rmqalloc.rollouts.schedule import GroupAtStart, Mask
-from rmqalloc.scenarios.subfleet import Rules, part_of
+from rmqalloc.scenarios.subfleet import Rules, subfleet
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.units import none_planned, read_units
 from rmqalloc.strategies import Strategy
@@ -58,7 +58,7 @@ class PlannedGroups:
     def part(self, positions: Sequence[int]) -> PlannedGroups:
         """The groups at these positions, which are ascending."""
         units = np.flatnonzero(np.isin(self.group_of, positions))
-        fleet, rules = part_of(self.fleet, units), self.rules.part_of(units)
+        fleet, rules = subfleet(self.fleet, units), self.rules.select(units)
         group_of = np.searchsorted(positions, self.group_of[units]).astype(np.int64)
         at_start = tuple(self.groups[position] for position in positions)
         return PlannedGroups(fleet, rules, group_of, at_start, self.written, self.warnings)

@@ -27,7 +27,7 @@ from rmqalloc.scenarios.client_changes import ClientsUnderChange, generated_name
 from rmqalloc.scenarios.lazy_strings import as_distinct
 from rmqalloc.scenarios.patterns import matches
 from rmqalloc.scenarios.queue_changes import QueuesUnderChange
-from rmqalloc.scenarios.subfleet import Changed, Rules, among_others, part_of, per_unit
+from rmqalloc.scenarios.subfleet import Changed, Rules, among_others, per_unit, subfleet
 from rmqalloc.strategies import Strategy, sort_client_ids
 
 Mask = NDArray[np.bool_]
@@ -83,7 +83,7 @@ def apply(scenario: Scenario, fleet: Fleet, rules: Rules | Strategy) -> Changed:
         return changed(scenario, fleet, rules)
     chosen = np.flatnonzero(units)
     try:
-        part = changed(scenario, part_of(fleet, chosen), rules.part_of(chosen))
+        part = changed(scenario, subfleet(fleet, chosen), rules.select(chosen))
     except FleetError as error:
         raise error.among(chosen.tolist(), fleet.n_units) from None
     return among_others(fleet, rules, chosen, part)

@@ -38,7 +38,7 @@ class Rules:
         """One strategy for all units."""
         return cls((strategy,), np.zeros(n_units, np.int32))
 
-    def part_of(self, units: NDArray[Any]) -> Rules:
+    def select(self, units: NDArray[Any]) -> Rules:
         """Those of some units."""
         return Rules(self.table, self.of_unit[units])
 
@@ -93,7 +93,7 @@ def unmoved(fleet: Fleet) -> Index:
     return per_unit(fleet, ClientsUnderChange(fleet.client_lists).positions())
 
 
-def part_of(fleet: Fleet, units: NDArray[Any]) -> Fleet:
+def subfleet(fleet: Fleet, units: NDArray[Any]) -> Fleet:
     """Some units alone, with their client lists alone; the lists of queues are those of the fleet."""
     part, lists = fleet.select(units), fleet.client_lists
     used, numbers = np.unique(part.unit_client_list, return_inverse=True)  # it costs what the part does, not the whole
@@ -108,7 +108,7 @@ def part_of(fleet: Fleet, units: NDArray[Any]) -> Fleet:
 
 
 def among_others(fleet: Fleet, rules: Rules, units: NDArray[Any], part: Changed) -> Changed:
-    """A fleet of which some units, made a fleet by `part_of`, have changed."""
+    """A fleet of which some units, made a fleet by `subfleet`, have changed."""
     brokers, rooms, unit_queue_list = part.fleet.brokers, part.fleet.rooms, fleet.unit_queue_list.copy()
     queue_lists = part.fleet.queue_lists
     if queue_lists is not fleet.queue_lists:

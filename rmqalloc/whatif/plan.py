@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-__all__ = ["PLAN_SCHEMA", "ErrCode", "PlanSpec", "plan_batch", "plan_batches", "plan_schema"]  # noqa: F822
+__all__ = ["PLAN_SCHEMA", "ErrCode", "PlanSpec", "plan_batch", "plan_schema"]  # noqa: F822
 
 
 def __getattr__(name: str) -> Any:

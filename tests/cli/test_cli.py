@@ -20,7 +20,7 @@ from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.cli import main
 from rmqalloc.cli.app import VERBS, app
 from rmqalloc.cli.terminal_text import Progress, printable, table
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batches
+from rmqalloc.evaluation.plan_batch import PlanSpec, plan_stream
 
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
 DELETED = "\x1b[2J\u202e\n\x9b\ud800"
@@ -255,7 +255,7 @@ def test_bulk_tries_scenarios(run, tmp_path):
     assert [line.split()[:3] for line in lines] == [[name, "40", "0"] for name in ("current", "eight", "ring")]
     assert last == f"Parquet of AVG metrics: {tmp_path / 'plan'}"
     spec = PlanSpec("AVG", scenarios=SCENARIOS["scenarios"])
-    wanted = pa.Table.from_batches(plan_batches(read(tmp_path / "fleet").to_batches(), spec))
+    wanted = pa.Table.from_batches(plan_stream(read(tmp_path / "fleet").to_batches(), spec))
     assert read(tmp_path / "plan").equals(wanted)
     assert run(*arguments, tmp_path / "plan", "--show", "best")[0] == 0
     assert read(tmp_path / "plan").num_rows == 40

@@ -123,7 +123,7 @@ def test_bulk_stops_with_the_batch_that_it_is_at(tmp_path, monkeypatch):
     for name in ("a", "b"):
         pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in" / f"{name}.parquet")
     monkeypatch.setattr(parquet_plan, "_ROWS_PER_BATCH", 2)
-    batches, original = [], parquet_plan.plan_batches
+    batches, original = [], parquet_plan.plan_stream
     both = threading.Barrier(2)
 
     def counted(source, spec):
@@ -135,7 +135,7 @@ def test_bulk_stops_with_the_batch_that_it_is_at(tmp_path, monkeypatch):
             time.sleep(0.002)
             yield batch
 
-    monkeypatch.setattr(parquet_plan, "plan_batches", counted)
+    monkeypatch.setattr(parquet_plan, "plan_stream", counted)
     with pytest.raises(KeyboardInterrupt):
         parquet_plan.plan_files(tmp_path / "in", tmp_path / "out", PlanSpec("AVG"), threads=2)
     assert len(batches) < 300

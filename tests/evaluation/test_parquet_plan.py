@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc.evaluation.parquet_plan import plan_files
-from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, PlanSpec, plan_batch, plan_batches
+from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, PlanSpec, plan_batch, plan_stream
 from rmqalloc.evaluation.totals import Totals, added, totals_of, two_columns
 from rmqalloc.snapshot.directory import MARKER, replaced_directory
 from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, synthetic_fleet, write_fleet
@@ -47,7 +47,7 @@ def test_every_row_is_assigned_as_its_group_alone(spec):
 @every_rule
 def test_a_bad_row_never_raises(spec):
     batch, words = units.mixed()
-    units.assert_assigned(rows_of(plan_batches([batch], spec)), batch.to_pylist(), words, spec.rule())
+    units.assert_assigned(rows_of(plan_stream([batch], spec)), batch.to_pylist(), words, spec.rule())
 
 
 def test_queues_will_do_as_well_as_brokers():
@@ -62,7 +62,7 @@ def test_bad_queues_are_reported_too():
     batch = pa.record_batch({
         "consumer_group": ["g"] * 4, "topic": ["t"] * 4, "queues": pa.array(queues, kind), "client_ids": [["c"]] * 4,
     })  # fmt: skip
-    *bad, good = rows_of(plan_batches([batch], OWNERS))
+    *bad, good = rows_of(plan_stream([batch], OWNERS))
     for row, said in zip(
         bad,
         ["queues is null", "mqAll is null or mqAll empty", "from -2147483648 to 2147483647, got 2147483648"],
@@ -77,7 +77,7 @@ def test_bad_queues_are_reported_too():
 def test_the_batch_has_the_promised_schema_whatever_comes_in():
     batch, _ = units.mixed()
     for part in (batch, batch.slice(0, 0), batch.slice(1, 1), batch.slice(0, 1)):
-        for out in plan_batches([part], OWNERS):
+        for out in plan_stream([part], OWNERS):
             assert out.schema == OWNERS.schema
             out.validate(full=True)
 
@@ -106,13 +106,13 @@ def test_any_type_of_text_and_a_slice_of_a_batch():
 def test_a_table_of_the_wrong_columns_is_refused_as_a_whole(change, said):
     table = change(pa.Table.from_pylist(units.GOOD[:1], schema=FLEET_SCHEMA))
     with pytest.raises(TypeError, match=said):
-        list(plan_batches(table.to_batches(), OWNERS))
+        list(plan_stream(table.to_batches(), OWNERS))
 
 
 @given(sizes=st.lists(st.integers(0, 9), min_size=1, max_size=12), max_queues=st.integers(1, 12))
 def test_pieces_hold_no_more_queues_than_asked(sizes, max_queues):
     batch = pa.RecordBatch.from_pylist([units.row(brokers=[("b", n)]) for n in sizes], schema=FLEET_SCHEMA)
-    pieces = list(plan_batches([batch], OWNERS, max_queues=max_queues))
+    pieces = list(plan_stream([batch], OWNERS, max_queues=max_queues))
     assert all(pc.sum(piece["n_queues"]).as_py() in (None, *range(max_queues + 1)) for piece in pieces)
     rows = rows_of(pieces)
     assert [row["n_queues"] for row in rows] == [n if 0 < n <= max_queues else None for n in sizes]
@@ -125,7 +125,7 @@ def test_pieces_hold_no_more_queues_than_asked(sizes, max_queues):
 def test_a_row_that_claims_a_sky_of_queues_takes_none_of_the_memory():
     brokers = [(f"b{i}", 2**31 - 1) for i in range(50)]
     batch = pa.RecordBatch.from_pylist([units.row(), units.row(brokers=brokers), units.row()], schema=FLEET_SCHEMA)
-    first, claims, last = rows_of(plan_batches([batch], OWNERS))
+    first, claims, last = rows_of(plan_stream([batch], OWNERS))
     assert first["owners"] == last["owners"] == [0, 0, 1, 1, 2]
     assert "at most 16777216" in claims["err_msg"]
 
@@ -136,7 +136,7 @@ def test_a_row_that_claims_a_sky_of_queues_takes_none_of_the_memory():
 def test_totals_are_those_of_the_rows():
     batch, words = units.mixed()
     found = {}
-    for out in plan_batches([batch], OWNERS):
+    for out in plan_stream([batch], OWNERS):
         found = added(found, totals_of(out))
     totals = found.pop("current")
     assert not found

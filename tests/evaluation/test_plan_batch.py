@@ -19,12 +19,12 @@ from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evaluation.expand import (
     LOAD_SCHEMA,
     client_load,
-    expand_batches,
     expand_owners,
-    load_batches,
+    expand_stream,
+    load_stream,
     sum_loads,
 )
-from rmqalloc.evaluation.plan_batch import BEST_BY, ErrCode, PlanSpec, plan_batch, plan_batches
+from rmqalloc.evaluation.plan_batch import BEST_BY, ErrCode, PlanSpec, plan_batch, plan_stream
 from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES
 
 
@@ -127,7 +127,7 @@ def test_a_batch_of_bad_rows_only_and_of_none():
         for output in ("metrics", "owners", "best"):
             out = plan_batch(batch, PlanSpec("AVG", scenarios=spec.scenarios, output=output))
             assert out.num_rows == 0
-            assert [out.num_rows for out in plan_batches([batch], spec)] == [0]
+            assert [out.num_rows for out in plan_stream([batch], spec)] == [0]
 
 
 def test_what_a_scenario_makes_impossible_is_said_in_its_row_alone():
@@ -255,16 +255,16 @@ def test_neither_pickling_nor_slicing_changes_an_answer(data):
     cuts = sorted(data.draw(st.lists(st.integers(0, len(rows)), max_size=3)))
     slices = [batch.slice(a, b - a) for a, b in pairwise([0, *cuts, len(rows)])]
     most = data.draw(st.integers(60, 200))
-    assert pa.Table.from_batches(plan_batches(slices, spec, max_queues=most)).equals(pa.Table.from_batches([wanted]))
+    assert pa.Table.from_batches(plan_stream(slices, spec, max_queues=most)).equals(pa.Table.from_batches([wanted]))
 
 
 def test_pieces_stay_within_their_bounds(monkeypatch):
     monkeypatch.setattr(limits, "MAX_ROWS", 7)
     rows = [good_row() for _ in range(5)]
     spec = PlanSpec(scenarios=[{"name": "x", "changes": [{"scale_clients": {"to": 1}}]}])
-    assert [piece.num_rows for piece in plan_batches([batch_of(rows)], spec)] == [6, 4]
+    assert [piece.num_rows for piece in plan_stream([batch_of(rows)], spec)] == [6, 4]
     with_owners = PlanSpec(scenarios=spec.scenarios, output="owners")
-    assert [piece.num_rows for piece in plan_batches([batch_of(rows)], with_owners, max_queues=10)] == [2] * 5
+    assert [piece.num_rows for piece in plan_stream([batch_of(rows)], with_owners, max_queues=10)] == [2] * 5
 
 
 # --- By name ---
@@ -297,9 +297,9 @@ def test_owners_and_loads_by_name(data):
     assert bad[:7] == ("g", "T", "current", None, None, None, ErrCode.DUPLICATE_QUEUE)
     assert "is there twice" in bad[7]
     assert named.num_rows == len(wanted) + 1 + len(scenarios)
-    assert pa.Table.from_batches(expand_batches([batch], spec, max_queues=90)).equals(pa.Table.from_batches([named]))
+    assert pa.Table.from_batches(expand_stream([batch], spec, max_queues=90)).equals(pa.Table.from_batches([named]))
     loads = Counter((scenario, client_id) for _, _, scenario, _, _, client_id in wanted if client_id is not None)
-    parts = list(load_batches([batch], spec, max_queues=90))
+    parts = list(load_stream([batch], spec, max_queues=90))
     summed = sum_loads(parts).to_pylist()
     assert {(row["scenario"], row["client_id"]): row["n_queues"] for row in summed if row["n_queues"]} == loads
     assert sum_loads([client_load(batch, spec)]).to_pylist() == summed

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc import Fleet, FleetError, strategy
-from rmqalloc.evaluation.plan_batch import ErrCode, PlanSpec, plan_batch, plan_batches
+from rmqalloc.evaluation.plan_batch import ErrCode, PlanSpec, plan_batch, plan_stream
 from rmqalloc.fleet import bounds
 from rmqalloc.fleet.bounds import MAX_PER_UNIT
 from rmqalloc.scenarios import (
@@ -133,8 +133,8 @@ def test_owners_that_no_column_of_lists_holds_are_refused():
     full = units(brokers(1))
     many = [Scenario(f"s{i}", [RemoveClients(count=1)]) for i in range(128)]
     spec = PlanSpec("AVG", scenarios=many, output="owners")
-    [piece] = plan_batches([full], spec)
+    [piece] = plan_stream([full], spec)
     assert set(piece.column("err_code").to_pylist()) == {ErrCode.TOO_LARGE}
     assert f"the unit may have {129 * 2**24} queues in all scenarios together" in piece.column("err_msg")[0].as_py()
-    with pytest.raises(ValueError, match=rf"may have {128 * 2**24} queues in all .*use plan_batches"):
+    with pytest.raises(ValueError, match=rf"may have {128 * 2**24} queues in all .*use plan_stream"):
         plan_batch(units(*[brokers(1)] * 64), PlanSpec("AVG", scenarios=many[:1], output="owners"))

@@ -6,7 +6,7 @@ import random_units as units
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, PlanSpec, plan_batches
+from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, PlanSpec, plan_stream
 from rmqalloc.evaluation.quarantine import plan_and_quarantine, quarantine_schema
 from rmqalloc.evaluation.worst import merged, worst_columns, worst_of
 from rmqalloc.snapshot.directory import MARKER, own_directory, replaced_directory
@@ -29,7 +29,7 @@ def test_the_bad_rows_are_those_of_the_plan_however_it_is_cut(output, max_queues
     spec = PlanSpec("AVG", scenarios=TRIED, output=output)
     planned, bad = zip(*plan_and_quarantine([batch, batch], spec, max_queues), strict=True)
     assert len(planned) == 2 if max_queues > 40 else len(planned) > 4
-    assert rows_of(planned) == rows_of(plan_batches([batch, batch], spec, max_queues))
+    assert rows_of(planned) == rows_of(plan_stream([batch, batch], spec, max_queues))
     given = [(row, said) for row, said in zip(batch.to_pylist(), words, strict=True) if said is not None] * 2
     if output == "best":  # which is never that of a row without clients: the scenario gives it some
         given = [(row, said) for row, said in given if not said.startswith("cidAll")]

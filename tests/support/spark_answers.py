@@ -13,7 +13,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import random_units as units
 
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batches
+from rmqalloc.evaluation.plan_batch import PlanSpec, plan_stream
 from rmqalloc.snapshot.synthetic import write_fleet
 
 ASSIGN = {"AVG": {}, "AVG_BY_CIRCLE": {}, "CONSISTENT_HASH": {"virtual_nodes": 7}}
@@ -37,7 +37,7 @@ def without_spark(source):
     batches = list(ds.dataset(source, format="parquet").to_batches())
     specs = {name: PlanSpec(name, params, output="owners") for name, params in ASSIGN.items()}
     specs |= {output: PlanSpec("AVG", {}, SCENARIOS, output) for output in PLAN}
-    return {name: in_order(pa.Table.from_batches(plan_batches(batches, spec))) for name, spec in specs.items()}
+    return {name: in_order(pa.Table.from_batches(plan_stream(batches, spec))) for name, spec in specs.items()}
 
 
 def transformed(spark, source):

@@ -58,8 +58,8 @@ MUTANTS = [
     Mutant("rmqalloc/fleet/arrow.py", "<= MAX_PER_UNIT:", "<= 2 * MAX_PER_UNIT:", "read queues of all brokers wrap around", _BOUNDS),
     Mutant("rmqalloc/scenarios/patterns.py", "found &= ~retry | matches(", "found |= retry & matches(", "a bare star resizes retry topics", "tests/scenarios/test_scenarios.py -k retry"),
     Mutant("rmqalloc/scenarios/queue_changes.py", "return np.where(least == most, most, 1)", "return np.where(least == most, most, least)", "a retry topic gets what one broker has", "tests/scenarios/test_scenarios.py -k retry"),
-    Mutant("rmqalloc/evaluation/before.py", "bad | empties(changed.fleet) if self.bad else bad", "bad", "a unit that stays empty is cured", _BEFORE),
-    Mutant("rmqalloc/evaluation/before.py", "np.full(int(units.fleet.queue_offsets[-1]), -1, np.int32)", "np.zeros(int(units.fleet.queue_offsets[-1]), np.int32)", "before a cure the first client owns all", _BEFORE),
+    Mutant("rmqalloc/evaluation/evaluate.py", "wrong |= empties(made.fleet)", "wrong |= {}", "a unit that stays empty is cured", _BEFORE),
+    Mutant("rmqalloc/evaluation/evaluate.py", "np.full(int(fleet.queue_offsets[-1]), -1, np.int32)", "np.zeros(int(fleet.queue_offsets[-1]), np.int32)", "before a cure the first client owns all", _BEFORE),
     # --- Rollouts ---
     Mutant("rmqalloc/rollouts/rollout_gates.py", 'row["unowned_written"]\n        if row["step"]', 'row["unowned_written"] // 2\n        if row["step"]', "the gate looks at half of what lies open", f"{_WORST} {_WRITTEN} tests/cli/test_cli_rollout.py"),
     Mutant("rmqalloc/rollouts/batch_budget.py", "range(1, max(largest.values()) + 1)", "range(1, max(largest.values()) + 1, 2)", "every second batch is not tried", "tests/cli/test_cli_rollout.py tests/rollouts/test_rollout.py -k budget"),

@@ -6,14 +6,15 @@
 array([0, 0, 1, 2], dtype=int32)
 """
 
+from rmqalloc.errors import Error
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.model import Assignment, MessageQueue, SharedAssignment
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
-
-__version__ = "0.1.0"
+from rmqalloc.version import __version__
 
 __all__ = [
     "Assignment",
+    "Error",
     "Fleet",
     "FleetError",
     "MessageQueue",

@@ -50,7 +50,7 @@ def check_snapshot(
 
     Raises
     ------
-    NoMatch
+    NoMatchError
         A pattern matches nothing.
     ValueError
         A rule is unknown, two groups or topics have one name, or a topic has too many queues to be checked.

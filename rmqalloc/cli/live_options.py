@@ -158,7 +158,7 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
 
 def _check_found(live: Live, snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[str, ...]) -> None:
     """Raise unless the cluster is one and has what is wanted of it, as far as it could be read."""
-    from rmqalloc.snapshot.units import NoMatch, by_name, chosen
+    from rmqalloc.snapshot.units import NoMatchError, by_name, chosen
 
     if not snapshot.brokers:
         raise click.ClickException(
@@ -171,7 +171,7 @@ def _check_found(live: Live, snapshot: Snapshot, groups: tuple[str, ...], topics
     try:
         chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
         chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
-    except NoMatch as error:
+    except NoMatchError as error:
         if not snapshot.errors:
             raise
         tell("note", f"{error}, of what could be read")

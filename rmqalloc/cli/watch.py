@@ -76,12 +76,12 @@ def watch(looking: Looking, settle: float) -> NoReturn:
 
 def _looked(looking: Looking, raised: _Raised, status: _Status) -> str:
     """Look once; what is to be said of it in a few words."""
-    from rmqalloc.snapshot.units import NoMatch
+    from rmqalloc.snapshot.units import NoMatchError
 
     try:
         now = looking.look()
     except (click.ClickException, ValueError) as error:
-        if raised.is_first and not isinstance(error, NoMatch):
+        if raised.is_first and not isinstance(error, NoMatchError):
             raise
         return f"{error}; looked for again"
     changes, findings = raised.after(now)

@@ -106,7 +106,7 @@ def compare(
 
     Raises
     ------
-    NoMatch, ScenarioError, ValueError, TypeError
+    NoMatchError, ScenarioError, ValueError, TypeError
         As `rmqalloc.plans.plan_snapshot`.
     """
     scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in candidates]

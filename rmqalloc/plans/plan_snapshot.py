@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc import __version__
 from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, plan_batches
 from rmqalloc.evidence import with_strategies
 from rmqalloc.plans.plan import Plan, canonical
@@ -20,7 +19,8 @@ from rmqalloc.plans.unmatched import missing_names, refused_after
 from rmqalloc.scenarios import CURRENT, Scenario, scenarios_of
 from rmqalloc.snapshot.plain_data import to_document
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.snapshot.units import ALL, NoMatch, read_units
+from rmqalloc.snapshot.units import ALL, NoMatchError, read_units
+from rmqalloc.version import __version__
 
 
 def plan_snapshot(
@@ -52,7 +52,7 @@ def plan_snapshot(
 
     Raises
     ------
-    NoMatch
+    NoMatchError
         A pattern matches nothing, or ``strict`` and a name of a scenario does not.
     ScenarioError, ValueError
         A scenario or the snapshot is wrong.
@@ -73,7 +73,7 @@ def plan_snapshot(
     batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics, with_retry)
     missing = tuple(missing_names(batch, tried))
     if missing and strict:
-        raise NoMatch(missing[0])
+        raise NoMatchError(missing[0])
     parts = list(specs_of(batch, tried))
     names = [CURRENT, *(one.name for one in tried)]
     sides = sides_of(parts, batch.num_rows)

@@ -12,12 +12,12 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
-from rmqalloc import __version__
 from rmqalloc.audit import RULES, SEVERITIES, Finding
 from rmqalloc.model import MessageQueue
 from rmqalloc.report.formats import OUTPUTS as TABLE_OUTPUTS
 from rmqalloc.report.formats import write_table
 from rmqalloc.text import printable
+from rmqalloc.version import __version__
 
 OUTPUTS = (*TABLE_OUTPUTS, "sarif")
 """What ``output`` can be."""

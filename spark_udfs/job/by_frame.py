@@ -10,7 +10,7 @@ from rmqalloc.evaluation.plan_batch import PlanSpec
 from rmqalloc.evaluation.quarantine import REASON
 from rmqalloc.evaluation.totals import ByScenario, Totals
 from spark_udfs.job.by_file import record_of
-from spark_udfs.job.manifests import PlanError
+from spark_udfs.job.manifests import PublishError
 from spark_udfs.job.sources import content, literally, parsed
 from spark_udfs.map_in_arrow import PlanBatches, QuarantineBatches, ddl
 from spark_udfs.transforms import mapped
@@ -44,7 +44,7 @@ def plan_bucket(
 
     Raises
     ------
-    spark_udfs.job.manifests.PlanError
+    spark_udfs.job.manifests.PublishError
         The bucket was read twice, for its bad rows, and was not the same.
     """
     plan_at, quarantine_at = places
@@ -63,7 +63,7 @@ def plan_bucket(
         bad = _suspects(watched, spark.read.schema(observed.schema).parquet(literally(plan_at)))
         quarantine(bad, spec).write.mode("error").option("compression", "zstd").parquet(quarantine_at)
         if by_content and again.get != read.get:
-            raise PlanError(
+            raise PublishError(
                 "the source changed between its first reading and the one for its bad rows; run the job again"
             )
     return {**record_of(totals, spec), **({"read": _sums(read.get)} if by_content else {})}

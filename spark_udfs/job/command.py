@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from rmqalloc.errors import Error
 from rmqalloc.evaluation.plan_batch import OUTPUTS, PlanSpec
 from rmqalloc.evaluation.totals import Totals, two_columns
 from rmqalloc.extras import hint, is_optional
@@ -111,7 +112,7 @@ def run_and_report(source: Source, target: str, spec: PlanSpec, master: str, **h
     return 0
 
 
-class PlainError(RuntimeError):
+class PlainError(Error, RuntimeError):
     """What a file, a server or Spark did, in the words for whoever gave the command."""
 
 

@@ -27,7 +27,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from rmqalloc import __version__
+from rmqalloc.errors import Error
+from rmqalloc.version import __version__
 
 DATA, RECORDS, MANIFESTS = "_data", "_records", "_manifests"
 QUARANTINE = "quarantine"
@@ -36,11 +37,11 @@ _FORMAT = 1
 _ONLY = "0"  # sorts before every time
 
 
-class PlanError(RuntimeError):
+class PublishError(Error, RuntimeError):
     """A plan cannot be published: the message says what is missing."""
 
 
-class PlanNotFoundError(LookupError):
+class PlanNotFoundError(Error, LookupError):
     """There is no complete plan of that name; the message says which there are."""
 
 
@@ -130,7 +131,7 @@ def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
 
     Raises
     ------
-    PlanError
+    PublishError
         A later release wrote it.
 
     Examples
@@ -143,7 +144,7 @@ def current(texts: Mapping[str, str]) -> dict[str, Any] | None:
     whole = [one for one in (_parsed(name, text) for name, text in texts.items()) if one is not None]
     found = min(whole, key=lambda one: (-one["generation"], one["name"]), default=None)
     if found is not None and found["format"] != _FORMAT:
-        raise PlanError(
+        raise PublishError(
             f"manifest {found['name']} is of format {found['format']}, which a later release of rmqalloc reads"
         )
     return found
@@ -188,7 +189,7 @@ def keep(storage: Storage, run: Run, number: int, attempt: str, record: Mapping[
     """
     name = f"{record_folder(run)}/{bucket_name(number)}.{run.name}.{attempt}.json"
     if not storage.create(name, json.dumps({"bucket": number, **record})):
-        raise PlanError(f"{name} is there already; no two attempts have a name in common")
+        raise PublishError(f"{name} is there already; no two attempts have a name in common")
 
 
 def records(storage: Storage, run: Run) -> dict[int, dict[str, Any]]:
@@ -252,14 +253,14 @@ def publish(
 
     Raises
     ------
-    PlanError
+    PublishError
         A bucket or a file is missing; nothing is published.
     """
     buckets = _all(done, n_buckets)
     sizes = storage.sizes(data_folder(run.plan_id))
     gone = [name for record in buckets for name in missing(record, sizes)]
     if gone:
-        raise PlanError(f"{len(gone)} files of the plan are gone or cut off, such as {gone[0]}; run the job again")
+        raise PublishError(f"{len(gone)} files of the plan are gone or cut off, such as {gone[0]}; run the job again")
     folder = manifest_folder(run.plan_id)
     found = current(storage.texts(folder))
     if found is not None and found["generation"] >= run.generation:
@@ -274,7 +275,7 @@ def publish(
         storage.create(f"{folder}/{run.generation:08d}-{now}-{run.name}.json", text)
     found = current(storage.texts(folder))
     if found is None:
-        raise PlanError(
+        raise PublishError(
             f"the manifest was written to {folder} and is not there; whether the plan is complete is not known"
         )
     return found["run"] == run.name, found
@@ -302,7 +303,7 @@ def _all(done: Iterable[Mapping[str, Any]], n_buckets: int) -> list[Mapping[str,
     if numbers != list(range(n_buckets)):
         lost = sorted(set(range(n_buckets)) - set(numbers))
         which = f"bucket {lost[0]} has no record" if lost else f"the records are of {numbers[-1] + 1} or come twice"
-        raise PlanError(
+        raise PublishError(
             f"the plan has {n_buckets} buckets, and {len(set(numbers))} are done: {which}; run the job again"
         )
     return buckets

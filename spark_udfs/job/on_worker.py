@@ -8,11 +8,11 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from spark_udfs.job.manifests import PlanError
+from spark_udfs.job.manifests import PublishError
 from spark_udfs.map_in_arrow import Batches
 
 _ERRORS: dict[str, type[Exception]] = {
-    error.__name__: error for error in (FileExistsError, FileNotFoundError, ValueError, TypeError, PlanError)
+    error.__name__: error for error in (FileExistsError, FileNotFoundError, ValueError, TypeError, PublishError)
 }
 
 
@@ -27,7 +27,7 @@ class _Errand:
             pass
         try:
             answer: dict[str, Any] = {"value": self.function(*self.arguments)}
-        except (OSError, ValueError, TypeError, PlanError) as error:
+        except (OSError, ValueError, TypeError, PublishError) as error:
             answer = {"error": type(error).__name__, "message": str(error)}
         yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
 
@@ -51,7 +51,7 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
 
     Raises
     ------
-    ValueError, TypeError, OSError, PlanError
+    ValueError, TypeError, OSError, PublishError
         As the function raises them.
     """
     # Asked for the first row alone, Spark would end the worker, and the next one has everything to import anew.

@@ -16,12 +16,13 @@ from typing import Any, NamedTuple
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rmqalloc import __version__
+from rmqalloc.errors import Error
 from rmqalloc.evaluation.plan_batch import PlanSpec
 from rmqalloc.evaluation.totals import ByScenario
 from rmqalloc.scenarios import to_data
+from rmqalloc.version import __version__
 from spark_udfs.job import by_file, by_frame, manifests, plan_summary, sources
-from spark_udfs.job.manifests import PlanError
+from spark_udfs.job.manifests import PublishError
 from spark_udfs.job.on_worker import on_worker, tasks_at_once
 from spark_udfs.job.output import (
     Directory,
@@ -66,7 +67,7 @@ _TASKS_PER_PROCESSOR = 4
 """Tasks that plan files: each costs some 35 ms whatever it does, but the last ones shall not keep others waiting."""
 
 
-class JobError(RuntimeError):
+class JobError(Error, RuntimeError):
     """The job could not be done; the message says why in one or two lines."""
 
 
@@ -209,7 +210,7 @@ def _planned(
         # Ranking reads the plan once more and may take long; a change of the source is looked for last.
         _check_unchanged(source, work, records)
         return place.publish(work.n_buckets, records, told)
-    except (JobError, PlanError, OSError):
+    except (JobError, PublishError, OSError):
         # Whoever is overtaken by a run of the same plan may find its files gone: that plan is what was asked for.
         manifest = place.current(plan_id)
         if manifest is None or manifest["generation"] < place.run.generation:
@@ -335,7 +336,7 @@ def spark_errors(advice: str = "") -> Iterator[None]:
         yield
     except (PySparkException, Py4JError, RpcError) as error:
         raise JobError(_cause(error) + advice) from error
-    except PlanError as error:
+    except PublishError as error:
         raise JobError(str(error)) from error
 
 

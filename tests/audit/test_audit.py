@@ -28,7 +28,7 @@ from rmqalloc.snapshot.snapshot import (
     Topic,
     TopicBroker,
 )
-from rmqalloc.snapshot.units import NoMatch
+from rmqalloc.snapshot.units import NoMatchError
 
 OWNERSHIP = ("unowned-queue", "double-owned-queue")
 
@@ -178,7 +178,7 @@ def test_patterns_choose_groups_and_topics():
     assert {f.consumer_group for f in found} == {"both"}
     assert {f.topic for f in found} == {"pay", None}
     for wrong in ({"groups": ("nope*",)}, {"topics": ("nope",)}):
-        with pytest.raises(NoMatch, match="nope"):
+        with pytest.raises(NoMatchError, match="nope"):
             check_snapshot(whole, **wrong)
 
 

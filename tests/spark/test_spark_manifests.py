@@ -4,7 +4,7 @@ import pytest
 
 from rmqalloc.evaluation.plan_batch import PlanSpec
 from spark_udfs.job import manifests
-from spark_udfs.job.manifests import PlanError
+from spark_udfs.job.manifests import PublishError
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")
@@ -65,9 +65,9 @@ def test_a_plan_without_a_bucket_is_not_published(exclusive):
     store = Store(exclusive)
     _, run = manifests.begin(store, PLAN, False)
     done_by(store, run, [0, 2])
-    with pytest.raises(PlanError, match="the plan has 3 buckets, and 2 are done: bucket 1 has no record"):
+    with pytest.raises(PublishError, match="the plan has 3 buckets, and 2 are done: bucket 1 has no record"):
         published(store, run)
-    with pytest.raises(PlanError, match="the plan has 1 buckets, and 2 are done: the records are of 3"):
+    with pytest.raises(PublishError, match="the plan has 1 buckets, and 2 are done: the records are of 3"):
         published(store, run, 1)
     assert current(store) is None
     done_by(store, run, [1])
@@ -80,7 +80,7 @@ def test_records_that_come_twice_are_no_plan():
     _, run = manifests.begin(store, PLAN, False)
     done_by(store, run, [0, 1])
     records = list(manifests.records(store, run).values())
-    with pytest.raises(PlanError, match="come twice"):
+    with pytest.raises(PublishError, match="come twice"):
         manifests.publish(store, run, 2, [*records, records[0]], TOLD)
 
 
@@ -92,7 +92,7 @@ def test_a_plan_whose_file_is_not_there_is_not_published(exclusive, spoil):
     done_by(store, run, range(3))
     records = manifests.records(store, run).values()
     spoil(store.objects, next(name for name in store.objects if name.startswith("_data")))
-    with pytest.raises(PlanError, match="1 files of the plan are gone or cut off, such as _data/plan=p1/"):
+    with pytest.raises(PublishError, match="1 files of the plan are gone or cut off, such as _data/plan=p1/"):
         manifests.publish(store, run, 3, records, TOLD)
     assert current(store) is None
     assert len(manifests.records(store, run)) == 2, "that bucket is planned again"
@@ -193,5 +193,5 @@ def test_a_record_that_is_not_whole_is_not_there():
 
 
 def test_a_later_release_is_not_misread():
-    with pytest.raises(PlanError, match="manifest x is of format 2, which a later release"):
+    with pytest.raises(PublishError, match="manifest x is of format 2, which a later release"):
         manifests.current({"x": '{"format": 2, "generation": 1}'})

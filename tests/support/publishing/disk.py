@@ -58,7 +58,7 @@ def job(found, out, force=False, conditional=True):
                 by_file.plan_bucket(SPEC, number, found.buckets[number], out, run)
         records = output_layout.records(out, run)
         output_layout.publish(out, run, N_BUCKETS, list(records.values()), TOLD, "")
-    except (OSError, manifests.PlanError):
+    except (OSError, manifests.PublishError):
         manifest = output_layout.current(out, PLAN)
         if manifest is None or manifest["generation"] < run.generation:
             raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +17,6 @@ from rmqalloc.cli.snapshot_input import (
     snapshot_options,
     strategy_known_options,
 )
-from rmqalloc.cli.terminal_text import printable
-
-if TYPE_CHECKING:
-    from rmqalloc.plans.explain import Explanation
 
 
 @click.command()
@@ -50,19 +45,7 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
     except TypeError as error:
         raise click.ClickException(str(error)) from error
     if output == "json":
-        hand_over(json.dumps(found.to_data(), indent=2))
+        hand_over(json.dumps(found.to_dict(), indent=2))
     else:
-        say(_text(found))
+        say(str(found))
     return doubt_code(snapshot, inputs)
-
-
-def _text(found: Explanation) -> str:
-    queue = found.queue
-    owner = "nobody" if found.owner is None else f"client {printable(found.owner)}"
-    names = [printable(name) for name in (found.consumer_group, queue.topic, queue.broker_name)]
-    head = "Group {}  topic {}  queue {}:{}  {}".format(*names, queue.queue_id, printable(found.strategy))
-    sizes = (
-        f"In Java's order it is at place {found.queue_place} of {found.n_queues:,} queues; {found.n_clients:,} clients."
-    )
-    lines = [f"  {i}. {printable(step)}" for i, step in enumerate(found.steps, start=1)]
-    return "\n".join([head, sizes, *lines, f"So {owner} owns it."])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from rmqalloc.plans import Gates, Plan
 
-_SHOWN = 20
 _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 
 
@@ -36,7 +36,7 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.option(
     "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
 )
-@table_options(f"; as text {_SHOWN} groups or topics, the worst first")
+@table_options("; as text 20 groups or topics, the worst first")
 @click.option(
     "--show",
     type=Choice(("units", "groups", "clients", "queues", "totals", "hosts")),
@@ -100,10 +100,8 @@ def _clients_join(changes: Changes) -> bool:
 
 def _print(made: Plan, gates: Gates, tables: Tables, show: str | None) -> None:
     """The plan in the form that is asked for."""
-    from rmqalloc.cli.plan_text import plan_lines
-
     if show is None and tables.is_text:
-        for line in plan_lines(made, tables.top or _SHOWN):
+        for line in made.lines(sys.stdout, tables.top):
             say(line)
     elif show is None and tables.is_whole and tables.output == "html":
         from rmqalloc.report.html import report

@@ -19,12 +19,10 @@ from rmqalloc.cli.snapshot_input import (
     tell,
 )
 from rmqalloc.cli.table_options import Tables, table_options
-from rmqalloc.cli.terminal_text import printable
 from rmqalloc.store import write_file
-from rmqalloc.text import counted
 
 if TYPE_CHECKING:
-    from rmqalloc.advice.advice import Advice
+    pass
 
 _MOST = 20
 
@@ -65,21 +63,11 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
     if advice.left_out is not None and (out is not None or show == "lists"):
         tell([advice.left_out])
     if show is None and tables.is_text:
-        _print_paragraphs(advice, tables.top or _MOST)
+        for line in advice.lines(top=tables.top):
+            say(line)
     else:
         tables.write(getattr(advice, show or "groups"))
     if out is not None:
         write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
         tell([f"lists for CONFIG saved: {out}"])
     return doubt_code(snapshot, inputs)
-
-
-def _print_paragraphs(advice: Advice, top: int) -> None:
-    from rmqalloc.advice.sentences import fleet_sentence
-
-    rows = advice.groups.sort_by([("idle", "descending"), ("skew", "descending")]).slice(0, top).to_pylist()
-    for row in rows:
-        say(printable(row["advice"]) + "\n")
-    if advice.groups.num_rows > len(rows):
-        say(f"and {counted(advice.groups.num_rows - len(rows), 'more group')} (--top)\n")
-    say(fleet_sentence(advice))

@@ -18,8 +18,20 @@
 
 from rmqalloc.plans.gates import Gates, GateViolation
 from rmqalloc.plans.plan import Plan
-from rmqalloc.plans.plan_files import PlanError, load_plan, save_plan
+from rmqalloc.plans.plan_files import load_plan, save_plan
 from rmqalloc.plans.plan_snapshot import plan_snapshot
+from rmqalloc.plans.plan_text import plan_lines
+from rmqalloc.plans.plan_writing import PlanError
 from rmqalloc.plans.specs import specs_of
 
-__all__ = ["GateViolation", "Gates", "Plan", "PlanError", "load_plan", "plan_snapshot", "save_plan", "specs_of"]
+__all__ = [
+    "GateViolation",
+    "Gates",
+    "Plan",
+    "PlanError",
+    "load_plan",
+    "plan_lines",
+    "plan_snapshot",
+    "save_plan",
+    "specs_of",
+]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +16,13 @@ from rmqalloc.evaluation.rows import ErrCode
 from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, ranges
+from rmqalloc.plans.comparison_text import MOST_GROUPS, comparison_lines
 from rmqalloc.plans.departures import Departures, departures
 from rmqalloc.plans.plan_snapshot import plan_snapshot
 from rmqalloc.plans.specs import Part, specs_of
 from rmqalloc.plans.states import repeats_of
 from rmqalloc.plans.unmatched import refused_after, unassigned
+from rmqalloc.results import TableResult
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
 from rmqalloc.scenarios.changes import Change
 from rmqalloc.scenarios.subfleet import part_of
@@ -62,7 +65,8 @@ class Candidate(NamedTuple):
     params: Mapping[str, Any]
 
 
-class Comparison(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(TableResult):
     """Strategies side by side.
 
     Attributes
@@ -80,9 +84,16 @@ class Comparison(NamedTuple):
         The figures of that row are those of the other topics.
     """
 
+    TABLES: ClassVar = ("table",)
+    NOTES: ClassVar = ("warnings", "refused")
+
     table: pa.Table
     warnings: tuple[str, ...]
     refused: tuple[tuple[str, str], ...]
+
+    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+        """A table of strategies for each group; of 20 groups unless ``top`` is given."""
+        return comparison_lines(self.table.to_pylist(), file, top or MOST_GROUPS)
 
 
 def compare(

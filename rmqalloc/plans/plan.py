@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from rmqalloc.lazy import lazy_property
+from rmqalloc.plans.plan_writing import write_plan
+from rmqalloc.results import TableResult
 from rmqalloc.scenarios import Scenario
 
 __all__ = [
@@ -89,20 +91,6 @@ QUEUES_SCHEMA = pa.schema(
 )
 """Columns of `Plan.queues`."""
 
-_SHOWN_ROWS = 50
-_SHOWN_COLUMNS = (
-    "scenario",
-    "consumer_group",
-    "n_queues",
-    "n_clients",
-    "moved",
-    "least_moves",
-    "idle",
-    "unowned",
-    "skew",
-)
-_CELL = 'style="text-align:left;padding:2px 8px"'
-
 
 class Details(Protocol):
     """What has the long tables of a plan, or makes them when they are read."""
@@ -123,8 +111,8 @@ class Made(NamedTuple):
     queues: pa.Table
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(TableResult):
     """What scenarios make of the consumer groups of a snapshot; `rmqalloc.plans.plan_snapshot` makes it.
 
     Attributes
@@ -153,6 +141,8 @@ class Plan:
     snapshot_time : str or None
         When the snapshot was taken, as ISO 8601 in UTC, where it says so.
     """
+
+    TABLES: ClassVar = ("units", "groups", "clients", "queues")
 
     units: pa.Table
     groups: pa.Table
@@ -201,9 +191,13 @@ class Plan:
             hashed.update(piece.encode())
         return hashed.hexdigest()
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The units, for pandas, polars, DuckDB and others that read Arrow."""
-        return self.units.__arrow_c_stream__(requested_schema)
+    def to_dict(self) -> dict[str, Any]:
+        """The document of the plan's file, its hash included."""
+        return {**json.loads("".join((*self.text(), "}"))), "digest": self.digest}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan as a file that `rmqalloc.plans.load_plan` reads, packed if it ends in ``.gz``; see `write_plan`."""
+        write_plan(self, path)
 
     def __repr__(self) -> str:
         names = ", ".join(one.name for one in self.scenarios)
@@ -213,22 +207,6 @@ class Plan:
     def n_groups(self) -> int:
         """How many consumer groups there are."""
         return int(self.groups.num_rows) // (len(self.scenarios) + 1)
-
-    def _repr_html_(self) -> str:
-        rows = self.groups.select(_SHOWN_COLUMNS).slice(0, _SHOWN_ROWS).to_pylist()
-        head = "".join(f"<th {_CELL}>{escape(name)}</th>" for name in _SHOWN_COLUMNS)
-        body = "".join(
-            f"<tr>{''.join(f'<td {_CELL}>{_cell(value)}</td>' for value in row.values())}</tr>" for row in rows
-        )
-        more = self.groups.num_rows - len(rows)
-        rest = f"<p>and {more:,} more rows</p>" if more else ""
-        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>{rest}"
-
-
-def _cell(value: Any) -> str:
-    return escape(
-        f"{value:.3g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-    )
 
 
 def plain_column(column: pa.ChunkedArray) -> Any:

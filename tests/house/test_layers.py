@@ -23,6 +23,7 @@ FLOORS = {
     "rmqalloc._engine": 2,
     "rmqalloc.documents": 2,
     "rmqalloc.examples": 2,
+    "rmqalloc.results": 2,
     "rmqalloc.fleet": 3,
     "rmqalloc.remoting": 3,
     "rmqalloc.strategies": 4,

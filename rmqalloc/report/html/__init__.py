@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rmqalloc.audit.finding import Finding
 from rmqalloc.plans import Gates, Plan
 from rmqalloc.report.html.found import findings_section
-from rmqalloc.report.html.markup import escaped, name
 from rmqalloc.report.html.page import page
 from rmqalloc.report.html.scenario import PICTURED, scenario_section
 from rmqalloc.report.html.summary import failed_section, summary_section
+from rmqalloc.results.markup import escaped, name
 from rmqalloc.text import counted
 
 __all__ = ["report"]

@@ -11,8 +11,8 @@ from rmqalloc.report.html.charts.bars import owners_figure
 from rmqalloc.report.html.charts.flows import flows_figure
 from rmqalloc.report.html.charts.heat import heat_figure
 from rmqalloc.report.html.charts.loads import Loads
-from rmqalloc.report.html.markup import name, number
 from rmqalloc.report.html.page_tables import Change, Markup, table
+from rmqalloc.results.markup import name, number
 from rmqalloc.text import counted
 
 MOST_ROWS = 50

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rmqalloc.report.html.markup import escaped, name, number
-from rmqalloc.report.terminal import cell_text
+from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.terminal import cell_text
 
 
 class Change(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import IO, Any, ClassVar
+from typing import IO, Any, ClassVar, overload
 
 import pyarrow as pa
 
@@ -26,7 +26,7 @@ FINDINGS_SCHEMA = pa.schema([*_NAMES, ("queues", pa.list_(_QUEUE)), ("clients", 
 _TEXT_SCHEMA = pa.schema([*_NAMES, ("queues", pa.string()), ("clients", pa.string()), *_WORDS])
 
 
-class Findings(TableResult, tuple[Finding, ...]):
+class Findings(TableResult, Sequence[Finding]):
     """What an audit found: by consumer group, the gravest first, then in the order of the rules, then by topic.
 
     Examples
@@ -42,6 +42,25 @@ class Findings(TableResult, tuple[Finding, ...]):
     """
 
     TABLES: ClassVar = ()
+
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+        self._all = tuple(findings)
+
+    @overload
+    def __getitem__(self, place: int) -> Finding: ...
+    @overload
+    def __getitem__(self, place: slice) -> Findings: ...
+    def __getitem__(self, place: int | slice) -> Finding | Findings:
+        return Findings(self._all[place]) if isinstance(place, slice) else self._all[place]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == (other._all if isinstance(other, Findings) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._all)
 
     def __repr__(self) -> str:
         return f"<Findings: {_summary(self)}>"

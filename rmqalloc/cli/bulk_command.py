@@ -12,7 +12,7 @@ from rmqalloc.cli.choices import Choice, FileOrExample
 from rmqalloc.cli.options import params_of, strategy_options
 from rmqalloc.cli.renamed import renamed
 from rmqalloc.cli.sink import say
-from rmqalloc.cli.terminal_text import Progress, printable, table
+from rmqalloc.cli.terminal_text import ProgressLine, printable, table
 from rmqalloc.text import named
 
 if TYPE_CHECKING:
@@ -142,7 +142,7 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
 
     started = time.perf_counter()
     try:
-        totals = plan_files(source, target, spec, threads, Progress())
+        totals = plan_files(source, target, spec, threads, ProgressLine())
     except TypeError as error:  # a column is missing or of the wrong type
         raise click.ClickException(str(error)) from error
     say(_summary(totals, time.perf_counter() - started))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -99,16 +99,16 @@ class _Looking:
         """What is looked at, for people."""
         return self.inputs.file
 
-    def look(self) -> tuple[Finding, ...]:
+    def look(self) -> Findings:
         """What is wrong now; looks after the first tell nothing else."""
-        from rmqalloc.audit import check_snapshot
+        import rmqalloc
 
         if self._has_places and self.inputs.source is None:
             self.inputs = replace(self.inputs, source=_read(self.inputs.file))
         self.last = snapshot_of(self.inputs)
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
-        return check_snapshot(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+        return rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
 
     def lacks(self) -> frozenset[Hashable]:
         """What the last snapshot lacks."""
@@ -122,7 +122,7 @@ class _Looking:
 
         return Findings(findings).at_least(self.severity)
 
-    def show(self, findings: tuple[Finding, ...]) -> None:
+    def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
         from rmqalloc.report.sarif import write_findings
 

@@ -18,7 +18,7 @@ from rmqalloc.cli.snapshot_input import (
     strategy_known_options,
     tell,
 )
-from rmqalloc.cli.table_options import Tables, table_options
+from rmqalloc.cli.table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
     from rmqalloc.plans.compare import Candidate
@@ -39,14 +39,14 @@ _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
 )
 @change_options
 @table_options("; as text 20 groups")
-def compare(inputs: Inputs, strategies: str, changes: Changes, tables: Tables) -> int:
+def compare(inputs: Inputs, strategies: str, changes: Changes, tables: TableOptions) -> int:
     """Compare strategies: what a change moves under each, how even each then is, and what moves if one client leaves.
 
     \b
     rmqalloc compare -f cluster.yaml -g order-svc
     rmqalloc compare -f cluster.yaml -g order-svc --scale 6 -s AVG,CONSISTENT_HASH:160
     """
-    from rmqalloc.plans.compare import compare as compared
+    import rmqalloc
     from rmqalloc.scenarios import SetStrategy
     from rmqalloc.snapshot.units import none_planned
 
@@ -59,7 +59,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: Tables) -
         raise click.UsageError("compare sets the strategy itself; leave --to-strategy out and give -s")
     snapshot = snapshot_of(inputs)
     with rooms_unknown():
-        found = compared(snapshot, candidates, made, inputs.groups, inputs.topics)
+        found = rmqalloc.compare(snapshot, candidates, made, inputs.groups, inputs.topics)
     if found.table["n_queues"].null_count == found.table.num_rows:
         raise none_planned(found.warnings)
     tell(found.warnings)

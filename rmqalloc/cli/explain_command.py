@@ -31,7 +31,7 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
     \b
     rmqalloc explain -f cluster.yaml -g order-svc -t orders -q broker-a:3
     """
-    from rmqalloc.plans.explain import explain as explained
+    import rmqalloc
 
     if len(inputs.groups) != 1 or len(inputs.topics) != 1 or "*" in (*inputs.groups, *inputs.topics):
         raise click.UsageError("explain needs one group (-g) and one topic (-t) by their names")
@@ -41,7 +41,7 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
     name, params = (None, {}) if strategy is None else candidate(strategy)
     snapshot = snapshot_of(replace(inputs, strategy=strategy))
     try:
-        found = explained(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
+        found = rmqalloc.explain(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
     except TypeError as error:
         raise click.ClickException(str(error)) from error
     if output == "json":

@@ -336,13 +336,13 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
     ValueError
         Something that a flag names is not there, or no group can be planned.
     """
-    from rmqalloc.plans import plan_snapshot
+    import rmqalloc
     from rmqalloc.plans.unmatched import NO_ROOM, refused_after, unassigned
     from rmqalloc.snapshot.units import none_planned
 
     strict = not changes.from_file
     with rooms_unknown():
-        made = plan_snapshot(snapshot, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
+        made = rmqalloc.plan(snapshot, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
     if not any(made.groups["n_topics"].to_pylist()):
         raise none_planned([*made.warnings, *unassigned(made)])
     tell(made.warnings)

@@ -19,7 +19,7 @@ from rmqalloc.cli.snapshot_input import (
     strategy_known_options,
     tell,
 )
-from rmqalloc.cli.table_options import Tables, table_options
+from rmqalloc.cli.table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -54,7 +54,7 @@ def plan(
     inputs: Inputs,
     changes: Changes,
     with_retry: bool,
-    tables: Tables,
+    tables: TableOptions,
     show: str | None,
     out: str | None,
     max_moved: str | None,
@@ -98,7 +98,7 @@ def _clients_join(changes: Changes) -> bool:
     return any(isinstance(one, AddClients | ScaleClients) for each in changes.scenarios for one in each.changes)
 
 
-def _print(made: Plan, gates: Gates, tables: Tables, show: str | None) -> None:
+def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> None:
     """The plan in the form that is asked for."""
     if show is None and tables.is_text:
         for line in made.lines(sys.stdout, tables.top):

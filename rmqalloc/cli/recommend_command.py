@@ -18,7 +18,7 @@ from rmqalloc.cli.snapshot_input import (
     strategy_known_options,
     tell,
 )
-from rmqalloc.cli.table_options import Tables, table_options
+from rmqalloc.cli.table_options import TableOptions, table_options
 from rmqalloc.store import write_file
 
 if TYPE_CHECKING:
@@ -47,18 +47,18 @@ SHOWN = ("groups", "counts", "rings", "rooms", "lists")
     "Without it, a paragraph on each group as text, or groups for programs.",
 )
 @table_options(f"; as text {_MOST} paragraphs, most idle clients first")
-def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, tables: Tables) -> int:
+def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, tables: TableOptions) -> int:
     """Say how many clients a group should have, what more virtual nodes would do, and which lists would be even.
 
     \b
     rmqalloc recommend -f cluster.yaml -g 'order-*'
     rmqalloc recommend -f cluster.yaml -g order-svc --out config.json
     """
+    import rmqalloc
     from rmqalloc.advice.advice import config_document
-    from rmqalloc.advice.recommend import advise
 
     snapshot = snapshot_of(inputs)
-    advice = advise(snapshot, inputs.groups, inputs.topics, balance)
+    advice = rmqalloc.recommend(snapshot, inputs.groups, inputs.topics, balance)
     tell(advice.warnings)
     if advice.left_out is not None and (out is not None or show == "lists"):
         tell([advice.left_out])

@@ -21,7 +21,7 @@ from rmqalloc.cli.snapshot_input import (
     strategy_known_options,
     tell,
 )
-from rmqalloc.cli.table_options import Tables, table_options
+from rmqalloc.cli.table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,7 +38,7 @@ Command = Callable[..., Any]
 class Printing:
     """How to show a rollout, and which bounds it must keep."""
 
-    tables: Tables
+    tables: TableOptions
     show: str | None
     max_moved_per_queue: float | None
     max_unowned: int | None
@@ -77,7 +77,7 @@ class Printing:
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
 
 
-def write_figures(tables: Tables, table: pa.Table) -> None:
+def write_figures(tables: TableOptions, table: pa.Table) -> None:
     """Write a table; people see an upper bound as ``≤ 62``, where programs find a column that ends in ``_is_exact``."""
     if tables.is_whole and tables.output in ("table", "wide", "md", "html"):
         from rmqalloc.rollouts.rollout import with_bounds

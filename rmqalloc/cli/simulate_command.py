@@ -42,13 +42,14 @@ def simulate(
     without an owner in all, and the longest. Columns of groups: the same over all, then messages consumed twice, messages that
     waited longer than a second, the longest wait, and messages left.
     """
-    from rmqalloc import simulation
+    import rmqalloc
+    from rmqalloc.simulation import svg_timeline
 
-    result = simulation.simulate(simulation.read_script(script), seed, profile)
+    result = rmqalloc.simulate(script, seed, profile)
     if out is not None:
         result.save(out)
     if svg is not None:
-        write_file(svg, simulation.svg_timeline(result))
+        write_file(svg, svg_timeline(result))
     if output == "json":
         hand_over(result.to_json())
     else:

@@ -16,7 +16,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(text_table(header, rows))
 
 
-class Progress:
+class ProgressLine:
     """Pieces done of all, on standard error: one changing line on a terminal, else a line every few seconds."""
 
     def __init__(self) -> None:

@@ -98,7 +98,7 @@ class Comparison(TableResult):
 
 def compare(
     snapshot: Snapshot,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Candidate | str],
     changes: Sequence[Change] = (),
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
@@ -108,8 +108,8 @@ def compare(
     Parameters
     ----------
     snapshot : Snapshot
-    candidates : sequence of Candidate
-        Labels must differ.
+    candidates : sequence of Candidate or str
+        Strategies, or names of those that need no parameters. Labels must differ.
     changes : sequence of changes
         What else happens, the same for each.
     groups, topics : sequence of str
@@ -120,7 +120,8 @@ def compare(
     NoMatchError, ScenarioError, ValueError, TypeError
         As `rmqalloc.plans.plan_snapshot`.
     """
-    scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in candidates]
+    tried = [Candidate(one, one, {}) if isinstance(one, str) else one for one in candidates]
+    scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in tried]
     plan = plan_snapshot(snapshot, scenarios, groups, topics, strict=True)
     batch = read_units(with_strategies(snapshot, groups), groups, topics).batch
     left = [_departures(part) for part in specs_of(batch, scenarios)]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli import exit_codes
-from rmqalloc.cli.options import Changes, candidate, change_options, rooms_unknown
+from rmqalloc.cli.options import Changes, candidate, change_options
+from rmqalloc.cli.planning import rooms_unknown
 from rmqalloc.cli.sink import say
 from rmqalloc.cli.snapshot_input import (
     Inputs,

@@ -9,7 +9,8 @@ import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.choices import Choice
-from rmqalloc.cli.options import Bound, Changes, change_options, file_to_write, planned, tell_broken
+from rmqalloc.cli.options import Bound, Changes, change_options, file_to_write
+from rmqalloc.cli.planning import planned, tell_broken
 from rmqalloc.cli.sink import hand_over, say
 from rmqalloc.cli.snapshot_input import (
     Inputs,

@@ -9,7 +9,8 @@ import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.command_groups import Suggesting
-from rmqalloc.cli.options import Bound, params_of, strategy_options, tell_broken
+from rmqalloc.cli.options import Bound, params_of, strategy_options
+from rmqalloc.cli.planning import tell_broken
 from rmqalloc.cli.rollout_options import (
     Printing,
     batch_option,

@@ -12,7 +12,8 @@ import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.choices import Choice
-from rmqalloc.cli.options import MOST_TOLD, Bound, tell_broken
+from rmqalloc.cli.options import Bound
+from rmqalloc.cli.planning import MOST_TOLD, tell_broken
 from rmqalloc.cli.sink import say
 from rmqalloc.cli.snapshot_input import (
     Inputs,

@@ -21,8 +21,3 @@ def test_every_public_function_and_class_says_what_it_is():
         if (inspect.isfunction(thing) or inspect.isclass(thing)) and not inspect.getdoc(thing)
     ]
     assert bare == []
-
-
-def test_the_names_of_a_room_are_in_order_and_given_once():
-    for room in rooms():
-        assert list(room.__all__) == sorted(set(room.__all__), key=str), room.__name__

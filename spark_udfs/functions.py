@@ -24,6 +24,17 @@ from rmqalloc.strategies import STRATEGIES
 from spark_udfs import arrow_figures, arrow_owners, closed_form
 from spark_udfs.arrow_figures import METRICS_DDL
 
+__all__ = [
+    "allocate",
+    "allocate_by_count",
+    "allocate_or_error",
+    "assignment_metrics",
+    "least_moves",
+    "metrics_by_count",
+    "moved",
+    "moved_by_count",
+]
+
 ColumnOrName = Column | str
 Count = Column | str | int
 

@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 from spark_udfs.requirements import require_java
 
+__all__ = ["session"]
+
 TASKS_PER_PROCESSOR = 8
 """Pieces that a scan is cut into, per processor: enough for an even end and a smooth progress display."""
 

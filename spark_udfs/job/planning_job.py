@@ -22,6 +22,7 @@ from rmqalloc.evaluation.totals import ByScenario
 from rmqalloc.scenarios import to_data
 from rmqalloc.version import __version__
 from spark_udfs.job import by_file, by_frame, manifests, plan_summary, sources
+from spark_udfs.job.job_options import WORST
 from spark_udfs.job.manifests import PublishError
 from spark_udfs.job.on_worker import on_worker, tasks_at_once
 from spark_udfs.job.output import (
@@ -126,7 +127,7 @@ def run(
     master: str = "local[*]",
     by_files: bool | None = None,
     max_bad_fraction: float = 1.0,
-    n_worst: int = plan_summary.WORST,
+    n_worst: int = WORST,
     force: bool = False,
 ) -> Outcome:
     """Plan every unit of a source with Spark.

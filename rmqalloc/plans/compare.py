@@ -118,7 +118,14 @@ def compare(
     Raises
     ------
     NoMatchError, ScenarioError, ValueError, TypeError
-        As `rmqalloc.plans.plan_snapshot`.
+        Those of `rmqalloc.plans.plan_snapshot`.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.files import read
+    >>> found = compare(read("example:seed"), ["AVG", "AVG_BY_CIRCLE"], groups=["by-average"])
+    >>> found.table.select(["strategy", "moved", "departure_mean"]).to_pylist()[1]
+    {'strategy': 'AVG_BY_CIRCLE', 'moved': 18, 'departure_mean': 18.0}
     """
     tried = [Candidate(one, one, {}) if isinstance(one, str) else one for one in candidates]
     scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in tried]

@@ -41,6 +41,15 @@ def write_plan(plan: Written, path: str | os.PathLike[str]) -> str:
         The file cannot be written; an earlier one stays as it was.
     PlanError
         It would be larger than `rmqalloc.plans.load_plan` reads; an earlier one stays as it was, too.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rmqalloc.plans import load_plan, plan_snapshot
+    >>> from rmqalloc.snapshot.files import read
+    >>> plan, path = plan_snapshot(read("example:seed"), []), tempfile.mkdtemp() + "/plan.json.gz"
+    >>> write_plan(plan, path) == plan.digest == load_plan(path).digest
+    True
     """
     hashed = hashlib.sha256()
     n_bytes = made = 0

@@ -42,6 +42,19 @@ class TableResult:
         Attributes that are tables; the first is what Arrow readers get.
     NOTES : tuple of str
         Attributes that are tuples of text, such as warnings.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> class Loads(TableResult):
+    ...     TABLES, NOTES = ("loads",), ()
+    ...     loads = pa.table({"client": ["a", "b"], "load": [1, 20]})
+    >>> print(Loads())
+    client  load
+    a          1
+    b         20
+    >>> Loads().to_dict(), Loads()
+    ({'loads': [{'client': 'a', 'load': 1}, {'client': 'b', 'load': 20}]}, <Loads: 2 rows>)
     """
 
     TABLES: ClassVar[tuple[str, ...]]

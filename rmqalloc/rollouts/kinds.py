@@ -29,7 +29,7 @@ class rollout:
     >>> from rmqalloc import read
     >>> made = rollout.restart(read("example:48-pods"), batch=8)
     >>> made.totals["n_steps"].to_pylist()
-    [12]
+    [12, 12, 12]
     """
 
     restart = staticmethod(restart_clients)

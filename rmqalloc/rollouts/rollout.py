@@ -124,6 +124,13 @@ class Rollout(TableResult):
         Why this must not be done now; usually empty.
     warnings : tuple of str
         What is left out, and why.
+
+    Examples
+    --------
+    >>> import rmqalloc
+    >>> made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), ["by-average"])
+    >>> made, made.totals["moved"].to_pylist()
+    (<Rollout: 9 rows>, [80])
     """
 
     TABLES: ClassVar = ("steps", "topics", "totals", "exposed", "skipped")

@@ -32,6 +32,13 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     -------
     str
         A document of its own. Equal plans give equal documents.
+
+    Examples
+    --------
+    >>> from rmqalloc.plans import plan_snapshot
+    >>> from rmqalloc.snapshot.files import read
+    >>> report(plan_snapshot(read("example:seed"), []))[:15]
+    '<!DOCTYPE html>'
     """
     pictured = max(1, PICTURED // max(len(plan.scenarios), 1))
     parts = [

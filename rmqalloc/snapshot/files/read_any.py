@@ -45,7 +45,7 @@ def read(source: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], form
     Examples
     --------
     >>> [group.name for group in read("example:seed").groups]
-    ['by-average', 'by-hash']
+    ['by-average', 'by-ring']
     >>> read('{"apiVersion": "rmqalloc/v2",\n"kind": "Snapshot"}').groups
     ()
     """

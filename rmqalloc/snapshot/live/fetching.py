@@ -83,7 +83,7 @@ def fetch(
     --------
     >>> fetch("broker-a")
     Traceback (most recent call last):
-    ValueError: name server 'broker-a' is not host:port
+    ValueError: name server 'broker-a' is not host:port, such as 10.0.0.1:9876
     """
     servers = name_servers(name_server)
     if tls_key and not tls_cert:

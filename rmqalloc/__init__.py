@@ -23,7 +23,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rmqalloc.errors import Error
-from rmqalloc.extras import is_optional, needs
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.model import Assignment, MessageQueue, SharedAssignment
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
@@ -87,6 +86,8 @@ def __getattr__(name: str) -> Any:
     try:
         found = globals()[name] = getattr(import_module(room), name_there)
     except ModuleNotFoundError as error:
+        from rmqalloc.extras import is_optional, needs
+
         if not is_optional(error):
             raise
         text = f"rmqalloc.{name} needs {error.name}, which is not installed: {needs(error.name or '')}"

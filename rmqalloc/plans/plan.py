@@ -165,7 +165,17 @@ class Plan(TableResult):
 
     def text(self) -> Iterator[str]:
         """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""
-        head = {
+        yield canonical(self._head())[:-1] + ',"tables":{'
+        for place, name in enumerate(self.TABLES):
+            table = getattr(self, name)
+            yield f'{"," if place else ""}"{name}":{{'
+            for number, column in enumerate(table.column_names):
+                yield f'{"," if number else ""}"{column}":{canonical(plain_column(table[column]))}'
+            yield "}"
+        yield "}"
+
+    def _head(self) -> dict[str, Any]:
+        return {
             "apiVersion": API_VERSION,
             "kind": KIND,
             "toolVersion": self.tool_version,
@@ -174,14 +184,6 @@ class Plan(TableResult):
             "scenarios": [one.to_data() for one in self.scenarios],
             "warnings": list(self.warnings),
         }
-        yield canonical(head)[:-1] + ',"tables":{'
-        tables = {"units": self.units, "groups": self.groups, "clients": self.clients, "queues": self.queues}
-        for place, (name, table) in enumerate(tables.items()):
-            yield f'{"," if place else ""}"{name}":{{'
-            for number, column in enumerate(table.column_names):
-                yield f'{"," if number else ""}"{column}":{canonical(plain_column(table[column]))}'
-            yield "}"
-        yield "}"
 
     @lazy_property
     def digest(self) -> str:
@@ -193,7 +195,11 @@ class Plan(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """The document of the plan's file, its hash included."""
-        return {**json.loads("".join((*self.text(), "}"))), "digest": self.digest}
+        tables = {name: getattr(self, name) for name in self.TABLES}
+        columns = {
+            name: {key: plain_column(table[key]) for key in table.column_names} for name, table in tables.items()
+        }
+        return {**self._head(), "tables": columns, "digest": self.digest}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as a file that `rmqalloc.plans.load_plan` reads, packed if it ends in ``.gz``; see `write_plan`."""

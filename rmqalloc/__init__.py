@@ -1,27 +1,99 @@
-"""RocketMQ queue allocation: the answers of the real Java strategies, for one client, a group, or a fleet of millions.
+"""RocketMQ queue allocation: the answers of the real Java strategies, and what happens to a cluster if something changes.
+
+A strategy answers for one client, a group, or a fleet of millions:
 
 >>> from rmqalloc import strategy
 >>> queues = [("orders", "broker-a", i) for i in range(4)]
 >>> strategy("AVG").assign(queues, ["client-1", "client-2", "client-3"]).owners
 array([0, 0, 1, 2], dtype=int32)
+
+The verbs take a snapshot of a cluster (`read`, `fetch`); their results print, convert and save themselves:
+
+>>> import rmqalloc
+>>> cluster = rmqalloc.read("example:seed")
+>>> rmqalloc.plan(cluster, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}])
+<Plan of 2 groups, scenarios: six>
+>>> rmqalloc.check(cluster).at_least("error")
+<Findings: 0 findings>
+
+``import rmqalloc`` needs numpy alone; a verb loads what it needs when it is first used.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rmqalloc.errors import Error
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.model import Assignment, MessageQueue, SharedAssignment
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
+from rmqalloc.version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from rmqalloc.advice import advise as recommend
+    from rmqalloc.audit import check_snapshot as check
+    from rmqalloc.plans import compare, explain
+    from rmqalloc.plans import plan_snapshot as plan
+    from rmqalloc.rollouts import rollout
+    from rmqalloc.simulation import simulate
+    from rmqalloc.snapshot import Snapshot
+    from rmqalloc.snapshot.files import read
+    from rmqalloc.snapshot.live import fetch
 
 __all__ = [
     "Assignment",
+    "Error",
     "Fleet",
     "FleetError",
     "MessageQueue",
     "SharedAssignment",
+    "Snapshot",
     "Strategy",
     "UnitError",
     "__version__",
+    "check",
+    "compare",
+    "explain",
+    "fetch",
+    "plan",
+    "read",
+    "recommend",
+    "rollout",
+    "simulate",
     "sort_client_ids",
     "sort_queues",
     "strategy",
 ]
+
+_HOMES = {
+    "Snapshot": ("rmqalloc.snapshot", "Snapshot"),
+    "check": ("rmqalloc.audit", "check_snapshot"),
+    "compare": ("rmqalloc.plans", "compare"),
+    "explain": ("rmqalloc.plans", "explain"),
+    "fetch": ("rmqalloc.snapshot.live", "fetch"),
+    "plan": ("rmqalloc.plans", "plan_snapshot"),
+    "read": ("rmqalloc.snapshot.files", "read"),
+    "recommend": ("rmqalloc.advice", "advise"),
+    "rollout": ("rmqalloc.rollouts", "rollout"),
+    "simulate": ("rmqalloc.simulation", "simulate"),
+}
+"""Room of everything that is loaded on first use, and its name there."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    room, name_there = _HOMES[name]
+    try:
+        found = globals()[name] = getattr(import_module(room), name_there)
+    except ModuleNotFoundError as error:
+        from rmqalloc.extras import is_optional, needs
+
+        if not is_optional(error):
+            raise
+        text = f"rmqalloc.{name} needs {error.name}, which is not installed: {needs(error.name or '')}"
+        raise ModuleNotFoundError(text, name=error.name) from None
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_HOMES})

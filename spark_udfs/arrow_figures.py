@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc import Fleet
 from rmqalloc._engine import split, tally
 from rmqalloc.evaluation.balance import mean_load
 from rmqalloc.evaluation.movement import Movement, movement
+from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import list_positions, offsets_of
 from spark_udfs.arrow_owners import (
     CLIENTS,

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc import Fleet, Strategy
-from rmqalloc import strategy as make
+from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.arrow import MAX_READ_QUEUE_NUMS
 from rmqalloc.fleet.arrow_columns import utf8
 from rmqalloc.fleet.columns import offsets_of
-from rmqalloc.strategies import STRATEGIES
+from rmqalloc.strategies import STRATEGIES, Strategy
+from rmqalloc.strategies import strategy as make
 from rmqalloc.strategies.base import NO_CLIENTS, NO_QUEUES
 from rmqalloc.strategies.formula import Formula
 

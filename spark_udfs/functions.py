@@ -25,6 +25,17 @@ from rmqalloc.strategies.by_name import plain_parameters
 from spark_udfs import arrow_figures, arrow_owners, closed_form
 from spark_udfs.arrow_figures import METRICS_DDL
 
+__all__ = [
+    "allocate",
+    "allocate_by_count",
+    "allocate_or_error",
+    "assignment_metrics",
+    "least_moves",
+    "metrics_by_count",
+    "moved",
+    "moved_by_count",
+]
+
 ColumnOrName = Column | str
 Count = Column | str | int
 

@@ -6,6 +6,8 @@ from pyspark.sql.types import DataType, IntegralType, StringType
 
 from rmqalloc.scenarios import Scenario, scenarios_of
 
+__all__ = ["scenarios_of_frame", "units", "unmatched"]
+
 READABLE = 4
 """The bit of ``perm`` that lets consumers read a broker's queues (``PermName.PERM_READ``)."""
 

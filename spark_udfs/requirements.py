@@ -7,6 +7,8 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from rmqalloc.errors import Error
+
 LEAST_JAVA = 17
 """Oldest Java that Spark 4 runs on."""
 
@@ -14,7 +16,7 @@ PACKAGES = ("pyspark", "pandas", "pyarrow")
 """Python packages that every job needs; pandas is required by PySpark."""
 
 
-class JavaNotFoundError(RuntimeError):
+class JavaNotFoundError(Error, RuntimeError):
     """There is no Java that Spark can run on; the message says what to install."""
 
 

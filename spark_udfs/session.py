@@ -14,6 +14,8 @@ from pyspark.sql import SparkSession
 
 from spark_udfs.requirements import require_java
 
+__all__ = ["session"]
+
 TASKS_PER_PROCESSOR = 8
 """Partitions of a scan, per processor: enough that processors finish together and progress is smooth."""
 

@@ -13,6 +13,8 @@ from rmqalloc.evaluation.plan_batch import BEST_BY, PlanSpec
 from rmqalloc.scenarios import read_scenarios, scenarios_of
 from spark_udfs.map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse_schema
 
+__all__ = ["assign", "client_load", "expand_owners", "plan"]
+
 Transform = Callable[[DataFrame], DataFrame]
 Scenarios = str | os.PathLike[str] | Iterable[Any]
 

@@ -37,13 +37,13 @@ class Shape(NamedTuple):
 def _compare(
     snapshot_of: Callable[[int], Any], strategies: Sequence[str] = ("AVG_BY_CIRCLE", "CONSISTENT_HASH")
 ) -> Make:
-    from rmqalloc.plans import compare
+    from rmqalloc.plans import Candidate, compare
 
-    candidates = [compare.Candidate(name, name, {}) for name in strategies]
+    candidates = [Candidate(name, name, {}) for name in strategies]
 
     def make(n: int) -> Callable[[], object]:
         snapshot = snapshot_of(n)
-        return lambda: compare.compare(snapshot, candidates)
+        return lambda: compare(snapshot, candidates)
 
     return make
 

@@ -11,3 +11,8 @@
 ``sentences``
     The figures in words.
 """
+
+from rmqalloc.advice.advice import Advice, ConfigLists, config_document
+from rmqalloc.advice.recommend import advise
+
+__all__ = ["Advice", "ConfigLists", "advise", "config_document"]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import pyarrow as pa
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.results import TableResult
 from rmqalloc.text import named
 
 GROUPS_SCHEMA = pa.schema(
@@ -127,8 +128,8 @@ class ConfigLists(NamedTuple):
         return found
 
 
-@dataclass(frozen=True, eq=False)
-class Advice:
+@dataclass(frozen=True, eq=False, repr=False)
+class Advice(TableResult):
     """What could be better about the groups of a snapshot.
 
     Attributes
@@ -152,6 +153,8 @@ class Advice:
     warnings : tuple of str
         What is left out, and why.
     """
+
+    TABLES: ClassVar = ("groups", "counts", "rings", "rooms", "lists")
 
     groups: pa.Table
     counts: pa.Table
@@ -179,10 +182,6 @@ class Advice:
         if not missing:
             return None
         return f"the lists for CONFIG leave out {named(missing)}: under CONFIG nobody consumes what is in no list"
-
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The groups, for pandas, polars, DuckDB and others that read Arrow."""
-        return self.groups.__arrow_c_stream__(requested_schema)
 
 
 def config_document(advice: Advice) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from typing import Any
 import pyarrow.compute as pc
 
 from rmqalloc.advice.advice import Advice, ConfigLists
+from rmqalloc.results import drawn
 from rmqalloc.strategies.by_name import class_of
-from rmqalloc.text import counted, named
+from rmqalloc.text import counted, named, printable
 
+_SHOWN = 20
 WORTH = 0.05
 """Least relative gain in skew for which more virtual nodes are advised."""
 
@@ -123,6 +125,19 @@ def _lists(group: dict[str, Any], lists: ConfigLists) -> Iterator[str]:
         f"Lists for CONFIG that are even as can be would move {counted(lists.moved, 'queue')} of {group['n_queues']:,} from "
         f"{begins}; they hold for these client ids alone, and a client that dies leaves its queues to nobody."
     )
+
+
+def advice_lines(advice: Advice, _file: object = None, top: int | None = None) -> Iterator[str]:
+    """A paragraph on each of the first groups, most idle clients first, and a line on all; of 20 unless ``top`` is given."""
+    shown = advice.groups.sort_by([("idle", "descending"), ("skew", "descending")]).slice(0, top or _SHOWN)
+    for text in shown["advice"].to_pylist():
+        yield from (printable(text), "")
+    if advice.groups.num_rows > shown.num_rows:
+        yield from (f"and {counted(advice.groups.num_rows - shown.num_rows, 'more group')} (--top)", "")
+    yield fleet_sentence(advice)
+
+
+drawn(Advice, advice_lines)
 
 
 def fleet_sentence(advice: Advice) -> str:

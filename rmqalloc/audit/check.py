@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from rmqalloc.audit.audited_group import AuditedGroup, audited_groups
-from rmqalloc.audit.finding import SEVERITIES, Finding
+from rmqalloc.audit.finding import SEVERITIES
+from rmqalloc.audit.findings import Findings
 from rmqalloc.audit.rules import RULES
 from rmqalloc.audit.rules_planned import absent_groups
 from rmqalloc.evidence import with_strategies
@@ -26,7 +27,7 @@ def check_snapshot(
     topics: Sequence[str] = ALL,
     rules: Iterable[str] | None = None,
     planned: Mapping[str, Mapping[MessageQueue, str | None]] | None = None,
-) -> tuple[Finding, ...]:
+) -> Findings:
     """Look for faults in who owns what.
 
     What each client should own is computed from its own strategy, client list, routes and subscriptions. If the snapshot
@@ -45,12 +46,12 @@ def check_snapshot(
 
     Returns
     -------
-    tuple of Finding
+    Findings
         By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for equal snapshots.
 
     Raises
     ------
-    NoMatch
+    NoMatchError
         A pattern matches nothing.
     ValueError
         A rule is unknown, two groups or topics have one name, or a topic has too many queues to be checked.
@@ -86,19 +87,7 @@ def check_snapshot(
     absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
     gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
-    return tuple(sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity))))
-
-
-def at_least(findings: Iterable[Finding], severity: str) -> tuple[Finding, ...]:
-    """Findings of this severity or a greater one.
-
-    Examples
-    --------
-    >>> at_least([Finding("idle-client", "note", "g", None, (), (), "", "")], "warning")
-    ()
-    """
-    kept = SEVERITIES[: SEVERITIES.index(severity) + 1]
-    return tuple(finding for finding in findings if finding.severity in kept)
+    return Findings(sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity))))
 
 
 def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:

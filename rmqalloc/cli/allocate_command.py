@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _MOST_QUEUES = 1_000_000
 
 
-class Owned(NamedTuple):
+class OwnedQueue(NamedTuple):
     """One queue and the client that owns it, None for nobody."""
 
     topic: str
@@ -77,14 +77,14 @@ def allocate(
         hand_over(text, end="" if output == "csv" else "\n")
 
 
-def _owned(s: "Strategy", topic: str, brokers: dict[str, int], client_ids: list[str]) -> Iterator[Owned]:
+def _owned(s: "Strategy", topic: str, brokers: dict[str, int], client_ids: list[str]) -> Iterator[OwnedQueue]:
     """Owners of one topic's queues, in RocketMQ's order."""
     from rmqalloc import Assignment, MessageQueue, sort_queues
 
     mq_all = sort_queues(MessageQueue(topic, broker, i) for broker, n in brokers.items() for i in range(n))
     assignment = cast(Assignment, s.assign(mq_all, client_ids))
     for queue, owner in zip(mq_all, assignment.owners.tolist(), strict=True):
-        yield Owned(*queue, client_ids[owner] if owner >= 0 else None)
+        yield OwnedQueue(*queue, client_ids[owner] if owner >= 0 else None)
 
 
 def _parse_queues(text: str) -> dict[str, int]:
@@ -118,7 +118,7 @@ def _parse_clients(text: str) -> list[str]:
     return ids
 
 
-def _as_table(group: str, strategy_name: str, client_ids: list[str], owned: list[Owned]) -> str:
+def _as_table(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
     parts = [f"Group {printable(group)}" if group else "", strategy_name, f"{len(client_ids)} clients"]
     tables = [f"{'  '.join(filter(None, parts))}  {len(owned)} queues"]
     for topic, mine in groupby(owned, lambda one: one.topic):
@@ -132,7 +132,7 @@ def _as_table(group: str, strategy_name: str, client_ids: list[str], owned: list
     return "\n\n".join(tables)
 
 
-def _as_json(group: str, strategy_name: str, client_ids: list[str], owned: list[Owned]) -> str:
+def _as_json(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
     content = {
         "consumer_group": group,
         "strategy": strategy_name,
@@ -142,12 +142,12 @@ def _as_json(group: str, strategy_name: str, client_ids: list[str], owned: list[
     return json.dumps(content, indent=2)
 
 
-def _as_csv(group: str, strategy_name: str, client_ids: list[str], owned: list[Owned]) -> str:
+def _as_csv(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
     # A file gets names as they are; a terminal must not be told by them what to do.
     shown = printable if sys.stdout.isatty() else lambda name: name.encode("utf-8", "backslashreplace").decode()
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(Owned._fields)
+    writer.writerow(OwnedQueue._fields)
     for one in owned:
         writer.writerow([shown(one.topic), shown(one.broker_name), one.queue_id, shown(one.client_id or "")])
     return out.getvalue()

@@ -12,8 +12,9 @@ from rmqalloc.cli.choices import Choice, FileOrExample
 from rmqalloc.cli.options import strategy_options
 from rmqalloc.cli.renamed import renamed
 from rmqalloc.cli.sink import say
-from rmqalloc.cli.terminal_text import Progress, printable, table
+from rmqalloc.cli.terminal_text import ProgressLine, printable, table
 from rmqalloc.text import named
+from spark_udfs.job.job_options import JOB_OPTIONS
 
 if TYPE_CHECKING:
     from rmqalloc.evaluation.plan_batch import PlanSpec
@@ -21,36 +22,26 @@ if TYPE_CHECKING:
 
 Command = Callable[..., Any]
 
+_KINDS: dict[str, dict[str, Any]] = {
+    "text": {},
+    "texts": {"multiple": True},
+    "count": {"type": click.IntRange(min=0)},
+    "share": {"type": click.FloatRange(0, 1)},
+    "flag": {"is_flag": True},
+    "switch": {},
+}
 _SHOWN = ("metrics", "owners", "best")
 
 
 def _spark_options(command: Command) -> Command:
     """Add the options of a run on Spark; they stay None unless they are given."""
-    for option in (
-        click.option("--force", is_flag=True, default=None, help="Plan anew what is done already."),
-        click.option(
-            "--worst", type=click.IntRange(min=0), metavar="N", help="Groups of each scenario in the summary."
-        ),
-        click.option(
-            "--max-bad-fraction",
-            type=click.FloatRange(0, 1),
-            metavar="F",
-            help="Fail if more of the plan's rows are bad.",
-        ),
-        click.option(
-            "--file-job/--no-file-job",
-            default=None,
-            help="Whether workers read and write Parquet themselves; they do where they can.",
-        ),
-        click.option("--option", multiple=True, metavar="K=V", help="Option of Spark's reader; may be repeated."),
-        click.option("--format", metavar="NAME", help="Spark's name of the input's format, parquet unless given."),
-        click.option("--table", metavar="NAME", help="Table to read instead of --in."),
-        click.option("--remote", metavar="sc://HOST", help="Spark Connect server."),
-        click.option("--master", help="Spark master, local[*] unless given."),
-        click.option("--spark", is_flag=True, help="Run as a Spark job; the options after this one need it."),
-    ):
-        command = option(command)
-    return command
+    for option in reversed(JOB_OPTIONS):
+        flag = f"{option.flag}/--no-{option.flag[2:]}" if option.kind == "switch" else option.flag
+        made = click.option(flag, default=None, metavar=option.metavar, help=option.help, **_KINDS[option.kind])
+        command = made(command)
+    return click.option("--spark", is_flag=True, help="Run as a Spark job; the options after this one need it.")(
+        command
+    )
 
 
 @click.command()
@@ -140,7 +131,7 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
 
     started = time.perf_counter()
     try:
-        totals = plan_files(source, target, spec, threads, Progress())
+        totals = plan_files(source, target, spec, threads, ProgressLine())
     except TypeError as error:  # a column is missing or of the wrong type
         raise click.ClickException(str(error)) from error
     say(_summary(totals, time.perf_counter() - started))

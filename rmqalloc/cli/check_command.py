@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,7 @@ from rmqalloc.cli.watch import settled, watch
 from rmqalloc.text import did_you_mean
 
 if TYPE_CHECKING:
-    from rmqalloc.audit import Finding
+    from rmqalloc.audit import Finding, Findings
     from rmqalloc.audit.rules_planned import Planned
     from rmqalloc.documents import Source
     from rmqalloc.snapshot.snapshot import Snapshot
@@ -71,7 +71,7 @@ def check(
     rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif
     rmqalloc check -n 10.0.0.1:9876 --settle 20s --plan plan.json
     """
-    from rmqalloc.audit import at_least
+    from rmqalloc.audit import Findings
 
     if inputs.live is None and (is_watched or settle is not None):
         raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
@@ -80,7 +80,7 @@ def check(
         watch(looking, _SETTLE if settle is None else settle)
     findings = settled(looking.look, settle or 0)
     looking.show(findings)
-    return exit_codes.DIFFERENCE if at_least(findings, fail_on) else looking.partial_code()
+    return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.partial_code()
 
 
 @dataclass
@@ -99,16 +99,16 @@ class _Looking:
         """What is looked at, for people."""
         return self.inputs.file
 
-    def look(self) -> tuple[Finding, ...]:
+    def look(self) -> Findings:
         """What is wrong now; looks after the first tell nothing else."""
-        from rmqalloc.audit import check_snapshot
+        import rmqalloc
 
         if self._has_places and self.inputs.source is None:
             self.inputs = replace(self.inputs, source=_read(self.inputs.file))
         self.last = snapshot_of(self.inputs)
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
-        return check_snapshot(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+        return rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
 
     def lacks(self) -> frozenset[Hashable]:
         """What the last snapshot lacks."""
@@ -116,15 +116,15 @@ class _Looking:
             frozenset((one.source, one.request) for one in self.last.errors) if self.last is not None else frozenset()
         )
 
-    def grave(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    def grave(self, findings: Iterable[Finding]) -> Findings:
         """Findings that are grave enough."""
-        from rmqalloc.audit import at_least
+        from rmqalloc.audit import Findings
 
-        return at_least(findings, self.severity)
+        return Findings(findings).at_least(self.severity)
 
-    def show(self, findings: tuple[Finding, ...]) -> None:
+    def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
-        from rmqalloc.report.findings import write_findings
+        from rmqalloc.report.sarif import write_findings
 
         write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, self._places())
         sys.stdout.flush()

@@ -22,8 +22,8 @@ def version_of(package: str) -> str:
 @click.command()
 def doctor() -> None:
     """Show versions, the instruction set in use, and whether Spark can run."""
-    from rmqalloc import __version__
     from rmqalloc._engine import md5
+    from rmqalloc.version import __version__
     from spark_udfs.requirements import LEAST_JAVA, found_packages, java_version
 
     java, packages = java_version(), found_packages()

@@ -82,7 +82,7 @@ def _say_usage(error: click.UsageError) -> None:
 
 
 def _defect(error: Exception, verb: str) -> int:
-    from rmqalloc import __version__
+    from rmqalloc.version import __version__
 
     say("".join(traceback.format_exception(error)), err=True, end="")
     tell(

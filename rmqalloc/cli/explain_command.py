@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import click
 
@@ -18,10 +17,6 @@ from rmqalloc.cli.snapshot_input import (
     snapshot_options,
     strategy_known_options,
 )
-from rmqalloc.cli.terminal_text import printable
-
-if TYPE_CHECKING:
-    from rmqalloc.plans.explain import Explanation
 
 
 @click.command()
@@ -36,7 +31,7 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
     \b
     rmqalloc explain -f cluster.yaml -g order-svc -t orders -q broker-a:3
     """
-    from rmqalloc.plans.explain import explain as explained
+    import rmqalloc
 
     if len(inputs.groups) != 1 or len(inputs.topics) != 1 or "*" in (*inputs.groups, *inputs.topics):
         raise click.UsageError("explain needs one group (-g) and one topic (-t) by their names")
@@ -46,23 +41,11 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
     name, params = (None, {}) if strategy is None else candidate(strategy)
     snapshot = snapshot_of(replace(inputs, strategy=strategy))
     try:
-        found = explained(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
+        found = rmqalloc.explain(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
     except TypeError as error:
         raise click.ClickException(str(error)) from error
     if output == "json":
-        hand_over(json.dumps(found.to_data(), indent=2))
+        hand_over(json.dumps(found.to_dict(), indent=2))
     else:
-        say(_text(found))
+        say(str(found))
     return doubt_code(snapshot, inputs)
-
-
-def _text(found: Explanation) -> str:
-    queue = found.queue
-    owner = "nobody" if found.owner is None else f"client {printable(found.owner)}"
-    names = [printable(name) for name in (found.consumer_group, queue.topic, queue.broker_name)]
-    head = "Group {}  topic {}  queue {}:{}  {}".format(*names, queue.queue_id, printable(found.strategy))
-    sizes = (
-        f"In Java's order it is at place {found.queue_place} of {found.n_queues:,} queues; {found.n_clients:,} clients."
-    )
-    lines = [f"  {i}. {printable(step)}" for i, step in enumerate(found.steps, start=1)]
-    return "\n".join([head, sizes, *lines, f"So {owner} owns it."])

@@ -16,7 +16,6 @@ from rmqalloc.cli.sink import CLEARED_LINE, say, tell
 from rmqalloc.cli.times import seconds
 
 if TYPE_CHECKING:
-    from rmqalloc.remoting.client import Access
     from rmqalloc.snapshot.snapshot import Snapshot
 
 _LINE_EVERY = 5.0
@@ -63,6 +62,10 @@ class Live:
     def servers(self) -> str:
         """The name servers as text, empty if none is named."""
         return self.name_server or os.environ.get("NAMESRV_ADDR", "")
+
+    def how(self) -> dict[str, Any]:
+        """Arguments of `rmqalloc.fetch`."""
+        return {name: value for name, value in vars(self).items() if name not in ("name_server", "is_quiet")}
 
 
 _FILE = click.Path(exists=True, dir_okay=False)
@@ -127,23 +130,24 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     OSError, ValueError
         A file of keys or certificates cannot be read, or a pattern matches nothing.
     """
+    import rmqalloc
     from rmqalloc.remoting import RemotingError, ResponseError
     from rmqalloc.remoting.client import name_servers
-    from rmqalloc.snapshot.live.take import Wanted, take_snapshot
 
+    if live.tls_key and not live.tls_cert:
+        raise click.UsageError("--tls-key is the key of a certificate; give it with --tls-cert")
     try:
-        servers = name_servers(live.servers)
+        name_servers(live.servers)
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     progress = _Progress(live.is_quiet)
     try:
-        wanted = Wanted(groups, topics, live.lag, live.running_info)
-        snapshot = take_snapshot(servers, _access(live), wanted, progress)
+        snapshot = rmqalloc.fetch(live.servers, groups, topics, on_progress=progress, **live.how())
     except (RemotingError, ResponseError) as error:
         raise click.ClickException(str(error)) from error
     finally:
         progress.end()
-    _check_found(live, snapshot, groups, topics)
+    _tell_unmatched(snapshot, groups, topics)
     if live.is_quiet:
         return snapshot
     _tell_of_slaves(snapshot)
@@ -156,24 +160,14 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     return snapshot
 
 
-def _check_found(live: Live, snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[str, ...]) -> None:
-    """Raise unless the cluster is one and has what is wanted of it, as far as it could be read."""
-    from rmqalloc.snapshot.units import NoMatch, by_name, chosen
+def _tell_unmatched(snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[str, ...]) -> None:
+    """Tell of a pattern that matches nothing of a cluster which could be read only in part."""
+    from rmqalloc.snapshot.live.fetching import check_matches
+    from rmqalloc.snapshot.units import NoMatchError
 
-    if not snapshot.brokers:
-        raise click.ClickException(
-            f"{live.servers} knows no broker, so there is nothing to read: is it the name server of this cluster, and do "
-            "brokers run? One that has just started knows none until they register, within 30 s"
-        )
-    if snapshot.errors and not snapshot.topics and not snapshot.groups:
-        raise click.ClickException(f"nothing could be read of {live.servers}: {snapshot.errors[0].message}")
-    subscribed = {topic: topic for group in snapshot.groups for topic in group.subscriptions}
     try:
-        chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
-        chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
-    except NoMatch as error:
-        if not snapshot.errors:
-            raise
+        check_matches(snapshot, groups, topics)
+    except NoMatchError as error:
         tell("note", f"{error}, of what could be read")
 
 
@@ -183,19 +177,6 @@ def _tell_of_slaves(snapshot: Snapshot) -> None:
         if broker.role != "MASTER":
             acts = ", which stands in for it" if broker.role == "ACTING_MASTER" else ""
             tell("note", f"broker {broker.broker_name} has no master; its slave {broker.address}{acts}, was asked")
-
-
-def _access(live: Live) -> Access:
-    """How the cluster is reached."""
-    from rmqalloc.remoting.client import Access
-    from rmqalloc.remoting.credentials import read_credentials, tls_context
-
-    speaks_tls = live.tls or live.tls_insecure or any((live.tls_ca, live.tls_cert, live.tls_key))
-    if live.tls_key and not live.tls_cert:
-        raise click.UsageError("--tls-key is the key of a certificate; give it with --tls-cert")
-    tls = tls_context(live.tls_ca, live.tls_cert, live.tls_key, not live.tls_insecure) if speaks_tls else None
-    keys = read_credentials(live.acl_file)
-    return Access(tls, keys, live.timeout, per_server=live.parallel, deadline=live.deadline)
 
 
 class _Progress:

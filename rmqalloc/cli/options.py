@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from rmqalloc.cli.choices import Choice, FileOrExample, TextType
 from rmqalloc.cli.sink import hand_over
-from rmqalloc.cli.snapshot_input import Inputs, tell
 from rmqalloc.strategies.by_name import from_flags, from_label, plain_parameters, plain_strategies, rule
 from rmqalloc.strategies.parameters import Parameter
 
 if TYPE_CHECKING:
-    from rmqalloc.plans import Plan
     from rmqalloc.scenarios import Scenario
-    from rmqalloc.snapshot.snapshot import Snapshot
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
 """Forms of a result, as `rmqalloc.report.formats.write_table` has them."""
 
 Command = Callable[..., Any]
-
-MOST_TOLD = 20
-"""Most groups that are told not to keep a gate."""
 
 
 def schema_option(what: str, schema: Callable[[], Mapping[str, Any]]) -> Callable[[Command], Command]:
@@ -67,12 +60,6 @@ def file_to_write(ctx: click.Context, param: click.Parameter, name: str | None) 
     if name in ("", "-"):
         raise click.BadParameter(f"{name!r} is not a file; standard output is for the result", ctx, param)
     return name
-
-
-def tell_broken(broken: Sequence[object]) -> None:
-    """Tell the first of the gates that are not kept, and how many more there are."""
-    more = [f"and {len(broken) - MOST_TOLD:,} more"] if len(broken) > MOST_TOLD else []
-    tell([*map(str, broken[:MOST_TOLD]), *more], "gate not kept")
 
 
 def strategy_options(command: Command) -> Command:
@@ -145,8 +132,6 @@ class _Scale(TextType):
         click.IntRange(0)(_and_room(str(value))[0], param, ctx)
         return str(value)
 
-
-_ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --scale N=ROOM, --add-broker NAME:Q=ROOM"
 
 _CHANGE_OPTIONS = (
     click.option(
@@ -305,44 +290,3 @@ def _queues(text: str) -> dict[str, Any]:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
-
-
-def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
-    """A plan of what the options ask for; its warnings go to standard error.
-
-    Raises
-    ------
-    ValueError
-        Something that a flag names is not there, or no group can be planned.
-    """
-    from rmqalloc.plans import plan_snapshot
-    from rmqalloc.plans.unmatched import NO_ROOM, refused_after, unassigned
-    from rmqalloc.snapshot.units import none_planned
-
-    strict = not changes.from_file
-    with rooms_unknown():
-        made = plan_snapshot(snapshot, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
-    if not any(made.groups["n_topics"].to_pylist()):
-        raise none_planned([*made.warnings, *unassigned(made)])
-    tell(made.warnings)
-    if strict and _no_room_given(changes) and any(NO_ROOM in one for one in refused_after(made.units)):
-        tell([_ROOM_FLAGS])
-    return made
-
-
-def _no_room_given(changes: Changes) -> bool:
-    """Whether clients or brokers join of which it is not said where they stand."""
-    from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients
-
-    made = [change for scenario in changes.scenarios for change in scenario.changes]
-    return any(isinstance(one, AddBroker | AddClients | ScaleClients) and one.machine_room is None for one in made)
-
-
-@contextmanager
-def rooms_unknown() -> Iterator[None]:
-    """Tell that machine rooms are asked for, and the snapshot knows none: plans raise a TypeError then."""
-    try:
-        yield
-    except TypeError as error:
-        text = f"{error}; the snapshot knows no machine room, so give each broker and client its machine_room there"
-        raise click.ClickException(text) from error

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.choices import Choice
-from rmqalloc.cli.options import Bound, Changes, change_options, file_to_write, planned, tell_broken
+from rmqalloc.cli.options import Bound, Changes, change_options, file_to_write
+from rmqalloc.cli.planning import planned, tell_broken
 from rmqalloc.cli.sink import hand_over, say
 from rmqalloc.cli.snapshot_input import (
     Inputs,
@@ -18,14 +20,13 @@ from rmqalloc.cli.snapshot_input import (
     strategy_known_options,
     tell,
 )
-from rmqalloc.cli.table_options import Tables, table_options
+from rmqalloc.cli.table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from rmqalloc.plans import Gates, Plan
 
-_SHOWN = 20
 _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 
 
@@ -36,7 +37,7 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.option(
     "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
 )
-@table_options(f"; as text {_SHOWN} groups or topics, the worst first")
+@table_options("; as text 20 groups or topics, the worst first")
 @click.option(
     "--show",
     type=Choice(("units", "groups", "clients", "queues", "totals", "hosts")),
@@ -54,7 +55,7 @@ def plan(
     inputs: Inputs,
     changes: Changes,
     with_retry: bool,
-    tables: Tables,
+    tables: TableOptions,
     show: str | None,
     out: str | None,
     max_moved: str | None,
@@ -98,12 +99,10 @@ def _clients_join(changes: Changes) -> bool:
     return any(isinstance(one, AddClients | ScaleClients) for each in changes.scenarios for one in each.changes)
 
 
-def _print(made: Plan, gates: Gates, tables: Tables, show: str | None) -> None:
+def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> None:
     """The plan in the form that is asked for."""
-    from rmqalloc.cli.plan_text import plan_lines
-
     if show is None and tables.is_text:
-        for line in plan_lines(made, tables.top or _SHOWN):
+        for line in made.lines(sys.stdout, tables.top):
             say(line)
     elif show is None and tables.is_whole and tables.output == "html":
         from rmqalloc.report.html import report

@@ -18,13 +18,11 @@ from rmqalloc.cli.snapshot_input import (
     strategy_known_options,
     tell,
 )
-from rmqalloc.cli.table_options import Tables, table_options
-from rmqalloc.cli.terminal_text import printable
+from rmqalloc.cli.table_options import TableOptions, table_options
 from rmqalloc.store import write_file
-from rmqalloc.text import counted
 
 if TYPE_CHECKING:
-    from rmqalloc.advice.advice import Advice
+    pass
 
 _MOST = 20
 
@@ -49,37 +47,27 @@ SHOWN = ("groups", "counts", "rings", "rooms", "lists")
     "Without it, a paragraph on each group as text, or groups for programs.",
 )
 @table_options(f"; as text {_MOST} paragraphs, most idle clients first")
-def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, tables: Tables) -> int:
+def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, tables: TableOptions) -> int:
     """Say how many clients a group should have, what more virtual nodes would do, and which lists would be even.
 
     \b
     rmqalloc recommend -f cluster.yaml -g 'order-*'
     rmqalloc recommend -f cluster.yaml -g order-svc --out config.json
     """
+    import rmqalloc
     from rmqalloc.advice.advice import config_document
-    from rmqalloc.advice.recommend import advise
 
     snapshot = snapshot_of(inputs)
-    advice = advise(snapshot, inputs.groups, inputs.topics, balance)
+    advice = rmqalloc.recommend(snapshot, inputs.groups, inputs.topics, balance)
     tell(advice.warnings)
     if advice.left_out is not None and (out is not None or show == "lists"):
         tell([advice.left_out])
     if show is None and tables.is_text:
-        _print_paragraphs(advice, tables.top or _MOST)
+        for line in advice.lines(top=tables.top):
+            say(line)
     else:
         tables.write(getattr(advice, show or "groups"))
     if out is not None:
         write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
         tell([f"lists for CONFIG saved: {out}"])
     return doubt_code(snapshot, inputs)
-
-
-def _print_paragraphs(advice: Advice, top: int) -> None:
-    from rmqalloc.advice.sentences import fleet_sentence
-
-    rows = advice.groups.sort_by([("idle", "descending"), ("skew", "descending")]).slice(0, top).to_pylist()
-    for row in rows:
-        say(printable(row["advice"]) + "\n")
-    if advice.groups.num_rows > len(rows):
-        say(f"and {counted(advice.groups.num_rows - len(rows), 'more group')} (--top)\n")
-    say(fleet_sentence(advice))

@@ -9,7 +9,8 @@ import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.command_groups import Suggesting
-from rmqalloc.cli.options import Bound, strategy_options, tell_broken
+from rmqalloc.cli.options import Bound, strategy_options
+from rmqalloc.cli.planning import tell_broken
 from rmqalloc.cli.rollout_options import (
     Printing,
     batch_option,
@@ -63,7 +64,7 @@ def restart(
     rmqalloc rollout restart -f cluster.yaml -g order-svc --batch 8 --surge
     rmqalloc rollout restart -f cluster.yaml -g order-svc --budget 10
     """
-    from rmqalloc.rollouts.restart import restart as restarted
+    import rmqalloc
 
     if stable_ids and (new_addresses or surge):
         other = "--new-addresses" if new_addresses else "--surge"
@@ -77,15 +78,15 @@ def restart(
     if budget is not None:
         return _in_budget(inputs, how, printing, budget, max_batch)
     snapshot = snapshot_of(inputs)
-    made = restarted(snapshot, inputs.groups, batch, detail=printing.detail, **how)
+    made = rmqalloc.rollout.restart(snapshot, inputs.groups, batch, detail=printing.detail, **how)
     return printing.print(made, snapshot, inputs)
 
 
 def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: float, max_batch: int | None) -> int:
-    from rmqalloc.rollouts.batch_budget import within_budget
+    import rmqalloc
 
     snapshot = snapshot_of(inputs)
-    choice = within_budget(snapshot, budget, inputs.groups, max_batch, **how)
+    choice = rmqalloc.rollout.restart_in_budget(snapshot, budget, inputs.groups, max_batch, **how)
     tell(choice.warnings)
     write_figures(printing.tables, choice.tried)
     names, batches = (choice.tried[name].to_pylist() for name in ("consumer_group", "batch"))
@@ -118,10 +119,10 @@ def strategy(
     \b
     rmqalloc rollout strategy -f cluster.yaml -g order-svc -s AVG_BY_CIRCLE --batch 25%
     """
-    from rmqalloc.rollouts.switch import change_strategy
+    import rmqalloc
 
     snapshot = snapshot_of(inputs)
-    made = change_strategy(
+    made = rmqalloc.rollout.strategy(
         snapshot, strategy, inputs.groups, params, batch, detail=printing.detail, topics=inputs.topics, **how
     )
     return printing.print(made, snapshot, inputs)
@@ -137,11 +138,11 @@ def subscription(inputs: Inputs, how: dict[str, Any], printing: Printing, batch:
     \b
     rmqalloc rollout subscription -f cluster.yaml -g order-svc -t refunds --show queues
     """
-    from rmqalloc.rollouts.subscribe import change_subscription
+    import rmqalloc
 
     topic = only_topic(inputs)
     snapshot = snapshot_of(inputs)
-    made = change_subscription(snapshot, topic, inputs.groups, remove, batch, detail=printing.detail, **how)
+    made = rmqalloc.rollout.subscription(snapshot, topic, inputs.groups, remove, batch, detail=printing.detail, **how)
     return printing.print(made, snapshot, inputs)
 
 
@@ -167,11 +168,11 @@ def queues(
     \b
     rmqalloc rollout queues -f cluster.yaml -t orders --to 16
     """
-    from rmqalloc.rollouts.resize import resize_queues
+    import rmqalloc
 
     topic = only_topic(inputs)
     snapshot = snapshot_of(inputs)
-    made = resize_queues(
+    made = rmqalloc.rollout.queues(
         snapshot, topic, to, inputs.groups, brokers or ("*",), refreshed, assume_drained, detail=printing.detail, **how
     )
     return printing.print(made, snapshot, inputs)
@@ -187,10 +188,10 @@ def broker(inputs: Inputs, how: dict[str, Any], printing: Printing, refreshed: f
     \b
     rmqalloc rollout broker -f cluster.yaml --name broker-a --show totals --sort -moved
     """
-    from rmqalloc.rollouts.maintain import maintain_broker
+    import rmqalloc
 
     snapshot = snapshot_of(inputs)
-    made = maintain_broker(
+    made = rmqalloc.rollout.broker(
         snapshot, name, inputs.groups, refreshed, detail=printing.detail, topics=inputs.topics, **how
     )
     return printing.print(made, snapshot, inputs)

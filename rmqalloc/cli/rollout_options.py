@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rmqalloc.cli import exit_codes
 from rmqalloc.cli.choices import Choice
-from rmqalloc.cli.options import MOST_TOLD, Bound, tell_broken
+from rmqalloc.cli.options import Bound
+from rmqalloc.cli.planning import MOST_TOLD, tell_broken
 from rmqalloc.cli.sink import say
 from rmqalloc.cli.snapshot_input import (
     Inputs,
@@ -20,7 +22,7 @@ from rmqalloc.cli.snapshot_input import (
     strategy_known_options,
     tell,
 )
-from rmqalloc.cli.table_options import Tables, table_options
+from rmqalloc.cli.table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +39,7 @@ Command = Callable[..., Any]
 class Printing:
     """How to show a rollout, and which bounds it must keep."""
 
-    tables: Tables
+    tables: TableOptions
     show: str | None
     max_moved_per_queue: float | None
     max_unowned: int | None
@@ -61,14 +63,11 @@ class Printing:
         made["skipped"] = rollout.skipped
         as_text = self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide")
         if as_text:
-            write_figures(replace(self.tables, top=None), rollout.totals)
-            say()
-        write_figures(self.tables, made[self.show or "steps"])
-        if as_text and rollout.skipped.num_rows:
-            say()
-            say("Skipped")
-            write_figures(replace(self.tables, top=None), rollout.skipped)
-        elif self.show != "skipped":
+            for line in rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"):
+                say(line)
+        else:
+            write_figures(self.tables, made[self.show or "steps"])
+        if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
             reasons = rollout.skipped["reason"].to_pylist()
             more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
             tell([*reasons[:MOST_TOLD], *more], "skipped")
@@ -79,28 +78,13 @@ class Printing:
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
 
 
-def write_figures(tables: Tables, table: pa.Table) -> None:
+def write_figures(tables: TableOptions, table: pa.Table) -> None:
     """Write a table; people see an upper bound as ``≤ 62``, where programs find a column that ends in ``_is_exact``."""
     if tables.is_whole and tables.output in ("table", "wide", "md", "html"):
-        table = _with_bounds(table)
+        from rmqalloc.rollouts.rollout import with_bounds
+
+        table = with_bounds(table)
     tables.write(table)
-
-
-def _with_bounds(table: pa.Table) -> pa.Table:
-    """The table without the columns that say which figures are exact, and that said in the figures where some are not."""
-    import pyarrow as pa
-
-    for column in [name for name in table.column_names if name.endswith("_is_exact")]:
-        exact = table[column].to_pylist()
-        table = table.drop_columns([column])
-        about = column.removesuffix("_is_exact")
-        for place, name in enumerate(table.column_names):
-            if name.startswith(about) and not all(exact):
-                numbers = table[name].to_pylist()
-                texts = [f"{n}" if sure else f"≤ {n}" for n, sure in zip(numbers, exact, strict=True)]
-                width = max(map(len, texts))
-                table = table.set_column(place, name, pa.array([text.rjust(width) for text in texts], pa.string()))
-    return table
 
 
 def rollout_options(command: Command) -> Command:

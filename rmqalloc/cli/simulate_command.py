@@ -1,7 +1,7 @@
 """``rmqalloc simulate``: a cluster in virtual time, disturbed as a script says."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -9,41 +9,7 @@ from rmqalloc.cli.choices import Choice, FileOrExample
 from rmqalloc.cli.options import schema_option
 from rmqalloc.cli.renamed import renamed
 from rmqalloc.cli.sink import hand_over, say
-from rmqalloc.cli.terminal_text import printable, table
 from rmqalloc.store import write_file
-
-if TYPE_CHECKING:
-    from rmqalloc.simulation import Result
-
-MOST_ROWS = 40
-_EVENT_HEADER = (
-    "at",
-    "event",
-    "settled",
-    "unowned",
-    "double",
-    "made",
-    "moved",
-    "passes",
-    "notices",
-    "requests",
-    "gap",
-    "longest",
-)
-_GROUP_HEADER = (
-    "group",
-    "queues",
-    "processes",
-    "moved",
-    "gaps",
-    "longest",
-    "double",
-    "longest",
-    "twice",
-    "delayed",
-    "delay",
-    "left",
-)
 
 
 def _schema() -> Mapping[str, Any]:
@@ -76,50 +42,15 @@ def simulate(
     without an owner in all, and the longest. Columns of groups: the same over all, then messages consumed twice, messages that
     waited longer than a second, the longest wait, and messages left.
     """
-    from rmqalloc import simulation
+    import rmqalloc
+    from rmqalloc.simulation import svg_timeline
 
-    result = simulation.simulate(simulation.read_script(script), seed, profile)
+    result = rmqalloc.simulate(script, seed, profile)
     if out is not None:
-        result.write(out)
+        result.save(out)
     if svg is not None:
-        write_file(svg, simulation.svg_timeline(result))
+        write_file(svg, svg_timeline(result))
     if output == "json":
         hand_over(result.to_json())
     else:
-        say(_as_text(result, simulation.text_timeline(result)))
-
-
-def _as_text(result: "Result", timeline: str) -> str:
-    head = f"{printable(result.name)}: RocketMQ {result.profile}, seed {result.seed}, {_seconds(result.duration)}"
-    rows = [
-        (
-            _seconds(event.at),
-            event.event,
-            _seconds(event.settled_after),
-            *map(str, (event.unowned, event.double_owned, event.process_queues, event.moved)),
-            *map(str, (event.passes, event.notices, event.requests)),
-            _seconds(event.gap),
-            _seconds(event.longest_gap),
-        )
-        for event in result.events
-    ]
-    more = [f"... and {len(rows) - MOST_ROWS} more events"] if len(rows) > MOST_ROWS else []
-    groups = [
-        (
-            group.consumer_group,
-            *map(str, (group.n_queues, group.n_processes, group.moved, group.n_gaps)),
-            _seconds(group.longest_gap),
-            str(group.n_double),
-            _seconds(group.longest_double),
-            *map(str, (group.consumed_twice, group.delayed)),
-            _seconds(group.longest_delay),
-            str(group.left),
-        )
-        for group in result.groups
-    ]
-    events = "\n".join([table(_EVENT_HEADER, rows[:MOST_ROWS]), *more])
-    return "\n\n".join([table((head,), []), events, table(_GROUP_HEADER, groups), timeline])
-
-
-def _seconds(milliseconds: int) -> str:
-    return f"{milliseconds / 1000:.3f}s"
+        say(str(result))

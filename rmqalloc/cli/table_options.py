@@ -20,7 +20,7 @@ Command = Callable[..., Any]
 
 
 @dataclass(frozen=True)
-class Tables:
+class TableOptions:
     """Options of `table_options` as given."""
 
     output: str
@@ -57,7 +57,7 @@ def table_options(as_text: str) -> Callable[[Command], Command]:
     def added(command: Command) -> Command:
         @functools.wraps(command)
         def bundled(**others: Any) -> Any:
-            tables = Tables(**{name: others.pop(name) for name in Tables.__dataclass_fields__})
+            tables = TableOptions(**{name: others.pop(name) for name in TableOptions.__dataclass_fields__})
             return command(tables=tables, **others)
 
         made: Command = bundled

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn, Protocol
 
 import click
@@ -17,7 +17,7 @@ from rmqalloc.text import counted
 if TYPE_CHECKING:
     from rmqalloc.audit import Finding
 
-Look = Callable[[], tuple["Finding", ...]]
+Look = Callable[[], Sequence["Finding"]]
 
 
 class Looking(Protocol):
@@ -27,20 +27,20 @@ class Looking(Protocol):
     def cluster(self) -> str:
         """Its name for people."""
 
-    def look(self) -> tuple[Finding, ...]:
+    def look(self) -> Sequence[Finding]:
         """What is wrong now."""
 
     def lacks(self) -> frozenset[Hashable]:
         """What could not be read at the last look."""
 
-    def grave(self, findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    def grave(self, findings: Iterable[Finding]) -> Sequence[Finding]:
         """Findings that are grave enough to be shown."""
 
-    def show(self, findings: tuple[Finding, ...]) -> None:
+    def show(self, findings: Sequence[Finding]) -> None:
         """Print findings."""
 
 
-def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> tuple[Finding, ...]:
+def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> Sequence[Finding]:
     """Findings of now that were there before: the same fault of the same queues and clients.
 
     While a group rebalances, for seconds after every change of its clients, other queues have no owner or two at every look.
@@ -49,7 +49,7 @@ def lasting(before: Iterable[Finding], now: Iterable[Finding]) -> tuple[Finding,
     return tuple(one for one in now if _fault(one) in seen)
 
 
-def settled(look: Look, settle: float) -> tuple[Finding, ...]:
+def settled(look: Look, settle: float) -> Sequence[Finding]:
     """Findings that are there still after ``settle`` seconds; it is looked again only if there is one."""
     first = look()
     if not first or not settle:
@@ -76,12 +76,12 @@ def watch(looking: Looking, settle: float) -> NoReturn:
 
 def _looked(looking: Looking, raised: _Raised, status: _Status) -> str:
     """Look once; what is to be said of it in a few words."""
-    from rmqalloc.snapshot.units import NoMatch
+    from rmqalloc.snapshot.units import NoMatchError
 
     try:
         now = looking.look()
     except (click.ClickException, ValueError) as error:
-        if raised.is_first and not isinstance(error, NoMatch):
+        if raised.is_first and not isinstance(error, NoMatchError):
             raise
         return f"{error}; looked for again"
     changes, findings = raised.after(now)
@@ -101,7 +101,7 @@ class _Raised:
 
     def __init__(self, looking: Looking) -> None:
         self._looking = looking
-        self._before: tuple[Finding, ...] = ()
+        self._before: Sequence[Finding] = ()
         self._raised: dict[Hashable, tuple[Finding, frozenset[Hashable]]] = {}
         self.n_looks = 0
 
@@ -113,7 +113,7 @@ class _Raised:
         """Whether nothing has been seen yet."""
         return not self.n_looks
 
-    def after(self, now: tuple[Finding, ...]) -> tuple[list[str], tuple[Finding, ...] | None]:
+    def after(self, now: Sequence[Finding]) -> tuple[list[str], Sequence[Finding] | None]:
         """What a look has changed, in lines, and all findings if they are to be shown.
 
         A finding is cleared if it is not found any more, unless the look lacks something that was there when it was found: then

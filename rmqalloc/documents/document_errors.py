@@ -7,13 +7,14 @@ from collections.abc import Iterable
 from typing import Self
 
 from rmqalloc.documents.read_budget import MAX_DEPTH
+from rmqalloc.errors import Error
 from rmqalloc.text import did_you_mean, printable, shortened
 
 Part = str | int
 """A key of a mapping or a position in a list."""
 
 
-class DocumentError(ValueError):
+class DocumentError(Error, ValueError):
     """A document is not as it should be; the message names the place and what would be right.
 
     Attributes

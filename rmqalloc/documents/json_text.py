@@ -22,6 +22,7 @@ from rmqalloc.documents.document_errors import (
     too_many_digits,
 )
 from rmqalloc.documents.read_budget import MAX_DEPTH, made_of_json, most_made, no_collection
+from rmqalloc.errors import Error
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'["{}\[\],]|-?Infinity|NaN|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?')
@@ -34,7 +35,7 @@ _MOST_TOKENS = 4_000_000
 """Tokens that are gone through for the place of a fault; a few seconds' worth."""
 
 
-class _Refused(ValueError):
+class _RefusedError(Error, ValueError):
     """Something is wrong that `_fault` finds, unless it is too far down."""
 
 
@@ -60,7 +61,7 @@ def loads(text: str) -> Any:
         raise TextError(f"not JSON: {error.msg}", error.lineno, error.colno) from None
     except (RecursionError, ValueError) as error:
         if (found := _fault(text)) is None:
-            raise TextError(str(error) if isinstance(error, _Refused) else f"not JSON: {error}") from None
+            raise TextError(str(error) if isinstance(error, _RefusedError) else f"not JSON: {error}") from None
         what, at = found
         raise TextError(what, _line(text, at), _column(text, at)) from None
 
@@ -80,9 +81,9 @@ def check_depth(data: Any) -> None:
 def _checked(text: str) -> Any:
     data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
     if _is_deep(data):
-        raise _Refused(nested_too_deeply())
+        raise _RefusedError(nested_too_deeply())
     if "\\u" in text and _HALF_PAIR.search(text.replace("\\\\", "##")):
-        raise _Refused(_HALF)
+        raise _RefusedError(_HALF)
     return data
 
 
@@ -172,18 +173,18 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
         [(again, _)] = Counter(key for key, _ in pairs).most_common(1)
-        raise _Refused(key_given_twice(again))
+        raise _RefusedError(key_given_twice(again))
     return found
 
 
 def _no_number(text: str) -> NoReturn:
-    raise _Refused(_no_number_of_json(text))
+    raise _RefusedError(_no_number_of_json(text))
 
 
 def _finite(text: str) -> float:
     number = float(text)
     if math.isinf(number):
-        raise _Refused(_no_number_of_json(text))
+        raise _RefusedError(_no_number_of_json(text))
     return number
 
 

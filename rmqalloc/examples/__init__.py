@@ -6,6 +6,7 @@ The command line reads them as ``example:NAME`` wherever it reads such a file, a
 from dataclasses import dataclass
 from pathlib import Path
 
+from rmqalloc.errors import Error
 from rmqalloc.text import did_you_mean, printable
 
 __all__ = ["EXAMPLES", "PREFIX", "Example", "ExampleError", "find"]
@@ -14,7 +15,7 @@ PREFIX = "example:"
 _FOLDER = Path(__file__).parent
 
 
-class ExampleError(ValueError):
+class ExampleError(Error, ValueError):
     """There is no example of a name, or it is of another kind; the message lists those there are."""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from rmqalloc.errors import Error
+
 REPORT = 'Use on_error="report" to assign the others.'
 
 
@@ -30,7 +32,7 @@ class UnitError(NamedTuple):
         return f"unit {self.position} (consumer group {self.consumer_group!r}, topic {self.topic!r}): {self.reason}"
 
 
-class FleetError(ValueError):
+class FleetError(Error, ValueError):
     """Some units of a fleet cannot be assigned.
 
     Attributes

@@ -1,8 +1,27 @@
 """Plans of snapshots: what scenarios make of the consumer groups of a cluster; comparisons, gates and files of plans."""
 
+from rmqalloc.plans.compare import Candidate, Comparison, compare
+from rmqalloc.plans.explain import Explanation, explain
 from rmqalloc.plans.gates import Gates, GateViolation
 from rmqalloc.plans.plan import Plan
-from rmqalloc.plans.plan_files import PlanError, load_plan, save_plan
+from rmqalloc.plans.plan_files import load_plan, save_plan
 from rmqalloc.plans.plan_snapshot import plan_snapshot
+from rmqalloc.plans.plan_text import plan_lines as _plan_lines  # noqa: F401 - so that every plan can draw itself
+from rmqalloc.plans.plan_totals import client_totals
+from rmqalloc.plans.plan_writing import PlanError
 
-__all__ = ["GateViolation", "Gates", "Plan", "PlanError", "load_plan", "plan_snapshot", "save_plan"]
+__all__ = [
+    "Candidate",
+    "Comparison",
+    "Explanation",
+    "GateViolation",
+    "Gates",
+    "Plan",
+    "PlanError",
+    "client_totals",
+    "compare",
+    "explain",
+    "load_plan",
+    "plan_snapshot",
+    "save_plan",
+]

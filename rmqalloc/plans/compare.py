@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import IO, Any, ClassVar, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,15 +14,18 @@ from rmqalloc.evaluation.evaluate import ScenarioState
 from rmqalloc.evaluation.rows import ErrCode
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import distinct_strings, ranges
+from rmqalloc.plans.comparison_text import MOST_GROUPS, comparison_lines
 from rmqalloc.plans.departures import Departures, departures
 from rmqalloc.plans.plan_snapshot import planned
 from rmqalloc.plans.states import repeats_of
 from rmqalloc.plans.unmatched import refused_after, unassigned
+from rmqalloc.results import TableResult
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
 from rmqalloc.scenarios.changes import Change
 from rmqalloc.scenarios.subfleet import subfleet
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.units import ALL
+from rmqalloc.strategies.by_name import from_label
 
 _AFTER = (
     "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
@@ -59,7 +63,8 @@ class Candidate(NamedTuple):
     params: Mapping[str, Any]
 
 
-class Comparison(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(TableResult):
     """Strategies side by side.
 
     Attributes
@@ -77,14 +82,21 @@ class Comparison(NamedTuple):
         The figures of that row are those of the other topics.
     """
 
+    TABLES: ClassVar = ("table",)
+    NOTES: ClassVar = ("warnings", "refused")
+
     table: pa.Table
     warnings: tuple[str, ...]
     refused: tuple[tuple[str, str], ...]
 
+    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+        """A table of strategies for each group; of 20 groups unless ``top`` is given."""
+        return comparison_lines(self.table.to_pylist(), file, top or MOST_GROUPS)
+
 
 def compare(
     snapshot: Snapshot,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[Candidate | str],
     changes: Sequence[Change] = (),
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
@@ -94,8 +106,8 @@ def compare(
     Parameters
     ----------
     snapshot : Snapshot
-    candidates : sequence of Candidate
-        Labels must differ.
+    candidates : sequence of Candidate or str
+        Strategies, or names of those that need no parameters. Labels must differ.
     changes : sequence of changes
         What else happens, the same for each.
     groups, topics : sequence of str
@@ -103,10 +115,18 @@ def compare(
 
     Raises
     ------
-    NoMatch, ScenarioError, ValueError, TypeError
-        As `rmqalloc.plans.plan_snapshot`.
+    NoMatchError, ScenarioError, ValueError, TypeError
+        Those of `rmqalloc.plans.plan_snapshot`.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot.files import read
+    >>> found = compare(read("example:seed"), ["AVG", "AVG_BY_CIRCLE"], groups=["by-average"])
+    >>> found.table.select(["strategy", "moved", "departure_mean"]).to_pylist()[1]
+    {'strategy': 'AVG_BY_CIRCLE', 'moved': 18, 'departure_mean': 18.0}
     """
-    scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in candidates]
+    tried = [Candidate(one, *from_label(one)) if isinstance(one, str) else one for one in candidates]
+    scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in tried]
     plan, evaluation = planned(snapshot, scenarios, groups, topics, strict=True)
     after = zip(scenarios, evaluation.states[1:], strict=True)
     costs_of = {(group, one.name): costs for one, state in after for group, costs in _departures(state).items()}

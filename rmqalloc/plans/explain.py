@@ -3,25 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import IO, Any, ClassVar
+
+import pyarrow as pa
 
 from rmqalloc.evaluation.assigner import MAX_POINTS
 from rmqalloc.evaluation.plan_batch import MAX_QUEUES_PER_BATCH
 from rmqalloc.evidence import with_strategies
 from rmqalloc.model import MessageQueue
+from rmqalloc.results import TableResult
 from rmqalloc.scenarios.patterns import literal
 from rmqalloc.snapshot.snapshot import Snapshot
 from rmqalloc.snapshot.units import by_name, no_match, read_units
 from rmqalloc.strategies import Strategy, sort_queues
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.strategies.ordering import utf16
-from rmqalloc.text import nearest
+from rmqalloc.text import nearest, printable
 
 
 @dataclass(frozen=True)
-class Explanation:
+class Explanation(TableResult):
     """Who owns a queue, and why.
 
     Attributes
@@ -42,6 +45,8 @@ class Explanation:
         Its numbers, for programs.
     """
 
+    TABLES: ClassVar = ()
+
     consumer_group: str
     queue: MessageQueue
     strategy: str
@@ -52,7 +57,22 @@ class Explanation:
     steps: tuple[str, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    def to_data(self) -> dict[str, Any]:
+    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+        """The steps in their order, and what they come to."""
+        owner = "nobody" if self.owner is None else f"client {printable(self.owner)}"
+        names = [printable(name) for name in (self.consumer_group, self.queue.topic, self.queue.broker_name)]
+        yield "Group {}  topic {}  queue {}:{}  {}".format(*names, self.queue.queue_id, printable(self.strategy))
+        where = f"at place {self.queue_place} of {self.n_queues:,} queues; {self.n_clients:,} clients"
+        yield f"In Java's order it is {where}."
+        yield from (f"  {i}. {printable(step)}" for i, step in enumerate(self.steps, start=1))
+        yield f"So {owner} owns it."
+
+    def main_table(self) -> pa.Table:
+        """One row, without the facts."""
+        row = self.to_dict()
+        return pa.Table.from_pylist([{**row.pop("queue"), **{name: row[name] for name in row if name != "facts"}}])
+
+    def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for ``json.dump``."""
         return {**vars(self), "queue": self.queue._asdict(), "steps": list(self.steps), "facts": dict(self.facts)}
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
-from typing import Any, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from rmqalloc.lazy import lazy_property
+from rmqalloc.plans.plan_writing import write_plan
+from rmqalloc.results import TableResult
 from rmqalloc.scenarios import Scenario
 
 __all__ = [
@@ -89,20 +91,6 @@ QUEUES_SCHEMA = pa.schema(
 )
 """Columns of `Plan.queues`."""
 
-_SHOWN_ROWS = 50
-_SHOWN_COLUMNS = (
-    "scenario",
-    "consumer_group",
-    "n_queues",
-    "n_clients",
-    "moved",
-    "least_moves",
-    "idle",
-    "unowned",
-    "skew",
-)
-_CELL = 'style="text-align:left;padding:2px 8px"'
-
 
 class Details(Protocol):
     """What has the tables of a plan, or makes them when they are read; see `Plan`."""
@@ -133,8 +121,8 @@ class StoredTables(NamedTuple):
     input_digest: str
 
 
-@dataclass(frozen=True, eq=False)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(TableResult):
     """What scenarios make of the consumer groups of a snapshot; `rmqalloc.plans.plan_snapshot` makes it.
 
     Attributes
@@ -163,6 +151,8 @@ class Plan:
     snapshot_time : str or None
         When the snapshot was taken, as ISO 8601 in UTC, where it says so.
     """
+
+    TABLES: ClassVar = ("units", "groups", "clients", "queues")
 
     units: pa.Table
     scenarios: tuple[Scenario, ...]
@@ -193,7 +183,17 @@ class Plan:
 
     def text(self) -> Iterator[str]:
         """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""
-        head = {
+        yield canonical(self._head())[:-1] + ',"tables":{'
+        for place, name in enumerate(self.TABLES):
+            table = getattr(self, name)
+            yield f'{"," if place else ""}"{name}":{{'
+            for number, column in enumerate(table.column_names):
+                yield f'{"," if number else ""}"{column}":{canonical(plain_column(table[column]))}'
+            yield "}"
+        yield "}"
+
+    def _head(self) -> dict[str, Any]:
+        return {
             "apiVersion": API_VERSION,
             "kind": KIND,
             "toolVersion": self.tool_version,
@@ -202,14 +202,6 @@ class Plan:
             "scenarios": [one.to_data() for one in self.scenarios],
             "warnings": list(self.warnings),
         }
-        yield canonical(head)[:-1] + ',"tables":{'
-        tables = {"units": self.units, "groups": self.groups, "clients": self.clients, "queues": self.queues}
-        for place, (name, table) in enumerate(tables.items()):
-            yield f'{"," if place else ""}"{name}":{{'
-            for number, column in enumerate(table.column_names):
-                yield f'{"," if number else ""}"{column}":{canonical(plain_column(table[column]))}'
-            yield "}"
-        yield "}"
 
     @lazy_property
     def digest(self) -> str:
@@ -219,9 +211,17 @@ class Plan:
             hashed.update(piece.encode())
         return hashed.hexdigest()
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The units, for pandas, polars, DuckDB and others that read Arrow."""
-        return self.units.__arrow_c_stream__(requested_schema)
+    def to_dict(self) -> dict[str, Any]:
+        """The document of the plan's file, its hash included."""
+        tables = {name: getattr(self, name) for name in self.TABLES}
+        columns = {
+            name: {key: plain_column(table[key]) for key in table.column_names} for name, table in tables.items()
+        }
+        return {**self._head(), "tables": columns, "digest": self.digest}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the plan as a file that `rmqalloc.plans.load_plan` reads, packed if it ends in ``.gz``; see `write_plan`."""
+        write_plan(self, path)
 
     def __repr__(self) -> str:
         names = ", ".join(one.name for one in self.scenarios)
@@ -231,22 +231,6 @@ class Plan:
     def n_groups(self) -> int:
         """How many consumer groups there are."""
         return int(self.groups.num_rows) // (len(self.scenarios) + 1)
-
-    def _repr_html_(self) -> str:
-        rows = self.groups.select(_SHOWN_COLUMNS).slice(0, _SHOWN_ROWS).to_pylist()
-        head = "".join(f"<th {_CELL}>{escape(name)}</th>" for name in _SHOWN_COLUMNS)
-        body = "".join(
-            f"<tr>{''.join(f'<td {_CELL}>{_cell(value)}</td>' for value in row.values())}</tr>" for row in rows
-        )
-        more = self.groups.num_rows - len(rows)
-        rest = f"<p>and {more:,} more rows</p>" if more else ""
-        return f"<p>{escape(repr(self))}</p><table><tr>{head}</tr>{body}</table>{rest}"
-
-
-def _cell(value: Any) -> str:
-    return escape(
-        f"{value:.3g}" if isinstance(value, float) else f"{value:,}" if isinstance(value, int) else str(value)
-    )
 
 
 def plain_column(column: pa.ChunkedArray) -> Any:

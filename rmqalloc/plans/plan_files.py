@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import os
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
-from typing import Any, BinaryIO
+from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc.documents import DocumentError, json_text, read_budget, read_source
+from rmqalloc.documents import DocumentError, json_text, read_source
 from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA
 from rmqalloc.plans.plan import (
     API_VERSION,
@@ -23,63 +20,14 @@ from rmqalloc.plans.plan import (
     Plan,
     StoredTables,
 )
+from rmqalloc.plans.plan_writing import PACKED, PlanError, write_plan
 from rmqalloc.scenarios import scenarios_of
-from rmqalloc.store import replaced_file
 
 _SCHEMAS = {"units": PLAN_SCHEMA, "groups": GROUPS_SCHEMA, "clients": CLIENTS_SCHEMA, "queues": QUEUES_SCHEMA}
 _FIELDS = ("apiVersion", "kind", "toolVersion", "inputDigest", "scenarios", "warnings", "tables", "digest")
-_GZIP = ".gz"
-_EFFORT = 4  # of 9: an eighth larger than with all, in a quarter of the time
 
 
-class PlanError(DocumentError):
-    """A file is not a plan, or was changed after it was written."""
-
-
-def save_plan(plan: Plan, path: str | os.PathLike[str]) -> str:
-    """Write a plan as JSON, packed if the name ends in ``.gz``, whole or not at all; plans of the same have the same bytes.
-
-    Returns
-    -------
-    str
-        The plan's hash.
-
-    Raises
-    ------
-    OSError
-        The file cannot be written; an earlier one stays as it was.
-    PlanError
-        It would be larger than `load_plan` reads; an earlier one stays as it was, too.
-    """
-    hashed = hashlib.sha256()
-    n_bytes = made = 0
-    with replaced_file(path) as plain, _packed(plain, path) as file:
-        for text in plan.text():
-            piece = text.encode()
-            hashed.update(piece)
-            file.write(piece)
-            n_bytes, made = n_bytes + len(piece), made + read_budget.made_of_json(text)
-        end = f',"digest":"{hashed.hexdigest()}"}}\n'
-        file.write(end.encode())
-        _check_readable(n_bytes + len(end), made + read_budget.made_of_json(end), path)
-    return hashed.hexdigest()
-
-
-def _check_readable(n_bytes: int, made: int, path: str | os.PathLike[str]) -> None:
-    """Raise unless a plan of that many bytes, unpacked, whose data take that much memory, is read."""
-    if n_bytes > read_budget.MAX_BYTES:
-        raise PlanError(
-            f"{path} would have more than {read_budget.MAX_BYTES >> 20} MiB unpacked; plan fewer groups at once"
-        )
-    try:
-        json_text.check_made(made)
-    except DocumentError as error:
-        raise PlanError(f"{path} {error.what}") from None
-
-
-def _packed(file: BinaryIO, path: str | os.PathLike[str]) -> AbstractContextManager[Any]:
-    """The file itself, or what packs into it."""
-    return gzip.GzipFile("", "wb", _EFFORT, file, 0) if str(path).endswith(_GZIP) else nullcontext(file)
+save_plan = write_plan
 
 
 def load_plan(path: str | os.PathLike[str]) -> Plan:
@@ -93,7 +41,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
         It is no plan of this version, or its hash is not that of its content.
     """
     try:
-        source = read_source(path, PlanError, packed=str(path).endswith(_GZIP))
+        source = read_source(path, PlanError, packed=str(path).endswith(PACKED))
         return _plan_of(json_text.loads(source.text()))
     except DocumentError as error:
         said = str(error).removeprefix(f"{path}: ").removeprefix(f"{path} ")

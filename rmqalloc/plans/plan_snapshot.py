@@ -7,7 +7,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc import __version__
 from rmqalloc.evaluation.evaluate import Evaluation, evaluate
 from rmqalloc.evaluation.figures_table import FiguresTable
 from rmqalloc.evaluation.plan_batch import PlanSpec, too_large_rows
@@ -18,7 +17,8 @@ from rmqalloc.plans.plan_tables import PlanTables
 from rmqalloc.plans.unmatched import missing_names, refused_after
 from rmqalloc.scenarios import Scenario
 from rmqalloc.snapshot.snapshot import Snapshot
-from rmqalloc.snapshot.units import ALL, NoMatch, read_units
+from rmqalloc.snapshot.units import ALL, NoMatchError, read_units
+from rmqalloc.version import __version__
 
 
 def plan_snapshot(
@@ -50,7 +50,7 @@ def plan_snapshot(
 
     Raises
     ------
-    NoMatch
+    NoMatchError
         A pattern matches nothing, or ``strict`` and a name of a scenario does not.
     ScenarioError, ValueError
         A scenario or the snapshot is wrong.
@@ -82,7 +82,7 @@ def planned(
     batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics, with_retry)
     missing = tuple(missing_names(batch, spec.scenarios))
     if missing and strict:
-        raise NoMatch(missing[0])
+        raise NoMatchError(missing[0])
     read = read_batch(batch, spec.rule(), too_large_rows(batch, spec))
     evaluation = evaluate(read, spec.scenarios, with_names=True)
     figures = FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)

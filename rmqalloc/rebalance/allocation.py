@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
+from rmqalloc.errors import Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
 
@@ -15,7 +16,7 @@ lists have no order, and whatever the strategy raises.
 """
 
 
-class UnsortableError(Exception):
+class UnsortableError(Error):
     """Queues or client ids have no order, so no strategy was asked; Java fails the whole topic's pass there."""
 
 

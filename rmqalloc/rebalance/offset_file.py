@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rmqalloc.documents import DocumentError, read_source
+from rmqalloc.errors import Error
 from rmqalloc.model import MessageQueue, queue_fields
 from rmqalloc.store import locked, make_folder, write_file
 
@@ -20,7 +21,7 @@ _INT64 = 2**63
 _LOCK_SECONDS = 5.0
 
 
-class OffsetFileError(ValueError):
+class OffsetFileError(Error, ValueError):
     """An offset file and its backup hold something, but not offsets."""
 
 

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rmqalloc.errors import Error
+
 JSON, ROCKETMQ = 0, 1
 RESPONSE, ONEWAY = 1, 2
 LANGUAGE = "PYTHON"
@@ -25,7 +27,7 @@ _INT = 1 << 31
 _BINARY = struct.Struct(">hbhii")
 
 
-class FrameError(ValueError):
+class FrameError(Error, ValueError):
     """Bytes that are no frame of RocketMQ's remoting protocol.
 
     Attributes

@@ -15,6 +15,8 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from rmqalloc.errors import Error
+
 MAX_DEPTH = 64
 """Nesting that is followed; what servers send has about six levels."""
 
@@ -47,7 +49,7 @@ _FLAT_OBJECT = re.compile(_FLAT, re.DOTALL)
 _WORDS = {"true": True, "false": False, "null": None}
 
 
-class JsonError(ValueError):
+class JsonError(Error, ValueError):
     """Text that is not JSON, not even as RocketMQ writes it, or that would cost too much to read."""
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import IntEnum
 
+from rmqalloc.errors import Error
+
 
 class ReadCode(IntEnum):
     """Request codes that change nothing (``org.apache.rocketmq.remoting.protocol.RequestCode``)."""
@@ -23,7 +25,7 @@ class ReadCode(IntEnum):
     GET_ALL_MESSAGE_REQUEST_MODE = 402
 
 
-class ForbiddenRequestError(Exception):
+class ForbiddenRequestError(Error):
     """Something that is not a read was about to be sent; this is a mistake in the program."""
 
 

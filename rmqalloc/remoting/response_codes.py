@@ -2,6 +2,7 @@
 
 from enum import IntEnum
 
+from rmqalloc.errors import Error
 from rmqalloc.text import shortened
 
 _LONGEST = 1000  # characters of a message: what a server says of itself comes from the network
@@ -37,7 +38,7 @@ class ResponseCode(IntEnum):
     FLOW_CONTROL = 215
 
 
-class RemotingError(Exception):
+class RemotingError(Error):
     """A request got no answer: the peer could not be reached, closed the connection or took too long.
 
     Its message is one printable line, shortened, whatever a peer's address or words hold.
@@ -47,7 +48,7 @@ class RemotingError(Exception):
         super().__init__(one_line(message))
 
 
-class ResponseError(Exception):
+class ResponseError(Error):
     """A request was answered with a code other than success (Java: ``MQBrokerException``).
 
     Attributes
@@ -72,7 +73,7 @@ class ResponseError(Exception):
         self.remark = remark
 
 
-class ClientError(Exception):
+class ClientError(Error):
     """A client cannot do what it was asked, whatever a broker might say (Java: ``MQClientException``).
 
     Attributes

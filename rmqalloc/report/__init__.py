@@ -1,4 +1,10 @@
-"""Plans shown to people and handed to programs: tables in every form, one file of HTML, notebooks. Nothing is computed here.
+"""Results handed to programs and shown to people: any table in every form, plans as one page of HTML, findings as SARIF.
 
-`rmqalloc.report.formats.write_table` writes any table, `rmqalloc.report.html.report` a plan as one page.
+Nothing is computed here. `write_table` writes any table, `report` a plan as one page, `write_findings` an audit.
 """
+
+from rmqalloc.report.formats import OUTPUTS, write_table
+from rmqalloc.report.html import report
+from rmqalloc.report.sarif import sarif, write_findings
+
+__all__ = ["OUTPUTS", "report", "sarif", "write_findings", "write_table"]

@@ -11,7 +11,7 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from rmqalloc.report.terminal import cell_text, is_number, terminal_table
+from rmqalloc.results.terminal import cell_text, is_number, terminal_table
 from rmqalloc.text import did_you_mean, is_formula, printable
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
@@ -67,7 +67,8 @@ def write_table(
     if output == "parquet":
         _write_parquet(shown, file)
     elif output in ("table", "wide"):
-        _write(terminal_table(shown, file, wide=output == "wide", left_out=left_out), file)
+        lines = terminal_table(shown, file, wide=output == "wide", left_out=left_out)
+        _write((f"{line}\n" for line in lines), file)
     else:
         _write(_TEXTS[output](shown, file), file)
 

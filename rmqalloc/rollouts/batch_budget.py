@@ -8,13 +8,16 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import IO, Any, ClassVar
 
 import pyarrow as pa
 
+from rmqalloc.results import TableResult
+from rmqalloc.results.terminal import terminal_table
 from rmqalloc.rollouts.restart import restart
+from rmqalloc.rollouts.rollout import with_bounds
 from rmqalloc.rollouts.schedule import InapplicableError
 from rmqalloc.snapshot.snapshot import Snapshot
 
@@ -36,7 +39,8 @@ BUDGET_SCHEMA = pa.schema(
 """Columns of `BudgetedBatches.tried`."""
 
 
-class BudgetedBatches(NamedTuple):
+@dataclass(frozen=True, eq=False, repr=False)
+class BudgetedBatches(TableResult):
     """The batches that were tried, and the groups that none of them suits.
 
     Attributes
@@ -49,9 +53,15 @@ class BudgetedBatches(NamedTuple):
         What is left out, and why.
     """
 
+    TABLES: ClassVar = ("tried",)
+
     tried: pa.Table
     missed: dict[str, float]
     warnings: tuple[str, ...]
+
+    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+        """All that was tried; an upper bound is shown as ``≤ 62``."""
+        return terminal_table(with_bounds(self.tried.slice(0, top)), file)
 
 
 def within_budget(

@@ -79,7 +79,7 @@ def planned_groups_of(
 
     Raises
     ------
-    NoMatch
+    NoMatchError
         A pattern matches nothing, or no group can be planned; the message says why.
     """
     batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import IO, ClassVar
 
 import pyarrow as pa
+
+from rmqalloc.results import TableResult
+from rmqalloc.results.terminal import terminal_table
 
 _FIGURES = [
     ("n_clients", pa.int64()),
@@ -72,8 +76,23 @@ SKIPPED_SCHEMA = pa.schema([("consumer_group", pa.string()), ("reason", pa.strin
 """Columns of `Rollout.skipped`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Rollout:
+def with_bounds(table: pa.Table) -> pa.Table:
+    """A table without the columns that say which figures are exact; those that are not become texts such as ``≤ 62``."""
+    for column in [name for name in table.column_names if name.endswith("_is_exact")]:
+        exact = table[column].to_pylist()
+        table = table.drop_columns([column])
+        about = column.removesuffix("_is_exact")
+        for place, name in enumerate(table.column_names):
+            if name.startswith(about) and not all(exact):
+                numbers = table[name].to_pylist()
+                texts = [f"{n}" if sure else f"≤ {n}" for n, sure in zip(numbers, exact, strict=True)]
+                width = max(map(len, texts))
+                table = table.set_column(place, name, pa.array([text.rjust(width) for text in texts], pa.string()))
+    return table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Rollout(TableResult):
     """The steps of a rollout, and what each of them costs.
 
     Attributes
@@ -105,7 +124,17 @@ class Rollout:
         Why this must not be done now; usually empty.
     warnings : tuple of str
         What is left out, and why.
+
+    Examples
+    --------
+    >>> import rmqalloc
+    >>> made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), ["by-average"])
+    >>> made, made.totals["moved"].to_pylist()
+    (<Rollout: 9 rows>, [80])
     """
+
+    TABLES: ClassVar = ("steps", "topics", "totals", "exposed", "skipped")
+    NOTES: ClassVar = ("refusals", "warnings")
 
     steps: pa.Table
     topics: pa.Table
@@ -115,6 +144,12 @@ class Rollout:
     refusals: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any:
-        """The steps, for pandas, polars, DuckDB and others that read Arrow."""
-        return self.steps.__arrow_c_stream__(requested_schema)
+    def lines(self, file: IO[str] | None = None, top: int | None = None, wide: bool = False) -> Iterator[str]:
+        """Totals, steps, and groups that are skipped; an upper bound is shown as ``≤ 62``."""
+        steps = self.steps.slice(0, top)
+        yield from terminal_table(with_bounds(self.totals), file, wide)
+        yield ""
+        yield from terminal_table(with_bounds(steps), file, wide, self.steps.num_rows - steps.num_rows)
+        if self.skipped.num_rows:
+            yield from ("", "Skipped")
+            yield from terminal_table(self.skipped, file, wide)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import Error
 from rmqalloc.text import counted
 
 Mask = NDArray[np.bool_]
@@ -22,7 +23,7 @@ ORDERS = ("shuffled", "sorted", "reversed")
 """Order in which clients go: by a hash of the seed and their ids, or by their ids."""
 
 
-class InapplicableError(ValueError):
+class InapplicableError(Error, ValueError):
     """A rollout does not apply to one group; others may go through it."""
 
 

@@ -13,6 +13,7 @@ from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.messages import Flow, MessageCounts
 from rmqalloc.simulation.picture import text_timeline
 from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
+from rmqalloc.simulation.result_text import result_lines as _result_lines  # noqa: F401 - so that every result can draw itself
 from rmqalloc.simulation.run import simulate
 from rmqalloc.simulation.script import Script, read_script, script_schema
 from rmqalloc.simulation.timeline_svg import svg_timeline

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.results import TableResult
 from rmqalloc.simulation.timeline import Spans
 from rmqalloc.store import replaced_directory, write_file
+from rmqalloc.text import counted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _FILES = ("summary.json", "events.parquet", "groups.parquet", "intervals.parquet")
 
@@ -116,7 +123,8 @@ class Ownership(NamedTuple):
     double_owned: Spans
 
 
-class Result(NamedTuple):
+@dataclass(frozen=True, repr=False)
+class Result(TableResult):
     """A simulation: what it was, and what it found. Equal scripts and seeds give equal results, to the byte.
 
     Attributes
@@ -135,6 +143,8 @@ class Result(NamedTuple):
         Who owned what, by group.
     """
 
+    TABLES: ClassVar = ("events", "groups")
+
     name: str
     profile: str
     seed: int
@@ -144,7 +154,14 @@ class Result(NamedTuple):
     requests: dict[str, int]
     ownerships: list[Ownership]
 
-    def to_data(self) -> dict[str, Any]:
+    def __repr__(self) -> str:
+        return f"<Result of the simulation {self.name!r}: {counted(len(self.events), 'event')}>"
+
+    def main_table(self) -> pa.Table:
+        """Figures of every event, one row each."""
+        return _rows_table(self.events, EventResult)
+
+    def to_dict(self) -> dict[str, Any]:
         """All figures, without the intervals, as plain data."""
         return {
             "name": self.name,
@@ -158,9 +175,9 @@ class Result(NamedTuple):
 
     def to_json(self) -> str:
         """The same as JSON text."""
-        return json.dumps(self.to_data(), indent=2)
+        return json.dumps(self.to_dict(), indent=2)
 
-    def write(self, directory: str | os.PathLike[str]) -> None:
+    def save(self, path: str | os.PathLike[str]) -> None:
         """Write ``summary.json``, ``events.parquet``, ``groups.parquet`` and ``intervals.parquet`` as a directory.
 
         An earlier result there is replaced when the new one is complete.
@@ -172,9 +189,9 @@ class Result(NamedTuple):
         OSError
             The directory cannot be written.
         """
-        check = partial(_check_replaceable, directory)
-        check(Path(directory))
-        with replaced_directory(directory, check) as new:
+        check = partial(_check_replaceable, path)
+        check(Path(path))
+        with replaced_directory(path, check) as new:
             self._fill(new)
 
     def _fill(self, place: Path) -> None:
@@ -183,9 +200,7 @@ class Result(NamedTuple):
 
         write_file(place / "summary.json", self.to_json() + "\n", sync="nothing")  # the directory is, as a whole
         for name, rows, kind in (("events", self.events, EventResult), ("groups", self.groups, GroupResult)):
-            pq.write_table(
-                pa.Table.from_pylist([row._asdict() for row in rows], _schema(kind)), place / f"{name}.parquet"
-            )
+            pq.write_table(_rows_table(rows, kind), place / f"{name}.parquet")
         schema = pa.schema([(name, pa.string()) for name in ("consumer_group", "topic", "broker_name")])
         schema = schema.append(pa.field("queue_id", pa.int32())).append(pa.field("client_id", pa.string()))
         schema = schema.append(pa.field("start", pa.int64())).append(pa.field("end", pa.int64()))
@@ -207,11 +222,13 @@ def _check_replaceable(path: str | os.PathLike[str], standing: Path) -> None:
         raise FileExistsError(f"{path} holds {foreign[0]}, which no simulation wrote; give a new or empty directory")
 
 
-def _schema(kind: Any) -> Any:
+def _rows_table(rows: Sequence[EventResult] | Sequence[GroupResult], kind: type) -> pa.Table:
+    """Results of one kind as a table, its columns those of the kind."""
     import pyarrow as pa
 
     types = {str: pa.string(), int: pa.int64()}
-    return pa.schema([(name, types[hint]) for name, hint in get_type_hints(kind).items()])
+    schema = pa.schema([(name, types[hint]) for name, hint in get_type_hints(kind).items()])
+    return pa.Table.from_pylist([row._asdict() for row in rows], schema)
 
 
 def _intervals(ownership: Ownership, schema: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from functools import partial
 from typing import NamedTuple
@@ -17,7 +18,7 @@ from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.events import Event
 from rmqalloc.simulation.messages import Flow, MessageCounts, Reading, count_messages
 from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
-from rmqalloc.simulation.script import GroupPart, Script
+from rmqalloc.simulation.script import GroupPart, Script, read_script
 from rmqalloc.simulation.settings import SetConsumeMode
 from rmqalloc.simulation.steps import Place
 from rmqalloc.simulation.timeline import Times
@@ -25,13 +26,13 @@ from rmqalloc.simulation.timeline import Times
 OTHER_COUNTS = ("process_queues", "passes", "notices")
 
 
-def simulate(script: Script, seed: int | None = None, profile: str | None = None) -> Result:
+def simulate(script: Script | str | os.PathLike[str], seed: int | None = None, profile: str | None = None) -> Result:
     """Run a script from its beginning to its end.
 
     Parameters
     ----------
-    script : Script
-        What to run.
+    script : Script or path
+        What to run, or a file of it.
     seed : int, optional
         Instead of the script's.
     profile : str, optional
@@ -59,6 +60,8 @@ def simulate(script: Script, seed: int | None = None, profile: str | None = None
     >>> left.event, left.unowned, left.process_queues, left.settled_after < 1_500
     ('shutdown g-1', 0, 8, True)
     """
+    if not isinstance(script, Script):
+        script = read_script(script)
     profile = script.profile if profile is None else profile
     if profile not in PROFILES:
         raise ValueError(f"there is no profile {profile!r}; known are {', '.join(PROFILES)}")

@@ -15,3 +15,27 @@
 ``directory``
     Directories of Parquet files that are replaced as a whole or not at all.
 """
+
+from rmqalloc.snapshot.plain_data import SnapshotError
+from rmqalloc.snapshot.snapshot import (
+    Broker,
+    Client,
+    Group,
+    Lag,
+    Snapshot,
+    SourceError,
+    Topic,
+    TopicBroker,
+)
+
+__all__ = [
+    "Broker",
+    "Client",
+    "Group",
+    "Lag",
+    "Snapshot",
+    "SnapshotError",
+    "SourceError",
+    "Topic",
+    "TopicBroker",
+]

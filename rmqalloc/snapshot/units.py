@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc.errors import Error
 from rmqalloc.snapshot.snapshot import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.text import named, nearest
 
@@ -25,13 +26,13 @@ _INT32_MAX = 2**31 - 1
 ALL = ("*",)
 
 
-class NoMatch(ValueError):
+class NoMatchError(Error, ValueError):
     """Nothing of a snapshot matches a pattern, or nothing that does can be planned."""
 
 
-def none_planned(warnings: Sequence[str]) -> NoMatch:
+def none_planned(warnings: Sequence[str]) -> NoMatchError:
     """The error that nothing is left to plan, with what was left out."""
-    return NoMatch(f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}")
+    return NoMatchError(f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}")
 
 
 class Units(NamedTuple):
@@ -67,7 +68,7 @@ def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[s
 
     Raises
     ------
-    NoMatch
+    NoMatchError
         A pattern matches nothing.
     ValueError
         Two groups or two topics have one name.
@@ -202,7 +203,7 @@ def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict
 
     Raises
     ------
-    NoMatch
+    NoMatchError
         A pattern matches nothing, unless it is the one pattern for all.
     """
     if tuple(patterns) == ALL:
@@ -211,16 +212,16 @@ def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict
     for pattern in patterns:
         matching = set(filter(re.compile(translate(pattern)).match, items))
         if not matching:
-            raise NoMatch(
+            raise NoMatchError(
                 f"no {what} matches {pattern!r}{near(pattern, items) or f'; the snapshot has {len(items):,}'}"
             )
         found |= matching
     return {name: item for name, item in items.items() if name in found}
 
 
-def no_match(name: str, names: Collection[str], what: str) -> NoMatch:
+def no_match(name: str, names: Collection[str], what: str) -> NoMatchError:
     """The error that nothing has a name or matches a pattern."""
-    return NoMatch(f"no {what} matches {name!r}{near(name, names) or f'; the snapshot has {len(names):,}'}")
+    return NoMatchError(f"no {what} matches {name!r}{near(name, names) or f'; the snapshot has {len(names):,}'}")
 
 
 def near(name: str, names: Iterable[str]) -> str:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
+from rmqalloc.errors import Error
+
 try:
     import fcntl
 except ModuleNotFoundError:  # not on Windows
@@ -19,7 +21,7 @@ LOCK_SECONDS = 30.0
 _FOLDER = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0)
 
 
-class LockedError(OSError):
+class LockedError(Error, OSError):
     """Another writer holds a place for longer than anybody should."""
 
 

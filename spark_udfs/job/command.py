@@ -11,13 +11,15 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NoReturn
 
+from rmqalloc.errors import Error
 from rmqalloc.evaluation.plan_batch import OUTPUTS, PlanSpec
 from rmqalloc.evaluation.totals import Totals, two_columns
 from rmqalloc.extras import hint, is_optional
 from rmqalloc.scenarios import read_scenarios
 from rmqalloc.strategies.by_name import from_flags, plain_parameters
 from rmqalloc.text import harmless
-from spark_udfs.job.plan_summary import WORST, totals_table
+from spark_udfs.job.job_options import JOB_OPTIONS, JobOption
+from spark_udfs.job.plan_summary import totals_table
 from spark_udfs.job.planning_job import JobError, JobResult, run_job
 from spark_udfs.job.sources import UnitSource
 from spark_udfs.requirements import JavaNotFoundError
@@ -39,9 +41,6 @@ def _parser() -> _JobParser:
     parser = _JobParser(prog="python -m spark_udfs.job", description="Plan the queues of many consumer groups.")
     add = parser.add_argument
     add("--input", default="", help="file, directory or pattern of units")
-    add("--table", default="", help="table to read instead, such as catalog.schema.table")
-    add("--format", default="parquet", help="Spark's name of the input's format (default: %(default)s)")
-    add("--option", action="append", default=[], metavar="K=V", help="option of Spark's reader; may be repeated")
     add("--output", required=True, help="directory for the result")
     add("--strategy", required=True, help="RocketMQ's name, such as AVG or CONSISTENT_HASH")
     for name, one in plain_parameters():
@@ -50,14 +49,27 @@ def _parser() -> _JobParser:
         add(one.flag, type=int if one.kind == "count" else str, help=text)
     add("--scenarios", help="YAML or JSON file of scenarios to try on every unit")
     add("--mode", choices=OUTPUTS, help="what to write: owners unless there are scenarios, then metrics")
-    add("--max-bad-fraction", type=float, default=1.0, metavar="F", help="fail if more of the plan's rows are bad")
-    add("--worst", type=int, default=WORST, metavar="N", help="groups of each scenario in the summary")
-    add("--file-job", action=argparse.BooleanOptionalAction, help="workers read and write Parquet themselves")
-    add("--force", action="store_true", help="plan anew what is done already")
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--master", default="local[*]", help="Spark master (default: %(default)s)")
-    where.add_argument("--remote", metavar="sc://HOST", help="Spark Connect server")
+    for place, option in enumerate(JOB_OPTIONS):
+        (where if place < 2 else parser).add_argument(option.flag, **_argument(option))
     return parser
+
+
+_KINDS: dict[str, dict[str, Any]] = {
+    "text": {},
+    "texts": {"action": "append"},
+    "count": {"type": int},
+    "share": {"type": float},
+    "flag": {"action": "store_true"},
+    "switch": {"action": argparse.BooleanOptionalAction},
+}
+
+
+def _argument(option: JobOption) -> dict[str, Any]:
+    """Arguments of `argparse.ArgumentParser.add_argument` for an option."""
+    default = [] if option.kind == "texts" else option.default
+    named = {} if option.metavar is None else {"metavar": option.metavar}
+    return {"default": default, "help": option.help, **named, **_KINDS[option.kind]}
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -113,7 +125,7 @@ def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str,
     return 0
 
 
-class PlainError(RuntimeError):
+class PlainError(Error, RuntimeError):
     """An error to print as it is: the fault of a file, a server or Spark, not a defect."""
 
 

@@ -26,7 +26,8 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from rmqalloc import __version__
+from rmqalloc.errors import Error
+from rmqalloc.version import __version__
 
 DATA, RECORDS, MANIFESTS = "_data", "_records", "_manifests"
 QUARANTINE = "quarantine"
@@ -35,12 +36,12 @@ _FORMAT = 1
 _ONLY = "0"  # sorts before every time
 
 
-class PublishError(RuntimeError):
+class PublishError(Error, RuntimeError):
     """A plan cannot be published: the message says what is missing."""
 
 
-class PlanNotFoundError(LookupError):
-    """There is no such complete plan; the message lists those that there are."""
+class PlanNotFoundError(Error, LookupError):
+    """There is no complete plan of that name; the message says which there are."""
 
 
 class Storage(Protocol):

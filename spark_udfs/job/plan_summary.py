@@ -13,9 +13,6 @@ from rmqalloc.text import printable
 from spark_udfs.job.by_file import RankRows
 from spark_udfs.job.sources import literally
 
-WORST = 20
-"""Groups of every scenario in a summary unless somebody says otherwise."""
-
 
 def totals_in(records: Iterable[Mapping[str, Any]], spec: PlanSpec) -> ByScenario:
     """Totals of all buckets together, the scenarios in the order of the spec."""

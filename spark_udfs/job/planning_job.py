@@ -17,11 +17,13 @@ from typing import Any, NamedTuple
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rmqalloc import __version__
+from rmqalloc.errors import Error
 from rmqalloc.evaluation.plan_batch import PlanSpec
 from rmqalloc.evaluation.totals import ByScenario
 from rmqalloc.scenarios import to_data
+from rmqalloc.version import __version__
 from spark_udfs.job import by_file, by_frame, manifests, plan_summary, sources
+from spark_udfs.job.job_options import WORST
 from spark_udfs.job.manifests import PublishError
 from spark_udfs.job.on_worker import on_worker, tasks_at_once
 from spark_udfs.job.output import (
@@ -67,7 +69,7 @@ _TASKS_PER_PROCESSOR = 4
 """Tasks that plan files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
 
 
-class JobError(RuntimeError):
+class JobError(Error, RuntimeError):
     """The job could not be done; the message says why in one or two lines."""
 
 
@@ -125,7 +127,7 @@ def run_job(
     master: str = "local[*]",
     by_files: bool | None = None,
     max_bad_fraction: float = 1.0,
-    n_worst: int = plan_summary.WORST,
+    n_worst: int = WORST,
     force: bool = False,
 ) -> JobResult:
     """Plan every unit of a source with Spark.

@@ -18,7 +18,7 @@ from rmqalloc.plans.explain import explain
 from rmqalloc.rollouts.restart import restart
 from rmqalloc.rollouts.switch import change_strategy
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot.units import NoMatch
+from rmqalloc.snapshot.units import NoMatchError
 from rmqalloc.strategies import ConfigByClient
 from rmqalloc.strategies.by_name import rule
 
@@ -172,7 +172,7 @@ def test_clients_go_over_from_their_lists():
 
 def test_lists_by_client_id_do_not_fit_new_ids():
     for ids in ("suffix", "address"):
-        with pytest.raises(NoMatch, match=r"g on T: the lists of CONFIG are by client id .* with stable ids"):
+        with pytest.raises(NoMatchError, match=r"g on T: the lists of CONFIG are by client id .* with stable ids"):
             restart(cluster(LISTS), ids=ids)
     [totals] = restart(cluster(LISTS), ids="stable").totals.to_pylist()
     assert (totals["max_unowned"], totals["max_double_owned"], totals["moved"]) == (2, 0, 8)

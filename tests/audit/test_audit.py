@@ -18,7 +18,7 @@ from audited import (
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rmqalloc.audit import RULES, SEVERITIES, at_least, check_snapshot
+from rmqalloc.audit import RULES, SEVERITIES, check_snapshot
 from rmqalloc.snapshot.snapshot import (
     Client,
     Group,
@@ -28,7 +28,7 @@ from rmqalloc.snapshot.snapshot import (
     Topic,
     TopicBroker,
 )
-from rmqalloc.snapshot.units import NoMatch
+from rmqalloc.snapshot.units import NoMatchError
 
 OWNERSHIP = ("unowned-queue", "double-owned-queue")
 
@@ -178,7 +178,7 @@ def test_patterns_choose_groups_and_topics():
     assert {f.consumer_group for f in found} == {"both"}
     assert {f.topic for f in found} == {"pay", None}
     for wrong in ({"groups": ("nope*",)}, {"topics": ("nope",)}):
-        with pytest.raises(NoMatch, match="nope"):
+        with pytest.raises(NoMatchError, match="nope"):
             check_snapshot(whole, **wrong)
 
 
@@ -222,9 +222,9 @@ def test_what_cannot_be_computed_is_a_note_and_nothing_else(name, params, said):
 def test_severities_are_in_order():
     found = check_snapshot(snapshot(group("c1", "c1", "c2"), topics=(Topic(TOPIC, (TopicBroker("a", 2, 1),)),)))
     assert {f.severity for f in found} == set(SEVERITIES)
-    assert {f.severity for f in at_least(found, "warning")} == {"error", "warning"}
-    assert {f.severity for f in at_least(found, "error")} == {"error"}
-    assert at_least(found, "note") == found
+    assert {f.severity for f in found.at_least("warning")} == {"error", "warning"}
+    assert {f.severity for f in found.at_least("error")} == {"error"}
+    assert found.at_least("note") == found
 
 
 def test_every_rule_explains_itself():

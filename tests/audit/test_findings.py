@@ -9,17 +9,9 @@ import yaml
 from audited import group, queues, snapshot, topic
 
 from rmqalloc import __version__
-from rmqalloc.audit import RULES, SEVERITIES, Finding, check_snapshot
-from rmqalloc.report.findings import (
-    FINDINGS_SCHEMA,
-    OUTPUTS,
-    SARIF_SCHEMA,
-    findings_document,
-    findings_table,
-    findings_text,
-    sarif,
-    write_findings,
-)
+from rmqalloc.audit import RULES, SEVERITIES, Finding, Findings, check_snapshot
+from rmqalloc.audit.findings import FINDINGS_SCHEMA
+from rmqalloc.report.sarif import OUTPUTS, SARIF_SCHEMA, sarif, write_findings
 
 HOSTILE = "[x](http://evil){0}\x1b[2J<img src=x>\n|"
 FOUND = check_snapshot(snapshot(group("c1", "c1", "c2", name="order-svc"), group("x", "x", name="pay-svc")))
@@ -42,7 +34,7 @@ def written(findings, output):
 
 
 def test_text_is_grouped_and_names_queues_and_clients():
-    text = findings_text(FOUND)
+    text = str(FOUND)
     assert text.count("Group order-svc\n") == text.count("Group pay-svc\n") == 1
     assert "  error    unowned-queue: No client takes 3 of 8 queues of orders" in text
     assert "queues: a:3, b:0, b:1\n" in text
@@ -51,28 +43,28 @@ def test_text_is_grouped_and_names_queues_and_clients():
 
 
 def test_nothing_found_is_said():
-    assert findings_text(()) == "0 findings"
+    assert str(Findings()) == "0 findings"
 
 
 def test_findings_of_no_group_stand_apart():
     one = Finding("name-perhaps-cut", "note", "", None, (), (), "Cut.", "Compare.")
-    assert findings_text([one]).splitlines()[0] == "All groups"
+    assert str(Findings([one])).splitlines()[0] == "All groups"
 
 
 def test_many_names_are_folded_unless_wide():
-    assert "a:18, a:19, and 30 more\n" in findings_text([MANY])
-    assert "c18, c19, and 5 more\n" in findings_text([MANY])
-    assert "a:49\n" in findings_text([MANY], most=None)
+    assert "a:18, a:19, and 30 more\n" in str(Findings([MANY]))
+    assert "c18, c19, and 5 more\n" in str(Findings([MANY]))
+    assert "a:49\n" in Findings([MANY]).text(most=None)
     assert b"a:49\n" in written([MANY], "wide") and b"more" not in written([MANY], "wide")
 
 
 def test_queues_of_several_topics_are_told_apart():
     both = Finding("idle-client", "note", "g", None, queues([0]) + queues([0], name="pay"), (), "Both.", "Look.")
-    assert "queues: orders a:0, pay a:0\n" in findings_text([both])
+    assert "queues: orders a:0, pay a:0\n" in str(Findings([both]))
 
 
 def test_names_cannot_draw_on_the_terminal():
-    text = findings_text([EVIL])
+    text = str(Findings([EVIL]))
     assert "\x1b" not in text
     assert len(text.splitlines()) == 7
     lone = Finding("idle-client", "note", "\ud800", None, (), ("\ud800",), "\ud800.", "Look.")
@@ -91,11 +83,11 @@ def test_json_is_one_document():
         {"topic": q.topic, "broker_name": q.broker_name, "queue_id": q.queue_id} for q in FOUND[0].queues
     ]
     assert document["findings"][-1]["clients"] == [HOSTILE]
-    assert document == json.loads(json.dumps(findings_document((*FOUND, EVIL))))
+    assert document == json.loads(json.dumps(Findings((*FOUND, EVIL)).to_dict()))
 
 
 def test_rows_for_programs_are_the_findings():
-    table = findings_table(FOUND)
+    table = FOUND.main_table()
     assert table.schema == FINDINGS_SCHEMA
     assert [json.loads(line) for line in written(FOUND, "jsonl").splitlines()] == table.to_pylist()
     assert yaml.safe_load(written(FOUND, "yaml")) == table.to_pylist()

@@ -11,6 +11,7 @@ import pytest
 from audited import group, snapshot
 from checkout import DATA
 
+import rmqalloc
 from rmqalloc import audit
 from rmqalloc.cli import main
 from rmqalloc.examples import find
@@ -165,7 +166,7 @@ def test_a_file_that_changes_meanwhile_gives_no_false_lines(run, monkeypatch, tm
         path.write_text("\n" * 100 + path.read_text())
         return check(*arguments)
 
-    monkeypatch.setattr(audit, "check_snapshot", checked)
+    monkeypatch.setattr(rmqalloc, "check", checked)
     found = {(name, line) for _, name, line in pointed(run("-f", path)[1])}
     assert path.read_text().startswith("\n" * 100), "the file did change"
     assert found == {(one, places[one][0]) for one in NAMES}

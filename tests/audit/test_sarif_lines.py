@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.documents import json_text, yaml_text
-from rmqalloc.report.findings import sarif
+from rmqalloc.report.sarif import sarif
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
 from rmqalloc.snapshot.files.group_lines import group_places
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker

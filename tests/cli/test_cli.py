@@ -19,7 +19,7 @@ import rmqalloc
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.cli import main
 from rmqalloc.cli.app import VERBS, app
-from rmqalloc.cli.terminal_text import Progress, printable, table
+from rmqalloc.cli.terminal_text import ProgressLine, printable, table
 from rmqalloc.evaluation.plan_batch import PlanSpec, plan_stream
 
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
@@ -422,7 +422,7 @@ def test_progress(monkeypatch, capsys, on_terminal):
     monkeypatch.setattr("sys.stderr.isatty", lambda: on_terminal, raising=False)
     clock = iter([0, 1, 5, 6, 10, 11])
     monkeypatch.setattr("time.monotonic", lambda: next(clock))
-    show = Progress()
+    show = ProgressLine()
     for done in (1, 2, 3, 4):
         show(done, 4)
     lines = capsys.readouterr().err

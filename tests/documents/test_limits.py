@@ -12,7 +12,7 @@ import pytest
 
 from rmqalloc import Fleet
 from rmqalloc.audit import audited_group
-from rmqalloc.cli import allocate_command, exit_codes, main, options
+from rmqalloc.cli import allocate_command, exit_codes, main, options, planning
 from rmqalloc.documents import json_text, read_budget, source, yaml_text
 from rmqalloc.documents.document_errors import TextError
 from rmqalloc.documents.fields import MOST_MEMBERS, Duration, Members
@@ -168,11 +168,11 @@ def test_times_and_members_of_a_script():
 
 def test_how_many_lines_are_told_of_gates(capsys):
     def lines(n):
-        options.tell_broken(range(n))
+        planning.tell_broken(range(n))
         return capsys.readouterr().err.splitlines()
 
-    assert lines(options.MOST_TOLD)[-1] == f"gate not kept: {options.MOST_TOLD - 1}"
-    assert lines(options.MOST_TOLD + 1)[-1] == "gate not kept: and 1 more"
+    assert lines(planning.MOST_TOLD)[-1] == f"gate not kept: {planning.MOST_TOLD - 1}"
+    assert lines(planning.MOST_TOLD + 1)[-1] == "gate not kept: and 1 more"
 
 
 def test_how_many_queues_are_shown(monkeypatch, capsys):

@@ -23,7 +23,7 @@ from rmqalloc.scenarios import RemoveClients, ordered, scenarios_of
 from rmqalloc.scenarios.subfleet import Rules
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot.units import NoMatch
+from rmqalloc.snapshot.units import NoMatchError
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
 RULES = [("AVG", {}), ("AVG_BY_CIRCLE", {}), ("CONSISTENT_HASH", {}), ("CONSISTENT_HASH", {"virtual_nodes": 3})]
@@ -54,7 +54,7 @@ def test_departures_cost_what_the_twin_says(data):
     scenarios = [{"name": c.label, "changes": [*changes, set_strategy(c)]} for c in CANDIDATES]
     try:
         table = compare(snapshot, CANDIDATES, read).table.to_pylist()
-    except NoMatch:
+    except NoMatchError:
         assume(False)
     after = [row for row in plan_snapshot(snapshot, scenarios).groups.to_pylist() if row["scenario"] != "current"]
     figures = {(row["consumer_group"], row["scenario"]): row for row in after}

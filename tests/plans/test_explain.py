@@ -34,7 +34,7 @@ def test_the_reasons_come_to_the_owner(data):
     [group] = [one for one in snapshot.groups if one.name == names[0]]
     told = owner_told(found, sorted(group.client_ids, key=lambda one: one.encode("utf-16-be")))
     assert told == row["owner_after"]
-    assert json.loads(json.dumps(found.to_data()))["owner"] == found.owner
+    assert json.loads(json.dumps(found.to_dict()))["owner"] == found.owner
 
 
 def owner_told(found, client_ids):

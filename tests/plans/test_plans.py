@@ -27,7 +27,7 @@ from rmqalloc.plans import (
 from rmqalloc.plans.plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.plans.plan_totals import client_totals, summaries
 from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot.units import NoMatch, read_units, units_of
+from rmqalloc.snapshot.units import NoMatchError, read_units, units_of
 
 GONE = [{"name": "second leaves", "changes": [{"remove_clients": {"ids": "c2"}}]}]
 
@@ -259,9 +259,9 @@ def test_patterns_choose_and_must_match():
         ("bill-svc", "bills"),
     ]
     assert units_of(snapshot, topics=["alone"]).num_rows == 0
-    with pytest.raises(NoMatch, match="no consumer group matches 'ordersvc'; near it is 'order-svc'"):
+    with pytest.raises(NoMatchError, match="no consumer group matches 'ordersvc'; near it is 'order-svc'"):
         units_of(snapshot, ["bill*", "ordersvc"])
-    with pytest.raises(NoMatch, match="no topic matches '77'; the snapshot has 3"):
+    with pytest.raises(NoMatchError, match="no topic matches '77'; the snapshot has 3"):
         units_of(snapshot, topics=["77"])
     with pytest.raises(ValueError, match="two consumer groups of the snapshot are named 'order-svc'"):
         units_of(Snapshot(topics, (groups[0], groups[0])))
@@ -279,7 +279,7 @@ def test_patterns_choose_and_must_match():
 )
 def test_names_that_nothing_has(change, said):
     scenario = [{"name": "x", "changes": [change]}]
-    with pytest.raises(NoMatch) as error:
+    with pytest.raises(NoMatchError) as error:
         plan_snapshot(cluster(), scenario, strict=True)
     assert str(error.value).startswith(said)
     if "lose" not in next(iter(change)):

@@ -68,9 +68,9 @@ def test_the_time_to_settle_counts_from_the_last_step(result):
 
 
 def test_figures_intervals_and_moves_are_written_as_parquet_and_json(result, tmp_path):
-    result.write(tmp_path / "deep" / "out")
+    result.save(tmp_path / "deep" / "out")
     out = tmp_path / "deep" / "out"
-    assert json.loads((out / "summary.json").read_text()) == json.loads(result.to_json()) == result.to_data()
+    assert json.loads((out / "summary.json").read_text()) == json.loads(result.to_json()) == result.to_dict()
     assert pq.read_table(out / "events.parquet").to_pylist() == [event._asdict() for event in result.events]
     assert pq.read_table(out / "groups.parquet").to_pylist() == [group._asdict() for group in result.groups]
     rows = pq.read_table(out / "intervals.parquet").to_pylist()

@@ -13,7 +13,7 @@ from rmqalloc.audit import Finding
 from rmqalloc.cli import main, snapshot_input, watch
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.read_codes import ReadCode
-from rmqalloc.snapshot.units import NoMatch
+from rmqalloc.snapshot.units import NoMatchError
 
 
 def finding(rule, topic="T"):
@@ -97,7 +97,7 @@ def test_what_is_not_seen_is_not_cleared(capsys):
 
 
 def test_a_group_that_is_not_there_yet_is_waited_for(capsys):
-    missing = NoMatch("no consumer group matches 'g'")
+    missing = NoMatchError("no consumer group matches 'g'")
     assert watched(missing, missing, [A], [A], missing, [A], []) == [[A.rule], []]
     lines = said(capsys)
     assert lines.count("no consumer group matches 'g'; looked for again") == 2, "once at the start, once in between"

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from rmqalloc.audit.finding import Finding
 from rmqalloc.plans import Gates, Plan
 from rmqalloc.report.html.found import findings_section
-from rmqalloc.report.html.markup import escaped, name
 from rmqalloc.report.html.page import page
 from rmqalloc.report.html.scenario import PICTURED, scenario_section
 from rmqalloc.report.html.summary import failed_section, summary_section
+from rmqalloc.results.markup import escaped, name
 from rmqalloc.text import counted
 
 __all__ = ["report"]
@@ -32,6 +32,13 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     -------
     str
         A document of its own. Equal plans give equal documents.
+
+    Examples
+    --------
+    >>> from rmqalloc.plans import plan_snapshot
+    >>> from rmqalloc.snapshot.files import read
+    >>> report(plan_snapshot(read("example:seed"), []))[:15]
+    '<!DOCTYPE html>'
     """
     pictured = max(1, PICTURED // max(len(plan.scenarios), 1))
     parts = [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rmqalloc.audit.finding import SEVERITIES, Finding
-from rmqalloc.report.html.markup import name
 from rmqalloc.report.html.page_tables import Markup, table
+from rmqalloc.results.markup import name
 from rmqalloc.text import counted
 
 MOST_FINDINGS = 200

@@ -11,8 +11,8 @@ from rmqalloc.report.html.charts.bars import owners_figure
 from rmqalloc.report.html.charts.flows import flows_figure
 from rmqalloc.report.html.charts.heat import heat_figure
 from rmqalloc.report.html.charts.loads import Loads
-from rmqalloc.report.html.markup import name, number
-from rmqalloc.report.html.page_tables import Change, Markup, table
+from rmqalloc.report.html.page_tables import BeforeAfter, Markup, table
+from rmqalloc.results.markup import name, number
 from rmqalloc.text import counted
 
 MOST_ROWS = 50
@@ -55,11 +55,15 @@ def group_details(
     )
 
 
-def figures(before: dict[str, Any], after: dict[str, Any]) -> list[Change | Markup]:
+def figures(before: dict[str, Any], after: dict[str, Any]) -> list[BeforeAfter | Markup]:
     """Cells of a group's or a unit's figures before and after; loads are the least and the greatest."""
     loads = [f"{number(row['min_load'])}–{number(row['max_load'])}" for row in (before, after)]
     both = Markup(" → ".join(dict.fromkeys(loads)), "" if after["max_load"] is None else after["max_load"])
-    return [*(Change(before[one], after[one]) for one in _CHANGES), both, Change(before["skew"], after["skew"])]
+    return [
+        *(BeforeAfter(before[one], after[one]) for one in _CHANGES),
+        both,
+        BeforeAfter(before["skew"], after["skew"]),
+    ]
 
 
 def _topic_table(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> str:

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from rmqalloc.report.html.markup import escaped
 from rmqalloc.report.html.page_script import SORTING
 from rmqalloc.report.html.page_tables import table
 from rmqalloc.report.html.style import style_sheet
-from rmqalloc.report.terminal import is_number
+from rmqalloc.results.markup import escaped
+from rmqalloc.results.terminal import is_number
 from rmqalloc.text import counted
 
 

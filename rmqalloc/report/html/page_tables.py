@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from rmqalloc.report.html.markup import escaped, name, number
-from rmqalloc.report.terminal import cell_text
+from rmqalloc.results.markup import escaped, name, number
+from rmqalloc.results.terminal import cell_text
 
 
-class Change(NamedTuple):
+class BeforeAfter(NamedTuple):
     """A figure before and after; only one is shown where they are the same."""
 
     before: float | int | None
@@ -35,13 +35,13 @@ def table(
     heads : sequence of (str, bool)
         Name of every column, and whether it holds numbers.
     rows : iterable of sequences
-        Texts, numbers, None, `Change` or `Markup`; the first of a row is its heading.
+        Texts, numbers, None, `BeforeAfter` or `Markup`; the first of a row is its heading.
     is_sortable : bool
         Whether the page's script lets people sort it.
 
     Examples
     --------
-    >>> "<td class=\\"n\\" data-v=\\"3\\">2 → 3</td>" in table("t", [("a", False), ("b", True)], [("x", Change(2, 3))])
+    >>> "<td class=\\"n\\" data-v=\\"3\\">2 → 3</td>" in table("t", [("a", False), ("b", True)], [("x", BeforeAfter(2, 3))])
     True
     """
     head = "".join(f'<th scope="col"{_class(numeric)}>{escaped(title)}</th>' for title, numeric in heads)
@@ -69,7 +69,7 @@ def _content(value: Any, numeric: bool) -> tuple[str, Any]:
     """Markup of a cell, and what it is sorted by where that is not its text."""
     if isinstance(value, Markup):
         return value
-    if isinstance(value, Change):
+    if isinstance(value, BeforeAfter):
         before, after = number(value.before), number(value.after)
         return after if before == after else f"{before} → {after}", "" if value.after is None else value.after
     if numeric:

@@ -9,18 +9,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.plans import Plan
+from rmqalloc.plans.plan_text import WORST_FIRST
 from rmqalloc.plans.plan_totals import summary
 from rmqalloc.report.html.group_section import LEAST, figures, group_details
-from rmqalloc.report.html.markup import escaped, name
 from rmqalloc.report.html.page_tables import table
 from rmqalloc.report.html.summary import of_scenario
+from rmqalloc.results.markup import escaped, name
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted, shortened
 
 MOST_GROUPS, PICTURED = 50, 12
 """Rows of a table, and pictured groups of all scenarios together."""
 
-WORST = [("unowned", "descending"), ("moved", "descending"), ("skew", "descending"), ("consumer_group", "ascending")]
 _MOVES = ("moved", "least_moves", "clients_affected", "cross_room", "backlog_moved")
 _HEADS = ("group", "topics", "queues", "clients", "idle", "unowned", "loads", "skew")
 _HEADS_OF_MOVES = ("moved", "least", "affected", "cross-room", "backlog moved")
@@ -30,7 +30,7 @@ def scenario_section(plan: Plan, number: int, pictured: int) -> str:
     """The section of the so-many-th scenario, counted from 1, with pictures of some groups."""
     scenario = plan.scenarios[number - 1]
     groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
-    worst = groups.sort_by(WORST).slice(0, MOST_GROUPS)
+    worst = groups.sort_by(WORST_FIRST).slice(0, MOST_GROUPS)
     now = _of_groups(plan.groups.slice(0, plan.n_groups), worst["consumer_group"])
     current = {row["consumer_group"]: row for row in now.to_pylist()}
     ident = f"s{number}"

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from rmqalloc.audit.finding import SEVERITIES, Finding
 from rmqalloc.plans import Gates, Plan
 from rmqalloc.plans.plan_totals import summaries
-from rmqalloc.report.html.markup import escaped, name, number
 from rmqalloc.report.html.page_tables import table
+from rmqalloc.results.markup import escaped, name, number
 from rmqalloc.scenarios import CURRENT
 from rmqalloc.text import counted
 

@@ -1,5 +1,6 @@
 """Snapshots in files: JSON, YAML, CSV, Parquet, and the text that mqadmin prints."""
 
+from rmqalloc.snapshot.files.read_any import read
 from rmqalloc.snapshot.files.read_files import (
     FORMS,
     read_snapshot,
@@ -14,6 +15,7 @@ __all__ = [
     "WRITTEN",
     "form_to_write",
     "losses",
+    "read",
     "read_snapshot",
     "read_snapshot_with_warnings",
     "read_snapshots",

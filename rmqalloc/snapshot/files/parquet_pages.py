@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from rmqalloc.errors import Error
+
 _DELTA_BYTE_ARRAY = 7
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
 _MOST_DEPTH = 8
@@ -19,7 +21,7 @@ _UNPACKED, _PACKED, _DATA, _DATA_2 = 2, 3, 5, 8
 _ENCODING = {_DATA: 2, _DATA_2: 4}
 
 
-class PageError(ValueError):
+class PageError(Error, ValueError):
     """The pages of a file are not as Parquet has them."""
 
 

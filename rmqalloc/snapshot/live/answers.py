@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, NamedTuple, TypeVar
 
+from rmqalloc.errors import Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.loose_json import Pairs
@@ -47,7 +48,7 @@ _DIGITS = re.compile("-?[0-9]{1,19}")
 T = TypeVar("T")
 
 
-class AnswerError(ValueError):
+class AnswerError(Error, ValueError):
     """A body that can be read but is not what was asked for."""
 
 

@@ -179,7 +179,7 @@ MUTANTS = [
     ),
     Mutant(
         "rmqalloc/cli/watch.py",
-        "if raised.is_first and not isinstance(error, NoMatch):",
+        "if raised.is_first and not isinstance(error, NoMatchError):",
         "if raised.is_first:",
         "a group that does not exist yet ends the watch",
         f"{_WATCHING} -k not_there_yet",

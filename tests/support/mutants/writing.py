@@ -204,7 +204,7 @@ MUTANTS = [
         f"{_FILES} -k listed",
     ),
     Mutant(
-        "rmqalloc/plans/plan_files.py",
+        "rmqalloc/plans/plan_writing.py",
         "with replaced_file(path) as plain,",
         'with open(path, "wb") as plain,',
         "a full disk destroys the earlier plan",

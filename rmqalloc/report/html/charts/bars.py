@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.report.html.charts.loads import Loads
 from rmqalloc.report.html.charts.svg import LABEL, box, figure, key_of, series, text
-from rmqalloc.report.html.markup import number
+from rmqalloc.results.markup import number
 from rmqalloc.text import shortened
 
 LEFT, PANEL, BETWEEN, TOP, ROW, BAR = 196, 336, 46, 24, 19, 13

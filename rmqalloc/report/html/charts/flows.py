@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from rmqalloc.report.html.charts.loads import MOST_CLIENTS
 from rmqalloc.report.html.charts.svg import LABEL, box, figure, series, text
-from rmqalloc.report.html.markup import escaped
+from rmqalloc.results.markup import escaped
 from rmqalloc.text import counted, shortened
 
 LEFT, RIGHT, NODE, TOP, HEIGHT, LEAST, GAP = 232, 728, 12, 26, 260, 13, 4

@@ -8,8 +8,8 @@ import numpy as np
 
 from rmqalloc.report.html.charts.loads import Loads
 from rmqalloc.report.html.charts.svg import box, figure, key_of, text
-from rmqalloc.report.html.markup import name, number
 from rmqalloc.report.html.palette import HEAT_WORDS, heat_step
+from rmqalloc.results.markup import name, number
 from rmqalloc.text import counted
 
 LEFT, PANEL, BETWEEN, TOP, ROW = 196, 364, 24, 40, 19

@@ -18,7 +18,7 @@ Places = NDArray[np.int64]
 _T = TypeVar("_T", bound=np.generic)
 
 
-class Side(NamedTuple):
+class TopicLoads(NamedTuple):
     """What is owned before, or after.
 
     Attributes
@@ -47,9 +47,9 @@ class Side(NamedTuple):
         shares: NDArray[np.float64] = self.each / np.where(self.mean > 0, self.mean, np.nan)
         return shares
 
-    def folded(self, rows: _Fold, columns: _Fold) -> Side:
+    def folded(self, rows: _Fold, columns: _Fold) -> TopicLoads:
         """With some rows and some columns made one."""
-        return Side(columns.sums(rows.sums(self.owned).T).T, rows.sums(self.there), columns.sums(self.mean))
+        return TopicLoads(columns.sums(rows.sums(self.owned).T).T, rows.sums(self.there), columns.sums(self.mean))
 
 
 class Loads(NamedTuple):
@@ -60,15 +60,15 @@ class Loads(NamedTuple):
     labels : list of str
         Client ids, with a sign before those that come or go.
     topics : list of str
-    before, after : Side
+    before, after : TopicLoads
     has_other_topics : bool
         Whether the last column stands for several topics.
     """
 
     labels: list[str]
     topics: list[str]
-    before: Side
-    after: Side
+    before: TopicLoads
+    after: TopicLoads
     has_other_topics: bool = False
 
     @classmethod
@@ -79,12 +79,12 @@ class Loads(NamedTuple):
         ids, rows = _codes(clients["client_id"])
         topics, columns = _codes(clients["topic"])
         status = dict(zip(clients["client_id"].to_pylist(), clients["status"].to_pylist(), strict=True))
-        sides: dict[str, Side] = {}
+        sides: dict[str, TopicLoads] = {}
         for column, means, absent in (("before", means_before, "new"), ("after", means_after, "gone")):
             owned = np.zeros((len(ids), len(topics)))
             np.add.at(owned, (rows, columns), clients[column].to_numpy())
             there = np.array([status[client_id] != absent for client_id in ids], np.int64)
-            sides[column] = Side(owned, there, np.array([means.get(topic) for topic in topics], np.float64))
+            sides[column] = TopicLoads(owned, there, np.array([means.get(topic) for topic in topics], np.float64))
         labels = [f"{SIGNS.get(status[client_id], '')}{client_id}" for client_id in ids]
         return cls(labels, topics, sides["before"], sides["after"])._folded()
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
-from rmqalloc.report.html.markup import escaped, name
 from rmqalloc.report.html.palette import SERIES_LIGHT
-from rmqalloc.report.terminal import width_of
+from rmqalloc.results.markup import escaped, name
+from rmqalloc.results.terminal import width_of
 from rmqalloc.text import printable, shortened
 
 WIDTH = 960

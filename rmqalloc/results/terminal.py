@@ -1,4 +1,4 @@
-"""A table as aligned text, cut to the width of a terminal where it goes to one."""
+"""Tables as aligned text, cut to the width of a terminal where they go to one."""
 
 from __future__ import annotations
 
@@ -19,36 +19,79 @@ GAP = "  "
 LEAST_WIDTH = 10
 """Columns of names are not cut below this, however narrow the terminal is."""
 BOLD, DIM, PLAIN = "\x1b[1m", "\x1b[2m", "\x1b[0m"
+MARK_WIDTH = 2
+"""Places that the mark before a line takes."""
+
+_COLOURS = {"+": "\x1b[32m", "-": "\x1b[31m", "~": "\x1b[33m", "!": "\x1b[31m"}
 
 
-def terminal_table(table: pa.Table, file: IO[str] | IO[bytes], wide: bool, left_out: int = 0) -> Iterator[str]:
-    """Lines of a table: texts flush left, numbers flush right, every name made printable.
+def terminal_table(table: pa.Table, file: IO[Any] | None, wide: bool = False, left_out: int = 0) -> Iterator[str]:
+    """Lines of an Arrow table.
 
     Parameters
     ----------
     table : pyarrow.Table
         What to show.
-    file : file
+    file : file, optional
         Where it goes: a terminal has a width, and may have colours.
     wide : bool
         Nothing is cut, and columns without any value are shown too.
     left_out : int
-        Rows that are not shown, to be told.
+        Rows that are not shown; the last line says so.
     """
     if not wide and table.num_rows:
         table = table.select([name for name in table.column_names if table[name].null_count < table.num_rows])
     is_text = [not is_number(field.type) for field in table.schema]
-    columns = [[printable(cell_text(value)) for value in column.to_pylist()] for column in table.columns]
-    header = [printable(name) for name in table.column_names]
-    widths = [max(map(width_of, [name, *cells])) for name, cells in zip(header, columns, strict=True)]
-    if file.isatty() and not wide:
-        widths = fitted(widths, is_text, header, shutil.get_terminal_size().columns)
+    rows = list(zip(*([cell_text(value) for value in column.to_pylist()] for column in table.columns), strict=True))
     bold, dim = (BOLD, DIM) if has_colour(file) else ("", "")
-    yield _line(header, widths, is_text, bold)
-    for row in zip(*columns, strict=True):
-        yield _line(row, widths, is_text)
+    yield from text_table(table.column_names, rows, is_text, None if wide else file, style=bold)
     if left_out:
-        yield f"{dim}({table.num_rows:,} of {table.num_rows + left_out:,} rows){PLAIN if dim else ''}\n"
+        yield f"{dim}({table.num_rows:,} of {table.num_rows + left_out:,} rows){PLAIN if dim else ''}"
+
+
+def text_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    is_text: Sequence[bool] = (),
+    file: IO[Any] | None = None,
+    margin: int = 0,
+    style: str = "",
+) -> list[str]:
+    """Lines of a table: texts flush left, numbers flush right, two blanks between columns; every cell is made printable.
+
+    Parameters
+    ----------
+    header : sequence of str
+        Names of the columns; empty for a table without a header.
+    rows : sequence of sequences of str
+    is_text : sequence of bool
+        Which columns are flush left; all if empty.
+    file : file, optional
+        Where it goes: if that is a terminal, columns of texts are cut to its width.
+    margin : int
+        Places of a terminal that are needed before each line.
+    style : str
+        What makes the header bold.
+
+    Examples
+    --------
+    >>> print(*text_table(("client", "before"), [("10.0.0.1@7", "12"), ("订单", "8")], (True, False)), sep="\\n")
+    client      before
+    10.0.0.1@7      12
+    订单             8
+    """
+    cells = [[printable(cell) for cell in row] for row in ([header, *rows] if header else rows)]
+    widths = [max(map(width_of, column)) for column in zip(*cells, strict=True)]
+    left = is_text or [True] * len(widths)
+    if file is not None and file.isatty():
+        widths = fitted(widths, left, cells[0], shutil.get_terminal_size().columns - margin)
+    return [_line(row, widths, left, style if header and not i else "") for i, row in enumerate(cells)]
+
+
+def marked(mark: str, line: str, file: IO[Any] | None) -> str:
+    """A line behind its mark, in a colour of its own where there are colours."""
+    text = f"{mark} {line}"
+    return f"{_COLOURS[mark]}{text}{PLAIN}" if mark in _COLOURS and has_colour(file) else text
 
 
 def cell_text(value: Any) -> str:
@@ -111,13 +154,13 @@ def fitted(widths: Sequence[int], is_text: Sequence[bool], header: Sequence[str]
     return widths
 
 
-def has_colour(file: IO[str] | IO[bytes]) -> bool:
+def has_colour(file: IO[Any] | None) -> bool:
     """Whether text may be bold or dim there.
 
     On a terminal, unless it is dumb or ``NO_COLOR`` is set; elsewhere never, but that ``FORCE_COLOR`` asks for it on standard
     output and standard error. Colour never says anything that the text does not.
     """
-    if os.environ.get("NO_COLOR"):
+    if file is None or os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR", "0") != "0" and file in (sys.stdout, sys.stderr):
         return True
@@ -131,7 +174,7 @@ def _line(cells: Sequence[str], widths: Sequence[int], is_text: Sequence[bool], 
         blanks = " " * (width - width_of(shown))
         parts.append(shown + blanks if text else blanks + shown)
     line = GAP.join(parts).rstrip()
-    return f"{style}{line}{PLAIN}\n" if style else f"{line}\n"
+    return f"{style}{line}{PLAIN}" if style else line
 
 
 def _cut(cell: str, width: int) -> str:

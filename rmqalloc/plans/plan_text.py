@@ -1,20 +1,35 @@
-"""A plan as text: what happens to every client of a few groups, or a list of many groups, the worst first."""
+"""A plan as text and in notebooks.
+
+Of a few groups it is shown what happens to every client; many groups are listed, the worst first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.cli.terminal_text import aligned, marked, printable
-from rmqalloc.text import counted
+from rmqalloc.plans.plan import Plan
+from rmqalloc.plans.plan_totals import client_totals, queues_cured, summaries
+from rmqalloc.plans.unmatched import unassigned
+from rmqalloc.results import drawn
+from rmqalloc.results.markup import name as name_markup
+from rmqalloc.results.table_result import Section
+from rmqalloc.results.terminal import MARK_WIDTH, marked, text_table
+from rmqalloc.text import counted, printable
 
-if TYPE_CHECKING:
-    from rmqalloc.plans import Plan
+WORST_FIRST = [
+    ("unowned", "descending"),
+    ("moved", "descending"),
+    ("skew", "descending"),
+    ("consumer_group", "ascending"),
+]
+"""Order of groups: those to look at first come first."""
 
+_SHOWN = 20
 _FEW_GROUPS = 3
 """Most groups that are shown client by client."""
 
@@ -27,18 +42,18 @@ _MARKS = {"new": "+", "gone": "-"}
 Row = Mapping[str, Any]
 
 
-def plan_lines(plan: Plan, top: int) -> Iterator[str]:
+def plan_lines(plan: Plan, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
     """Lines of a whole plan.
 
     Parameters
     ----------
     plan : Plan
-    top : int
-        Most groups of the list, and most topics of a group.
+    file : text file, optional
+        Where they go.
+    top : int, optional
+        Most groups of the list, and most topics of a group; 20 unless given.
     """
-    from rmqalloc.plans.plan_totals import summaries
-    from rmqalloc.plans.unmatched import unassigned
-
+    top = top or _SHOWN
     for number, summary in enumerate(summaries(plan), start=1):
         if number > 1:
             yield ""
@@ -46,21 +61,19 @@ def plan_lines(plan: Plan, top: int) -> Iterator[str]:
             yield f"Scenario {printable(summary.scenario)}"
         if plan.n_groups <= _FEW_GROUPS:
             for group in range(plan.n_groups):
-                yield from _group(plan, number, group, top)
+                yield from _group(plan, number, group, file, top)
         else:
-            yield from _ranked(plan, number, top)
+            yield from _ranked(plan, number, file, top)
         yield f"Plan: {summary.sentence(plan.n_groups)}"
     for line in unassigned(plan):
-        yield marked("!", printable(line))
+        yield marked("!", printable(line), file)
 
 
 # --- A few groups, client by client ---
 
 
-def _group(plan: Plan, number: int, group: int, top: int) -> Iterator[str]:
+def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) -> Iterator[str]:
     """All topics of a group together, and each on its own if there are several."""
-    from rmqalloc.plans.plan_totals import queues_cured
-
     before, after = (plan.groups.slice(i * plan.n_groups + group, 1).to_pylist()[0] for i in (0, number))
     name = before["consumer_group"]
     mine = pc.and_(
@@ -76,13 +89,13 @@ def _group(plan: Plan, number: int, group: int, top: int) -> Iterator[str]:
         rules = {rows[topic]["strategy"] or _NOTHING: None for rows in (befores, afters) for topic in topics}
         what = f"all {len(topics)} topics"
         before |= {"queues_cured": int(queues_cured(plan, number)[group])}
-        yield from _table(name, what, before | {"strategy": " → ".join(rules)}, after, _totals(clients))
+        yield from _table(name, what, before | {"strategy": " → ".join(rules)}, after, _totals(clients), file)
         yield ""
     for topic in topics[:top]:
         backlog = {} if len(topics) != 1 else {"backlog_moved": after["backlog_moved"]}
         rows = clients.filter(pc.equal(clients["topic"], topic))
         what = f"topic {printable(topic)}"
-        yield from _table(name, what, befores[topic], afters[topic] | backlog, rows)
+        yield from _table(name, what, befores[topic], afters[topic] | backlog, rows, file)
         yield ""
     if len(topics) > top:
         yield f"and {counted(len(topics) - top, 'more topic')} (--top)"
@@ -91,8 +104,6 @@ def _group(plan: Plan, number: int, group: int, top: int) -> Iterator[str]:
 
 def _totals(clients: pa.Table) -> pa.Table:
     """Clients over all topics."""
-    from rmqalloc.plans.plan_totals import client_totals
-
     totals = client_totals(clients, "client_id")
     status = dict(zip(clients["client_id"].to_pylist(), clients["status"].to_pylist(), strict=True))
     return totals.append_column(
@@ -100,7 +111,7 @@ def _totals(clients: pa.Table) -> pa.Table:
     )
 
 
-def _table(group: str, what: str, before: Row, after: Row, clients: pa.Table) -> Iterator[str]:
+def _table(group: str, what: str, before: Row, after: Row, clients: pa.Table, file: IO[str] | None) -> Iterator[str]:
     """One allocation before and after."""
     strategy = _arrow(before["strategy"], after.get("strategy", before["strategy"]))
     queues, noun = _arrow(before["n_queues"], after["n_queues"]), "queue" if after["n_queues"] == 1 else "queues"
@@ -119,14 +130,19 @@ def _table(group: str, what: str, before: Row, after: Row, clients: pa.Table) ->
         )
         for row in shown
     ]
-    header, *lines = aligned(("client", "before", "after", "Δ", "gained", "lost"), cells)
+    header, *lines = _aligned(("client", "before", "after", "Δ", "gained", "lost"), cells, file)
     yield f"  {header}"
     for row, line in zip(shown, lines, strict=True):
-        yield marked(_mark(row), line)
+        yield marked(_mark(row), line, file)
     if len(shown) < len(rows):
         yield f"  and {counted(len(rows) - len(shown), 'more client')}"
     yield _moved(before, after)
-    yield from _warnings(before, after)
+    yield from _warnings(before, after, file)
+
+
+def _aligned(header: Sequence[str], rows: Sequence[Sequence[str]], file: IO[str] | None) -> list[str]:
+    """A table whose first column holds names, and whose others hold figures."""
+    return text_table(header, rows, [True, *[False] * (len(header) - 1)], file, MARK_WIDTH)
 
 
 def _mark(row: Row) -> str:
@@ -186,22 +202,20 @@ def scaled(count: int) -> str:
     return str(count)
 
 
-def _warnings(before: Row, after: Row) -> Iterator[str]:
+def _warnings(before: Row, after: Row, file: IO[str] | None) -> Iterator[str]:
     if after["idle"] > (before["idle"] or 0):
         idle = counted(after["idle"], "client owns", "clients own")
         sizes = f"{counted(after['n_queues'], 'queue')}, {counted(after['n_clients'], 'client')}"
-        yield marked("!", f"{idle} no queue: {sizes}")
+        yield marked("!", f"{idle} no queue: {sizes}", file)
     if after["unowned"]:
-        yield marked("!", f"{counted(after['unowned'], 'queue is', 'queues are')} owned by nobody")
+        yield marked("!", f"{counted(after['unowned'], 'queue is', 'queues are')} owned by nobody", file)
 
 
 # --- Many groups ---
 
 
-def _ranked(plan: Plan, number: int, top: int) -> Iterator[str]:
+def _ranked(plan: Plan, number: int, file: IO[str] | None, top: int) -> Iterator[str]:
     """Groups, the worst first: by queues that nobody owns, then by queues that move."""
-    from rmqalloc.plans.plan_totals import queues_cured
-
     n = plan.n_groups
     before, after = (plan.groups.slice(i * n, n) for i in (0, number))
     keys = [after[name].to_numpy() for name in ("skew", "idle", "moved", "unowned")]
@@ -210,7 +224,7 @@ def _ranked(plan: Plan, number: int, top: int) -> Iterator[str]:
     cured = queues_cured(plan, number)[worst].tolist()
     rows = [_ranked_cells(*one) for one in zip(befores, afters, cured, strict=True)]
     header = ("group", "topics", "queues", "clients", "moved", "%", "even", "skew", "idle", "unowned")
-    yield from aligned(header, rows)
+    yield from _aligned(header, rows, file)
     if top < n:
         yield f"and {counted(n - top, 'more group')} (--top)"
 
@@ -226,3 +240,23 @@ def _ranked_cells(before: Row, after: Row, cured: int) -> list[str]:
     moved = [f"{after['moved']:,}", f"{100 * after['moved'] / max(n_queues, 1):.1f}", f"{after['least_moves']:,}"]
     sizes, faults = ([_arrow(before[name], after[name]) for name in names] for names in (_SIZES, _FAULTS))
     return [after["consumer_group"], f"{after['n_topics']:,}", *sizes, *moved, _arrow(*skews), *faults]
+
+
+# --- In notebooks ---
+
+_COLUMNS = (
+    "consumer_group", "n_queues", "n_clients", "idle", "unowned", "min_load", "max_load", "skew", "moved", "least_moves",
+)  # fmt: skip
+
+
+def plan_sections(plan: Plan, most: int) -> Iterator[Section]:
+    """What every scenario comes to, and the groups it moves most; ``most`` rows in all."""
+    head = f"{counted(plan.n_groups, 'consumer group')}, {counted(len(plan.warnings), 'warning')}"
+    yield f"<b>rmqalloc plan</b> of {head}", None, 0
+    for number, summary in enumerate(summaries(plan), start=1):
+        groups = plan.groups.slice(number * plan.n_groups, plan.n_groups).sort_by(WORST_FIRST)
+        heading = f"<b>{name_markup(summary.scenario)}</b>: {summary.sentence(plan.n_groups)}"
+        yield heading, groups.slice(0, most // len(plan.scenarios)).select(_COLUMNS), groups.num_rows
+
+
+drawn(Plan, plan_lines, plan_sections)

@@ -1,0 +1,95 @@
+"""The door of the package: what `import rmqalloc` loads, and that verbs and rooms do not hide each other."""
+
+import inspect
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+from interpreter import run_python
+from source_modules import MODULES
+
+import rmqalloc
+
+VERBS = ("check", "compare", "explain", "fetch", "plan", "read", "recommend", "rollout", "simulate")
+AT_IMPORT = {"_engine", "errors", "fleet", "lazy", "model", "strategies", "text", "version"}
+
+
+def test_importing_rmqalloc_loads_the_engine_alone():
+    script = "import sys, rmqalloc; print(*(one for one in sys.modules if one.startswith('rmqalloc.')))"
+    assert {name.split(".")[1] for name in run_python(script)} == AT_IMPORT
+
+
+def test_no_module_bears_the_name_of_a_verb():
+    assert not {f"rmqalloc.{verb}" for verb in VERBS} & set(MODULES)
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_verb_stays_what_it_is_whatever_is_imported(verb):
+    before = getattr(rmqalloc, verb)
+    assert callable(before) and inspect.getdoc(before)
+    for name in MODULES:
+        if name.startswith("rmqalloc.") and name.rpartition(".")[2] == verb:
+            import_module(name)
+    assert getattr(rmqalloc, verb) is before
+
+
+def test_all_names_are_there_and_no_others():
+    assert all(getattr(rmqalloc, name) is not None for name in rmqalloc.__all__)
+    assert set(rmqalloc.__all__) <= set(dir(rmqalloc))
+    with pytest.raises(AttributeError, match="no attribute 'plans_of'"):
+        rmqalloc.plans_of  # noqa: B018
+
+
+def test_a_verb_says_which_package_is_missing():
+    script = "import sys; sys.modules['pyarrow'] = None; import rmqalloc; rmqalloc.plan"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    assert 'rmqalloc.plan needs pyarrow, which is not installed: pip install "rmqalloc[arrow]"' in done.stderr
+
+
+# --- Results ---
+
+
+@pytest.fixture(scope="module")
+def results():
+    cluster = rmqalloc.read("example:seed")
+    script = {"duration": "10s", "brokers": "b", "topics": [{"name": "t", "read_queue_nums": 2}]}
+    groups = {"groups": [{"name": "g", "topics": "t", "clients": 2}]}
+    return {
+        "plan": rmqalloc.plan(cluster, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]),
+        "compare": rmqalloc.compare(cluster, ["AVG", "AVG_BY_CIRCLE"]),
+        "check": rmqalloc.check(cluster),
+        "explain": rmqalloc.explain(cluster, "by-average", "TopicTest", "broker-a", 0),
+        "rollout": rmqalloc.rollout.restart(cluster),
+        "budget": rmqalloc.rollout.restart_in_budget(cluster, 4.0),
+        "recommend": rmqalloc.recommend(cluster),
+        "simulate": rmqalloc.simulate(import_module("rmqalloc.simulation").Script.of(script | groups)),
+    }
+
+
+KINDS = ("plan", "compare", "check", "explain", "rollout", "budget", "recommend", "simulate")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_result_prints_converts_and_saves(kind, results, tmp_path):
+    import json
+
+    import pyarrow as pa
+
+    result = results[kind]
+    assert (str(result) and "\x1b" not in str(result) and repr(result).startswith("<")) or kind == "explain"
+    assert pa.table(result).equals(result.main_table())
+    assert json.loads(json.dumps(result.to_dict())) == json.loads(json.dumps(result.to_dict()))
+    assert result._repr_html_().startswith("<div")
+    path = tmp_path / "result.json"
+    result.save(path)
+    saved = path / "summary.json" if kind == "simulate" else path
+    assert json.loads(saved.read_text()) == json.loads(json.dumps(result.to_dict()))
+
+
+def test_text_of_mqadmin_is_read_as_it_is_printed(tmp_path):
+    text = '{"apiVersion": "rmqalloc/v2",\n"kind": "Snapshot"}'
+    (tmp_path / "s.json").write_text(text)
+    assert rmqalloc.read(text) == rmqalloc.read(tmp_path / "s.json") == rmqalloc.read([tmp_path / "s.json"])
+    with pytest.raises(rmqalloc.Error, match="text:2:2: not JSON"):
+        rmqalloc.read('{"apiVersion": "rmqalloc/v2"\n}}', "json")

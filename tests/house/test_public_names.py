@@ -1,0 +1,23 @@
+"""What is public: a change of a public name, or of the parameters of a function, is seen here and belongs into CHANGELOG.md."""
+
+import inspect
+
+import pytest
+from public_names import LIST, lines, rooms
+
+pytest.importorskip("pyspark", reason="pyspark is not installed: its names are part of the list")
+
+
+def test_the_public_names_are_those_of_the_list():
+    """If this is meant: ``PYTHONPATH=tests/support python tests/support/public_names.py`` writes the list anew."""
+    assert lines() == LIST.read_text(encoding="utf-8").splitlines()
+
+
+def test_every_public_function_and_class_says_what_it_is():
+    named = [(room.__name__, name, getattr(room, name)) for room in rooms() for name in room.__all__]
+    bare = [
+        f"{room}.{name}"
+        for room, name, thing in named
+        if (inspect.isfunction(thing) or inspect.isclass(thing)) and not inspect.getdoc(thing)
+    ]
+    assert bare == []

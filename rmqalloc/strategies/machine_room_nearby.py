@@ -20,8 +20,8 @@ from rmqalloc.fleet.columns import (
     order_keys,
     ranges,
 )
-from rmqalloc.fleet.fleet import ClientLists
 from rmqalloc.fleet.groups import check_client_ids
+from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
 from rmqalloc.strategies.base import (
     ExclusiveStrategy,

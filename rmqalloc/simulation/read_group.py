@@ -1,21 +1,17 @@
-"""A consumer group of a simulation, and what is seen of it."""
+"""What the readers of a consumer group share: its settings, and what they saw of it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from rmqalloc.simulation.messages import Flow, Reading
 from rmqalloc.simulation.timeline import Timeline
 from rmqalloc.strategies import Strategy
 
-if TYPE_CHECKING:
-    from rmqalloc.simulation.member import Member
-
 
 @dataclass(eq=False)
-class Group:
-    """A consumer group.
+class ReadGroup:
+    """A consumer group as its readers see it.
 
     Attributes
     ----------
@@ -35,8 +31,6 @@ class Group:
         Longest time (ms) that the user's code works on what it was handed.
     server_assignment : bool
         Brokers divide the queues.
-    members : list of Member
-        Every process that ever joined; owners in the timeline are places in it.
     readings : list of Reading
         Who read which queue from where, when it ended.
     """
@@ -49,5 +43,4 @@ class Group:
     is_ordered: bool = False
     listener_time: int = 0
     server_assignment: bool = False
-    members: list[Member] = field(default_factory=list)
     readings: list[Reading] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""Kill, interrupt and refuse every writer at every call: ``python -m writing [--quick] [--report FILE] [--only TEXT]``.
+"""Kill and refuse every writer at every call: ``python -m interrupted_writes [--quick] [--report FILE] [--only TEXT]``.
 
 Ends with 1 if anything was lost, half seen or left behind. Needs Linux and a C compiler; strace, where it may trace,
 confirms the kills.
@@ -13,17 +13,17 @@ import tempfile
 import time
 from pathlib import Path
 
-from writing import page, races, straced
-from writing.runs import restarted_with_shim
-from writing.trials import MANY, Trials
-from writing.writers import WRITERS, make_inputs
+from interrupted_writes import page, races, straced
+from interrupted_writes.runs import restarted_with_shim
+from interrupted_writes.trials import MANY, Trials
+from interrupted_writes.writers import WRITERS, make_inputs
 
 QUICK_ROUNDS, ROUNDS = 40, 300
 MEMORY = "/dev/shm"
 
 
 def options_of(arguments=None):
-    parser = argparse.ArgumentParser(prog="writing", description=__doc__)
+    parser = argparse.ArgumentParser(prog="interrupted_writes", description=__doc__)
     parser.add_argument(
         "--quick", action="store_true", help="one kill and one refused call of each verb, no strace, short races"
     )

@@ -1,4 +1,4 @@
-"""What bringing to the disk costs, with fsync and without, in turns: ``python -m writing.costs [FOLDER]``."""
+"""What bringing to the disk costs, with fsync and without, in turns: ``python -m interrupted_writes.costs [FOLDER]``."""
 
 import os
 import statistics
@@ -7,12 +7,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from interrupted_writes.writers import make_inputs
 from rmqalloc import MessageQueue
 from rmqalloc.cli.app import run
 from rmqalloc.plans import load_plan, save_plan
 from rmqalloc.rebalance.offset_file import write_offsets
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
-from writing.writers import make_inputs
 
 UNITS = 1_000_000
 

@@ -6,10 +6,10 @@ import time
 from collections import Counter
 from pathlib import Path
 
+from interrupted_writes.writers import leftovers
 from rmqalloc import MessageQueue, store
 from rmqalloc.rebalance.offset_file import merge_offsets, read_offsets
 from rmqalloc.snapshot.directory import MARKER, replaced_directory
-from writing.writers import leftovers
 
 PARTS = 4
 

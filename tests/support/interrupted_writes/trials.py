@@ -4,10 +4,10 @@ import signal
 from collections import Counter
 from itertools import count
 
+from interrupted_writes.order import unsynced
+from interrupted_writes.runs import ALL, ERRORS, FAIL, INTERRUPT, KILL, Place
+from interrupted_writes.writers import NONE, leftovers, seen
 from rmqalloc.store import sweep
-from writing.order import unsynced
-from writing.runs import ALL, ERRORS, FAIL, INTERRUPT, KILL, Place
-from writing.writers import NONE, leftovers, seen
 
 NEXT_RUN_EVERY, MANY, SOME = 5, 60, 9
 """Where nothing is left, every so many trials are followed by another run; where something is, all are."""

@@ -9,7 +9,6 @@ from typing import Any
 
 from rmqalloc.documents.fields import (
     MAX_READ_QUEUE_NUMS,
-    Checked,
     Duration,
     Milliseconds,
     Params,
@@ -18,10 +17,8 @@ from rmqalloc.documents.fields import (
     Texts,
     Truth,
     Whole,
-    described,
-    needed,
-    optional,
 )
+from rmqalloc.documents.records import Checked, described, needed, optional
 from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
 

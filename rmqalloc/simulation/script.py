@@ -9,10 +9,7 @@ from reprlib import repr as shown
 from typing import Any
 
 from rmqalloc.documents import read_document
-from rmqalloc.documents.fields import (
-    Milliseconds,
-    ScenarioError,
-)
+from rmqalloc.documents.fields import Milliseconds, ScenarioError
 from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation.events import Join, Partition
 from rmqalloc.simulation.script_parts import ScriptFields

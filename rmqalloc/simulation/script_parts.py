@@ -8,21 +8,17 @@ from typing import Any
 
 from rmqalloc.documents.fields import (
     MAX_READ_QUEUE_NUMS,
-    Checked,
     Duration,
     Members,
     Milliseconds,
     Params,
-    Part,
-    Parts,
     ScenarioError,
     Text,
     Texts,
     Truth,
     Whole,
-    needed,
-    optional,
 )
+from rmqalloc.documents.records import Checked, Part, list_of, needed, optional
 from rmqalloc.remoting import DEFAULT_PROFILE, PROFILES
 from rmqalloc.simulation.events import STRATEGIES, Event, Events, WithStrategy
 from rmqalloc.simulation.settings import (
@@ -95,13 +91,13 @@ class ScriptFields(Checked):
 
     duration: int = needed(Duration(1), "How long it all takes, in virtual time.")
     brokers: tuple[str, ...] = needed(Texts(), "Names of the brokers.")
-    topics: tuple[TopicPart, ...] = needed(Parts(TopicPart), "Topics.")
-    groups: tuple[GroupPart, ...] = needed(Parts(GroupPart), "Consumer groups and their clients.")
+    topics: tuple[TopicPart, ...] = needed(list_of(TopicPart), "Topics.")
+    groups: tuple[GroupPart, ...] = needed(list_of(GroupPart), "Consumer groups and their clients.")
     events: tuple[Event, ...] = optional(
         Events(), (), "What happens; of several at one time, the earlier in the list first."
     )
     broker_settings: tuple[BrokerSettings, ...] = optional(
-        Parts(BrokerSettings), (), "Settings of brokers at their start, each for some brokers or for all."
+        list_of(BrokerSettings), (), "Settings of brokers at their start, each for some brokers or for all."
     )
     name: str = optional(Text(), "simulation", "What it is called in the output.")
     seed: int = optional(Whole(0, 2**63 - 1), 0, "Of all that is random; equal seeds give equal output.")

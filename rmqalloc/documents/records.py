@@ -295,5 +295,8 @@ def described(cls: type[Checked]) -> dict[str, Any]:
 
 def document_schema(title: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """JSON Schema (2020-12) of a whole document, whose body is that of an object."""
-    properties = {SCHEMA: {"type": "string"}, **body["properties"]}
+    properties = {
+        SCHEMA: {"type": "string", "description": "Where the JSON Schema of such a file is, for editors."},
+        **body["properties"],
+    }
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": title, **body, "properties": properties}

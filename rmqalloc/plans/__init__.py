@@ -16,10 +16,23 @@
     The parts of ``planning``.
 """
 
-from rmqalloc.plans.gates import Broken, Gates
+from rmqalloc.plans.gates import Broken, Gates, GatesError, gates_schema, read_gates
 from rmqalloc.plans.plan import Plan
-from rmqalloc.plans.plan_files import PlanError, load_plan, save_plan
+from rmqalloc.plans.plan_files import PlanError, load_plan, plan_schema, save_plan
 from rmqalloc.plans.plan_snapshot import plan_snapshot
 from rmqalloc.plans.specs import specs_of
 
-__all__ = ["Broken", "Gates", "Plan", "PlanError", "load_plan", "plan_snapshot", "save_plan", "specs_of"]
+__all__ = [
+    "Broken",
+    "Gates",
+    "GatesError",
+    "Plan",
+    "PlanError",
+    "gates_schema",
+    "load_plan",
+    "plan_schema",
+    "plan_snapshot",
+    "read_gates",
+    "save_plan",
+    "specs_of",
+]

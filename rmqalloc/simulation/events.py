@@ -10,6 +10,7 @@ from typing import Any
 from rmqalloc.documents.fields import (
     MAX_READ_QUEUE_NUMS,
     Duration,
+    FieldError,
     Milliseconds,
     Params,
     ScenarioError,
@@ -204,7 +205,7 @@ class Events:
         for i, one in enumerate(given):
             try:
                 events.append(one if isinstance(one, Event) else self._event(one))
-            except ScenarioError as error:
+            except FieldError as error:
                 raise error.inside(i) from None
         return tuple(events)
 
@@ -215,11 +216,11 @@ class Events:
             raise ScenarioError(f"must be a mapping of at and one of {', '.join(EVENTS)}, got {shown(given)}")
         try:
             at = Duration().read(given["at"])
-        except ScenarioError as error:
+        except FieldError as error:
             raise error.inside("at") from None
         try:
             return Event(at, kinds[0], EVENTS[kinds[0]].of(given[kinds[0]]))
-        except ScenarioError as error:
+        except FieldError as error:
             raise error.inside(kinds[0]) from None
 
     def schema(self) -> dict[str, Any]:

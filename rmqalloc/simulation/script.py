@@ -10,6 +10,7 @@ from typing import Any
 
 from rmqalloc.documents import read_document
 from rmqalloc.documents.fields import Milliseconds, ScenarioError
+from rmqalloc.documents.records import document_schema
 from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation.events import Join, Partition
 from rmqalloc.simulation.script_parts import ScriptFields
@@ -126,11 +127,7 @@ def script_schema() -> dict[str, Any]:
     >>> script_schema()["required"]
     ['duration', 'brokers', 'topics', 'groups']
     """
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Script of a simulation, of rmqalloc",
-        **Script.schema(),
-    }
+    return document_schema("Script of a simulation, of rmqalloc", Script.schema())
 
 
 def read_script(path: str | os.PathLike[str]) -> Script:

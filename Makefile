@@ -105,10 +105,11 @@ SNAPSHOTS ?= 1000
 PROOF     := PYTHONPATH=tests:tests/support $(BIN)/python -m
 evidence: install
 	mkdir -p $(EVIDENCE)
+	$(PROOF) house_survey --report $(EVIDENCE)/house.md
 	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
 	$(PROOF) mutants --report $(EVIDENCE)/mutants.md
 	$(PROOF) held --report $(EVIDENCE)/answers.md
-	$(PROOF) writing --report $(EVIDENCE)/writing.md
+	$(PROOF) interrupted_writes --report $(EVIDENCE)/writing.md
 	$(PROOF) fuzz readers --report $(EVIDENCE)/fuzz.md
 	$(PROOF) fuzz.wire --report $(EVIDENCE)/wire.md
 	$(PROOF) badday --report $(EVIDENCE)/badday.md
@@ -124,7 +125,7 @@ evidence-quick: install
 quick-mutants:
 	$(PROOF) mutants --every 20
 quick-writing:
-	$(PROOF) writing --quick
+	$(PROOF) interrupted_writes --quick
 quick-fuzz:
 	$(PROOF) fuzz all --quick
 quick-publishing:

@@ -26,6 +26,7 @@ VERBS = {
     "recommend": "rmqalloc.cli.recommend_command",
     "report": "rmqalloc.cli.report_command",
     "rollout": "rmqalloc.cli.rollout_command",
+    "schema": "rmqalloc.cli.schema_command",
     "simulate": "rmqalloc.cli.simulate_command",
     "snapshot": "rmqalloc.cli.snapshot_command",
 }

@@ -58,7 +58,7 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     "plan": {
         FAILURE: f"{_DOUBT}, or what the change leaves cannot be assigned",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
-        GATE: "a gate is not kept: --max-moved, --max-skew, --fail-if-worse",
+        GATE: "a gate is not kept: --max-moved, --max-skew, --fail-if-worse, --gates",
         PARTIAL: _PARTIAL,
     },
     "recommend": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},

@@ -50,6 +50,9 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.option("--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner.")
 @click.option("--max-skew", type=Bound(), metavar="X", help="Gate: greatest skew of a group after.")
 @click.option("--fail-if-worse", is_flag=True, help="Gate: skew, idle, unowned and greatest load must not grow.")
+@click.option(
+    "--gates", "gates_file", metavar="FILE", help="Gates from a YAML or JSON file instead (`rmqalloc schema gates`)."
+)
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if a client gains or loses a queue.")
 def plan(
     inputs: Inputs,
@@ -61,6 +64,7 @@ def plan(
     max_moved: str | None,
     max_skew: float | None,
     fail_if_worse: bool,
+    gates_file: str | None,
     detailed_exitcode: bool,
 ) -> int:
     """Show what a change does to consumer groups: who gains and loses which queues, and how even it is afterwards.
@@ -78,7 +82,7 @@ def plan(
         raise click.UsageError(
             "there is no change to plan; give one, such as --scale 6, --remove-client ID or --scenario FILE"
         )
-    gates = _gates(max_moved, max_skew, fail_if_worse)
+    gates = _gates(max_moved, max_skew, fail_if_worse, gates_file)
     snapshot = snapshot_of(inputs)
     made = planned(snapshot, inputs, changes, with_retry)
     _print(made, gates, tables, show)
@@ -121,9 +125,15 @@ def _shown(made: Plan, name: str) -> pa.Table:
     return getattr(made, name)
 
 
-def _gates(max_moved: str | None, max_skew: float | None, fail_if_worse: bool) -> Gates:
-    from rmqalloc.plans import Gates
+def _gates(max_moved: str | None, max_skew: float | None, fail_if_worse: bool, file: str | None) -> Gates:
+    from rmqalloc.plans import Gates, read_gates
 
+    if file is not None:
+        if (max_moved, max_skew, fail_if_worse) != (None, None, False):
+            raise click.UsageError(
+                "--gates is given together with a gate of its own option; write that into the file too"
+            )
+        return read_gates(file)
     number = (max_moved or "").removesuffix("%")
     if max_moved is not None and not (number.replace(".", "", 1).isdigit() and number.isascii()):
         raise click.UsageError(

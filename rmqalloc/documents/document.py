@@ -14,6 +14,9 @@ from rmqalloc.documents.source import Source, read_source
 FORMS = {".json": "json", ".yaml": "yaml", ".yml": "yaml"}
 """What a file holds by the end of its name."""
 
+SCHEMA = "$schema"
+"""A key that every document may have, for editors: where its JSON Schema is. It is left out of the data."""
+
 _LANGUAGES = {"json": json_text, "yaml": yaml_text}
 
 
@@ -101,4 +104,6 @@ def parse(source: Source, form: str, words: bool = False) -> Document:
         data = yaml_text.loads(text, words) if form == "yaml" else json_text.loads(text)
     except TextError as error:
         raise source.error(error.what, error.line, error.column) from None
+    if isinstance(data, dict):
+        data.pop(SCHEMA, None)
     return Document(source, form, data)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import reprlib
 import sys
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
 from rmqalloc.documents.read_budget import MAX_DEPTH
 from rmqalloc.errors import Error
@@ -104,3 +105,10 @@ def known_names(given: str, names: Iterable[str]) -> str:
     """
     known = list(names)
     return f"known are {', '.join(known)}{did_you_mean(given, known)}"
+
+
+def shown(value: Any) -> str:
+    """A short picture of a value, which could be a whole file or a number too long to print."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
+    return reprlib.repr(value)

@@ -1,14 +1,14 @@
-"""What the fields of a scenario may hold: each kind reads a given value or says what would be right."""
+"""What a field of a document may hold: each kind reads a given value or says what would be right."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, dataclass, field, fields
-from reprlib import repr as shown
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass
+from typing import Any, Protocol
 
-from rmqalloc.documents import DocumentError, known_names
+from rmqalloc.documents.document_errors import DocumentError, shown
 
 MAX_CLIENTS = 100_000
 """Most clients that a scenario may add to a unit, or scale it to."""
@@ -23,7 +23,11 @@ MAX_TEXT_BYTES = 64 * 1024
 """Longest client id, as UTF-8, in a table or a scenario, and longest text of any kind in a scenario."""
 
 
-class ScenarioError(DocumentError):
+class FieldError(DocumentError):
+    """Data are not what their fields are declared to hold."""
+
+
+class ScenarioError(FieldError):
     """A scenario, or a script of a simulation, is not as it should be."""
 
 
@@ -31,7 +35,7 @@ class Kind(Protocol):
     """A kind of field."""
 
     def read(self, given: Any) -> Any:
-        """The value as it is kept; ScenarioError "must be ..., got ..." if it is none of this kind."""
+        """The value as it is kept; FieldError "must be ..., got ..." if it is none of this kind."""
 
     def schema(self) -> dict[str, Any]:
         """The same as JSON Schema."""
@@ -39,26 +43,37 @@ class Kind(Protocol):
 
 @dataclass(frozen=True)
 class Text:
-    """Text that is not empty; ``choices`` if it must be one of a few words."""
+    """Text, not empty unless it may be; ``choices`` if it must be one of a few words."""
 
     choices: tuple[str, ...] = ()
+    may_be_empty: bool = False
+    most_bytes: int | None = MAX_TEXT_BYTES
 
     def read(self, given: Any) -> str:
         """The text."""
-        if not isinstance(given, str) or not given or (self.choices and given not in self.choices):
-            wanted = f"one of {', '.join(self.choices)}" if self.choices else "text that is not empty"
-            raise ScenarioError(f"must be {wanted}, got {shown(given)}")
+        if (
+            not isinstance(given, str)
+            or not (given or self.may_be_empty)
+            or (self.choices and given not in self.choices)
+        ):
+            some = "text" if self.may_be_empty else "text that is not empty"
+            right = f"one of {', '.join(self.choices)}" if self.choices else some
+            raise FieldError(f"must be {right}, got {shown(given)}")
+        if given.isascii() and (self.most_bytes is None or len(given) <= self.most_bytes):
+            return given
         try:
             n_bytes = len(given.encode())
         except UnicodeEncodeError:
-            raise ScenarioError(f"must be Unicode text, got half a surrogate pair in {shown(given)}") from None
-        if n_bytes > MAX_TEXT_BYTES:
-            raise ScenarioError(f"must be at most {MAX_TEXT_BYTES} bytes long, got {n_bytes}")
+            raise FieldError(f"must be Unicode text, got half a surrogate pair in {shown(given)}") from None
+        if self.most_bytes is not None and n_bytes > self.most_bytes:
+            raise FieldError(f"must be at most {self.most_bytes} bytes long, got {n_bytes}")
         return given
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema."""
-        return {"enum": list(self.choices)} if self.choices else {"type": "string", "minLength": 1}
+        if self.choices:
+            return {"enum": list(self.choices)}
+        return {"type": "string"} if self.may_be_empty else {"type": "string", "minLength": 1}
 
 
 @dataclass(frozen=True)
@@ -70,12 +85,12 @@ class Texts:
         if isinstance(given, str):
             given = [given]
         if not isinstance(given, list | tuple) or not given:
-            raise ScenarioError(f"must be text or a list of text that is not empty, got {shown(given)}")
+            raise FieldError(f"must be text or a list of text that is not empty, got {shown(given)}")
         texts = []
         for i, text in enumerate(given):
             try:
                 texts.append(Text().read(text))
-            except ScenarioError as error:
+            except FieldError as error:
                 raise error.inside(i) from None
         return tuple(texts)
 
@@ -95,12 +110,36 @@ class Whole:
     def read(self, given: Any) -> int:
         """The number."""
         if isinstance(given, bool) or not isinstance(given, int) or not self.least <= given <= self.most:
-            raise ScenarioError(f"must be a whole number from {self.least} to {self.most}, got {shown(given)}")
+            raise FieldError(f"must be a whole number from {self.least} to {self.most}, got {shown(given)}")
         return given
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema."""
         return {"type": "integer", "minimum": self.least, "maximum": self.most}
+
+
+@dataclass(frozen=True)
+class Number:
+    """A finite number; not below ``least``, if there is one."""
+
+    least: float | None = None
+
+    def read(self, given: Any) -> float:
+        """The number."""
+        if not isinstance(given, bool) and isinstance(given, int | float):
+            try:
+                number = float(given)
+            except OverflowError:
+                number = math.inf
+            if math.isfinite(number) and (self.least is None or number >= self.least):
+                return number
+        raise FieldError(
+            f"must be a number{'' if self.least is None else f' from {self.least:g} on'}, got {shown(given)}"
+        )
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema."""
+        return {"type": "number"} if self.least is None else {"type": "number", "minimum": self.least}
 
 
 @dataclass(frozen=True)
@@ -110,7 +149,7 @@ class Params:
     def read(self, given: Any) -> dict[str, Any]:
         """The parameters; sets and tuples become lists."""
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
-            raise ScenarioError(f"must be a mapping of parameters by name, got {shown(given)}")
+            raise FieldError(f"must be a mapping of parameters by name, got {shown(given)}")
         return {name: self._value(name, value) for name, value in given.items()}
 
     @staticmethod
@@ -118,94 +157,12 @@ class Params:
         if isinstance(given, set | frozenset | tuple | list):
             return list(Texts().read(sorted(given) if isinstance(given, set | frozenset) else list(given)))
         if not isinstance(given, str | int):
-            raise ScenarioError(f"must be a whole number, text or a list of text, got {shown(given)}", name)
+            raise FieldError(f"must be a whole number, text or a list of text, got {shown(given)}", name)
         return given
 
     def schema(self) -> dict[str, Any]:
         """JSON Schema."""
         return {"type": "object"}
-
-
-def needed(kind: Kind, says: str = "") -> Any:
-    """A field that must be given; what it ``says`` is its description in the schema."""
-    return field(metadata={"kind": kind, "says": says})
-
-
-def optional(kind: Kind, default: Any = None, says: str = "") -> Any:
-    """A field that may be left out."""
-    return field(default=default, metadata={"kind": kind, "says": says})
-
-
-@dataclass(frozen=True)
-class Checked:
-    """Data whose fields are checked whoever makes it, and which can be made from and turned into plain data."""
-
-    one_of: ClassVar[tuple[str, ...]] = ()  # exactly one of these fields must be given
-
-    def __post_init__(self) -> None:
-        for one in fields(self):
-            value = getattr(self, one.name)
-            if value is not one.default:
-                try:
-                    object.__setattr__(self, one.name, one.metadata["kind"].read(value))
-                except ScenarioError as error:
-                    raise error.inside(one.name) from None
-        given = [name for name in self.one_of if getattr(self, name) is not None]
-        if self.one_of and len(given) != 1:
-            got = " and ".join(given) or "none of them"
-            raise ScenarioError(f"must have exactly one of {', '.join(self.one_of)}, got {got}")
-
-    @classmethod
-    def of(cls, data: Any) -> Any:
-        """Make one from plain data; a null counts as left out, for so tables say it."""
-        if not isinstance(data, Mapping):
-            raise ScenarioError(f"must be a mapping, got {shown(data)}")
-        data = {name: value for name, value in data.items() if value is not None}
-        known = [one.name for one in fields(cls)]
-        for name in data:
-            if name not in known:
-                raise ScenarioError(f"has an unknown field {shown(name)}; {known_names(str(name), known)}")
-        for one in fields(cls):
-            if is_needed(one) and one.name not in data:
-                raise ScenarioError(f"has no {one.name}, which is needed")
-        return cls(**data)
-
-    def to_data(self) -> dict[str, Any]:
-        """Plain data that `of` makes the same from; what was left out is left out."""
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
-        left_out = {one.name: one.default for one in fields(self) if not is_needed(one)}
-        return {name: _plain(value) for name, value in values.items() if left_out.get(name, MISSING) != value}
-
-    @classmethod
-    def schema(cls) -> dict[str, Any]:
-        """JSON Schema of the plain data."""
-        properties = {one.name: _field_schema(one) for one in fields(cls)}
-        required = [one.name for one in fields(cls) if is_needed(one)]
-        made = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
-        return {**made, "oneOf": [{"required": [name]} for name in cls.one_of]} if cls.one_of else made
-
-
-def is_needed(one: Field[Any]) -> bool:
-    """Whether a field must be given."""
-    return one.default is MISSING
-
-
-def _field_schema(one: Field[Any]) -> dict[str, Any]:
-    """JSON Schema of a field, with its description and its default where it has them."""
-    schema = dict(one.metadata["kind"].schema())
-    if one.metadata["says"]:
-        schema["description"] = one.metadata["says"]
-        if not is_needed(one) and one.default is not None:
-            schema["default"] = _plain(one.default)
-    return schema
-
-
-def _plain(value: Any) -> Any:
-    """Values that have plain data of their own as that; tuples as lists, a tuple of one text as that text."""
-    if isinstance(value, tuple):
-        return value[0] if len(value) == 1 and isinstance(value[0], str) else [_plain(one) for one in value]
-    to_data = getattr(value, "to_data", None)
-    return value if to_data is None else to_data()
 
 
 MAX_DURATION = 24 * 3_600_000
@@ -254,7 +211,7 @@ class Duration:
             match = _TIME.fullmatch(given) if isinstance(given, str) else None
             milliseconds = int(match[1]) * _UNITS[match[2]] if match else -1
         if not self.least <= milliseconds <= MAX_DURATION:
-            raise ScenarioError(
+            raise FieldError(
                 f"must be a time such as 500ms, 30s or 2m, from {self.least}ms to 24h, got {shown(given)}{_hint(given)}"
             )
         return Milliseconds(milliseconds)
@@ -282,7 +239,7 @@ class Truth:
     def read(self, given: Any) -> bool:
         """The value."""
         if not isinstance(given, bool):
-            raise ScenarioError(f"must be true or false, got {shown(given)}")
+            raise FieldError(f"must be true or false, got {shown(given)}")
         return given
 
     def schema(self) -> dict[str, Any]:
@@ -303,46 +260,3 @@ class Members:
     def schema(self) -> dict[str, Any]:
         """JSON Schema."""
         return {"anyOf": [Whole(0, MOST_MEMBERS).schema(), *Texts().schema()["anyOf"]]}
-
-
-@dataclass(frozen=True)
-class Part:
-    """Data with fields of its own."""
-
-    cls: type[Checked]
-
-    def read(self, given: Any) -> Any:
-        """The part."""
-        return given if isinstance(given, self.cls) else self.cls.of(given)
-
-    def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
-        return self.cls.schema()
-
-
-@dataclass(frozen=True)
-class Parts:
-    """A list of data with fields of its own."""
-
-    cls: type[Checked]
-
-    def read(self, given: Any) -> tuple[Any, ...]:
-        """The parts."""
-        if not isinstance(given, list | tuple):
-            raise ScenarioError(f"must be a list, got {shown(given)}")
-        parts = []
-        for i, one in enumerate(given):
-            try:
-                parts.append(Part(self.cls).read(one))
-            except ScenarioError as error:
-                raise error.inside(i) from None
-        return tuple(parts)
-
-    def schema(self) -> dict[str, Any]:
-        """JSON Schema."""
-        return {"type": "array", "items": described(self.cls)}
-
-
-def described(cls: type[Checked]) -> dict[str, Any]:
-    """JSON Schema of data with fields of its own; its description is the first line of the docstring."""
-    return {**cls.schema(), "description": (cls.__doc__ or "").partition("\n")[0].replace("`", "")}

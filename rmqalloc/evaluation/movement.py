@@ -9,7 +9,7 @@ from rmqalloc._engine import split, tally
 from rmqalloc.evaluation.balance import checked_owners
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, Strings, distinct_strings, list_positions, order_keys, ranges
-from rmqalloc.fleet.fleet import ClientLists
+from rmqalloc.fleet.lists import ClientLists
 
 Keys = NDArray[np.uint64]
 

@@ -27,7 +27,7 @@ from rmqalloc.fleet.columns import (
     runs,
     take_stretches,
 )
-from rmqalloc.fleet.fleet import Fleet
+from rmqalloc.fleet.fleet_columns import FleetColumns
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.unit_errors import FleetError, UnitError, check_on_error
 
@@ -43,7 +43,7 @@ _OF_INT64 = 2**31
 _MOST_KEPT = 31 << 20
 
 
-def build(data: Any, on_error: str) -> Fleet:
+def build(data: Any, on_error: str) -> FleetColumns:
     """See `Fleet.from_arrow`."""
     check_on_error(on_error)
     table = _table(data)
@@ -61,15 +61,14 @@ def build(data: Any, on_error: str) -> Fleet:
     errors = [UnitError(row, groups[row], topics[row], bad.reasons[row]) for row in bad_rows.tolist()]
     if errors and on_error == "raise":
         raise FleetError(errors, table.num_rows)
-    return Fleet(
+    return FleetColumns(
         groups, topic_table, queues.brokers, room_table, unit_topic, unit_queue_list, unit_client_list, queue_lists,
         client_lists, tuple(errors),
     )  # fmt: skip
 
 
-def owners_table(fleet: Fleet, owners: NDArray[np.int32]) -> pa.Table:
+def owners_table(fleet: FleetColumns, offsets: Offsets, owners: NDArray[np.int32]) -> pa.Table:
     """See `Fleet.to_arrow`."""
-    offsets = fleet.queue_offsets
     if owners.shape != (offsets[-1],) or owners.dtype != np.int32:
         raise ValueError(
             f"owners must be int32 of shape ({offsets[-1]},), one entry per queue of the fleet, "

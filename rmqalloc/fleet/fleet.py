@@ -12,21 +12,19 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet.bounds import unit_sizes
 from rmqalloc.fleet.columns import Index, Offsets, Strings, offsets_of, ranges
+from rmqalloc.fleet.fleet_columns import FleetColumns
 from rmqalloc.fleet.irregular import IrregularUnits
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.memory import HeldMemory
-from rmqalloc.fleet.unit_errors import UnitError
 from rmqalloc.lazy import lazy_property
 from rmqalloc.model import MessageQueue
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ClientLists", "Fleet", "QueueLists"]
-
 
 @dataclass(frozen=True, eq=False)
-class Fleet:
+class Fleet(FleetColumns):
     """Many *units*, a unit being one consumer group on one topic.
 
     Client lists and queue lists are stored once and a unit names one of each, so that a topic read by ten thousand groups
@@ -54,17 +52,6 @@ class Fleet:
     (array([0, 0, 1, 0, 0, 0], dtype=int32), array([0, 3, 6]))
     """
 
-    consumer_groups: Strings
-    topics: Strings
-    brokers: Strings
-    rooms: Strings
-    unit_topic: Index
-    unit_queue_list: Index
-    unit_client_list: Index
-    queue_lists: QueueLists
-    client_lists: ClientLists
-    errors: tuple[UnitError, ...] = ()
-
     @classmethod
     def from_groups(cls, groups: Iterable[Any], on_error: Literal["raise", "report"] = "raise") -> Fleet:
         """Build a fleet from Python objects.
@@ -87,7 +74,7 @@ class Fleet:
         """
         from rmqalloc.fleet.groups import build
 
-        return build(groups, on_error)
+        return cls(**vars(build(groups, on_error)))
 
     @classmethod
     def from_arrow(cls, data: Any, on_error: Literal["raise", "report"] = "raise") -> Fleet:
@@ -113,13 +100,13 @@ class Fleet:
         """
         from rmqalloc.fleet.arrow import build
 
-        return build(data, on_error)
+        return cls(**vars(build(data, on_error)))
 
     def to_arrow(self, owners: NDArray[np.int32]) -> pa.Table:
         """Owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of int32), one row per unit."""
         from rmqalloc.fleet.arrow import owners_table
 
-        return owners_table(self, owners)
+        return owners_table(self, self.queue_offsets, owners)
 
     @property
     def n_units(self) -> int:
@@ -185,6 +172,18 @@ class Fleet:
     def irregular(self) -> IrregularUnits:
         """Units of which a client id repeats or is empty."""
         return IrregularUnits.of(self.client_lists, self.unit_client_list)
+
+    def irregular_alone(self) -> Fleet:
+        """A fleet of the irregular units, with their lists alone."""
+        odd = self.irregular
+        rows, unit_queue_list = np.unique(self.unit_queue_list[odd.units], return_inverse=True)
+        return replace(
+            self.select(odd.units),
+            unit_queue_list=unit_queue_list.astype(np.int32),
+            unit_client_list=odd.unit_list,
+            queue_lists=self.queue_lists.taken(rows.astype(np.int64)),
+            client_lists=odd.lists,
+        )
 
     def shares_memory(self, array: NDArray[Any]) -> bool:
         """Does an array overlap any that this fleet holds, or that it has computed and keeps?"""

@@ -9,7 +9,7 @@ import numpy as np
 
 from rmqalloc.fleet.bounds import check_size
 from rmqalloc.fleet.columns import Index, Strings, offsets_of
-from rmqalloc.fleet.fleet import Fleet
+from rmqalloc.fleet.fleet_columns import FleetColumns
 from rmqalloc.fleet.lists import ClientLists, QueueLists
 from rmqalloc.fleet.unit_errors import FleetError, UnitError, check_on_error
 from rmqalloc.model import joined, queue_fields
@@ -19,7 +19,7 @@ Fields = tuple[str, str, int]
 NO_LIST = 0  # both kinds of lists begin with an empty one, which malformed units name
 
 
-def build(groups: Iterable[Any], on_error: str) -> Fleet:
+def build(groups: Iterable[Any], on_error: str) -> FleetColumns:
     """See `Fleet.from_groups`."""
     check_on_error(on_error)
     builder = _Builder()
@@ -31,7 +31,7 @@ def build(groups: Iterable[Any], on_error: str) -> Fleet:
         builder.add(position, *group)
     if builder.errors and on_error == "raise":
         raise FleetError(builder.errors, len(builder.consumer_groups))
-    return builder.fleet()
+    return builder.columns()
 
 
 class _Builder:
@@ -96,12 +96,12 @@ class _Builder:
             self.seen_clients[id(given)] = given, number
         return number
 
-    def fleet(self) -> Fleet:
+    def columns(self) -> FleetColumns:
         """Lay everything end to end."""
         queue_lists = self._queue_columns()
         ids = [client_id for clients in self.client_lists for client_id in clients]
         client_lists = ClientLists(offsets_of(list(map(len, self.client_lists))), Strings.from_list(ids))
-        return Fleet(
+        return FleetColumns(
             consumer_groups=Strings.from_list(self.consumer_groups),
             topics=Strings.from_list(list(self.topics)),
             brokers=Strings.from_list(list(self.brokers)),

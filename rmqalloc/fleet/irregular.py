@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 import numpy as np
 
 from rmqalloc.fleet.columns import Index, Offsets, list_positions, offsets_of
 from rmqalloc.fleet.lists import ClientLists
 from rmqalloc.lazy import lazy_property
-
-if TYPE_CHECKING:
-    from rmqalloc.fleet.fleet import Fleet
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,14 +60,3 @@ class IrregularUnits:
         per_list = np.diff(np.searchsorted(slots, self.lists.offsets))
         starts = np.repeat(self.lists.offsets[:-1], per_list)
         return offsets_of(per_list), (slots - starts).astype(np.int32)
-
-    def alone(self, fleet: Fleet) -> Fleet:
-        """A fleet of these units of a fleet, with their lists alone."""
-        rows, unit_queue_list = np.unique(fleet.unit_queue_list[self.units], return_inverse=True)
-        return replace(
-            fleet.select(self.units),
-            unit_queue_list=unit_queue_list.astype(np.int32),
-            unit_client_list=self.unit_list,
-            queue_lists=fleet.queue_lists.taken(rows.astype(np.int64)),
-            client_lists=self.lists,
-        )

@@ -2,9 +2,9 @@
 
 from rmqalloc.plans.compare import Candidate, Comparison, compare
 from rmqalloc.plans.explain import Explanation, explain
-from rmqalloc.plans.gates import Gates, GateViolation
+from rmqalloc.plans.gates import Gates, GatesError, GateViolation, gates_schema, read_gates
 from rmqalloc.plans.plan import Plan
-from rmqalloc.plans.plan_files import load_plan, save_plan
+from rmqalloc.plans.plan_files import load_plan, plan_schema, save_plan
 from rmqalloc.plans.plan_snapshot import plan_snapshot
 from rmqalloc.plans.plan_text import plan_lines as _plan_lines  # noqa: F401 - so that every plan can draw itself
 from rmqalloc.plans.plan_totals import client_totals
@@ -16,12 +16,16 @@ __all__ = [
     "Explanation",
     "GateViolation",
     "Gates",
+    "GatesError",
     "Plan",
     "PlanError",
     "client_totals",
     "compare",
     "explain",
+    "gates_schema",
     "load_plan",
+    "plan_schema",
     "plan_snapshot",
+    "read_gates",
     "save_plan",
 ]

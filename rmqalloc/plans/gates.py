@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.documents import DocumentError, read_document
+from rmqalloc.documents.fields import FieldError, Number
+from rmqalloc.documents.records import Maybe, document_schema, record
 from rmqalloc.plans.plan import Plan
 from rmqalloc.plans.plan_totals import queues_cured
 
@@ -16,6 +20,7 @@ WORSE = ("skew", "idle", "unowned", "max_load")
 """Figures that must not grow."""
 
 _ROUNDING = 1e-9
+_BOUND = Number(0)
 
 
 class GateViolation(NamedTuple):
@@ -60,9 +65,9 @@ class Gates:
     False
     """
 
-    max_moved: float | None = None
-    max_moved_share: float | None = None
-    max_skew: float | None = None
+    max_moved: Annotated[float | None, Maybe(_BOUND)] = None
+    max_moved_share: Annotated[float | None, Maybe(_BOUND)] = None
+    max_skew: Annotated[float | None, Maybe(_BOUND)] = None
     fail_if_worse: bool = False
 
     @property
@@ -97,6 +102,41 @@ class Gates:
         if self.fail_if_worse:
             yield from (found for found in _worse(before, after) if not cured[found[0]])
         yield from _lost(before, after)
+
+
+class GatesError(DocumentError):
+    """A file holds no gates."""
+
+
+def read_gates(path: str | os.PathLike[str]) -> Gates:
+    """Read a YAML or JSON file of gates: a mapping of the fields of `Gates`.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    GatesError
+        It is not such a file; the message names file, line, column and field.
+    ModuleNotFoundError
+        A YAML file is given and PyYAML is not installed.
+    """
+    document = read_document(path, GatesError)
+    try:
+        gates: Gates = record(Gates).read(document.data)
+    except FieldError as error:
+        raise document.located(error) from None
+    return gates
+
+
+def gates_schema() -> dict[str, Any]:
+    """JSON Schema of a file of gates.
+
+    Examples
+    --------
+    >>> sorted(gates_schema()["properties"])
+    ['$schema', 'fail_if_worse', 'max_moved', 'max_moved_share', 'max_skew']
+    """
+    return document_schema("Gates of rmqalloc", record(Gates).schema())
 
 
 class _Figures:

@@ -9,22 +9,17 @@ the table of process queues follow. Which release it behaves like is data: `rmqa
 import logging
 
 from rmqalloc.rebalance.allocation import Allocate, UnsortableError, sorted_allocate
-from rmqalloc.rebalance.assigned import AssignedQueues, QueueState
-from rmqalloc.rebalance.client_factory import Intervals, MQClientFactory
+from rmqalloc.rebalance.client_factory import Intervals, MQClientFactory, MQClientManager
 from rmqalloc.rebalance.client_id import ClientIdentity
-from rmqalloc.rebalance.client_manager import MQClientManager
 from rmqalloc.rebalance.consumer import Consumer, ServiceState
-from rmqalloc.rebalance.lite_pull import RebalanceLitePull
-from rmqalloc.rebalance.lite_pull_consumer import LitePullConsumer
+from rmqalloc.rebalance.lite_pull_consumer import AssignedQueues, LitePullConsumer, QueueState, RebalanceLitePull
 from rmqalloc.rebalance.offset_file import OffsetFileError
 from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, ReadOffsetType, RemoteOffsetStore
 from rmqalloc.rebalance.orderly import OrderlyService
 from rmqalloc.rebalance.ports import MessageQueueListener, PullDispatcher, RebalancingConsumer, Remoting
 from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
-from rmqalloc.rebalance.pull import RebalancePull
-from rmqalloc.rebalance.pull_consumer import PullConsumer
-from rmqalloc.rebalance.push import RebalancePush
-from rmqalloc.rebalance.push_consumer import PushConsumer, SteadyPulls
+from rmqalloc.rebalance.pull_consumer import PullConsumer, RebalancePull
+from rmqalloc.rebalance.push_consumer import PushConsumer, RebalancePush, SteadyPulls
 from rmqalloc.rebalance.queue_table import QueueTable
 from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
 from rmqalloc.rebalance.requests import PopRequest, PullRequest, PullTask

@@ -11,9 +11,8 @@ from enum import Enum
 from typing import TypedDict
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance.client_factory import MQClientFactory
+from rmqalloc.rebalance.client_factory import MQClientFactory, MQClientManager
 from rmqalloc.rebalance.client_id import ClientIdentity, is_blank
-from rmqalloc.rebalance.client_manager import MQClientManager
 from rmqalloc.rebalance.first_offset import DEFAULT_LOOK_BACK, format_timestamp
 from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, RemoteOffsetStore
 from rmqalloc.rebalance.ports import MessageQueueListener

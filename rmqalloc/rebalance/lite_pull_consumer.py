@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from enum import Enum
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rebalance.assigned import AssignedQueues
-from rmqalloc.rebalance.client_manager import MQClientManager
+from rmqalloc.rebalance.client_factory import MQClientManager
 from rmqalloc.rebalance.consumer import Consumer, ServiceState, Settings
-from rmqalloc.rebalance.lite_pull import RebalanceLitePull
+from rmqalloc.rebalance.first_offset import offset_without_history
+from rmqalloc.rebalance.offset_store import ReadOffsetType
 from rmqalloc.rebalance.ports import MessageQueueListener
+from rmqalloc.rebalance.process_queue import ProcessQueue
+from rmqalloc.rebalance.pull_consumer import RebalancePull
 from rmqalloc.rebalance.requests import PullTask
 from rmqalloc.remoting import (
     ClientError,
@@ -20,6 +23,11 @@ from rmqalloc.remoting import (
     MessageModel,
     SubscriptionData,
 )
+from rmqalloc.remoting.clock import Clock
+
+if TYPE_CHECKING:
+    pass
+
 
 WISHES = (ConsumeFromWhere.LAST_OFFSET, ConsumeFromWhere.FIRST_OFFSET, ConsumeFromWhere.TIMESTAMP)
 
@@ -217,3 +225,98 @@ class LitePullConsumer(Consumer):
     def _cancel_tasks(self, queues: Iterable[MessageQueue]) -> None:
         for queue in list(queues):
             self.tasks.pop(queue).cancelled = True
+
+
+class RebalanceLitePull(RebalancePull):
+    """Queues of a lite pull consumer: told and stored as a pull consumer's, begun as the group wishes.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.client.impl.consumer.RebalanceLitePullImpl``.
+    """
+
+    def __init__(self, consumer: LitePullConsumer) -> None:
+        super().__init__(consumer)
+        self._lite_consumer = consumer
+
+    def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
+        """The offset in memory or in the store, or what the group wishes; -1 if none can be read.
+
+        Raises
+        ------
+        ClientError
+            Nobody tells a first offset.
+        ValueError
+            The consume timestamp is not one.
+        """
+        consumer = self._lite_consumer
+        stored = consumer.offset_store.read_offset(queue, ReadOffsetType.MEMORY_FIRST_THEN_STORE)
+        if stored == -1:
+            where, timestamp = consumer.consume_from_where, consumer.consume_timestamp
+            return offset_without_history(self.client_factory, queue, where, timestamp)
+        return max(stored, -1)
+
+
+@dataclass(slots=True, eq=False)
+class QueueState:
+    """One queue: what the rebalance knows of it, whether it is paused, and offsets (-1 for none)."""
+
+    process_queue: ProcessQueue
+    paused: bool = False
+    pull_offset: int = -1
+    consume_offset: int = -1
+    seek_offset: int = -1
+
+
+class AssignedQueues:
+    """Queues a lite pull consumer pulls, from subscriptions or chosen.
+
+    Parameters
+    ----------
+    clock : Clock
+        Time of queues that the rebalance does not know.
+    process_queue_table : mapping of MessageQueue to ProcessQueue
+        Those it does know; their process queues are adopted.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.client.impl.consumer.AssignedMessageQueue``.
+    """
+
+    def __init__(self, clock: Clock, process_queue_table: Mapping[MessageQueue, ProcessQueue]) -> None:
+        self._clock = clock
+        self._table = process_queue_table
+        self._states: dict[MessageQueue, QueueState] = {}
+
+    def queues(self) -> Collection[MessageQueue]:
+        """All of them."""
+        return self._states.keys()
+
+    def state(self, queue: MessageQueue) -> QueueState | None:
+        """One of them."""
+        return self._states.get(queue)
+
+    def is_paused(self, queue: MessageQueue) -> bool:
+        """Whether a queue is paused, or not there."""
+        state = self._states.get(queue)
+        return state is None or state.paused
+
+    def set_paused(self, queues: Iterable[MessageQueue], paused: bool) -> None:
+        """Pause queues or let them go on; those not there are passed over."""
+        for queue in queues:
+            if queue in self._states:
+                self._states[queue].paused = paused
+
+    def replace(self, queues: Collection[MessageQueue], topic: str | None = None) -> None:
+        """Drop and forget queues that are not given (of one topic, or of all), and add those that are missing."""
+        for queue in [q for q in self._states if (topic is None or q.topic == topic) and q not in queues]:
+            self._states.pop(queue).process_queue.dropped = True
+        for queue in queues:
+            if queue not in self._states:
+                known = self._table.get(queue)
+                self._states[queue] = QueueState(ProcessQueue(self._clock.now()) if known is None else known)
+
+    def forget_topic(self, topic: str) -> None:
+        """Forget the queues of a topic, without dropping them."""
+        for queue in [queue for queue in self._states if queue.topic == topic]:
+            del self._states[queue]

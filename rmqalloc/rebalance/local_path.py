@@ -4,28 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance.allocation import UnsortableError
+from rmqalloc.rebalance.group_queues import GroupQueues
 from rmqalloc.rebalance.table_update import update_process_queue_table
 from rmqalloc.remoting import MessageModel
 from rmqalloc.remoting.data import RETRY_PREFIX
-
-if TYPE_CHECKING:
-    from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
 
 log = logging.getLogger(__name__)
 
 _NOTHING: frozenset[MessageQueue] = frozenset()
 
 
-def rebalance_by_topic(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
+def rebalance_by_topic(impl: GroupQueues, topic: str, is_order: bool) -> bool:
     """Give the group what it should have of a topic: all of it when broadcasting, else the strategy's share.
 
     Parameters
     ----------
-    impl : RebalanceImpl
+    impl : GroupQueues
         The group in this client.
     topic : str
         Topic.
@@ -48,7 +45,7 @@ def rebalance_by_topic(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
     return _take_share(impl, topic, is_order)
 
 
-def _take_all(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
+def _take_all(impl: GroupQueues, topic: str, is_order: bool) -> bool:
     view = impl.topic_subscribe_info.get(topic)
     if view is None:
         _tell_null_route(impl, topic)
@@ -59,7 +56,7 @@ def _take_all(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
     return view == impl.working_queues(topic)
 
 
-def _take_share(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
+def _take_share(impl: GroupQueues, topic: str, is_order: bool) -> bool:
     factory = impl.client_factory
     view = _view_to_divide(impl, topic)
     client_ids = None
@@ -82,13 +79,13 @@ def _take_share(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
     return mine == impl.working_queues(topic)
 
 
-def _view_to_divide(impl: RebalanceImpl, topic: str) -> AbstractSet[MessageQueue] | None:
+def _view_to_divide(impl: GroupQueues, topic: str) -> AbstractSet[MessageQueue] | None:
     """Queues of a topic to be divided; None without a route and, since 5.5, also without a queue in it."""
     view = impl.topic_subscribe_info.get(topic)
     return None if impl.client_factory.profile.empty_view_is_missing and not view else view
 
 
-def _tell_null_route(impl: RebalanceImpl, topic: str) -> None:
+def _tell_null_route(impl: GroupQueues, topic: str) -> None:
     """A topic without a route is told as an empty one, at every pass; its queues stay."""
     log.info("%s has no route to %s", impl.consumer_group, topic)
     if impl.client_factory.profile.tells_null_route:

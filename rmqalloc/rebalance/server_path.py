@@ -7,18 +7,18 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.rebalance.group_queues import GroupQueues
 from rmqalloc.rebalance.table_update import add_popped, add_pulled, drop_unneeded, offset_or_nothing
 from rmqalloc.remoting import MessageRequestMode, QueueAssignment, SubscriptionData
 from rmqalloc.remoting.data import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance.process_queue import PopProcessQueue
-    from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
 
 log = logging.getLogger(__name__)
 
 
-def rebalance_by_broker(impl: RebalanceImpl, topic: str, is_order: bool) -> bool:
+def rebalance_by_broker(impl: GroupQueues, topic: str, is_order: bool) -> bool:
     """Ask a broker for the group's queues of a topic, and pull or pop them as it says.
 
     No answer, a refusal and a null answer change nothing; an empty answer takes everything away.
@@ -58,7 +58,7 @@ def _queues(assignments: Iterable[QueueAssignment], popped: bool) -> set[Message
 
 
 def _update_tables(
-    impl: RebalanceImpl, topic: str, pulled: set[MessageQueue], popped: set[MessageQueue], is_order: bool
+    impl: GroupQueues, topic: str, pulled: set[MessageQueue], popped: set[MessageQueue], is_order: bool
 ) -> bool:
     if not topic.startswith(RETRY_PREFIX):
         _follow_mode(impl, topic, bool(pulled), bool(popped))
@@ -71,7 +71,7 @@ def _update_tables(
     return any(changed)
 
 
-def _follow_mode(impl: RebalanceImpl, topic: str, pulls: bool, pops: bool) -> None:
+def _follow_mode(impl: GroupQueues, topic: str, pulls: bool, pops: bool) -> None:
     """A topic that is pulled needs the retry topic of popping too, for what was popped before; one that is popped does not."""
     retry_topic = f"{RETRY_PREFIX}{impl.consumer_group}_{topic}"
     if pulls and not pops:

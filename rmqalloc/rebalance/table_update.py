@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Collection, Iterator
-from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
+from rmqalloc.rebalance.group_queues import GroupQueues
 from rmqalloc.rebalance.process_queue import PopProcessQueue
 from rmqalloc.rebalance.queue_table import AnyProcessQueue, QueueTable
 from rmqalloc.rebalance.requests import PopRequest, PullRequest
 from rmqalloc.remoting import ConsumeType
 
-if TYPE_CHECKING:
-    from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
-
 log = logging.getLogger(__name__)
 
 
 def update_process_queue_table(
-    impl: RebalanceImpl, topic: str, target: Collection[MessageQueue], need_lock: bool
+    impl: GroupQueues, topic: str, target: Collection[MessageQueue], need_lock: bool
 ) -> bool:
     """Make the pulled queues of a topic the target set, as far as locks and offsets can be had.
 
@@ -27,7 +24,7 @@ def update_process_queue_table(
 
     Parameters
     ----------
-    impl : RebalanceImpl
+    impl : GroupQueues
         The group in this client.
     topic : str
         Topic.
@@ -52,7 +49,7 @@ def update_process_queue_table(
 
 
 def drop_unneeded(
-    impl: RebalanceImpl,
+    impl: GroupQueues,
     topic: str,
     target: Collection[MessageQueue],
     table: QueueTable[AnyProcessQueue],
@@ -70,7 +67,7 @@ def drop_unneeded(
 
 
 def _dropped(
-    impl: RebalanceImpl, topic: str, target: Collection[MessageQueue], table: QueueTable[AnyProcessQueue]
+    impl: GroupQueues, topic: str, target: Collection[MessageQueue], table: QueueTable[AnyProcessQueue]
 ) -> Iterator[tuple[MessageQueue, AnyProcessQueue]]:
     """Queues that are not needed, dropped as they are found; whether one stands still is looked at when its turn comes."""
     clock = impl.client_factory.clock
@@ -84,7 +81,7 @@ def _dropped(
 
 
 def add_pulled(
-    impl: RebalanceImpl,
+    impl: GroupQueues,
     target: Collection[MessageQueue],
     need_lock: bool,
     first_offset: Callable[[MessageQueue], int],
@@ -109,7 +106,7 @@ def add_pulled(
     return bool(requests)
 
 
-def add_popped(impl: RebalanceImpl, topic: str, target: Collection[MessageQueue]) -> bool:
+def add_popped(impl: GroupQueues, topic: str, target: Collection[MessageQueue]) -> bool:
     """Add queues that are not in the table of popped ones."""
     factory, table = impl.client_factory, impl.pop_process_queue_table
     requests = []
@@ -120,7 +117,7 @@ def add_popped(impl: RebalanceImpl, topic: str, target: Collection[MessageQueue]
     return bool(requests)
 
 
-def offset_or_nothing(impl: RebalanceImpl) -> Callable[[MessageQueue], int]:
+def offset_or_nothing(impl: GroupQueues) -> Callable[[MessageQueue], int]:
     """First offset of a queue, with -1 for any error whatever."""
 
     def first_offset(queue: MessageQueue) -> int:

@@ -23,7 +23,7 @@ from rmqalloc.scenarios.changes import (
     SetStrategy,
     SetVirtualNodes,
 )
-from rmqalloc.scenarios.scenario_files import json_schema, read_scenarios, scenarios_of, to_data
+from rmqalloc.scenarios.scenario_files import read_scenarios, scenarios_of, scenarios_schema, to_data
 from rmqalloc.scenarios.subfleet import Changed, Rules
 
 __all__ = [
@@ -42,9 +42,9 @@ __all__ = [
     "SetStrategy",
     "SetVirtualNodes",
     "apply",
-    "json_schema",
     "ordered",
     "read_scenarios",
     "scenarios_of",
+    "scenarios_schema",
     "to_data",
 ]

@@ -12,15 +12,13 @@ from rmqalloc.documents.fields import (
     MAX_CLIENTS,
     MAX_READ_QUEUE_NUMS,
     MAX_VIRTUAL_NODES,
-    Checked,
     Params,
     ScenarioError,
     Text,
     Texts,
     Whole,
-    needed,
-    optional,
 )
+from rmqalloc.documents.records import Checked, needed, optional
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies.by_name import rule
 from rmqalloc.text import did_you_mean

@@ -9,6 +9,7 @@ from typing import Any
 
 from rmqalloc.documents import DocumentError, json_text, read_document
 from rmqalloc.documents.fields import ScenarioError
+from rmqalloc.documents.records import document_schema
 from rmqalloc.scenarios.changes import CURRENT, Scenario
 
 
@@ -118,15 +119,10 @@ def to_data(scenarios: Iterable[Scenario]) -> dict[str, Any]:
     return {"scenarios": [one.to_data() for one in scenarios]}
 
 
-def json_schema() -> dict[str, Any]:
+def scenarios_schema() -> dict[str, Any]:
     """JSON Schema of a file of scenarios, for editors and other programs."""
     one = Scenario.schema()
     one["properties"]["name"]["not"] = {"const": CURRENT}
-    return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "title": "Scenarios of rmqalloc",
-        "type": "object",
-        "properties": {"scenarios": {"type": "array", "items": one, "minItems": 1}},
-        "required": ["scenarios"],
-        "additionalProperties": False,
-    }
+    body = {"scenarios": {"type": "array", "items": one, "minItems": 1}}
+    made = {"type": "object", "properties": body, "required": ["scenarios"], "additionalProperties": False}
+    return document_schema("Scenarios of rmqalloc", made)

@@ -9,7 +9,7 @@ and the time they take is added up.
 """
 
 from rmqalloc.simulation.cluster import Cluster
-from rmqalloc.simulation.consumer_group import Group
+from rmqalloc.simulation.member import SimulatedGroup
 from rmqalloc.simulation.messages import Flow, MessageCounts
 from rmqalloc.simulation.picture import text_timeline
 from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
@@ -23,12 +23,12 @@ __all__ = [
     "Cluster",
     "EventResult",
     "Flow",
-    "Group",
     "GroupResult",
     "MessageCounts",
     "Ownership",
     "Result",
     "Script",
+    "SimulatedGroup",
     "VirtualClock",
     "read_script",
     "script_schema",

@@ -10,7 +10,6 @@ from rmqalloc.documents.fields import ScenarioError
 from rmqalloc.remoting import ResponseError
 from rmqalloc.remoting.data import PERM_READ, PERM_WRITE
 from rmqalloc.simulation.cluster import Cluster
-from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.events import (
     ChangeTopic,
     Disconnect,
@@ -24,7 +23,7 @@ from rmqalloc.simulation.events import (
     RollingRestart,
     Shutdown,
 )
-from rmqalloc.simulation.member import Member
+from rmqalloc.simulation.member import Member, SimulatedGroup
 from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 
 
@@ -52,7 +51,7 @@ def _join(cluster: Cluster, event: Join) -> int:
     return 0
 
 
-def _start(cluster: Cluster, group: Group, name: str, *settings: Any) -> None:
+def _start(cluster: Cluster, group: SimulatedGroup, name: str, *settings: Any) -> None:
     if name in cluster.members and cluster.members[name].process.is_alive:
         raise ScenarioError(f"client {name} joins {group.name} while it is running; let it leave before")
     cluster.join(group, name, *settings)
@@ -156,7 +155,7 @@ def _shut_down(cluster: Cluster, members: Iterable[Member]) -> None:
         member.shutdown()
 
 
-def _start_anew(cluster: Cluster, group: Group, members: Iterable[Member], new_ids: bool) -> None:
+def _start_anew(cluster: Cluster, group: SimulatedGroup, members: Iterable[Member], new_ids: bool) -> None:
     """A process started anew has, by default, the same address and another instance name."""
     for member in members:
         client_id = member.client_id

@@ -14,8 +14,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import RouteViews
 from rmqalloc.remoting import Profile, QueueData, ResponseError, TopicRouteData
 from rmqalloc.simulation.allocation_cache import SharedAllocation
-from rmqalloc.simulation.consumer_group import Group
-from rmqalloc.simulation.member import Member, identity_of
+from rmqalloc.simulation.member import Member, SimulatedGroup, identity_of
 from rmqalloc.simulation.messages import Flow
 from rmqalloc.simulation.name_server import NameServer
 from rmqalloc.simulation.network import Network
@@ -47,7 +46,7 @@ class Cluster:
         Time.
     network : Network
         Who can reach whom.
-    groups : dict of str to Group
+    groups : dict of str to SimulatedGroup
         By name.
     members : dict of str to Member
         The latest process of every name.
@@ -71,7 +70,7 @@ class Cluster:
     def __init__(self, profile: Profile, seed: int = 0, latency: int = 1) -> None:
         self.clock = VirtualClock()
         self.network = Network(self.clock, self._topic_route, latency)
-        self.groups: dict[str, Group] = {}
+        self.groups: dict[str, SimulatedGroup] = {}
         self.members: dict[str, Member] = {}
         self._profile = profile
         self._random = Random(seed)
@@ -194,10 +193,10 @@ class Cluster:
         is_ordered: bool = False,
         listener_time: int = 0,
         server_assignment: bool = False,
-    ) -> Group:
+    ) -> SimulatedGroup:
         """Make a group known, so that its queues are watched; its members are still to join."""
         timeline = Timeline([queue for topic in sorted(flows) for queue in self._queues(topic)])
-        group = Group(
+        group = SimulatedGroup(
             name, tuple(sorted(flows)), strategy, flows, timeline, is_ordered, listener_time, server_assignment
         )
         self.groups[name] = group
@@ -205,7 +204,7 @@ class Cluster:
 
     def join(
         self,
-        group: Group,
+        group: SimulatedGroup,
         name: str,
         client_id: str | None = None,
         strategy: Strategy | None = None,
@@ -229,12 +228,12 @@ class Cluster:
         )
         return member
 
-    def _reader(self, group: Group, number: int, seed: int, process: Process) -> Reader:
+    def _reader(self, group: SimulatedGroup, number: int, seed: int, process: Process) -> Reader:
         return Reader(number, group, self.clock, process, self._profile.ordered_lock_wait, Random(seed + 1))
 
     # --- What is seen ---
 
-    def owners(self, group: Group) -> dict[MessageQueue, list[str]]:
+    def owners(self, group: SimulatedGroup) -> dict[MessageQueue, list[str]]:
         """Client ids that work on each queue now."""
         timeline = group.timeline
         return {
@@ -243,7 +242,7 @@ class Cluster:
             if timeline.exists(place)
         }
 
-    def expected_owners(self, group: Group, broker_name: str) -> dict[MessageQueue, str | None]:
+    def expected_owners(self, group: SimulatedGroup, broker_name: str) -> dict[MessageQueue, str | None]:
         """Who should work on each queue by the group's strategy and one broker's list of clients; None for nobody."""
         broker, _ = self._brokers[broker_name]
         try:

@@ -9,8 +9,8 @@ from typing import Any
 
 from rmqalloc.documents.fields import (
     MAX_READ_QUEUE_NUMS,
-    Checked,
     Duration,
+    FieldError,
     Milliseconds,
     Params,
     ScenarioError,
@@ -18,10 +18,8 @@ from rmqalloc.documents.fields import (
     Texts,
     Truth,
     Whole,
-    described,
-    needed,
-    optional,
 )
+from rmqalloc.documents.records import Checked, described, needed, optional
 from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
 from rmqalloc.strategies.by_name import plain_strategies
@@ -208,7 +206,7 @@ class Events:
         for i, one in enumerate(given):
             try:
                 events.append(one if isinstance(one, Event) else self._event(one))
-            except ScenarioError as error:
+            except FieldError as error:
                 raise error.inside(i) from None
         return tuple(events)
 
@@ -219,11 +217,11 @@ class Events:
             raise ScenarioError(f"must be a mapping of at and one of {', '.join(EVENTS)}, got {shown(given)}")
         try:
             at = Duration().read(given["at"])
-        except ScenarioError as error:
+        except FieldError as error:
             raise error.inside("at") from None
         try:
             return Event(at, kinds[0], EVENTS[kinds[0]].of(given[kinds[0]]))
-        except ScenarioError as error:
+        except FieldError as error:
             raise error.inside(kinds[0]) from None
 
     def schema(self) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from random import Random
 from typing import Any
@@ -13,6 +14,7 @@ from rmqalloc.rebalance.allocation import Allocate
 from rmqalloc.remoting import Profile
 from rmqalloc.simulation.commits import SimulatedOffsetStore
 from rmqalloc.simulation.network import ClientRemoting, Network
+from rmqalloc.simulation.read_group import ReadGroup
 from rmqalloc.simulation.reader import Reader
 from rmqalloc.simulation.virtual_clock import Process
 from rmqalloc.simulation.watched import WatchedRebalance
@@ -217,6 +219,19 @@ class Member:
 
     def _connect(self, factory: MQClientFactory) -> Remoting:
         return self.remoting
+
+
+@dataclass(eq=False)
+class SimulatedGroup(ReadGroup):
+    """A consumer group and its members.
+
+    Attributes
+    ----------
+    members : list of Member
+        Every process that ever joined; owners in the timeline are positions in it.
+    """
+
+    members: list[Member] = field(default_factory=list)
 
 
 def identity_of(client_id: str) -> ClientIdentity:

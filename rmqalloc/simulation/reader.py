@@ -9,8 +9,8 @@ from random import Random
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance import PopRequest, PullRequest, PushConsumer
 from rmqalloc.rebalance.process_queue import LOCK_MAX_LIVE
-from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.messages import Flow, Reading
+from rmqalloc.simulation.read_group import ReadGroup
 from rmqalloc.simulation.timeline import OPEN
 from rmqalloc.simulation.virtual_clock import EPOCH, Process, VirtualClock
 from rmqalloc.simulation.watched import WatchedQueue
@@ -60,7 +60,7 @@ class Reader:
     ----------
     number : int
         The process, as owner in the timeline.
-    group : Group
+    group : ReadGroup
         Whose queues it reads; it writes to the group's timeline and readings.
     clock : VirtualClock
         Time.
@@ -78,7 +78,7 @@ class Reader:
     """
 
     def __init__(
-        self, number: int, group: Group, clock: VirtualClock, process: Process, lock_wait: int, random: Random
+        self, number: int, group: ReadGroup, clock: VirtualClock, process: Process, lock_wait: int, random: Random
     ) -> None:
         self.n_created = 0
         self._number = number

@@ -14,11 +14,12 @@ from rmqalloc.documents.read_budget import no_collection
 from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation.actions import perform
 from rmqalloc.simulation.cluster import Cluster
-from rmqalloc.simulation.consumer_group import Group
 from rmqalloc.simulation.events import Event
+from rmqalloc.simulation.member import SimulatedGroup
 from rmqalloc.simulation.messages import Flow, MessageCounts, Reading, count_messages
 from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
-from rmqalloc.simulation.script import GroupPart, Script, read_script
+from rmqalloc.simulation.script import Script, read_script
+from rmqalloc.simulation.script_parts import GroupPart
 from rmqalloc.simulation.settings import SetConsumeMode
 from rmqalloc.simulation.steps import Place
 from rmqalloc.simulation.timeline import Times
@@ -158,14 +159,14 @@ def _run(script: Script, cluster: Cluster) -> list[_Window]:
     return windows
 
 
-def _moves(group: Group, until: int) -> Times:
+def _moves(group: SimulatedGroup, until: int) -> Times:
     """When queues went to another client id."""
     numbers: dict[str, int] = {}
     names = np.array([numbers.setdefault(member.client_id, len(numbers)) for member in group.members], np.int32)
     return group.timeline.moves(until, names)[1]
 
 
-def _ownership(group: Group, until: int) -> Ownership:
+def _ownership(group: SimulatedGroup, until: int) -> Ownership:
     timeline = group.timeline
     intervals, processes = timeline.intervals(until)
     client_ids = [member.client_id for member in group.members]
@@ -195,7 +196,7 @@ def _event(window: _Window, ownerships: list[Ownership], moves: list[Times]) -> 
     )
 
 
-def _group(group: Group, ownership: Ownership, moves: Times, until: int) -> GroupResult:
+def _group(group: SimulatedGroup, ownership: Ownership, moves: Times, until: int) -> GroupResult:
     gaps, doubles = ownership.gaps, ownership.double_owned
     return GroupResult(
         group.name,
@@ -212,7 +213,7 @@ def _group(group: Group, ownership: Ownership, moves: Times, until: int) -> Grou
     )
 
 
-def _messages(group: Group, until: int) -> MessageCounts:
+def _messages(group: SimulatedGroup, until: int) -> MessageCounts:
     """What became of the messages of all queues."""
     readings: dict[int, list[Reading]] = {place: [] for place in range(len(group.timeline.queues))}
     for reading in sorted(group.readings, key=lambda reading: reading.since):

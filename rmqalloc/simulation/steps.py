@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from heapq import heappop, heappush
 from reprlib import repr as shown
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 from rmqalloc.documents.fields import Milliseconds, ScenarioError
 from rmqalloc.simulation.events import (
@@ -30,10 +30,8 @@ from rmqalloc.simulation.events import (
     Vanish,
 )
 from rmqalloc.simulation.member import identity_of
+from rmqalloc.simulation.script_parts import ScriptFields
 from rmqalloc.simulation.settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
-
-if TYPE_CHECKING:
-    from rmqalloc.simulation.script import Script
 
 Place = tuple[str | int, ...]
 
@@ -60,11 +58,11 @@ class Rehearsal:
 
     Parameters
     ----------
-    script : Script
+    script : ScriptFields
         Its names are known to be right.
     """
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: ScriptFields) -> None:
         self._script = script
         self._end = int(script.duration)
         self._now = 0

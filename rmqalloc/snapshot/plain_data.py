@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING, Field, fields, is_dataclass, replace
 from functools import cache
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any
 
-from rmqalloc.documents import DocumentError, known_names
+from rmqalloc.documents import DocumentError
+from rmqalloc.documents.document_errors import shown
+from rmqalloc.documents.fields import FieldError
+from rmqalloc.documents.records import SIGNED, document_schema, record
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot import snapshot as model
 from rmqalloc.snapshot.proxy import is_behind_proxy
 from rmqalloc.snapshot.snapshot import Group, Snapshot
 
@@ -24,8 +25,6 @@ HEAD = {"apiVersion": API_VERSION, "kind": KIND}
 """Fields that every document has, and what is written into them."""
 
 _MAY_BE_NEGATIVE = ("_offset", "timestamp", "queue_id", "share_queue_num")
-
-Reader = Callable[[Any], Any]
 
 
 class SnapshotError(DocumentError):
@@ -57,12 +56,29 @@ def from_document(document: Any) -> Snapshot:
     []
     """
     if not isinstance(document, Mapping):
-        raise SnapshotError(f"a snapshot is an object with apiVersion and kind, got {_shown(document)}")
+        raise SnapshotError(f"must be a mapping with apiVersion and kind, got {shown(document)}")
     for name, right in {"apiVersion": READABLE_VERSIONS, "kind": (KIND,)}.items():
         if document.get(name) not in right:
-            raise SnapshotError(f"must be {' or '.join(map(repr, right))}, got {_shown(document.get(name))}", (name,))
-    snapshot = cast(Snapshot, _reader(Snapshot)({key: value for key, value in document.items() if key not in HEAD}))
-    return snapshot if document["apiVersion"] == API_VERSION else _from_v1(snapshot)
+            raise SnapshotError(f"must be {' or '.join(map(repr, right))}, got {shown(document.get(name))}", (name,))
+    try:
+        read: Snapshot = record(Snapshot).read({key: document[key] for key in document.keys() - HEAD.keys()})
+    except FieldError as error:
+        raise SnapshotError(error.what, error.parts) from None
+    return read if document["apiVersion"] == API_VERSION else _from_v1(read)
+
+
+def snapshot_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of JSON and YAML files of a snapshot, for editors and other programs.
+
+    Examples
+    --------
+    >>> snapshot_schema()["required"]
+    ['apiVersion', 'kind']
+    """
+    body = record(Snapshot).schema()
+    head = {"apiVersion": {"enum": [*READABLE_VERSIONS]}, "kind": {"const": KIND}}
+    body |= {"properties": {**head, **body["properties"]}, "required": list(HEAD)}
+    return document_schema("Snapshot of a RocketMQ cluster, of rmqalloc", body)
 
 
 def _from_v1(snapshot: Snapshot) -> Snapshot:
@@ -75,21 +91,9 @@ def _from_v1(snapshot: Snapshot) -> Snapshot:
     return replace(snapshot, groups=tuple(groups))
 
 
-def field_types(cls: type[Any]) -> dict[str, Any]:
-    """Type of every field of a dataclass or named tuple of the model."""
-    return get_type_hints(cls, vars(model))
-
-
-def needed_fields(cls: type[Any]) -> list[str]:
-    """Fields that have no default."""
-    if cls is MessageQueue:
-        return list(MessageQueue._fields)
-    return [one.name for one in fields(cls) if one.default is MISSING and one.default_factory is MISSING]
-
-
 def least(name: str) -> int:
-    """The smallest whole number that a field of that name may hold."""
-    return -(2**63) if name.endswith(_MAY_BE_NEGATIVE) else 0
+    """The smallest whole number that a column of that name may hold."""
+    return SIGNED.least if name.endswith(_MAY_BE_NEGATIVE) else 0
 
 
 # --- Writing ---
@@ -119,124 +123,3 @@ def _defaults(cls: type[Any]) -> list[tuple[str, Any]]:
 
 def _default(one: Field[Any]) -> Any:
     return one.default if one.default_factory is MISSING else one.default_factory()
-
-
-# --- Reading: a function for every type, made once ---
-
-
-@cache
-def _reader(hint: Any, lowest: int = 0) -> Reader:
-    """What reads a value of that type, or raises an error that names its place."""
-    origin, args = get_origin(hint), get_args(hint)
-    if origin in (types.UnionType, Union):
-        inner = _reader(next(arg for arg in args if arg is not types.NoneType), lowest)
-        return lambda value: None if value is None else inner(value)
-    if origin is tuple:
-        return _list_reader(_reader(args[0]))
-    if origin is not None and issubclass(origin, Mapping):
-        return _mapping_reader(_reader(args[1]))
-    if hint is Any:
-        return lambda value: value
-    if hint is int:
-        return lambda value: _whole(value, lowest)
-    return _SCALARS[hint] if hint in _SCALARS else _object_reader(hint)
-
-
-def _object_reader(cls: type[Any]) -> Reader:
-    """Reads an instance of a dataclass or named tuple from a mapping."""
-    readers = {name: _reader(hint, least(name)) for name, hint in field_types(cls).items()}
-    needed = needed_fields(cls)
-
-    def read(value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            raise SnapshotError(f"must be an object, got {_shown(value)}")
-        found = {}
-        for key, item in value.items():
-            reader = readers.get(key)
-            if reader is None:
-                raise SnapshotError(f"is not known; {known_names(str(key), readers)}", (str(key),))
-            try:
-                found[key] = reader(item)
-            except SnapshotError as error:
-                raise error.inside(key) from None
-        for name in needed:
-            if name not in found:
-                raise SnapshotError("is missing", (name,))
-        return cls(**found)
-
-    return read
-
-
-def _list_reader(reader: Reader) -> Reader:
-    def read(value: Any) -> Any:
-        if not isinstance(value, (list, tuple)):
-            raise SnapshotError(f"must be a list, got {_shown(value)}")
-        found = []
-        try:
-            for item in value:
-                found.append(reader(item))
-        except SnapshotError as error:
-            raise error.inside(len(found)) from None
-        return tuple(found)
-
-    return read
-
-
-def _mapping_reader(reader: Reader) -> Reader:
-    def read(value: Any) -> Any:
-        if not isinstance(value, Mapping):
-            raise SnapshotError(f"must be an object, got {_shown(value)}")
-        found = {}
-        for key, item in value.items():
-            try:
-                found[_text(key)] = reader(item)
-            except SnapshotError as error:
-                raise error.inside(str(key)) from None
-        return found
-
-    return read
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise SnapshotError(f"must be a string, got {_shown(value)}")
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise SnapshotError(f"must be Unicode text, got half a surrogate pair in {_shown(value)}") from None
-    return value
-
-
-def _truth(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise SnapshotError(f"must be true or false, got {_shown(value)}")
-    return value
-
-
-def _whole(value: Any, lowest: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise SnapshotError(f"must be a whole number, got {_shown(value)}")
-    if not lowest <= value < 2**63:
-        raise SnapshotError(f"must be from {lowest} to {2**63 - 1}, got {_shown(value)}")
-    return value
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise SnapshotError(f"must be a number, got {_shown(value)}")
-    try:
-        return float(value)
-    except OverflowError:
-        raise SnapshotError(f"must be a number, got {_shown(value)}") from None
-
-
-_SCALARS: dict[Any, Reader] = {str: _text, bool: _truth, float: _number}
-
-
-def _shown(value: Any) -> str:
-    """A short picture of a value; the whole could be a whole file."""
-    if isinstance(value, int) and value.bit_length() > 256:
-        return f"a number of {value.bit_length()} bits"
-    text = repr(value) if isinstance(value, (str, int, float, bool, type(None))) else type(value).__name__
-    return text if len(text) <= 60 else text[:57] + "..."

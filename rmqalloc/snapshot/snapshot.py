@@ -8,11 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
+from rmqalloc.documents.fields import Text, Whole
+from rmqalloc.documents.records import SIGNED, Maybe
 from rmqalloc.model import MessageQueue
 
 PERM_READ, PERM_WRITE = 4, 2
+
+MESSAGE_MODELS = ("CLUSTERING", "BROADCASTING")
+MAX_QUEUES = 1 << 20
+"""Read or write queues of one topic on one broker at most; counts are multiplied out into queues later."""
+
+_N_QUEUES = Whole(0, MAX_QUEUES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +40,8 @@ class TopicBroker:
     """
 
     broker_name: str
-    read_queue_nums: int
-    write_queue_nums: int | None = None
+    read_queue_nums: Annotated[int, _N_QUEUES]
+    write_queue_nums: Annotated[int | None, Maybe(_N_QUEUES)] = None
     perm: int = PERM_READ | PERM_WRITE
     machine_room: str | None = None
 
@@ -127,9 +135,9 @@ class Lag:
     """
 
     queue: MessageQueue
-    broker_offset: int
-    consumer_offset: int
-    last_timestamp: int | None = None
+    broker_offset: Annotated[int, SIGNED]
+    consumer_offset: Annotated[int, SIGNED]
+    last_timestamp: Annotated[int | None, Maybe(SIGNED)] = None
 
     @property
     def messages(self) -> int:
@@ -178,16 +186,16 @@ class Group:
     name: str
     subscriptions: tuple[str, ...] = ()
     clients: tuple[Client, ...] = ()
-    message_model: str = "CLUSTERING"
+    message_model: Annotated[str, Text(MESSAGE_MODELS)] = "CLUSTERING"
     strategy: str | None = None
     strategy_params: Mapping[str, Any] = field(default_factory=dict)
-    strategy_source: str | None = None
+    strategy_source: Annotated[str | None, Maybe(Text(("given", "reported", "fitted", "assumed")))] = None
     strategy_explains: float | None = None
     strategy_doubt: str | None = None
     is_shared: bool = False
     is_ordered: bool = False
-    server_assignment: str | None = None
-    pop_share_queue_num: int = 0
+    server_assignment: Annotated[str | None, Maybe(Text(("PULL", "POP")))] = None
+    pop_share_queue_num: Annotated[int, SIGNED] = 0
     broker_client_ids: Mapping[str, tuple[str, ...]] | None = None
     lags: tuple[Lag, ...] = ()
     consume_tps: float | None = None
@@ -214,7 +222,7 @@ class Broker:
 
     broker_name: str
     address: str
-    role: str = "MASTER"
+    role: Annotated[str, Text(("MASTER", "SLAVE", "ACTING_MASTER"))] = "MASTER"
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,7 +191,7 @@ class ConsistentHash(ExclusiveStrategy):
     def _apart(self, fleet: Fleet, odd: IrregularUnits, out: Owners, threads: int) -> None:
         """Units of which an id repeats, whose points must be ready-made, and then all others."""
         if odd.units.size:  # a list that no unit names may be irregular, too
-            part = odd.alone(fleet)
+            part = fleet.irregular_alone()
             self._ring(part, Pieces.of(part, out_starts=fleet.queue_offsets[odd.units]), out, threads)
         others = np.delete(np.arange(fleet.n_units), np.concatenate([fleet.empty_units, odd.units]))
         if others.size:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet.columns import Index, Offsets, list_positions, offsets_of, order_keys, ranges
-from rmqalloc.fleet.fleet import ClientLists
+from rmqalloc.fleet.lists import ClientLists
 
 
 class RoomParts(NamedTuple):

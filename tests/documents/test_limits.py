@@ -15,14 +15,13 @@ from rmqalloc.audit import audited_group
 from rmqalloc.cli import allocate_command, exit_codes, main, options, planning
 from rmqalloc.documents import json_text, read_budget, source, yaml_text
 from rmqalloc.documents.document_errors import TextError
-from rmqalloc.documents.fields import MOST_MEMBERS, Duration, Members
+from rmqalloc.documents.fields import MOST_MEMBERS, Duration, FieldError, Members
 from rmqalloc.documents.read_budget import MAX_DEPTH
 from rmqalloc.evidence import known
 from rmqalloc.fleet import arrow, bounds
 from rmqalloc.fleet.arrow_columns import Column
 from rmqalloc.remoting import frame, loose_json
 from rmqalloc.remoting.address import host_and_port
-from rmqalloc.scenarios import ScenarioError
 from rmqalloc.snapshot.files import csv_text
 from rmqalloc.snapshot.live import answers
 from rmqalloc.snapshot.plain_data import SnapshotError
@@ -156,13 +155,13 @@ def test_a_unit_and_a_topic_may_have_so_many_queues():
 def test_times_and_members_of_a_script():
     assert [Duration().read(text) for text in ("24h", "1440m", "86400000ms")] == [86_400_000] * 3
     for text in ("86400001ms", "86401s", "1441m", "25h"):
-        with pytest.raises(ScenarioError, match="from 0ms to 24h"):
+        with pytest.raises(FieldError, match="from 0ms to 24h"):
             Duration().read(text)
     assert Duration(1).read("1ms") == 1
-    with pytest.raises(ScenarioError, match="from 1ms to 24h"):
+    with pytest.raises(FieldError, match="from 1ms to 24h"):
         Duration(1).read("0ms")
     assert Members().read(MOST_MEMBERS) == MOST_MEMBERS
-    with pytest.raises(ScenarioError, match="from 0 to 5000"):
+    with pytest.raises(FieldError, match="from 0 to 5000"):
         Members().read(MOST_MEMBERS + 1)
 
 
@@ -238,10 +237,10 @@ def test_a_whole_number_has_as_many_digits_as_python_reads(most):
 
 def test_a_unit_is_suggested_for_numbers_that_may_be_times():
     for text in ("1", "86400000"):
-        with pytest.raises(ScenarioError, match=f'which has no unit: write "{text}s"'):
+        with pytest.raises(FieldError, match=f'which has no unit: write "{text}s"'):
             Duration().read(text)
     for text in ("0", "86400001", "000000001"):
-        with pytest.raises(ScenarioError) as refused:
+        with pytest.raises(FieldError) as refused:
             Duration(1).read(text)
         assert "no unit" not in str(refused.value)
 

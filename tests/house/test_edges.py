@@ -8,7 +8,7 @@ import pytest
 
 from rmqalloc.advice.config_lists import balanced_owners
 from rmqalloc.audit.reported import ReportedOwners
-from rmqalloc.documents.fields import MAX_TEXT_BYTES, Text, Whole
+from rmqalloc.documents.fields import MAX_TEXT_BYTES, FieldError, Text, Whole
 from rmqalloc.evaluation import limits
 from rmqalloc.evaluation.limits import MAX_CLIENTS, MAX_OWNERS, Sizes
 from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batch
@@ -18,7 +18,7 @@ from rmqalloc.evidence.method import Method
 from rmqalloc.model import MessageQueue
 from rmqalloc.rollouts.rollout_gates import violated_gates
 from rmqalloc.rollouts.subscribe import change_subscription
-from rmqalloc.scenarios import ScenarioError, scenarios_of
+from rmqalloc.scenarios import scenarios_of
 from rmqalloc.snapshot.files.from_rows import from_rows
 from rmqalloc.snapshot.plain_data import SnapshotError
 from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
@@ -93,14 +93,14 @@ def test_the_longest_text_of_a_scenario():
     for text in ("x" * (MAX_TEXT_BYTES - 1), "x" * MAX_TEXT_BYTES, "ü" * (MAX_TEXT_BYTES // 2)):
         assert Text().read(text) == text
     for text in ("x" * (MAX_TEXT_BYTES + 1), "ü" * (MAX_TEXT_BYTES // 2) + "x"):
-        with pytest.raises(ScenarioError, match=f"at most {MAX_TEXT_BYTES} bytes long, got {MAX_TEXT_BYTES + 1}"):
+        with pytest.raises(FieldError, match=f"at most {MAX_TEXT_BYTES} bytes long, got {MAX_TEXT_BYTES + 1}"):
             Text().read(text)
 
 
 def test_whole_numbers_at_both_ends():
     assert [Whole(1, 3).read(n) for n in (1, 3)] == [1, 3]
     for n in (0, 4):
-        with pytest.raises(ScenarioError, match=f"must be a whole number from 1 to 3, got {n}"):
+        with pytest.raises(FieldError, match=f"must be a whole number from 1 to 3, got {n}"):
             Whole(1, 3).read(n)
 
 

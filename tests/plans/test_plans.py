@@ -412,11 +412,11 @@ def changed_file(text):
     [
         (changed_file, "was changed after it was written"),
         (lambda text: text[:100], "is not a plan"),
-        (lambda text: "[]", "it must be an object of apiVersion, kind"),
-        (lambda text: text.replace('"Plan"', '"Snapshot"'), "must be of kind Plan"),
-        (lambda text: text.replace("rmqalloc/v1", "rmqalloc/v9"), "apiVersion rmqalloc/v1"),
+        (lambda text: "[]", "must be a mapping, got"),
+        (lambda text: text.replace('"Plan"', '"Snapshot"'), "kind must be one of Plan, got"),
+        (lambda text: text.replace("rmqalloc/v1", "rmqalloc/v9"), "apiVersion must be one of rmqalloc/v1"),
         (lambda text: "[" * 100_000, "is not a plan"),
-        (lambda text: text.replace('"warnings":[]', '"warnings":[7]'), "warnings must be text"),
+        (lambda text: text.replace('"warnings":[]', '"warnings":[7]'), "must be text, got 7"),
         (lambda text: text.replace('"rows":[0,0]', '"rows":[0,9]'), "is not a plan"),
     ],
 )

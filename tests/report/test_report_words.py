@@ -121,5 +121,5 @@ def test_a_time_that_is_no_text_is_refused(tmp_path):
     path = tmp_path / "plan.json"
     save_plan(planned(cluster(1, 1)), path)
     path.write_text(path.read_text().replace('"snapshotTime":"2026-11-22T12:00:00Z"', '"snapshotTime":7'))
-    with pytest.raises(PlanError, match="snapshotTime and warnings must be text"):
+    with pytest.raises(PlanError, match="snapshotTime must be text, got 7"):
         load_plan(path)

@@ -31,10 +31,10 @@ from rmqalloc.scenarios import (
     SetQueues,
     SetStrategy,
     apply,
-    json_schema,
     ordered,
     read_scenarios,
     scenarios_of,
+    scenarios_schema,
     to_data,
 )
 from rmqalloc.scenarios.changes import CHANGES
@@ -119,7 +119,7 @@ def test_fields_are_checked_and_kept_as_tuples():
 
 
 def test_the_schema_names_every_field():
-    one = json_schema()["properties"]["scenarios"]["items"]
+    one = scenarios_schema()["properties"]["scenarios"]["items"]
     assert set(one["properties"]) == {"name", "changes", "groups", "topics"}
     changes = one["properties"]["changes"]["items"]["properties"]
     assert changes.keys() == CHANGES.keys()
@@ -127,7 +127,7 @@ def test_the_schema_names_every_field():
         [(name, fields)] = change.items()
         assert fields.keys() <= changes[name]["properties"].keys()
         assert set(changes[name]["required"]) <= fields.keys()
-    json.dumps(json_schema())
+    json.dumps(scenarios_schema())
 
 
 # --- What is refused, and in which words ---
@@ -151,11 +151,11 @@ HERE = "f.yaml: scenario 'x': "
         ("text", "f.yaml: must be a list of scenarios, got 'text'"),
         ([], "f.yaml: holds no scenario; give at least one"),
         ([3], "f.yaml: scenario number 1 must be a mapping, got 3"),
-        ([{"changes": [SCALE]}], "f.yaml: scenario number 1 has no name, which is needed"),
+        ([{"changes": [SCALE]}], "f.yaml: scenario number 1: name is missing"),
         ([*one(), *one()], "f.yaml: scenarios 1 and 2 are both named 'x'; give each a name of its own"),
         (one(name="current"), "scenario 'current': name must not be 'current'"),
         (one(name=3), "f.yaml: scenario number 1: name must be text that is not empty, got 3"),
-        (one(grups="g"), HERE[:-2] + " has an unknown field 'grups'; known are name, changes, groups, topics"),
+        (one(grups="g"), HERE + "grups is not known; known are name, changes, groups, topics"),
         (one(groups=[]), HERE + "groups must be text or a list of text that is not empty, got []"),
         (one(topics=["a", 1]), HERE + "topics[1] must be text that is not empty, got 1"),
         (one(topics={"a": 1}), HERE + "topics must be text or a list of text"),
@@ -165,12 +165,12 @@ HERE = "f.yaml: scenario 'x': "
         (one(changes=[{**SCALE, "remove_broker": {}}]), HERE + "changes[0] must be one change by name"),
         (one(changes=[{"shuffle": {}}]), HERE + "changes[0] must be one change by name"),
         (one(changes=[["scale_clients"]]), HERE + "changes[0] must be one change by name"),
-        (with_change("scale_clients"), HERE + "changes[1].scale_clients has no to, which is needed"),
+        (with_change("scale_clients"), HERE + "changes[1].scale_clients.to is missing"),
         (with_change("scale_clients", to=-1), "to must be a whole number from 0 to 100000, got -1"),
         (with_change("scale_clients", to=True), "to must be a whole number from 0 to 100000, got True"),
         (with_change("scale_clients", to="8"), "to must be a whole number from 0 to 100000, got '8'"),
         (with_change("scale_clients", to=8, name="pod"), "scale_clients.name must hold {n} once"),
-        (with_change("scale_clients", to=8, by=2), "has an unknown field 'by'; known are to, name, machine_room"),
+        (with_change("scale_clients", to=8, by=2), "scale_clients.by is not known; known are to, name, machine_room"),
         (with_change("remove_clients"), "must have exactly one of ids, pattern, count, machine_room, got none of them"),
         (with_change("remove_clients", ids="a", count=2), "one of ids, pattern, count, machine_room, got ids and count"),
         (with_change("remove_clients", count=0), "count must be a whole number from 1 to 100000, got 0"),

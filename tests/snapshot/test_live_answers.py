@@ -21,6 +21,7 @@ from rmqalloc.snapshot.files import checks
 from rmqalloc.snapshot.live import answers
 from rmqalloc.snapshot.live.take import Wanted, take_snapshot
 from rmqalloc.snapshot.plain_data import from_document, to_document
+from rmqalloc.snapshot.snapshot import MAX_QUEUES
 
 DIGITS = "9" * 5000
 HALF = "\\ud800"
@@ -122,14 +123,14 @@ def test_a_route_with_a_broker_twice_or_too_many_queues_is_none():
     with pytest.raises(answers.AnswerError, match="has broker 'b' twice"):
         answers.route("T", {"queueDatas": [one, one]})
     for key, value in (
-        ("readQueueNums", checks.MAX_QUEUES + 1),
+        ("readQueueNums", MAX_QUEUES + 1),
         ("perm", -1),
         ("perm", True),
         ("readQueueNums", "x" * 9999),
     ):
         with pytest.raises(answers.AnswerError, match="a number from 0 to"):
             answers.route("T", {"queueDatas": [one | {key: value}]})
-    assert answers.route("T", {"queueDatas": [one | {"readQueueNums": checks.MAX_QUEUES}]}).brokers[0].perm == 6
+    assert answers.route("T", {"queueDatas": [one | {"readQueueNums": MAX_QUEUES}]}).brokers[0].perm == 6
 
 
 def test_connections_of_one_id_are_sorted_whatever_is_known_of_them():
@@ -279,7 +280,3 @@ def test_addresses_of_the_network_are_checked():
 def test_encoded_frames_hold_half_surrogates():
     """A name that a server told cannot end a request with an error of the encoder."""
     assert decode(encode(Command(1, 1, {"topic": "\ud800"}))[4:]).ext_fields == {"topic": "\ud800"}
-
-
-def test_bounds_are_those_of_files():
-    assert checks.CHOICES["message_model"] == answers._MODELS and checks.MAX_QUEUES == answers._MAX_QUEUES

@@ -242,18 +242,18 @@ JSON_HEAD = '{"apiVersion": "rmqalloc/v1", "kind": "Snapshot",\n'
         ("s.json", JSON_HEAD + f'"groups": [{{"name": "g", "consume_tps": {"9" * 400}}}]}}',
          "must be a number, got a number of 1329 bits"),
         ("s.yaml", "a: [1, 2\nb: 3\n", "s.yaml:2:2: not YAML: did not find expected"),
-        ("s.yaml", HEAD + "topics:\n  - name: 3\n", r"s.yaml:4:11: topics\[0\].name must be a string, got 3"),
+        ("s.yaml", HEAD + "topics:\n  - name: 3\n", r"s.yaml:4:11: topics\[0\].name must be text, got 3"),
         ("s.yaml", HEAD + "topics: []\ntopics: []\n", "s.yaml:4:1: key 'topics' is given twice, first in line 3"),
         ("s.yaml", HEAD + f"topics:\n  - name: t\n    brokers:\n      - {BROKER}\n      - {BROKER}\n",
          r"s.yaml:7:23: topics\[0\].brokers\[1\].broker_name repeats broker of topic t b"),
         ("s.yaml", HEAD + "groups:\n- name: g\n  message_model: CLUSTER\n",
          r"s.yaml:5:18: groups\[0\].message_model must be one of CLUSTERING, BROADCASTING"),
         ("s.yaml", HEAD + "topics:\n- name: t\n  brokers: [{broker_name: b, read_queue_nums: 2000000}]\n",
-         r"read_queue_nums must be at most 1048576, got 2000000"),
-        ("s.yaml", "- 1\n- 2\n", r"s.yaml:1:1: a snapshot is an object with apiVersion and kind, got list"),
+         r"read_queue_nums must be a whole number from 0 to 1048576, got 2000000"),
+        ("s.yaml", "- 1\n- 2\n", r"s.yaml:1:1: must be a mapping with apiVersion and kind, got \[1, 2\]"),
         ("s.yaml", "a: \x00", r"s.yaml:1: not YAML: .*#x0000"),
         ("s.yaml", "a: !!python/object/apply:os.system [ls]", "s.yaml:1:4: tag 'tag:yaml.org,2002:python/.*' is not known"),
-        ("s.yaml", "", "a snapshot is an object with apiVersion and kind, got None"),
+        ("s.yaml", "", "must be a mapping with apiVersion and kind, got None"),
         ("s.csv", "group,topic,broker,quueue_id\n", "s.csv:1: column quueue_id is not known; .* did you mean queue_id"),
         ("s.csv", "group,qid,queue id\n", "s.csv:1: column queue_id is there twice, the second time as queue id"),
         ("s.csv", "group,topic\ng,t\ng,t,x\n", "s.csv:3: has 3 cells, the header 2"),
@@ -381,11 +381,6 @@ def test_unknown_forms_are_refused(tmp_path):
 
 
 # --- The schema ---
-
-
-def test_the_shipped_schema_is_that_of_the_model():
-    shipped = (ROOT / "rmqalloc" / "snapshot" / "snapshot.schema.json").read_text(encoding="utf-8")
-    assert shipped == json.dumps(snapshot_schema(), indent=2) + "\n"
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)

@@ -22,7 +22,7 @@ KNOWN = {
         "minLength",
         "pattern",
     ),
-    *("minimum", "maximum"),
+    *("minimum", "maximum", "not", "oneOf"),
 }
 
 
@@ -34,6 +34,10 @@ def faults(value, schema, root, at="$"):
     if "anyOf" in schema:
         tried = [list(faults(value, one, root, at)) for one in schema["anyOf"]]
         yield from () if [] in tried else tried[0]
+    if "oneOf" in schema and sum(not list(faults(value, one, root, at)) for one in schema["oneOf"]) != 1:
+        yield f"{at}: oneOf"
+    if "not" in schema and not list(faults(value, schema["not"], root, at)):
+        yield f"{at}: not"
     if ("const" in schema and not is_same(value, schema["const"])) or (
         "enum" in schema and value not in schema["enum"]
     ):
@@ -42,7 +46,7 @@ def faults(value, schema, root, at="$"):
     if "type" in schema and is_right != (schema["type"] != "boolean"):
         yield f"{at}: {schema['type']}"
         return
-    if "minimum" in schema and not schema["minimum"] <= value <= schema["maximum"]:
+    if "minimum" in schema and not schema["minimum"] <= value <= schema.get("maximum", value):
         yield f"{at}: range"
     if isinstance(value, str) and not re.search(schema.get("pattern", ""), value):
         yield f"{at}: pattern"

@@ -22,7 +22,7 @@ from typing import Any, Self
 import tied
 from java_driver import JavaFailed, command, maven_classpath
 
-PROJECT = Path(__file__).resolve().parent / "live"
+PROJECT = Path(__file__).resolve().parent / "live_java"
 BROKERS = ("hz@broker-a", "sh@broker-b")
 """Broker names, each with its machine room in front, as MACHINE_ROOM expects."""
 

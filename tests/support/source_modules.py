@@ -5,12 +5,12 @@ import ast
 from checkout import ROOT
 
 
-def python_modules():
+def python_modules(root=ROOT):
     """The source of every module of the two packages, by dotted name."""
     modules = {}
     for package in ("rmqalloc", "spark_udfs"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            parts = path.relative_to(ROOT).with_suffix("").parts
+        for path in sorted((root / package).rglob("*.py")):
+            parts = path.relative_to(root).with_suffix("").parts
             modules[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return modules
 
@@ -32,3 +32,22 @@ def imports_of(module, source, is_package, walk=ast.walk):
 
 def imports(module, walk=ast.walk):
     return imports_of(module, MODULES[module].read_text(), MODULES[module].name == "__init__.py", walk)
+
+
+def as_module(name, modules=MODULES):
+    """The module that an imported name comes from."""
+    return name if name in modules else name.rpartition(".")[0]
+
+
+def circles(needs):
+    """What is left when modules that need nothing of the rest, or are not needed by it, are taken away again and again."""
+    while True:
+        needed = set().union(*needs.values()) if needs else set()
+        kept = {
+            module: others & needs.keys()
+            for module, others in needs.items()
+            if others & needs.keys() and module in needed
+        }
+        if kept.keys() == needs.keys():
+            return kept
+        needs = kept

@@ -7,8 +7,8 @@ from rmqalloc.snapshot.files.read_files import (
     read_snapshot_with_warnings,
     read_snapshots,
 )
-from rmqalloc.snapshot.files.schema import snapshot_schema
 from rmqalloc.snapshot.files.write_files import WRITTEN, form_to_write, losses, write_snapshot
+from rmqalloc.snapshot.plain_data import snapshot_schema
 
 __all__ = [
     "FORMS",

@@ -5,22 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
+from rmqalloc.documents.fields import FieldError
+from rmqalloc.documents.records import kinds_of
 from rmqalloc.snapshot.plain_data import SnapshotError
-from rmqalloc.snapshot.snapshot import Broker, Group, Snapshot
+from rmqalloc.snapshot.snapshot import MAX_QUEUES, Broker, Group, Snapshot
 from rmqalloc.text import printable
 
 Part = str | int
 
-CHOICES: dict[str, tuple[str | None, ...]] = {
-    "message_model": ("CLUSTERING", "BROADCASTING"),
-    "server_assignment": (None, "PULL", "POP"),
-    "strategy_source": (None, "given", "reported", "fitted", "assumed"),
-    "role": ("MASTER", "SLAVE", "ACTING_MASTER"),
+CHOICES = {
+    name: kind
+    for cls in (Group, Broker)
+    for name, kind in kinds_of(cls).items()
+    if getattr(getattr(kind, "kind", kind), "choices", ())
 }
-"""Fields of a group or broker that hold one of a few words."""
-
-MAX_QUEUES = 1 << 20
-"""Read or write queues of one topic on one broker at most; counts are multiplied out into queues later."""
+"""Kinds of the fields that hold one of a few words."""
 
 
 def check(snapshot: Snapshot) -> None:
@@ -62,7 +61,9 @@ def _check_unique(what: str, names: Iterator[tuple[tuple[Part, ...], str]]) -> N
 
 
 def _check_words(item: Group | Broker, place: tuple[Part, ...]) -> None:
-    for name, choices in CHOICES.items():
-        if hasattr(item, name) and getattr(item, name) not in choices:
-            right = ", ".join(one for one in choices if one is not None)
-            raise SnapshotError(f"must be one of {right}, got {getattr(item, name)!r}", (*place, name))
+    for name, kind in CHOICES.items():
+        if hasattr(item, name):
+            try:
+                kind.read(getattr(item, name))
+            except FieldError as error:
+                raise SnapshotError(error.what, (*place, name)) from None

@@ -15,7 +15,7 @@ from rmqalloc.errors import Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting.address import host_and_port
 from rmqalloc.remoting.loose_json import Pairs
-from rmqalloc.snapshot.snapshot import Broker, Lag, Topic, TopicBroker
+from rmqalloc.snapshot.snapshot import MAX_QUEUES, MESSAGE_MODELS, Broker, Lag, Topic, TopicBroker
 
 _STRATEGIES = {
     f"org.apache.rocketmq.client.consumer.rebalance.{name}": strategy
@@ -36,8 +36,6 @@ _SYSTEM_GROUPS = re.compile(
 )
 _V4_0_0, _HIGHEST = 213, 611
 _MASTER_ID = 0
-_MODELS = ("CLUSTERING", "BROADCASTING")
-_MAX_QUEUES = 1 << 20  # as in `rmqalloc.snapshot.files.checks`, which this cannot import
 
 MAX_NAME = 4096
 """Characters of a name at most: RocketMQ's topics and groups have 255, ids of clients what a host and a process are called."""
@@ -160,7 +158,7 @@ def route(name: str, body: Any) -> Topic:
         broker_name = _text(one.get("brokerName"), "brokerName")
         if broker_name in brokers:
             raise AnswerError(f"the route of topic {name!r} has broker {broker_name!r} twice")
-        read, write = (_whole(one.get(key), 0, _MAX_QUEUES + 1) for key in ("readQueueNums", "writeQueueNums"))
+        read, write = (_whole(one.get(key), 0, MAX_QUEUES + 1) for key in ("readQueueNums", "writeQueueNums"))
         brokers[broker_name] = TopicBroker(broker_name, read, write, _whole(one.get("perm"), 0, _INT))
     return Topic(name, tuple(sorted(brokers.values(), key=lambda broker: broker.broker_name)))
 
@@ -171,7 +169,7 @@ def connections(body: Any) -> Connections:
     found = [_connection(data) for data in _list(content.get("connectionSet"), "connectionSet")]
     topics = (_text(name, "topic") for name in _object(content.get("subscriptionTable") or {}, "subscriptionTable"))
     model = content.get("messageModel") or "CLUSTERING"
-    if model not in _MODELS:
+    if model not in MESSAGE_MODELS:
         raise AnswerError(f"groups of message model {_shown(model)} are not read")
     return Connections(tuple(sorted(found, key=_by_id)), frozenset(topics), model)
 

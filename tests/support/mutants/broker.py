@@ -180,7 +180,7 @@ MUTANTS = [
         f"{_PROFILES} -k empty_client_list",
     ),
     Mutant(
-        "rmqalloc/rebalance/rebalance_impl.py",
+        "rmqalloc/rebalance/group_queues.py",
         "broker if factory.profile.renews_logical_locks else queue.broker_name",
         "broker",
         "5.3 renews the locks of logical queues",

@@ -5,7 +5,7 @@ from mutants.mutant import Mutant
 _PORTS = "tests/rebalance/test_client_ports.py"
 _READERS = "tests/rebalance/test_client_readers.py"
 _FACTORY = "rmqalloc/rebalance/client_factory.py"
-_PUSH = "rmqalloc/rebalance/push.py"
+_PUSH = "rmqalloc/rebalance/push_consumer.py"
 _LITE = "rmqalloc/rebalance/lite_pull_consumer.py"
 _PROCESS_QUEUE = "rmqalloc/rebalance/process_queue.py"
 

@@ -11,7 +11,7 @@ _OUT = "tests/fleet/test_fleet_out.py"
 MUTANTS = [
     Mutant("rmqalloc/fleet/irregular.py", "np.where(self.holder == places, places, np.int32(-1))", "self.holder", "a repeated id keeps the share of its second slot", f"{_CLIFFS} -k one_by_one"),
     Mutant("rmqalloc/fleet/irregular.py", "np.where(self.lists.empty_id, np.int32(-1), self.lists.first)", "self.lists.first", "an empty id owns queues", f"{_CLIFFS} -k one_by_one"),
-    Mutant("rmqalloc/fleet/irregular.py", "unit_client_list=self.unit_list,", "unit_client_list=np.zeros_like(self.unit_list),", "all odd units ask the ring of the first", f"{_CLIFFS} -k one_by_one"),
+    Mutant("rmqalloc/fleet/fleet.py", "unit_client_list=odd.unit_list,", "unit_client_list=np.zeros_like(odd.unit_list),", "all odd units ask the ring of the first", f"{_CLIFFS} -k one_by_one"),
     Mutant("rmqalloc/fleet/lists.py", "elif flags.any():", "elif not flags.any():", "repeats in one list among many are not seen", f"{_CLIFFS} -k one_by_one"),
     Mutant(_RING, "np.concatenate([fleet.empty_units, odd.units])", "fleet.empty_units", "odd units are asked again as if they were plain", f"{_CLIFFS} -k one_by_one"),
     Mutant(_RING, "lost[before] += 1", "pass", "points that collide are counted as held", f"{_CLIFFS} -k collide"),

@@ -32,7 +32,7 @@ MUTANTS = [
     Mutant("rmqalloc/documents/source.py", '"utf-8-sig"', '"utf-8"', "a file with a mark before UTF-8 is refused", _DOCUMENTS),
     Mutant("rmqalloc/remoting/credentials.py", ", words=True", "", "a secret of digits loses its zero or is refused", _DOCUMENTS),
     Mutant("rmqalloc/scenarios/scenario_files.py", '"scenarios", i) from', '"scenarios", 0) from', "errors name the line of another scenario", "tests/scenarios/test_scenarios.py -k none_is_named"),
-    Mutant("rmqalloc/plans/plan_files.py", "json_text.loads(source.text())", "__import__('json').loads(source.text())", "a saved plan keeps the last of two keys", _DOCUMENTS),
+    Mutant("rmqalloc/plans/plan_files.py", "parse(source, \"json\").data", "__import__('json').loads(source.text())", "a saved plan keeps the last of two keys", _DOCUMENTS),
     Mutant("rmqalloc/fleet/lists.py", "return lists._with_empty(self, empty, topics, brokers) if empty.size else lists", "return lists", "a bad row takes brokers without queues from all others", "tests/evaluation/test_plan_batch.py -k beside_one"),
     Mutant("rmqalloc/fleet/lists.py", "np.lexsort((brokers.ranks()[broker], topics.ranks()[topic], of_list))", "np.lexsort((of_list,))", "a broker without queues stands at the end of its list", "tests/evaluation/test_plan_batch.py -k beside_one"),
     # --- How strategies are known ---

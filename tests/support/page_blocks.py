@@ -129,7 +129,7 @@ class Folder:
         for name in ("what-if.yaml", "more-pods.yaml"):
             shutil.copy(examples.find("what-if").path, name)
         Path(".local/share/bash-completion/completions").mkdir(parents=True)
-        shutil.copytree(DATA / "mqadmin", "mqadmin-output")
+        Path("examples").symlink_to(ROOT / "examples")
         with contextlib.redirect_stderr(io.StringIO()):
             main(["convert", "cluster.yaml", "--out", "cluster.json"])
 

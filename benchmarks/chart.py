@@ -42,7 +42,9 @@ def chart(table: dict[str, dict[str, str]]) -> str:
     parts, y, last = [], 24, ""
     for strategy, column, name in BARS:
         if strategy != last:
-            parts.append(f'<text class="head" x="10" y="{y}">{strategy}: one million groups, times as fast as (log scale)</text>')
+            parts.append(
+                f'<text class="head" x="10" y="{y}">{strategy}: one million groups, times as fast as (log scale)</text>'
+            )
             y, last = y + 10, strategy
         text = table[f"{SHAPE} {strategy}"][column]
         width = 130 * math.log10(float(text.rstrip("×").replace(",", "")))

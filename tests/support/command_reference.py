@@ -28,10 +28,18 @@ WITH_SHARED = 4
 
 def page():
     """The text of the page."""
-    shared = [one for one, n in Counter(row(o) for c in COMMANDS.values() for o in options(c)).items() if n >= WITH_SHARED]
+    shared = [
+        one for one, n in Counter(row(o) for c in COMMANDS.values() for o in options(c)).items() if n >= WITH_SHARED
+    ]
     parts = [HEAD, SHARED + "".join(sorted(shared))]
     for words, command in COMMANDS.items():
-        parts += [f"\n{'#' * (len(words) + 1)} {' '.join(words)}\n", *helped(command), "```text", usage(words, command), "```\n"]
+        parts += [
+            f"\n{'#' * (len(words) + 1)} {' '.join(words)}\n",
+            *helped(command),
+            "```text",
+            usage(words, command),
+            "```\n",
+        ]
         rows = [row(option) for option in options(command)]
         if own := "".join(one for one in rows if one not in shared):
             parts.append(f"| option | default | |\n| --- | --- | --- |\n{own}")

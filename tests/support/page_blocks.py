@@ -27,6 +27,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import yaml
 from checkout import DATA, ROOT
 from loopback import QUEUES, Loopback, running_info
 
@@ -50,7 +51,7 @@ BLOCK = re.compile(r"^(?:<!-- (file|needs): ([^\n]*?) -->\n\n?)?```(\w*)[^\n]*\n
 GOOD = (0, 2, 3, 4)
 """Exit codes that are an answer."""
 SHELL = re.compile(r"[|<>;&$`*(]|^(for|if|while|cd)\b")
-CLIENTS = ["10.1.0.11@4121", "10.1.0.12@3982", "10.2.0.21@5410"]
+CLIENTS = ["10.1.0.11@pod-1", "10.1.0.12@pod-2", "10.2.0.21@pod-3"]
 NAME_SERVERS = re.compile(r"'?10\.0\.0\.1:9876(?:;10\.0\.0\.2:9876)?'?")
 
 
@@ -99,6 +100,8 @@ class Folder:
         os.environ |= {"PATH": f"{self._programs()}:{os.environ['PATH']}", "COLUMNS": "120"}
         os.environ |= {"HOME": str(self.path), "TMPDIR": str(self.path)}
         self._fill()
+        if self.spark is not None:
+            self.open.enter_context(at_home(self.spark))
         return self
 
     def __exit__(self, *_error):
@@ -111,11 +114,14 @@ class Folder:
         folder = self.path / ".programs"
         folder.mkdir()
         python = f"{shlex.quote(sys.executable)}"
-        makes = f'make -n -C {ROOT} "$@" > /dev/null'
-        recorded = f'cat "{DATA}/mqadmin/$1".*.{{json,txt}} 2> /dev/null || true'
         texts = {
-            "rmqalloc": f'{python} -m rmqalloc "$@"', "python": f'{python} "$@"', "make": makes, "mqadmin": recorded
-        }  # fmt: skip
+            "rmqalloc": f'{python} -m rmqalloc "$@"',
+            "python": f'{python} "$@"',
+            "make": f'{shutil.which("make")} -n -C {ROOT} "$@" > /dev/null',
+            "mqadmin": f'cat "{DATA}/mqadmin/$1".order*.* 2> /dev/null || true',
+            "mail": "cat > /dev/null",
+            "pip": "exit 127",
+        }
         for name, text in texts.items():
             (folder / name).write_text(f"#!/bin/bash\n{text}\n")
             (folder / name).chmod(0o755)
@@ -123,22 +129,27 @@ class Folder:
 
     def _fill(self):
         """The files that pages name without making them."""
-        orders = examples.find("orders").path
-        for name in ("cluster.yaml", "snapshot.yaml"):
-            shutil.copy(orders, name)
+        orders = yaml.safe_load(Path(examples.find("orders").path).read_text(encoding="utf-8"))
+        orders["topics"].append({"name": "refunds", "brokers": [{"broker_name": "broker-a", "read_queue_nums": 8}]})
+        group = orders["groups"][0]  # order-svc; its clients fill a batch, and do not say what they own
+        group["clients"] = [{"client_id": f"10.1.0.{i}@77", "machine_room": "hz"} for i in range(11, 23)]
+        for name in ("cluster.yaml", "snapshot.yaml", "orders.yaml"):
+            Path(name).write_text(yaml.safe_dump(orders), encoding="utf-8")
         for name in ("what-if.yaml", "more-pods.yaml"):
             shutil.copy(examples.find("what-if").path, name)
-        Path(".local/share/bash-completion/completions").mkdir(parents=True)
         Path("examples").symlink_to(ROOT / "examples")
-        with contextlib.redirect_stderr(io.StringIO()):
-            main(["convert", "cluster.yaml", "--out", "cluster.json"])
+        Path("1795247990144").symlink_to(DATA / "mqadmin" / "1795247990144")
+        Path(".local/share/bash-completion/completions").mkdir(parents=True)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            assert main(["convert", "cluster.yaml", "--out", "cluster.json"]) == 0
+            assert main(["plan", "-f", "cluster.yaml", "--scale", "14", "--out", "plan.json"]) == 0
 
     # --- Blocks ---
 
     def run(self, block):
         """Run a block; returns the block's text with what its commands print now."""
         if block.file:
-            Path(block.file).write_text(block.text)
+            Path(block.file).write_text(self._reachable(block.text), encoding="utf-8")
         if block.language == "console":
             return self._console(block.text)
         if block.language in ("bash", "sh") and not block.file:
@@ -197,18 +208,23 @@ class Folder:
         if words[:1] == ["export"]:
             os.environ |= dict(word.split("=", 1) for word in words[1:])
             return 0, ""
-        self.last_code, printed = self._called(words[1:]) if words[:1] == ["rmqalloc"] else self._shell(command)
-        return self.last_code, printed
+        if words[:1] == ["rmqalloc"]:
+            self.last_code, printed = called(main, words[1:])
+        elif words[:3] == ["python", "-m", "spark_udfs.job"]:
+            from spark_udfs.job.command import main as job
 
-    def _called(self, words):
-        stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
-        with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
-            code = main(words)
-        return code, stream.buffer.getvalue().decode()
+            self.last_code, printed = called(job, words[3:])
+        else:
+            self.last_code, printed = self._shell(command)
+        return self.last_code, printed
 
     def _shell(self, command):
         done = subprocess.run(
-            ["bash", "-c", self._reachable(command)], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60
+            ["bash", "-c", self._reachable(command)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
         )
         return done.returncode, done.stdout
 
@@ -223,11 +239,22 @@ class Folder:
         return NAME_SERVERS.sub(self.cluster.name_server, command)
 
 
+def called(function, words):
+    """Exit code and output of a program that is called in this process."""
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        code = function(words)
+    return code, stream.buffer.getvalue().decode()
+
+
 def owned_by_average(_server, request):
     """What a client of the cluster on loopback says: it owns what AVG gives it of two brokers with eight queues each."""
     at = CLIENTS.index(request.ext_fields["clientId"])
     first, last = (0, 6, 11, 16)[at : at + 2]
-    low, high = running_info(range(first, min(last, QUEUES))), running_info(range(max(first - QUEUES, 0), last - QUEUES))
+    low, high = (
+        running_info(range(first, min(last, QUEUES))),
+        running_info(range(max(first - QUEUES, 0), last - QUEUES)),
+    )
     table = re.compile(r'"mqTable":\{(.*?)\},"properties"')
     entries = [table.search(low)[1], table.search(high)[1].replace("broker-0", "broker-1")]
     return table.sub('"mqTable":{' + ",".join(filter(None, entries)) + '},"properties"', low)
@@ -268,12 +295,20 @@ def fits(shown, printed):
 
 def needs_spark(text):
     """Whether blocks of a page that are run use Spark."""
-    return any(b.language == "sql" or "spark_udfs" in b.text for b in blocks_of(text) if is_spark(b))
+    return any(b.language == "sql" or re.search("--spark|spark_udfs", b.text) for b in blocks_of(text) if not b.needs)
 
 
-def is_spark(block):
-    """Whether a block is run and may use Spark."""
-    return not block.needs and block.language in ("python", "sql")
+@contextlib.contextmanager
+def at_home(spark):
+    """Relative paths of Spark's driver are those of this process, while a block runs."""
+    jvm = spark._jvm.org.apache.hadoop.fs
+    system = jvm.FileSystem.getLocal(spark._jsc.hadoopConfiguration())
+    before = system.getWorkingDirectory()
+    system.setWorkingDirectory(jvm.Path(os.getcwd()))
+    try:
+        yield
+    finally:
+        system.setWorkingDirectory(before)
 
 
 def run_page(page, path, spark=None):

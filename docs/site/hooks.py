@@ -12,6 +12,15 @@ PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
 """Files of the checkout that are pages of the site, and their names there."""
 
 
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the pages of evidence to the navigation, as many as there are."""
+    (section,) = (part for part in config.nav if "How it works" in part)
+    (evidence,) = (one["Evidence"] for one in section["How it works"] if "Evidence" in one)
+    pages = sorted((ROOT / "docs" / "evidence").glob("[a-z]*.md"))
+    evidence += [f"evidence/{page.name}" for page in pages]
+    return config
+
+
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and programs that lie outside ``docs/``."""
     for source, target in PAGES.items():

@@ -1,7 +1,6 @@
 """Pages lead somewhere, are all in the guide's navigation, and those that are made are as they are made now."""
 
 import re
-import runpy
 
 import pytest
 from checkout import ROOT
@@ -21,9 +20,9 @@ def test_links_between_files_lead_somewhere(page):
 def test_every_page_is_in_the_navigation_once():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     listed = re.findall(r"([\w./-]+\.md)$", navigation, re.MULTILINE)
-    assert sorted(listed) == sorted(
-        [str(page.relative_to(ROOT / "docs")) for page in PAGES[2:]] + ["changelog.md", "contributing.md"]
-    )
+    pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES[2:]]
+    pages = [page for page in pages if not re.match("evidence/[a-z]", page)]  # these are added when the guide is built
+    assert sorted(listed) == sorted([*pages, "changelog.md", "contributing.md"])
 
 
 def test_the_reference_of_commands_is_that_of_the_commands():
@@ -48,6 +47,8 @@ def test_the_headline_figures_are_those_of_the_committed_benchmarks():
 
 
 def test_every_room_with_public_names_has_a_page():
-    floors = runpy.run_path(str(ROOT / "tests" / "house" / "test_layers.py"))["FLOORS"]
+    import house_picture
+
     shown = re.findall(r"^::: ([\w.]+)$", "\n".join(page.read_text("utf-8") for page in PAGES), re.MULTILINE)
-    assert {room for room, floor in floors.items() if BELOW <= floor < 10} <= {*shown}
+    rooms = {room for floor, rooms in house_picture.floors().items() if BELOW <= floor < 10 for room in rooms}
+    assert len(rooms) > 10 and rooms <= {*shown}

@@ -22,18 +22,19 @@ path { stroke: #78909c; fill: none }
 
 
 def floors():
-    """Rooms by floor, from the top: what ``FLOORS`` of the test of layers says, without the door and the module to run."""
+    """Rooms by floor, from the top: those of ``FLOORS`` in the test of layers that CONTRIBUTING.md describes."""
     source = (ROOT / "tests" / "house" / "test_layers.py").read_text(encoding="utf-8")
     (table,) = [
         ast.literal_eval(node.value)
         for node in ast.parse(source).body
         if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "FLOORS"
     ]
-    found = {}
-    for room, floor in table.items():
-        if isinstance(floor, int) and not room.endswith("__main__"):
-            found.setdefault(floor, []).append(room)
-    return dict(sorted(found.items(), reverse=True))
+    described, found = captions(), {}
+    for name, floor in table.items():
+        room = name.removesuffix(".*")
+        if room in described:
+            found.setdefault(int(floor), {})[room] = None
+    return {floor: list(rooms) for floor, rooms in sorted(found.items(), reverse=True)}
 
 
 def captions():

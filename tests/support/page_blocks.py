@@ -97,7 +97,7 @@ class Folder:
     def __enter__(self):
         self._before = os.getcwd(), dict(os.environ)
         os.chdir(self.path)
-        os.environ |= {"PATH": f"{self._programs()}:{os.environ['PATH']}", "COLUMNS": "120"}
+        os.environ |= {"PATH": f"{self._programs()}:{os.environ['PATH']}", "COLUMNS": "120", "PYTHONSAFEPATH": ""}
         os.environ |= {"HOME": str(self.path), "TMPDIR": str(self.path)}
         self._fill()
         if self.spark is not None:

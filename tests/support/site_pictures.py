@@ -30,7 +30,9 @@ def main():
     with TemporaryDirectory() as folder, chromium.Chromium(f"{folder}/profile") as browser:
         for name, path in PAGES.items():
             for theme in ("light", "dark"):
-                (IMAGES / f"guide-{name}-{theme}.png").write_bytes(picture(browser, SITE / path, theme, TARGETS.get(name)))
+                (IMAGES / f"guide-{name}-{theme}.png").write_bytes(
+                    picture(browser, SITE / path, theme, TARGETS.get(name))
+                )
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Pictures of the built guide in ``docs/images/``: ``make site``, then ``python tests/support/site_pictures.py``. Needs Chromium."""
+"""Pictures of the built guide in ``docs/images/``: ``make site``, then ``python tests/support/site_pictures.py``."""
 
 import sys
 import time

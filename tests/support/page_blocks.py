@@ -158,7 +158,7 @@ class Folder:
                 if code not in GOOD:
                     self.wrong.append(f"$ {command}\nends with {code}:\n{printed}")
         elif block.language == "python" and not block.file:
-            self._python(block.text)
+            self._python(self._reachable(block.text))
         elif block.language == "sql":
             for statement in filter(str.strip, block.text.split(";\n")):
                 self.spark.sql(statement.rstrip().rstrip(";")).collect()

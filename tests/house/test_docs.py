@@ -6,6 +6,8 @@ import pytest
 from checkout import ROOT
 
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+SPARK_MODULES = {f"spark_udfs.{name}" for name in ("functions", "joins", "session", "transforms")}
+"""Modules that users of Spark import, as their names are those of Spark's own."""
 BELOW = 4
 """From this floor on, and under 10, a room is for callers; those below are shown by what stands on them."""
 
@@ -52,3 +54,13 @@ def test_every_room_with_public_names_has_a_page():
     shown = re.findall(r"^::: ([\w.]+)$", "\n".join(page.read_text("utf-8") for page in PAGES), re.MULTILINE)
     rooms = {room for floor, rooms in house_picture.floors().items() if BELOW <= floor < 10 for room in rooms}
     assert len(rooms) > 10 and rooms <= {*shown}
+
+
+def test_pages_import_from_rooms_and_not_from_modules_inside_them():
+    """What is inside a room may change in any release."""
+    for page in PAGES:
+        for module in re.findall(
+            r"^(?:>>> )?(?:from|import) ((?:rmqalloc|spark_udfs)[\w.]*)", page.read_text("utf-8"), re.MULTILINE
+        ):
+            folder = ROOT.joinpath(*module.split("."))
+            assert (folder / "__init__.py").exists() or module in SPARK_MODULES, f"{page.name} imports from {module}"

@@ -34,7 +34,7 @@ def floors():
         room = name.removesuffix(".*")
         if room in described:
             found.setdefault(int(floor), {})[room] = None
-    return {floor: list(rooms) for floor, rooms in sorted(found.items(), reverse=True)}
+    return {floor: sorted(rooms) for floor, rooms in sorted(found.items(), reverse=True)}
 
 
 def captions():

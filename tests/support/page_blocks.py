@@ -99,9 +99,13 @@ class Folder:
         os.chdir(self.path)
         os.environ |= {"PATH": f"{self._programs()}:{os.environ['PATH']}", "COLUMNS": "120", "PYTHONSAFEPATH": ""}
         os.environ |= {"HOME": str(self.path), "TMPDIR": str(self.path)}
-        self._fill()
-        if self.spark is not None:
-            self.open.enter_context(at_home(self.spark))
+        try:
+            self._fill()
+            if self.spark is not None:
+                self.open.enter_context(at_home(self.spark))
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_error):
@@ -117,7 +121,7 @@ class Folder:
         texts = {
             "rmqalloc": f'{python} -m rmqalloc "$@"',
             "python": f'{python} "$@"',
-            "make": f'{shutil.which("make")} -n -C {ROOT} "$@" > /dev/null',
+            "make": f'env -u MAKEFLAGS {shutil.which("make")} -n -C {ROOT} "$@" > /dev/null',
             "mqadmin": f'cat "{DATA}/mqadmin/$1".order*.* 2> /dev/null || true',
             "mail": "cat > /dev/null",
             "pip": "exit 127",

@@ -33,6 +33,12 @@ def test_the_reference_of_commands_is_that_of_the_commands():
     assert command_reference.PAGE.read_text(encoding="utf-8") == command_reference.page()
 
 
+def test_the_table_of_rules_is_that_of_the_audit():
+    import command_reference
+
+    assert command_reference.RULES_PAGE.read_text(encoding="utf-8") == command_reference.rules_page()
+
+
 def test_the_picture_of_the_house_is_that_of_the_test_of_layers():
     import house_picture
 

@@ -1,4 +1,4 @@
-"""The page of all commands and options, from the commands themselves: ``python tests/support/command_reference.py``."""
+"""The page of all commands and options and the table of rules: ``python tests/support/command_reference.py``."""
 
 import inspect
 import re
@@ -8,9 +8,11 @@ import click
 from checkout import ROOT
 from cli_commands import COMMANDS
 
+from rmqalloc.audit import RULES
 from rmqalloc.cli import exit_codes
 
 PAGE = ROOT / "docs" / "commands.md"
+RULES_PAGE = ROOT / "docs" / "check.md"
 HEAD = """# All commands
 
 Every verb with its options and exit codes, as `rmqalloc VERB --help` prints them. This page is made from the commands by
@@ -103,5 +105,15 @@ def plain(text):
     )
 
 
+def rules_page():
+    """The page of the audit with the table of all rules as they are now."""
+    rows = [f"| `{key}` | {rule.severity} | {rule.description} | {rule.help} |" for key, rule in RULES.items()]
+    table = "\n".join(["| rule | severity | found | what to do |", "| --- | --- | --- | --- |", *rows])
+    head, begin, rest = RULES_PAGE.read_text(encoding="utf-8").partition("<!-- rules:begin -->\n")
+    _, end, tail = rest.partition("\n<!-- rules:end -->")
+    return f"{head}{begin}{table}{end}{tail}"
+
+
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
+    RULES_PAGE.write_text(rules_page(), encoding="utf-8")

@@ -234,7 +234,7 @@ class Folder:
 
     def _reachable(self, command):
         """The command with the name server on loopback in it, and a short time to settle."""
-        command = command.replace("--settle 20s", "--settle 1s")
+        command = command.replace("--settle 20s", "--settle 100ms")
         if not NAME_SERVERS.search(command):
             return command
         if self.cluster is None:

@@ -17,7 +17,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json')
 
 QUICK := publishing mutants writing fuzz badday
-.PHONY: help install plan test nightly test-debug test-isa lint wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs instructions cluster cluster-stop clean
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -26,6 +26,7 @@ help:
 	@echo "make test-isa      the engine's tests with every other instruction set this machine has"
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
 	@echo "make lint          ruff, mypy and the doctests"
+	@echo "make site          the guide, in build/site; warnings are errors"
 	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
@@ -140,9 +141,19 @@ lint: install
 	$(BIN)/mypy examples/clients/*.py
 	MYPYPATH=benchmarks $(BIN)/mypy -p cliffs
 
+# The guide: pages of docs/ and names from the docstrings. Its tools are none of the product's.
+SITE := build/site
+$(VENV)/site-tools: docs/requirements.txt $(VENV)/tools
+	$(BIN)/pip install -q -r docs/requirements.txt
+	@touch $@
+site: $(VENV)/site-tools
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
+	@! grep -rhoE '<(script|link|img|iframe)[^>]* (src|href)="https?://[^"]*"' $(SITE) --include='*.html' || { echo "the site loads this from elsewhere"; exit 1; }
+	@echo "$(SITE)/index.html"
+
 BENCH := build/bench.json
 bench: install
-	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --readme README.md --docs docs/benchmarks.md
+	$(PYTEST) benchmarks --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH) --docs docs/benchmarks.md && $(BIN)/python benchmarks/chart.py README.md
 bench-quick: install
 	$(PYTEST) benchmarks --quick --benchmark-only -q --benchmark-json=$(BENCH) && $(BIN)/python benchmarks/table.py $(BENCH)
 	$(CLIFFS) --quick

@@ -1,7 +1,7 @@
 """Turn the JSON of pytest-benchmark into Markdown tables, and put them into marked sections of a file.
 
     python benchmarks/table.py .benchmarks/bench.json
-    python benchmarks/table.py .benchmarks/bench.json --readme README.md --docs docs/benchmarks.md
+    python benchmarks/table.py .benchmarks/bench.json --docs docs/benchmarks.md
 
 A row is what `Clock` stored for one test. All have ``table`` and ``contender``. Rows of the table "strategies" have
 ``shape``, ``strategy``, ``groups`` and ``queues`` (that one call serves), ``sizes``, ``hashes`` and ``cut``. Rows
@@ -165,19 +165,18 @@ def put(path: Path, text: str) -> None:
     path.write_text(f"{head}{begin}\n{text}\n{end}{tail}", encoding="utf-8")
 
 
-def report(run: Row, java: list[Row]) -> tuple[str, str]:
-    """Write the strategies table with what must be known to read it, and all tables."""
+def report(run: Row, java: list[Row]) -> str:
+    """Write all tables, the one of strategies first, with what must be known to read it."""
     rows = [bench["extra_info"] for bench in run["benchmarks"] if "table" in bench["extra_info"]]
     times = [found for row in rows if row["table"] == "java" for found in row["times"]] + java
     compared = [row for row in rows if row["table"] == "strategies"]
     compared += java_rows(times, [row for row in compared if row["contender"] == "engine"])
     about = f"{machine(run['machine_info'])} {busy(rows)}"
-    short = "\n\n".join([strategies(compared), ABOUT.replace("\n", " "), about])
-    parts = [short, "### CONSISTENT_HASH per hash", hash_cost(rows)]
+    parts = [strategies(compared), ABOUT.replace("\n", " "), about, "### CONSISTENT_HASH per hash", hash_cost(rows)]
     for name in dict.fromkeys(row["table"] for row in rows if row["table"] not in ("strategies", "java")):
         of = [row for row in rows if row["table"] == name]
         parts += [f"### {name}", figures(of) if "figures" in of[0] else others(of)]
-    return short, "\n\n".join(parts)
+    return "\n\n".join(parts)
 
 
 def main() -> None:
@@ -185,19 +184,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="Markdown tables of a benchmark run")
     parser.add_argument("json", type=Path, help="file written by --benchmark-json")
     parser.add_argument("--java", type=Path, help="output of java_rival.py, if the run did not include Java")
-    parser.add_argument("--readme", type=Path, help="file whose marked section gets the strategies table")
     parser.add_argument("--docs", type=Path, help="file whose marked section gets all tables")
     options = parser.parse_args()
     java = json.loads(options.java.read_text(encoding="utf-8")) if options.java else []
     run = json.loads(options.json.read_text(encoding="utf-8"))
-    if run["machine_info"]["quick"] and (options.readme or options.docs):
+    if run["machine_info"]["quick"] and options.docs:
         sys.exit("a quick run has no figures to publish: run the benchmarks without --quick")
-    short, full = report(run, java)
-    print(full)
-    if options.readme:
-        put(options.readme, short)
+    text = report(run, java)
+    print(text)
     if options.docs:
-        put(options.docs, full)
+        put(options.docs, text)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,95 @@
+"""The headline figures and their chart, from the committed results: ``python benchmarks/chart.py README.md``.
+
+Reads the tables of docs/benchmarks.md and docs/spark.md, draws docs/images/speed.svg, and fills the marked section of the file.
+"""
+
+import math
+import re
+import sys
+from pathlib import Path
+
+from table import put
+
+DOCS = Path(__file__).parents[1] / "docs"
+SHAPE = "1M x 16q x 4c"
+BARS = [
+    ("AVG", "numpy", "numpy"),
+    ("AVG", "Java, client by client", "Java's class"),
+    ("AVG", "Python, client by client", "plain Python"),
+    ("CONSISTENT_HASH(10)", "Java, one router", "Java's router, once a group"),
+    ("CONSISTENT_HASH(10)", "hashlib + numpy", "hashlib + numpy"),
+    ("CONSISTENT_HASH(10)", "Java, client by client", "Java's class"),
+    ("CONSISTENT_HASH(10)", "uhashring", "uhashring"),
+]
+"""Strategy, column of the table, and what it is called here."""
+STYLE = """
+text { font: 13px system-ui, "DejaVu Sans", sans-serif; fill: #263238 }
+.head { font-weight: 600 } .bar { fill: #5c6bc0 } .end { font-weight: 600 }
+@media (prefers-color-scheme: dark) { text { fill: #e0e0e0 } .bar { fill: #7986cb } }
+"""
+
+
+def rows(page: Path) -> dict[str, dict[str, str]]:
+    """Rows of the table of strategies by their first cell; cells by column."""
+    text = page.read_text(encoding="utf-8")
+    lines = text[text.index("| shape, strategy |") :].partition("\n\n")[0].splitlines()
+    header, _, *found = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+    return {cells[0]: dict(zip(header, cells, strict=True)) for cells in found}
+
+
+def chart(table: dict[str, dict[str, str]]) -> str:
+    """Bars of how many times as fast the engine is, on a scale of powers of ten."""
+    parts, y, last = [], 24, ""
+    for strategy, column, name in BARS:
+        if strategy != last:
+            parts.append(
+                f'<text class="head" x="10" y="{y}">{strategy}: one million groups, times as fast as (log scale)</text>'
+            )
+            y, last = y + 10, strategy
+        text = table[f"{SHAPE} {strategy}"][column]
+        width = 130 * math.log10(float(text.rstrip("×").replace(",", "")))
+        parts.append(f'<text x="215" y="{y + 15}" text-anchor="end">{name}</text>')
+        parts.append(f'<rect class="bar" x="225" y="{y + 3}" width="{width:.1f}" height="15" rx="2"/>')
+        parts.append(f'<text class="end" x="{232 + width:.1f}" y="{y + 15}">{text}</text>')
+        y += 22
+        if (strategy, column) == BARS[2][:2]:
+            y += 26
+    size = f'viewBox="0 0 760 {y}" width="760" height="{y}"'
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="Speed beside other ways, log scale">'
+    return "\n".join([head, f"<style>{STYLE}</style>", *parts, "</svg>\n"])
+
+
+def headlines() -> str:
+    """Three figures, as lines of Markdown."""
+    table = rows(DOCS / "benchmarks.md")
+    average = table[f"{SHAPE} AVG"]
+    ring = table[f"{SHAPE} CONSISTENT_HASH(10)"]
+    scenarios = spark_ratio("32 scenarios: Python UDF over plan")
+    java = "Java, client by client"
+    return "\n".join(
+        [
+            f"- **{average['wall / group']}** a group of 16 queues and 4 clients under AVG, {average[java]} Java's class;",
+            f"- **{ring['wall / group']}** under CONSISTENT_HASH with 10 virtual nodes, {ring[java]} Java's class;",
+            f"- **{scenarios}×** a plain Python UDF on Spark, for the best of 32 scenarios of every group.",
+        ]
+    )
+
+
+def spark_ratio(what: str) -> str:
+    """The measured ratio of a goal of docs/spark.md."""
+    text = (DOCS / "spark.md").read_text(encoding="utf-8")
+    found = re.search(rf"^\| G\d+ \| {re.escape(what)} \|[^|]*\| ([\d.]+) \|", text, re.MULTILINE)
+    if found is None:
+        sys.exit(f"docs/spark.md has no goal '{what}'")
+    return found[1]
+
+
+def main() -> None:
+    """Draw the chart; put the figures into the files given."""
+    (DOCS / "images" / "speed.svg").write_text(chart(rows(DOCS / "benchmarks.md")), encoding="utf-8")
+    for file in sys.argv[1:]:
+        put(Path(file), headlines())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,37 @@
+"""What the site shows beyond the pages of ``docs/``: the changelog, the page for contributors, the example programs."""
+
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+ROOT = Path(__file__).parents[2]
+PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+"""Files of the checkout that are pages of the site, and their names there."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add the pages of evidence to the navigation, as many as there are."""
+    (section,) = (part for part in config.nav if "How it works" in part)
+    (evidence,) = (one["Evidence"] for one in section["How it works"] if "Evidence" in one)
+    pages = sorted((ROOT / "docs" / "evidence").glob("[a-z]*.md"))
+    evidence += [f"evidence/{page.name}" for page in pages]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages and programs that lie outside ``docs/``."""
+    for source, target in PAGES.items():
+        text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
+        files.append(File.generated(config, target, content=text))
+    for program in sorted((ROOT / "examples" / "clients").glob("*.py")):
+        files.append(File.generated(config, f"examples/clients/{program.name}", abs_src_path=str(program)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Point links that leave ``docs/`` at the copies above."""
+    markdown = re.sub(r"\]\(\.\./(examples/clients/\w+\.py)\)", r"](\1)", markdown)
+    return re.sub(r"\]\(\.\./(CHANGELOG|CONTRIBUTING)\.md", lambda found: f"]({found[1].lower()}.md", markdown)

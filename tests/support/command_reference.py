@@ -1,0 +1,119 @@
+"""The page of all commands and options and the table of rules: ``python tests/support/command_reference.py``."""
+
+import inspect
+import re
+from collections import Counter
+
+import click
+from checkout import ROOT
+from cli_commands import COMMANDS
+
+from rmqalloc.audit import RULES
+from rmqalloc.cli import exit_codes
+
+PAGE = ROOT / "docs" / "commands.md"
+RULES_PAGE = ROOT / "docs" / "check.md"
+HEAD = """# All commands
+
+Every verb with its options and exit codes, as `rmqalloc VERB --help` prints them. This page is made from the commands by
+`python tests/support/command_reference.py`. What is alike in all of them is in [the command line](command-line.md).
+"""
+SHARED = """
+## Options that several verbs share
+
+| option | default | |
+| --- | --- | --- |
+"""
+WITH_SHARED = 4
+"""An option that is the same in so many commands stands in the table of shared ones."""
+
+
+def page():
+    """The text of the page."""
+    shared = [
+        one for one, n in Counter(row(o) for c in COMMANDS.values() for o in options(c)).items() if n >= WITH_SHARED
+    ]
+    parts = [HEAD, SHARED + "".join(sorted(shared))]
+    for words, command in COMMANDS.items():
+        parts += [
+            f"\n{'#' * (len(words) + 1)} {' '.join(words)}\n",
+            *helped(command),
+            "```text",
+            usage(words, command),
+            "```\n",
+        ]
+        rows = [row(option) for option in options(command)]
+        if own := "".join(one for one in rows if one not in shared):
+            parts.append(f"| option | default | |\n| --- | --- | --- |\n{own}")
+        if also := [f"`{max(o.opts, key=len)}`" for o in options(command) if row(o) in shared]:
+            parts.append(f"[Shared](#options-that-several-verbs-share): {', '.join(also)}.\n")
+        if len(words) == 1:
+            parts.append(codes(words[0]))
+    return "\n".join(parts).rstrip("\n") + "\n"
+
+
+def options(command):
+    """Options that are shown, without --help."""
+    return [one for one in command.params if isinstance(one, click.Option) and not one.hidden]
+
+
+def helped(command):
+    """The help text as Markdown; what click leaves in its lines becomes a block."""
+    for paragraph in inspect.cleandoc(command.help).split("\n\n"):
+        if paragraph.startswith("\b"):
+            lines = "\n".join(line.strip() for line in paragraph.splitlines()[1:])
+            kind = "bash" if lines.startswith("rmqalloc ") else "text"
+            yield f"```{kind}\n{lines}\n```\n"
+        else:
+            yield f"{plain(paragraph)}\n"
+
+
+def usage(words, command):
+    """The line of usage."""
+    context = click.Context(command, info_name=f"rmqalloc {' '.join(words)}")
+    return " ".join([context.command_path, *command.collect_usage_pieces(context)])
+
+
+def row(option):
+    """One option as a row of a table."""
+    names = ", ".join(f"`{name}`" for name in [*option.opts, *option.secondary_opts])
+    takes = "" if option.is_flag else f" `{option.make_metavar(click.Context(click.Command('x')))}`".replace("|", "\\|")
+    default = option.get_default(click.Context(click.Command("x")), call=False)
+    is_shown = option.show_default and not callable(default) and default not in (None, (), [], "")
+    value = f"`{option_default(option, default)}`" if is_shown else "**needed**" if option.required else ""
+    return f"| {names}{takes} | {value} | {plain(option.help or '')} |\n"
+
+
+def option_default(option, default):
+    """How click shows a default."""
+    if option.secondary_opts:
+        return (option.opts if default else option.secondary_opts)[0].lstrip("-")
+    return default
+
+
+def codes(verb):
+    """Exit codes of a verb."""
+    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in exit_codes.codes_of(verb).items())
+    return f"| exit code | |\n| ---: | --- |\n{rows}"
+
+
+def plain(text):
+    """Text in which Markdown finds no marks, but for backquotes."""
+    text = re.sub(r"\s+", " ", text)
+    return "".join(
+        part if i % 2 else re.sub(r"([*_<>|\[\]])", r"\\\1", part) for i, part in enumerate(re.split("(`[^`]*`)", text))
+    )
+
+
+def rules_page():
+    """The page of the audit with the table of all rules as they are now."""
+    rows = [f"| `{key}` | {rule.severity} | {rule.description} | {rule.help} |" for key, rule in RULES.items()]
+    table = "\n".join(["| rule | severity | found | what to do |", "| --- | --- | --- | --- |", *rows])
+    head, begin, rest = RULES_PAGE.read_text(encoding="utf-8").partition("<!-- rules:begin -->\n")
+    _, end, tail = rest.partition("\n<!-- rules:end -->")
+    return f"{head}{begin}{table}{end}{tail}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), encoding="utf-8")
+    RULES_PAGE.write_text(rules_page(), encoding="utf-8")

@@ -1,0 +1,349 @@
+"""The blocks of pages, run in order in a folder of the page's own: ``python -m page_blocks [--update] [PAGE ...]``.
+
+In a ``console`` block the lines after a prompt are commands and the rest is what they print, word by word; dots stand for
+anything. In ``bash`` blocks every command must end well. ``python`` blocks share one namespace per page, and are doctests where
+they have prompts. ``sql`` blocks go to Spark. ``--update`` writes what commands print now into the pages.
+
+The folder holds files such as ``cluster.yaml``; ``10.0.0.1:9876`` is a name server on loopback; ``mqadmin`` prints what was
+recorded; ``make`` only says what it would do. A comment before a block says more:
+
+``<!-- file: NAME -->``
+    The block is written to a file of that name.
+``<!-- needs: REASON -->``
+    The block is not run here, for one of the reasons of `NEEDS`; its commands are parsed, and options of rmqalloc known.
+"""
+
+import argparse
+import contextlib
+import doctest
+import io
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import yaml
+from checkout import DATA, ROOT
+from loopback import QUEUES, Loopback, running_info
+
+from rmqalloc import examples
+from rmqalloc.cli import main
+from rmqalloc.remoting.read_codes import ReadCode
+
+PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "evidence")]
+"""Pages whose blocks are run; those of docs/evidence are written by the proofs that they report."""
+
+NEEDS = {
+    "a package index": "installs packages",
+    "a Spark cluster": "a master, a Connect server or an object store",
+    "hours": "the long form of a proof or of a benchmark",
+    "its own test": "run by a test that also looks at what it leaves behind",
+    "a terminal": "runs until it is interrupted",
+}
+"""Why a block is not run, and what that means."""
+
+BLOCK = re.compile(r"^(?:<!-- (file|needs): ([^\n]*?) -->\n\n?)?```(\w*)[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+GOOD = (0, 2, 3, 4)
+"""Exit codes that are an answer."""
+SHELL = re.compile(r"[|<>;&$`*(]|^(for|if|while|cd)\b")
+CLIENTS = ["10.1.0.11@pod-1", "10.1.0.12@pod-2", "10.2.0.21@pod-3"]
+NAME_SERVERS = re.compile(r"'?10\.0\.0\.1:9876(?:;10\.0\.0\.2:9876)?'?")
+
+
+@dataclass
+class Block:
+    """One block of a page, and what the comment before it says."""
+
+    language: str
+    text: str
+    file: str | None
+    needs: str | None
+    start: int
+    """Where its text begins in the page."""
+
+
+def blocks_of(text):
+    """The blocks of a page.
+
+    >>> [(b.language, b.needs) for b in blocks_of("<!-- needs: hours -->\\n```bash\\nmake bench\\n```\\n")]
+    [('bash', 'hours')]
+    """
+    return [
+        Block(
+            found[3], found[4], found[2] if found[1] == "file" else None, found[2] if found[1] == "needs" else None,
+            found.start(4),
+        )
+        for found in BLOCK.finditer(text)
+    ]  # fmt: skip
+
+
+@dataclass
+class Folder:
+    """Where the blocks of a page run; a context manager."""
+
+    path: Path
+    spark: object = None
+    names: dict = field(default_factory=lambda: {"__name__": "__main__"})
+    last_code: int = 0
+    wrong: list = field(default_factory=list)
+    cluster: Loopback | None = None
+    open: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+
+    def __enter__(self):
+        self._before = os.getcwd(), dict(os.environ)
+        os.chdir(self.path)
+        os.environ |= {"PATH": f"{self._programs()}:{os.environ['PATH']}", "COLUMNS": "120", "PYTHONSAFEPATH": ""}
+        os.environ |= {"HOME": str(self.path), "TMPDIR": str(self.path)}
+        try:
+            self._fill()
+            if self.spark is not None:
+                self.open.enter_context(at_home(self.spark))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_error):
+        self.open.close()
+        os.chdir(self._before[0])
+        os.environ.clear()
+        os.environ |= self._before[1]
+
+    def _programs(self):
+        folder = self.path / ".programs"
+        folder.mkdir()
+        python = f"{shlex.quote(sys.executable)}"
+        texts = {
+            "rmqalloc": f'{python} -m rmqalloc "$@"',
+            "python": f'{python} "$@"',
+            "make": f'env -u MAKEFLAGS {shutil.which("make")} -n -C {ROOT} "$@" > /dev/null',
+            "mqadmin": f'cat "{DATA}/mqadmin/$1".order*.* 2> /dev/null || true',
+            "mail": "cat > /dev/null",
+            "pip": "exit 127",
+        }
+        for name, text in texts.items():
+            (folder / name).write_text(f"#!/bin/bash\n{text}\n")
+            (folder / name).chmod(0o755)
+        return folder
+
+    def _fill(self):
+        """The files that pages name without making them."""
+        orders = yaml.safe_load(Path(examples.find("orders").path).read_text(encoding="utf-8"))
+        orders["topics"].append({"name": "refunds", "brokers": [{"broker_name": "broker-a", "read_queue_nums": 8}]})
+        group = orders["groups"][0]  # order-svc; its clients fill a batch, and do not say what they own
+        group["clients"] = [{"client_id": f"10.1.0.{i}@77", "machine_room": "hz"} for i in range(11, 23)]
+        for name in ("cluster.yaml", "snapshot.yaml", "orders.yaml"):
+            Path(name).write_text(yaml.safe_dump(orders), encoding="utf-8")
+        for name in ("what-if.yaml", "more-pods.yaml"):
+            shutil.copy(examples.find("what-if").path, name)
+        Path("examples").symlink_to(ROOT / "examples")
+        Path("1795247990144").symlink_to(DATA / "mqadmin" / "1795247990144")
+        Path(".local/share/bash-completion/completions").mkdir(parents=True)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            assert main(["convert", "cluster.yaml", "--out", "cluster.json"]) == 0
+            assert main(["plan", "-f", "cluster.yaml", "--scale", "14", "--out", "plan.json"]) == 0
+
+    # --- Blocks ---
+
+    def run(self, block):
+        """Run a block; returns the block's text with what its commands print now."""
+        if block.file:
+            Path(block.file).write_text(self._reachable(block.text), encoding="utf-8")
+        if block.language == "console":
+            return self._console(block.text)
+        if block.language in ("bash", "sh") and not block.file:
+            for command in commands_of(block.text):
+                code, printed = self.command(command)
+                if code not in GOOD:
+                    self.wrong.append(f"$ {command}\nends with {code}:\n{printed}")
+        elif block.language == "python" and not block.file:
+            self._python(self._reachable(block.text))
+        elif block.language == "sql":
+            for statement in filter(str.strip, block.text.split(";\n")):
+                self.spark.sql(statement.rstrip().rstrip(";")).collect()
+        return block.text
+
+    def _console(self, text):
+        lines, made = text.splitlines(), []
+        while lines:
+            command = lines.pop(0)
+            assert command.startswith("$ "), f"output without a command: {command}"
+            while command.endswith("\\"):
+                command += "\n" + lines.pop(0)
+            shown = []
+            while lines and not lines[0].startswith("$ "):
+                shown.append(lines.pop(0))
+            made += [command, *self._compared(command[2:], shown)]
+        return "\n".join(made) + "\n"
+
+    def _compared(self, command, shown):
+        """What stands below a command: as shown if that is right, else what the command prints."""
+        bare = command.partition(" #")[0].strip()
+        code, printed = self.command(bare)
+        if code in (70, 127) or (not shown and code not in GOOD):
+            self.wrong.append(f"$ {bare}\nends with {code}:\n{printed}")
+        if not shown or fits("\n".join(shown), printed):
+            return shown
+        self.wrong.append(f"$ {bare}\nprints\n{printed}")
+        return [line.rstrip() for line in printed.strip("\n").split("\n")]
+
+    def _python(self, text):
+        if ">>> " not in text:
+            exec(compile(text, "a block of Python", "exec"), self.names)
+            return
+        test = doctest.DocTestParser().get_doctest(text, self.names, "a block of Python", None, 0)
+        printed = io.StringIO()
+        if doctest.DocTestRunner(verbose=False).run(test, out=printed.write, clear_globs=False).failed:
+            self.wrong.append(printed.getvalue())
+        self.names |= test.globs
+
+    # --- Commands ---
+
+    def command(self, command):
+        """Exit code and output of one command."""
+        if command.strip() == "echo $?":
+            return 0, f"{self.last_code}\n"
+        words = [] if SHELL.search(without_quoted(command)) else shlex.split(self._reachable(command), comments=True)
+        if words[:1] == ["export"]:
+            os.environ |= dict(word.split("=", 1) for word in words[1:])
+            return 0, ""
+        if words[:1] == ["rmqalloc"]:
+            self.last_code, printed = called(main, words[1:])
+        elif words[:3] == ["python", "-m", "spark_udfs.job"]:
+            from spark_udfs.job.command import main as job
+
+            self.last_code, printed = called(job, words[3:])
+        else:
+            self.last_code, printed = self._shell(command)
+        return self.last_code, printed
+
+    def _shell(self, command):
+        done = subprocess.run(
+            ["bash", "-c", self._reachable(command)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+        )
+        return done.returncode, done.stdout
+
+    def _reachable(self, command):
+        """The command with the name server on loopback in it, and a short time to settle."""
+        command = command.replace("--settle 20s", "--settle 100ms")
+        if not NAME_SERVERS.search(command):
+            return command
+        if self.cluster is None:
+            told = {ReadCode.GET_CONSUMER_RUNNING_INFO: owned_by_average}
+            self.cluster = self.open.enter_context(Loopback(groups={"order-svc": CLIENTS}, more=told))
+        return NAME_SERVERS.sub(self.cluster.name_server, command)
+
+
+def called(function, words):
+    """Exit code and output of a program that is called in this process."""
+    stream = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
+    with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(stream):
+        code = function(words)
+    return code, stream.buffer.getvalue().decode()
+
+
+def owned_by_average(_server, request):
+    """What a client of the cluster on loopback says: it owns what AVG gives it of two brokers with eight queues each."""
+    at = CLIENTS.index(request.ext_fields["clientId"])
+    first, last = (0, 6, 11, 16)[at : at + 2]
+    low, high = (
+        running_info(range(first, min(last, QUEUES))),
+        running_info(range(max(first - QUEUES, 0), last - QUEUES)),
+    )
+    table = re.compile(r'"mqTable":\{(.*?)\},"properties"')
+    entries = [table.search(low)[1], table.search(high)[1].replace("broker-0", "broker-1")]
+    return table.sub('"mqTable":{' + ",".join(filter(None, entries)) + '},"properties"', low)
+
+
+def without_quoted(command):
+    """A command without what stands in quotes, and without its comment.
+
+    >>> without_quoted("rmqalloc plan -g 'order-*'  # a; b").rstrip()
+    'rmqalloc plan -g'
+    """
+    return re.sub(r"'[^']*'", "", command).partition(" #")[0]
+
+
+def commands_of(text):
+    """The commands of a shell block: lines, joined where a command goes on."""
+    command = ""
+    for line in text.splitlines():
+        command += line
+        if line.endswith("\\") or (re.match(r"(for|if|while) ", command) and not re.search(r"\n(done|fi)", command)):
+            command += "\n"
+        else:
+            if command.strip() and not command.lstrip().startswith("#"):
+                yield command
+            command = ""
+    assert not command, f"a command has no end: {command}"
+
+
+def fits(shown, printed):
+    """Whether a page shows what was printed, but for blanks and for dots.
+
+    >>> fits("a  b\\n... d", "a b c d"), fits("a", "b")
+    (True, False)
+    """
+    pattern = r"\s+".join(re.escape(word) for word in shown.split()).replace(re.escape("..."), ".*?")
+    return re.fullmatch(rf"\s*{pattern}\s*", printed, re.DOTALL) is not None
+
+
+def needs_spark(text):
+    """Whether blocks of a page that are run use Spark."""
+    return any(b.language == "sql" or re.search("--spark|spark_udfs", b.text) for b in blocks_of(text) if not b.needs)
+
+
+@contextlib.contextmanager
+def at_home(spark):
+    """Relative paths of Spark's driver are those of this process, while a block runs."""
+    jvm = spark._jvm.org.apache.hadoop.fs
+    system = jvm.FileSystem.getLocal(spark._jsc.hadoopConfiguration())
+    before = system.getWorkingDirectory()
+    system.setWorkingDirectory(jvm.Path(os.getcwd()))
+    try:
+        yield
+    finally:
+        system.setWorkingDirectory(before)
+
+
+def run_page(page, path, spark=None):
+    """Run the blocks of a page; returns what is wrong, and the page with what its commands print now."""
+    text = page.read_text(encoding="utf-8")
+    with Folder(path, spark) as folder:
+        made, end = [], 0
+        for block in blocks_of(text):
+            made += [text[end : block.start], block.text if block.needs else folder.run(block)]
+            end = block.start + len(block.text)
+    return folder.wrong, "".join([*made, text[end:]])
+
+
+def _main():
+    parser = argparse.ArgumentParser(prog="python -m page_blocks", description=__doc__.partition("\n")[0])
+    parser.add_argument("--update", action="store_true", help="write what commands print now into the pages")
+    parser.add_argument("page", nargs="*", type=Path)
+    given = parser.parse_args()
+    n_wrong = 0
+    for page in [one.absolute() for one in given.page] or PAGES:
+        if needs_spark(page.read_text(encoding="utf-8")):
+            print(f"{page.name}: left out, needs Spark")
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            wrong, made = run_page(page, Path(folder))
+        print(f"{page.name}: {len(wrong)} wrong", *wrong, sep="\n")
+        n_wrong += len(wrong)
+        if given.update:
+            page.write_text(made, encoding="utf-8")
+    return bool(n_wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(_main())

@@ -12,3 +12,19 @@
 ``totals``, ``worst``
     Sums of a run, and its worst units.
 """
+
+from rmqalloc.evaluation.expand import client_load, expand_owners, sum_loads
+from rmqalloc.evaluation.parquet_plan import plan_files
+from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch, plan_stream
+
+__all__ = [
+    "PLAN_SCHEMA",
+    "ErrCode",
+    "PlanSpec",
+    "client_load",
+    "expand_owners",
+    "plan_batch",
+    "plan_files",
+    "plan_stream",
+    "sum_loads",
+]

@@ -21,9 +21,17 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # PySpark's stubs lack it
 
 from rmqalloc.strategies import STRATEGIES
-from rmqalloc.strategies.by_name import plain_parameters
-from spark_udfs import arrow_figures, arrow_owners, closed_form
-from spark_udfs.arrow_figures import METRICS_DDL
+from rmqalloc.strategies._by_name import plain_parameters
+from spark_udfs import (
+    _arrow_figures as arrow_figures,
+)
+from spark_udfs import (
+    _arrow_owners as arrow_owners,
+)
+from spark_udfs import (
+    _closed_form as closed_form,
+)
+from spark_udfs._arrow_figures import METRICS_DDL
 
 __all__ = [
     "allocate",

@@ -89,28 +89,28 @@ def _plan_of_scenarios(n: int) -> Callable[[], object]:
 
 
 def _explain(n: int) -> Callable[[], object]:
-    from rmqalloc.plans.explain import explain
+    from rmqalloc.plans._explain import explain
 
     snapshot = inputs.repeated(n)
     return lambda: explain(snapshot, "g", "topic-000000", "broker-a", 3)
 
 
 def _recommend(n: int) -> Callable[[], object]:
-    from rmqalloc.advice.recommend import advise
+    from rmqalloc.advice._recommend import advise
 
     snapshot = inputs.many_groups(n)
     return lambda: advise(snapshot)
 
 
 def _subscription(n: int) -> Callable[[], object]:
-    from rmqalloc.rollouts.subscribe import change_subscription
+    from rmqalloc.rollouts._subscribe import change_subscription
 
     snapshot = inputs.many_groups(n)
     return lambda: change_subscription(snapshot, snapshot.topics[0].name, groups=["group-*[1-9]"])
 
 
 def _restart(n: int) -> Callable[[], object]:
-    from rmqalloc.rollouts.restart import restart
+    from rmqalloc.rollouts._restart import restart
 
     snapshot = inputs.many_groups(n)
     return lambda: restart(snapshot)
@@ -118,21 +118,21 @@ def _restart(n: int) -> Callable[[], object]:
 
 def _queues(n: int) -> Callable[[], object]:
     """Fewer queues on `n` brokers."""
-    from rmqalloc.rollouts.resize import resize_queues
+    from rmqalloc.rollouts._resize import resize_queues
 
     snapshot = inputs.many_brokers(n)
     return lambda: resize_queues(snapshot, snapshot.topics[0].name, 2)
 
 
 def _broker(n: int) -> Callable[[], object]:
-    from rmqalloc.rollouts.maintain import maintain_broker
+    from rmqalloc.rollouts._maintain import maintain_broker
 
     snapshot = inputs.one_topic(n)
     return lambda: maintain_broker(snapshot, "broker-a")
 
 
 def _strategy(n: int) -> Callable[[], object]:
-    from rmqalloc.rollouts.switch import change_strategy
+    from rmqalloc.rollouts._switch import change_strategy
 
     snapshot = inputs.many_groups(n)
     return lambda: change_strategy(snapshot, "AVG_BY_CIRCLE")
@@ -161,7 +161,7 @@ def _report(n: int) -> Callable[[], object]:
 
 
 def _markdown(n: int) -> Callable[[], object]:
-    from rmqalloc.report.formats import write_table
+    from rmqalloc.report._formats import write_table
 
     made = _made(inputs.many_groups, n)
     return lambda: write_table(made.groups, "md", StringIO(), sort="-moved")

@@ -13,10 +13,10 @@ from pyspark.sql import DataFrame, SparkSession
 from uniform import write, write_one
 from worker_rivals import N_SCENARIOS, PARAMS
 
-from rmqalloc.evaluation.parquet_plan import plan_files
-from rmqalloc.evaluation.plan_batch import PlanSpec
-from spark_udfs.job import planning_job
-from spark_udfs.job.sources import UnitSource
+from rmqalloc.evaluation._parquet_plan import plan_files
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from spark_udfs.job import _planning_job as planning_job
+from spark_udfs.job._sources import UnitSource
 from spark_udfs.transforms import assign
 
 ONE_STRATEGY, SCENARIOS, ODD = "one strategy", "32 scenarios", "bad and giant units"

@@ -9,7 +9,7 @@ import json
 import sys
 import time
 
-from spark_udfs.job.progress import Watch
+from spark_udfs.job._progress import Watch
 from spark_udfs.session import session
 from spark_udfs.transforms import plan
 

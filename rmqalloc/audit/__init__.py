@@ -11,10 +11,10 @@ strategy, over the client list that a broker gave it. Where these views differ, 
     All rules by id; their code, one module per family.
 """
 
-from rmqalloc.audit.check import check_snapshot
-from rmqalloc.audit.finding import SEVERITIES, Finding, Rule
-from rmqalloc.audit.findings import Findings
-from rmqalloc.audit.rules import RULES
-from rmqalloc.audit.rules_planned import owners_after
+from rmqalloc.audit._check import check_snapshot
+from rmqalloc.audit._finding import SEVERITIES, Finding, Rule
+from rmqalloc.audit._findings import Findings
+from rmqalloc.audit._rules import RULES
+from rmqalloc.audit._rules_planned import owners_after
 
 __all__ = ["RULES", "SEVERITIES", "Finding", "Findings", "Rule", "check_snapshot", "owners_after"]

@@ -6,15 +6,19 @@
 
 import logging
 
-from rmqalloc.broker.broker import Broker, SubscriptionGroup
-from rmqalloc.broker.broker_ports import Channel, EmptyStore, MessageStore
-from rmqalloc.broker.change_listener import ConsumerGroupEvent, ConsumerIdsChangeListener, ConsumerIdsChangeNotifier
-from rmqalloc.broker.consumer_manager import ConsumerManager
-from rmqalloc.broker.group_info import ClientChannelInfo, ConsumerGroupInfo
-from rmqalloc.broker.lock_manager import RebalanceLockManager, locked_by_quorum
-from rmqalloc.broker.offsets import ConsumerOffsetManager
-from rmqalloc.broker.query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
-from rmqalloc.remoting.clock import Clock, Timer
+from rmqalloc.broker._broker import Broker, SubscriptionGroup
+from rmqalloc.broker._broker_ports import Channel, EmptyStore, MessageStore
+from rmqalloc.broker._change_listener import (
+    ConsumerGroupEvent,
+    ConsumerIdsChangeListener,
+    ConsumerIdsChangeNotifier,
+)
+from rmqalloc.broker._consumer_manager import ConsumerManager
+from rmqalloc.broker._group_info import ClientChannelInfo, ConsumerGroupInfo
+from rmqalloc.broker._lock_manager import RebalanceLockManager, locked_by_quorum
+from rmqalloc.broker._offsets import ConsumerOffsetManager
+from rmqalloc.broker._query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
+from rmqalloc.remoting._clock import Clock, Timer
 
 # As in the client half: what goes wrong is logged for whoever asks for the log.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

@@ -2,13 +2,13 @@
 
 Results go to standard output; notes, progress and errors to standard error.
 
-Exit codes, what each means and which a verb can end with: `rmqalloc.cli.exit_codes`.
+Exit codes, what each means and which a verb can end with: `rmqalloc.cli._exit_codes`.
 """
 
 from collections.abc import Sequence
 
-from rmqalloc.cli import exit_codes
-from rmqalloc.extras import needs
+from rmqalloc._extras import needs
+from rmqalloc.cli import _exit_codes as exit_codes
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -16,10 +16,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         import click  # noqa: F401
     except ImportError:
-        from rmqalloc.cli.sink import say
+        from rmqalloc.cli._sink import say
 
         say(f"the rmqalloc command needs click: {needs('click')}", err=True)
         return exit_codes.USAGE
-    from rmqalloc.cli.app import run
+    from rmqalloc.cli._app import run
 
     return run(argv)

@@ -13,9 +13,9 @@
     Sums of a run, and its worst units.
 """
 
-from rmqalloc.evaluation.expand import client_load, expand_owners, sum_loads
-from rmqalloc.evaluation.parquet_plan import plan_files
-from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch, plan_stream
+from rmqalloc.evaluation._expand import client_load, expand_owners, sum_loads
+from rmqalloc.evaluation._parquet_plan import plan_files
+from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch, plan_stream
 
 __all__ = [
     "PLAN_SCHEMA",

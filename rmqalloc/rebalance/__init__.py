@@ -1,6 +1,6 @@
 """The client half of RocketMQ: what a consumer does with the queues that a strategy gives it.
 
-A process is an `MQClientManager` over a clock and a transport (`rmqalloc.rebalance.ports`). Its consumers (`PushConsumer`,
+A process is an `MQClientManager` over a clock and a transport (`rmqalloc.rebalance._ports`). Its consumers (`PushConsumer`,
 `PullConsumer`, `LitePullConsumer`) share an `MQClientFactory` per client id, which keeps routes, sends heartbeats and runs
 the passes of its groups (`RebalanceService`). A pass (`RebalanceImpl.do_rebalance`) asks the strategy or a broker and makes
 the table of process queues follow. Which release it behaves like is data: `rmqalloc.remoting.Profile`.
@@ -8,25 +8,40 @@ the table of process queues follow. Which release it behaves like is data: `rmqa
 
 import logging
 
-from rmqalloc.rebalance.allocation import Allocate, UnsortableError, sorted_allocate
-from rmqalloc.rebalance.client_factory import Intervals, MQClientFactory, MQClientManager
-from rmqalloc.rebalance.client_id import ClientIdentity
-from rmqalloc.rebalance.consumer import Consumer, ServiceState
-from rmqalloc.rebalance.lite_pull_consumer import AssignedQueues, LitePullConsumer, QueueState, RebalanceLitePull
-from rmqalloc.rebalance.offset_file import OffsetFileError
-from rmqalloc.rebalance.offset_store import LocalOffsetStore, OffsetStore, ReadOffsetType, RemoteOffsetStore
-from rmqalloc.rebalance.orderly import OrderlyService
-from rmqalloc.rebalance.ports import MessageQueueListener, PullDispatcher, RebalancingConsumer, Remoting
-from rmqalloc.rebalance.process_queue import PopProcessQueue, ProcessQueue
-from rmqalloc.rebalance.pull_consumer import PullConsumer, RebalancePull
-from rmqalloc.rebalance.push_consumer import PushConsumer, RebalancePush, SteadyPulls
-from rmqalloc.rebalance.queue_table import QueueTable
-from rmqalloc.rebalance.rebalance_impl import RebalanceImpl
-from rmqalloc.rebalance.requests import PopRequest, PullRequest, PullTask
-from rmqalloc.rebalance.routes import RouteTable, RouteViews, static_endpoints, subscribe_view
-from rmqalloc.rebalance.service import RebalanceService
-from rmqalloc.rebalance.system_clock import FixedRate, SystemClock
-from rmqalloc.remoting.clock import Clock, Timer
+from rmqalloc.rebalance._allocation import Allocate, UnsortableError, sorted_allocate
+from rmqalloc.rebalance._client_factory import Intervals, MQClientFactory, MQClientManager
+from rmqalloc.rebalance._client_id import ClientIdentity
+from rmqalloc.rebalance._consumer import Consumer, ServiceState
+from rmqalloc.rebalance._lite_pull_consumer import (
+    AssignedQueues,
+    LitePullConsumer,
+    QueueState,
+    RebalanceLitePull,
+)
+from rmqalloc.rebalance._offset_file import OffsetFileError
+from rmqalloc.rebalance._offset_store import (
+    LocalOffsetStore,
+    OffsetStore,
+    ReadOffsetType,
+    RemoteOffsetStore,
+)
+from rmqalloc.rebalance._orderly import OrderlyService
+from rmqalloc.rebalance._ports import (
+    MessageQueueListener,
+    PullDispatcher,
+    RebalancingConsumer,
+    Remoting,
+)
+from rmqalloc.rebalance._process_queue import PopProcessQueue, ProcessQueue
+from rmqalloc.rebalance._pull_consumer import PullConsumer, RebalancePull
+from rmqalloc.rebalance._push_consumer import PushConsumer, RebalancePush, SteadyPulls
+from rmqalloc.rebalance._queue_table import QueueTable
+from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance._requests import PopRequest, PullRequest, PullTask
+from rmqalloc.rebalance._routes import RouteTable, RouteViews, static_endpoints, subscribe_view
+from rmqalloc.rebalance._service import RebalanceService
+from rmqalloc.rebalance._system_clock import FixedRate, SystemClock
+from rmqalloc.remoting._clock import Clock, Timer
 
 # What fails in a pass is logged, as in Java; who does not ask for the log does not get it on the screen.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

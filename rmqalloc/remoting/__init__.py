@@ -4,7 +4,7 @@
 `profile` how releases of RocketMQ differ in a rebalance, as data.
 """
 
-from rmqalloc.remoting.data import (
+from rmqalloc.remoting._data import (
     BrokerData,
     ConsumeFromWhere,
     ConsumerData,
@@ -19,8 +19,8 @@ from rmqalloc.remoting.data import (
     TopicQueueMappingInfo,
     TopicRouteData,
 )
-from rmqalloc.remoting.releases import DEFAULT_PROFILE, PROFILES, Profile
-from rmqalloc.remoting.response_codes import (
+from rmqalloc.remoting._releases import DEFAULT_PROFILE, PROFILES, Profile
+from rmqalloc.remoting._response_codes import (
     ClientError,
     RemotingError,
     ResponseCode,

@@ -15,9 +15,9 @@ So every step has a worst moment, at which most queues are unowned or double-own
     The smallest batch of a rolling restart that stays within a number of moves.
 """
 
-from rmqalloc.rollouts.batch_budget import BudgetedBatches
-from rmqalloc.rollouts.kinds import rollout
-from rmqalloc.rollouts.rollout import Rollout
-from rmqalloc.rollouts.rollout_gates import violated_gates
+from rmqalloc.rollouts._batch_budget import BudgetedBatches
+from rmqalloc.rollouts._kinds import rollout
+from rmqalloc.rollouts._rollout import Rollout
+from rmqalloc.rollouts._rollout_gates import violated_gates
 
 __all__ = ["BudgetedBatches", "Rollout", "rollout", "violated_gates"]

@@ -8,16 +8,16 @@ one client. A step of a client is one moment for all others: the answers it wait
 and the time they take is added up.
 """
 
-from rmqalloc.simulation.cluster import Cluster
-from rmqalloc.simulation.member import SimulatedGroup
-from rmqalloc.simulation.messages import Flow, MessageCounts
-from rmqalloc.simulation.picture import text_timeline
-from rmqalloc.simulation.result import EventResult, GroupResult, Ownership, Result
-from rmqalloc.simulation.result_text import result_lines as _result_lines  # noqa: F401 - so that every result can draw itself
-from rmqalloc.simulation.run import simulate
-from rmqalloc.simulation.script import Script, read_script, script_schema
-from rmqalloc.simulation.timeline_svg import svg_timeline
-from rmqalloc.simulation.virtual_clock import VirtualClock
+from rmqalloc.simulation._cluster import Cluster
+from rmqalloc.simulation._member import SimulatedGroup
+from rmqalloc.simulation._messages import Flow, MessageCounts
+from rmqalloc.simulation._picture import text_timeline
+from rmqalloc.simulation._result import EventResult, GroupResult, Ownership, Result
+from rmqalloc.simulation._result_text import result_lines as _result_lines  # noqa: F401 - so that every result can draw itself
+from rmqalloc.simulation._run import simulate
+from rmqalloc.simulation._script import Script, read_script, script_schema
+from rmqalloc.simulation._timeline_svg import svg_timeline
+from rmqalloc.simulation._virtual_clock import VirtualClock
 
 __all__ = [
     "Cluster",

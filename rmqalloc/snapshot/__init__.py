@@ -16,8 +16,8 @@
     Directories of Parquet files that are replaced as a whole or not at all.
 """
 
-from rmqalloc.snapshot.plain_data import SnapshotError
-from rmqalloc.snapshot.snapshot import (
+from rmqalloc.snapshot._plain_data import SnapshotError
+from rmqalloc.snapshot._snapshot import (
     Broker,
     Client,
     Group,

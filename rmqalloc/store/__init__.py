@@ -9,10 +9,10 @@ All of it holds on Linux; docs/writing.md lists what holds elsewhere. Nothing el
 renames or removes one.
 """
 
-from rmqalloc.store.disk import make_folder, sync_folder, sync_tree
-from rmqalloc.store.locks import LOCK_SECONDS, LockedError, locked
-from rmqalloc.store.staging import sweep
-from rmqalloc.store.writing import create_file, replaced_directory, replaced_file, write_file
+from rmqalloc.store._disk import make_folder, sync_folder, sync_tree
+from rmqalloc.store._locks import LOCK_SECONDS, LockedError, locked
+from rmqalloc.store._staging import sweep
+from rmqalloc.store._writing import create_file, replaced_directory, replaced_file, write_file
 
 __all__ = [
     "LOCK_SECONDS",

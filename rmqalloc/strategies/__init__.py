@@ -9,16 +9,16 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, Literal, TypeVar, overload
 
+from rmqalloc._text import did_you_mean
 from rmqalloc.model import Queue
-from rmqalloc.strategies.averagely import Averagely, AveragelyByCircle
-from rmqalloc.strategies.base import ExclusiveStrategy, SharingStrategy, Strategy
-from rmqalloc.strategies.config import Config, ConfigByClient
-from rmqalloc.strategies.consistent_hash import ConsistentHash, HashFunction
-from rmqalloc.strategies.machine_room import MachineRoom
-from rmqalloc.strategies.machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
-from rmqalloc.strategies.ordering import sort_client_ids, sort_queues
-from rmqalloc.strategies.pop import FleetShares, Pop
-from rmqalloc.text import did_you_mean
+from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
+from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
+from rmqalloc.strategies._config import Config, ConfigByClient
+from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
+from rmqalloc.strategies._machine_room import MachineRoom
+from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
+from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
+from rmqalloc.strategies._pop import FleetShares, Pop
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "AVG": Averagely,

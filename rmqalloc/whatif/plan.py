@@ -1,4 +1,4 @@
-"""Former name of `rmqalloc.evaluation.plan_batch`."""
+"""Former name of `rmqalloc.evaluation._plan_batch`."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ __all__ = ["PLAN_SCHEMA", "ErrCode", "PlanSpec", "plan_batch", "plan_schema"]  #
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(
-            f"module {__name__!r} has no attribute {name!r}; rmqalloc.evaluation.plan_batch has its names"
+            f"module {__name__!r} has no attribute {name!r}; rmqalloc.evaluation._plan_batch has its names"
         )
     from rmqalloc.evaluation import plan_batch
 
-    text = f"rmqalloc.whatif.plan is now rmqalloc.evaluation.plan_batch; take {name} from there, 0.3.0 has no rmqalloc.whatif"
+    text = f"rmqalloc.whatif.plan is now rmqalloc.evaluation._plan_batch; take {name} from there, 0.3.0 has no rmqalloc.whatif"
     warnings.warn(text, DeprecationWarning, stacklevel=2)
     return getattr(plan_batch, name)

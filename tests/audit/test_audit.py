@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.audit import RULES, SEVERITIES, check_snapshot
-from rmqalloc.snapshot.snapshot import (
+from rmqalloc.snapshot._snapshot import (
     Client,
     Group,
     Lag,
@@ -28,7 +28,7 @@ from rmqalloc.snapshot.snapshot import (
     Topic,
     TopicBroker,
 )
-from rmqalloc.snapshot.units import NoMatchError
+from rmqalloc.snapshot._units import NoMatchError
 
 OWNERSHIP = ("unowned-queue", "double-owned-queue")
 

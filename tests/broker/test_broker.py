@@ -13,7 +13,7 @@ from rmqalloc.remoting import (
     ResponseCode,
     ResponseError,
 )
-from rmqalloc.simulation.virtual_clock import VirtualClock
+from rmqalloc.simulation._virtual_clock import VirtualClock
 
 QUEUE = MessageQueue("t", "broker-a", 0)
 

@@ -5,7 +5,7 @@ from broker_parts import NEW, OLD, RememberingChannel, heard_of
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.broker import Broker, RequestMode, RequestModes
-from rmqalloc.broker.query_assignment import QueryAssignment, RouteViews
+from rmqalloc.broker._query_assignment import QueryAssignment, RouteViews
 from rmqalloc.remoting import (
     HeartbeatData,
     MessageModel,
@@ -16,7 +16,7 @@ from rmqalloc.remoting import (
     ResponseError,
     TopicRouteData,
 )
-from rmqalloc.simulation.virtual_clock import VirtualClock
+from rmqalloc.simulation._virtual_clock import VirtualClock
 
 PULL, POP = MessageRequestMode.PULL, MessageRequestMode.POP
 CLUSTERING, BROADCASTING = MessageModel.CLUSTERING, MessageModel.BROADCASTING

@@ -13,7 +13,7 @@ from rmqalloc.remoting import (
     ResponseError,
     SubscriptionData,
 )
-from rmqalloc.simulation.virtual_clock import VirtualClock
+from rmqalloc.simulation._virtual_clock import VirtualClock
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from broker_parts import NEW
 from rmqalloc import MessageQueue
 from rmqalloc.broker import Broker, RebalanceLockManager, locked_by_quorum
 from rmqalloc.remoting import RemotingError
-from rmqalloc.simulation.virtual_clock import VirtualClock
+from rmqalloc.simulation._virtual_clock import VirtualClock
 
 A, B, C = (MessageQueue("t", "broker-a", i) for i in range(3))
 

@@ -4,7 +4,7 @@ import pytest
 from broker_parts import NEW, OLD, RememberingChannel, heard_of
 
 from rmqalloc.broker import ConsumerGroupEvent, ConsumerIdsChangeNotifier, ConsumerManager
-from rmqalloc.simulation.virtual_clock import VirtualClock
+from rmqalloc.simulation._virtual_clock import VirtualClock
 
 CHANGE = ConsumerGroupEvent.CHANGE
 

@@ -18,9 +18,9 @@ from programs import environment, python
 import rmqalloc
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.cli import main
-from rmqalloc.cli.app import VERBS, app
-from rmqalloc.cli.terminal_text import ProgressLine, printable, table
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_stream
+from rmqalloc.cli._app import VERBS, app
+from rmqalloc.cli._terminal_text import ProgressLine, printable, table
+from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
 
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
 DELETED = "\x1b[2J\u202e\n\x9b\ud800"
@@ -370,7 +370,7 @@ def test_each_verb_imports_only_what_it_needs():
     done = python("-c", script, *GROUP)
     imported = set(done.stderr.split())
     assert "click" in imported
-    assert not imported & {"pyarrow", "pyspark", "pandas", "spark_udfs", "rmqalloc.cli.bulk_command"}
+    assert not imported & {"pyarrow", "pyspark", "pandas", "spark_udfs", "rmqalloc.cli._bulk_command"}
 
 
 def test_without_click_it_says_how_to_get_it():
@@ -405,7 +405,7 @@ def test_an_interrupt_leaves_with_130(monkeypatch, capsys):
     def interrupted(*_arguments, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("rmqalloc.snapshot.synthetic.write_fleet", interrupted)
+    monkeypatch.setattr("rmqalloc.snapshot._synthetic.write_fleet", interrupted)
     assert main(["generate", "--out", "x"]) == 130
     assert capsys.readouterr().err.strip() == "rmqalloc: interrupted"
 

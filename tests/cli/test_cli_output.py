@@ -12,9 +12,12 @@ import pytest
 from checkout import ROOT
 from fuzz.readers import SNAPSHOT
 
-from rmqalloc.cli import app, exit_codes, main, sink
-from rmqalloc.snapshot.plain_data import to_document
-from rmqalloc.text import MOST_SAID, harmless, message
+from rmqalloc._text import MOST_SAID, harmless, message
+from rmqalloc.cli import _app as app
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli import _sink as sink
+from rmqalloc.cli import main
+from rmqalloc.snapshot._plain_data import to_document
 
 FORGED = "rmqalloc: forged"
 HOSTILE = [
@@ -279,8 +282,8 @@ def test_a_package_that_is_missing_is_named_unless_it_is_ours(missing, is_ours, 
 
 # --- Nobody prints in another way ---
 
-SINKS = {"rmqalloc/cli/sink.py"}
-OTHERS = {"spark_udfs/job/command.py", "spark_udfs/job/progress.py"}
+SINKS = {"rmqalloc/cli/_sink.py"}
+OTHERS = {"spark_udfs/job/_command.py", "spark_udfs/job/_progress.py"}
 """Print in their own way still; what they print to a terminal or to standard error is guarded all the same."""
 
 ECHOES, STREAMS = {"echo", "secho", "echo_via_pager"}, {"stdout", "stderr", "__stdout__", "__stderr__"}
@@ -316,11 +319,11 @@ def test_the_rule_sees_whatever_prints():
 
 
 ALLOWED = {
-    "rmqalloc/cli/compare_command.py": 1,  # asked for its width and colours
-    "rmqalloc/cli/plan_command.py": 1,
-    "rmqalloc/cli/rollout_options.py": 1,
-    "rmqalloc/cli/check_command.py": 1,  # handed to `write_findings`, which makes every text printable
-    "rmqalloc/cli/table_options.py": 1,  # handed to `write_table`, which makes every cell printable
+    "rmqalloc/cli/_compare_command.py": 1,  # asked for its width and colours
+    "rmqalloc/cli/_plan_command.py": 1,
+    "rmqalloc/cli/_rollout_options.py": 1,
+    "rmqalloc/cli/_check_command.py": 1,  # handed to `write_findings`, which makes every text printable
+    "rmqalloc/cli/_table_options.py": 1,  # handed to `write_table`, which makes every cell printable
 }
 
 

@@ -11,11 +11,11 @@ import report_plans
 from programs import environment
 
 from rmqalloc.cli import main
-from rmqalloc.cli.app import VERBS
+from rmqalloc.cli._app import VERBS
 from rmqalloc.plans import save_plan
 from rmqalloc.report.html import report
-from rmqalloc.snapshot.plain_data import to_document
-from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot._plain_data import to_document
+from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 BASH = shutil.which("bash")
 

@@ -6,8 +6,8 @@ import pytest
 from json_schema import faults
 
 from rmqalloc.cli import main
-from rmqalloc.cli.schema_command import KINDS
-from rmqalloc.documents import yaml_text
+from rmqalloc.cli._schema_command import KINDS
+from rmqalloc.documents import _yaml_text as yaml_text
 from rmqalloc.examples import find
 from rmqalloc.plans import load_plan, plan_snapshot, save_plan
 from rmqalloc.snapshot.files import read_snapshot

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from rmqalloc import examples
-from rmqalloc.cli import exit_codes, main
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli import main
 from rmqalloc.examples import EXAMPLES, ExampleError, find
 from rmqalloc.scenarios import read_scenarios
 from rmqalloc.simulation import read_script

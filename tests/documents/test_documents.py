@@ -12,12 +12,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from interpreter import run_python
 
-from rmqalloc.documents import DocumentError, Source, TextError, json_text, parse, path_text, yaml_text
+from rmqalloc.documents import (
+    DocumentError,
+    Source,
+    TextError,
+    parse,
+    path_text,
+)
+from rmqalloc.documents import (
+    _json_text as json_text,
+)
+from rmqalloc.documents import (
+    _yaml_text as yaml_text,
+)
 from rmqalloc.plans import PlanError, load_plan, plan_snapshot, save_plan
-from rmqalloc.remoting.credentials import CredentialsError, read_credentials
+from rmqalloc.remoting._credentials import CredentialsError, read_credentials
 from rmqalloc.scenarios import ScenarioError, read_scenarios, scenarios_of
+from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot.files import read_snapshot
-from rmqalloc.snapshot.plain_data import SnapshotError
 
 kinds = pytest.mark.parametrize("kind", KINDS, ids=str)
 styles = pytest.mark.parametrize("style", STYLES)

@@ -10,7 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rmqalloc._engine import strings
-from rmqalloc.fleet.columns import Strings, distinct_lists, distinct_rows, distinct_strings, offsets_of, runs
+from rmqalloc.fleet._columns import (
+    Strings,
+    distinct_lists,
+    distinct_rows,
+    distinct_strings,
+    offsets_of,
+    runs,
+)
 from rmqalloc.model import joined
 
 

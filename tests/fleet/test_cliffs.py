@@ -8,15 +8,21 @@ import pytest
 import reference
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.fleet.columns import strings
+from rmqalloc.fleet._columns import strings
 from rmqalloc.strategies import (
     Averagely,
     AveragelyByCircle,
     ConsistentHash,
     MachineRoom,
-    consistent_hash,
-    hashing,
-    machine_room_nearby,
+)
+from rmqalloc.strategies import (
+    _consistent_hash as consistent_hash,
+)
+from rmqalloc.strategies import (
+    _hashing as hashing,
+)
+from rmqalloc.strategies import (
+    _machine_room_nearby as machine_room_nearby,
 )
 
 

@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import Fleet, strategy
-from rmqalloc.strategies import averagely, hashing
-from rmqalloc.strategies.parallel import even_cuts, in_threads
+from rmqalloc.strategies import _averagely as averagely
+from rmqalloc.strategies import _hashing as hashing
+from rmqalloc.strategies._parallel import even_cuts, in_threads
 
 RULES = {
     "AVG": strategy("AVG"),

@@ -6,23 +6,23 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rmqalloc.advice.config_lists import balanced_owners
-from rmqalloc.audit.reported import ReportedOwners
-from rmqalloc.documents.fields import MAX_TEXT_BYTES, FieldError, Text, Whole
-from rmqalloc.evaluation import limits
-from rmqalloc.evaluation.limits import MAX_CLIENTS, MAX_OWNERS, Sizes
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batch
-from rmqalloc.evaluation.rows import MAX_CLIENT_ID_BYTES, ErrCode
-from rmqalloc.evidence.fit import Fit
-from rmqalloc.evidence.method import Method
+from rmqalloc.advice._config_lists import balanced_owners
+from rmqalloc.audit._reported import ReportedOwners
+from rmqalloc.documents._fields import MAX_TEXT_BYTES, FieldError, Text, Whole
+from rmqalloc.evaluation import _limits as limits
+from rmqalloc.evaluation._limits import MAX_CLIENTS, MAX_OWNERS, Sizes
+from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
+from rmqalloc.evaluation._rows import MAX_CLIENT_ID_BYTES, ErrCode
+from rmqalloc.evidence._fit import Fit
+from rmqalloc.evidence._method import Method
 from rmqalloc.model import MessageQueue
-from rmqalloc.rollouts.rollout_gates import violated_gates
-from rmqalloc.rollouts.subscribe import change_subscription
+from rmqalloc.rollouts._rollout_gates import violated_gates
+from rmqalloc.rollouts._subscribe import change_subscription
 from rmqalloc.scenarios import scenarios_of
-from rmqalloc.snapshot.files.from_rows import from_rows
-from rmqalloc.snapshot.plain_data import SnapshotError
-from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from spark_udfs import arrow_owners
+from rmqalloc.snapshot._plain_data import SnapshotError
+from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.files._from_rows import from_rows
+from spark_udfs import _arrow_owners as arrow_owners
 
 
 def sized(queues=(0,), clients=(0,), all_queues=(0,)):

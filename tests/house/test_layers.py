@@ -16,11 +16,11 @@ import rmqalloc
 
 FLOORS = {
     "rmqalloc.errors": 1,
-    "rmqalloc.extras": 1,
-    "rmqalloc.lazy": 1,
+    "rmqalloc._extras": 1,
+    "rmqalloc._lazy": 1,
     "rmqalloc.model": 1,
-    "rmqalloc.text": 1,
-    "rmqalloc.version": 1,
+    "rmqalloc._text": 1,
+    "rmqalloc._version": 1,
     "rmqalloc.store": 1.5,
     "rmqalloc._engine": 2,
     "rmqalloc.documents": 2,
@@ -75,11 +75,13 @@ def upward(module, imported):
 
 
 def test_the_rule_sees_an_upward_import():
-    assert upward("rmqalloc.fleet.columns", imports_of("rmqalloc.fleet.columns", "from ..strategies import avg", False))
+    assert upward(
+        "rmqalloc.fleet._columns", imports_of("rmqalloc.fleet._columns", "from ..strategies import avg", False)
+    )
     assert upward("rmqalloc.strategies", imports_of("rmqalloc.strategies", "from . import ring\nimport rmqalloc", True))
-    assert upward("rmqalloc.broker.lock", ["rmqalloc.rebalance.service"])
+    assert upward("rmqalloc.broker.lock", ["rmqalloc.rebalance._service"])
     assert not upward(
-        "rmqalloc.evaluation.plan_batch", ["rmqalloc.fleet.Fleet", "rmqalloc.strategies.strategy", "numpy"]
+        "rmqalloc.evaluation._plan_batch", ["rmqalloc.fleet.Fleet", "rmqalloc.strategies.strategy", "numpy"]
     )
 
 
@@ -145,7 +147,7 @@ def test_no_modules_import_one_another_in_a_circle():
     assert circles(needs).keys() <= OPEN_CIRCLES
 
 
-OPEN_CIRCLES = {"rmqalloc.cli.options", "rmqalloc.cli.snapshot_input"}
+OPEN_CIRCLES = {"rmqalloc.cli._options", "rmqalloc.cli._snapshot_input"}
 
 
 def test_the_rule_sees_a_circle():
@@ -166,8 +168,8 @@ def test_a_library_is_named_in_its_room_only(library, home):
 
 
 def test_the_arrow_side_of_spark_knows_no_spark():
-    assert "spark_udfs.map_in_arrow" in MODULES
-    assert not any(name.split(".")[0] == "pyspark" for name in imports("spark_udfs.map_in_arrow"))
+    assert "spark_udfs._map_in_arrow" in MODULES
+    assert not any(name.split(".")[0] == "pyspark" for name in imports("spark_udfs._map_in_arrow"))
 
 
 # --- One way to write ---
@@ -200,8 +202,8 @@ OF_PATHS_BY_ONE = {
     "chmod",
 }  # text, kernels and dates have methods of these names with other arguments
 NO_FILES = {
-    "rmqalloc.cli.error_handler": {"os.open"},  # /dev/null in place of a pipe that nobody reads
-    "rmqalloc.rebalance.lite_pull_consumer": {".replace"},  # of queues
+    "rmqalloc.cli._error_handler": {"os.open"},  # /dev/null in place of a pipe that nobody reads
+    "rmqalloc.rebalance._lite_pull_consumer": {".replace"},  # of queues
 }
 
 

@@ -8,7 +8,7 @@ import pytest
 from checkout import ROOT
 from cli_commands import COMMANDS
 
-from rmqalloc.cli.app import VERBS, app
+from rmqalloc.cli._app import VERBS, app
 
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 OPERATORS = ";&|<>"

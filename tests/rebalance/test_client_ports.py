@@ -1,4 +1,4 @@
-"""What docs/clients.md and rmqalloc/rebalance/ports.py promise to authors of clients: when ports are called and may fail."""
+"""What docs/clients.md and rmqalloc/rebalance/_ports.py promise to authors of clients: when ports are called and may fail."""
 
 import pytest
 from little_cluster import Changes, LittleCluster, Reads, manager_of, push, queues_of, started

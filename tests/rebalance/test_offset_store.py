@@ -9,8 +9,16 @@ from hypothesis import strategies as st
 from little_cluster import LittleCluster, manager_of, push, started
 
 from rmqalloc import MessageQueue
-from rmqalloc.rebalance import LocalOffsetStore, OffsetFileError, ReadOffsetType, RemoteOffsetStore, offset_file
-from rmqalloc.rebalance.offset_file import merge_offsets, offset_path, read_offsets, write_offsets
+from rmqalloc.rebalance import (
+    LocalOffsetStore,
+    OffsetFileError,
+    ReadOffsetType,
+    RemoteOffsetStore,
+)
+from rmqalloc.rebalance import (
+    _offset_file as offset_file,
+)
+from rmqalloc.rebalance._offset_file import merge_offsets, offset_path, read_offsets, write_offsets
 from rmqalloc.remoting import (
     PROFILES,
     MessageModel,

@@ -5,8 +5,8 @@ from little_cluster import LittleCluster, ManualPulls, ids, manager_of, push, st
 
 from rmqalloc import MessageQueue
 from rmqalloc.rebalance import ReadOffsetType
-from rmqalloc.rebalance.offset_file import write_offsets
-from rmqalloc.rebalance.table_update import drop_unneeded
+from rmqalloc.rebalance._offset_file import write_offsets
+from rmqalloc.rebalance._table_update import drop_unneeded
 from rmqalloc.remoting import PROFILES, ClientError, MessageModel
 
 OLD, NEW = PROFILES["4.9"], PROFILES["5.5"]

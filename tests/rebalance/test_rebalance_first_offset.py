@@ -7,7 +7,7 @@ from little_cluster import START, LittleCluster, manager_of, push, started
 
 from rmqalloc import MessageQueue
 from rmqalloc.rebalance import LitePullConsumer, PullConsumer
-from rmqalloc.rebalance.first_offset import format_timestamp, parse_timestamp
+from rmqalloc.rebalance._first_offset import format_timestamp, parse_timestamp
 from rmqalloc.remoting import (
     ClientError,
     ConsumeFromWhere,

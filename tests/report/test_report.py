@@ -16,12 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from page_reader import Page
 
+from rmqalloc._text import printable
 from rmqalloc.plans import Gates, load_plan, plan_snapshot, save_plan
-from rmqalloc.plans.plan import CLIENTS_SCHEMA
+from rmqalloc.plans._plan import CLIENTS_SCHEMA
 from rmqalloc.report.html import report
-from rmqalloc.report.html.charts.flows import _flows, _folded
-from rmqalloc.report.html.charts.loads import MOST_CLIENTS, MOST_TOPICS, Loads
-from rmqalloc.report.html.palette import (
+from rmqalloc.report.html._palette import (
     DARK,
     HEAT_DARK,
     HEAT_LIGHT,
@@ -31,8 +30,9 @@ from rmqalloc.report.html.palette import (
     SERIES_DARK,
     SERIES_LIGHT,
 )
-from rmqalloc.snapshot.snapshot import Group, Snapshot, Topic, TopicBroker
-from rmqalloc.text import printable
+from rmqalloc.report.html.charts._flows import _flows, _folded
+from rmqalloc.report.html.charts._loads import MOST_CLIENTS, MOST_TOPICS, Loads
+from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic, TopicBroker
 
 PICTURES = {"svg", "g", "rect", "path", "line", "text", "title", "desc"}
 TAGS = PICTURES | {

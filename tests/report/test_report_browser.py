@@ -8,7 +8,7 @@ import report_plans
 
 from rmqalloc.plans import Gates
 from rmqalloc.report.html import report
-from rmqalloc.report.html.palette import DARK, LIGHT
+from rmqalloc.report.html._palette import DARK, LIGHT
 
 pytestmark = pytest.mark.skipif(chromium.find() is None, reason=chromium.HOW_TO_INSTALL)
 

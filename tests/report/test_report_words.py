@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from page_reader import Page
 
 from rmqalloc.plans import load_plan, plan_snapshot, save_plan
-from rmqalloc.plans.plan_files import PlanError
-from rmqalloc.plans.plan_totals import summaries
+from rmqalloc.plans._plan_files import PlanError
+from rmqalloc.plans._plan_totals import summaries
 from rmqalloc.report.html import report
-from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 CAPTION = re.compile(
     r"([\d,]+) queues? of ([\d,]+) from old to new owner"

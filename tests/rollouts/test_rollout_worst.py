@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.cli import main
-from rmqalloc.rollouts import informed
-from rmqalloc.rollouts.informed import Graphs, worst_moments
-from rmqalloc.rollouts.maintain import maintain_broker
-from rmqalloc.rollouts.restart import restart
-from rmqalloc.rollouts.rollout_gates import violated_gates
-from rmqalloc.rollouts.subscribe import change_subscription
-from rmqalloc.rollouts.switch import change_strategy
-from rmqalloc.snapshot.plain_data import to_document
-from rmqalloc.snapshot.snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.rollouts import _informed as informed
+from rmqalloc.rollouts._informed import Graphs, worst_moments
+from rmqalloc.rollouts._maintain import maintain_broker
+from rmqalloc.rollouts._restart import restart
+from rmqalloc.rollouts._rollout_gates import violated_gates
+from rmqalloc.rollouts._subscribe import change_subscription
+from rmqalloc.rollouts._switch import change_strategy
+from rmqalloc.snapshot._plain_data import to_document
+from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies import strategy
 
 counts = st.integers(0, 4)

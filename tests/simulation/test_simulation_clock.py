@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmqalloc.simulation.virtual_clock import EPOCH, Process, VirtualClock
+from rmqalloc.simulation._virtual_clock import EPOCH, Process, VirtualClock
 
 
 def at(clock, milliseconds):

@@ -14,10 +14,10 @@ from rmqalloc.remoting import (
     ResponseError,
 )
 from rmqalloc.simulation import Cluster, Flow
-from rmqalloc.simulation.allocation_cache import KEPT, SharedAllocation
-from rmqalloc.simulation.name_server import NameServer
-from rmqalloc.simulation.network import ClientRemoting, Network
-from rmqalloc.simulation.virtual_clock import EPOCH, Process, VirtualClock
+from rmqalloc.simulation._allocation_cache import KEPT, SharedAllocation
+from rmqalloc.simulation._name_server import NameServer
+from rmqalloc.simulation._network import ClientRemoting, Network
+from rmqalloc.simulation._virtual_clock import EPOCH, Process, VirtualClock
 
 QUEUE = MessageQueue("t", "broker-a", 0)
 ADDRESS = "broker-a:10911"

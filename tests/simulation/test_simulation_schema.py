@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from json_schema import faults
 
 from rmqalloc.cli import main
-from rmqalloc.documents.fields import MAX_DURATION, Milliseconds
+from rmqalloc.documents._fields import MAX_DURATION, Milliseconds
 from rmqalloc.scenarios import ScenarioError
 from rmqalloc.simulation import Script, script_schema
-from rmqalloc.simulation.events import EVENTS
+from rmqalloc.simulation._events import EVENTS
 
 EXAMPLES = sorted((ROOT / "examples" / "simulations").glob("*.yaml"))
 SCHEMA = script_schema()

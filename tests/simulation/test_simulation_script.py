@@ -5,10 +5,10 @@ import json
 import pytest
 import yaml
 
-from rmqalloc.documents.fields import Duration, FieldError
+from rmqalloc.documents._fields import Duration, FieldError
 from rmqalloc.scenarios import ScenarioError
 from rmqalloc.simulation import Script, read_script, simulate
-from rmqalloc.simulation.events import EVENTS, Events
+from rmqalloc.simulation._events import EVENTS, Events
 
 
 def script(events=(), **more):

@@ -6,8 +6,8 @@ from rmqalloc import strategy
 from rmqalloc.remoting import PROFILES
 from rmqalloc.scenarios import ScenarioError
 from rmqalloc.simulation import Cluster, Flow, Script, read_script, simulate
-from rmqalloc.simulation.run import _built
-from rmqalloc.simulation.settings import BrokerSettings, UpdateBrokerConfig
+from rmqalloc.simulation._run import _built
+from rmqalloc.simulation._settings import BrokerSettings, UpdateBrokerConfig
 
 JOIN = {"at": "61s", "join": {"group": "g", "clients": "g-9"}}
 VANISH = {"at": "61s", "vanish": {"clients": "g-1"}}

@@ -11,9 +11,9 @@ from rmqalloc import strategy
 from rmqalloc.remoting import PROFILES
 from rmqalloc.scenarios import ScenarioError
 from rmqalloc.simulation import Cluster, Flow, Script, read_script, simulate
-from rmqalloc.simulation.actions import perform
-from rmqalloc.simulation.events import Event, Events
-from rmqalloc.simulation.steps import Rehearsal
+from rmqalloc.simulation._actions import perform
+from rmqalloc.simulation._events import Event, Events
+from rmqalloc.simulation._steps import Rehearsal
 
 
 def script(*events, duration="100s", **more):

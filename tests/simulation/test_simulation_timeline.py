@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue
-from rmqalloc.simulation.messages import DELAYED, Flow, MessageCounts, Reading, count_messages
-from rmqalloc.simulation.timeline import Spans, Timeline
+from rmqalloc.simulation._messages import DELAYED, Flow, MessageCounts, Reading, count_messages
+from rmqalloc.simulation._timeline import Spans, Timeline
 
 QUEUES = [MessageQueue("t", "b", i) for i in range(3)]
 END = 40

@@ -8,12 +8,22 @@ from random_scripts import KINDS, PROFILES, random_script
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.rebalance import ProcessQueue, sorted_allocate
-from rmqalloc.rebalance.offset_store import RemoteOffsetStore
+from rmqalloc.rebalance._offset_store import RemoteOffsetStore
 from rmqalloc.remoting import DEFAULT_PROFILE
-from rmqalloc.simulation import Flow, Script, cluster, member, simulate
-from rmqalloc.simulation.network import Network
-from rmqalloc.simulation.reader import Reader
-from rmqalloc.simulation.watched import WatchedQueue
+from rmqalloc.simulation import (
+    Flow,
+    Script,
+    simulate,
+)
+from rmqalloc.simulation import (
+    _cluster as cluster,
+)
+from rmqalloc.simulation import (
+    _member as member,
+)
+from rmqalloc.simulation._network import Network
+from rmqalloc.simulation._reader import Reader
+from rmqalloc.simulation._watched import WatchedQueue
 
 SEEDS = range(45)
 

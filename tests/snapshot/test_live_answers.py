@@ -11,17 +11,17 @@ from loopback import TOPIC, Loopback, running_info
 
 from rmqalloc.cli import main
 from rmqalloc.remoting import RemotingError, ResponseError, one_line
-from rmqalloc.remoting.address import host_and_port
-from rmqalloc.remoting.client import Access, Remote
-from rmqalloc.remoting.connection import Connection
-from rmqalloc.remoting.frame import RESPONSE, Command, FrameError, decode, encode
-from rmqalloc.remoting.loose_json import Pairs
-from rmqalloc.remoting.read_codes import ReadCode
-from rmqalloc.snapshot.files import checks
-from rmqalloc.snapshot.live import answers
-from rmqalloc.snapshot.live.take import Wanted, take_snapshot
-from rmqalloc.snapshot.plain_data import from_document, to_document
-from rmqalloc.snapshot.snapshot import MAX_QUEUES
+from rmqalloc.remoting._address import host_and_port
+from rmqalloc.remoting._client import Access, Remote
+from rmqalloc.remoting._connection import Connection
+from rmqalloc.remoting._frame import RESPONSE, Command, FrameError, decode, encode
+from rmqalloc.remoting._loose_json import Pairs
+from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.snapshot._plain_data import from_document, to_document
+from rmqalloc.snapshot._snapshot import MAX_QUEUES
+from rmqalloc.snapshot.files import _checks as checks
+from rmqalloc.snapshot.live import _answers as answers
+from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 DIGITS = "9" * 5000
 HALF = "\\ud800"

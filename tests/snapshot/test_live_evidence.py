@@ -26,7 +26,7 @@ from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import main
 from rmqalloc.evidence import with_strategies
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.snapshot.live.take import Wanted, take_snapshot
+from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 pytestmark = [pytest.mark.cluster, pytest.mark.java]
 

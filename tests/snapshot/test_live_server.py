@@ -7,10 +7,10 @@ from little_cluster import VirtualClock
 from live_proofs import make_topic, settled
 
 from rmqalloc import MessageQueue, strategy
-from rmqalloc.broker.query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
+from rmqalloc.broker._query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
 from rmqalloc.remoting import MessageModel, MessageRequestMode, QueueData, TopicRouteData
-from rmqalloc.remoting.client import Remote, body_of
-from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.remoting._client import Remote, body_of
+from rmqalloc.remoting._read_codes import ReadCode
 
 pytestmark = [pytest.mark.cluster, pytest.mark.java]
 

@@ -10,10 +10,12 @@ import pytest
 from loopback import Loopback
 
 from rmqalloc.audit import Finding
-from rmqalloc.cli import main, snapshot_input, watch
+from rmqalloc.cli import _snapshot_input as snapshot_input
+from rmqalloc.cli import _watch as watch
+from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting.read_codes import ReadCode
-from rmqalloc.snapshot.units import NoMatchError
+from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.snapshot._units import NoMatchError
 
 
 def finding(rule, topic="T"):

@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue
-from rmqalloc.remoting.loose_json import Pairs
-from rmqalloc.snapshot.live import answers, members
-from rmqalloc.snapshot.plain_data import SnapshotError, from_document, to_document
-from rmqalloc.snapshot.snapshot import (
+from rmqalloc.remoting._loose_json import Pairs
+from rmqalloc.snapshot._plain_data import SnapshotError, from_document, to_document
+from rmqalloc.snapshot._snapshot import (
     MAX_QUEUES,
     Client,
     Group,
@@ -20,6 +19,8 @@ from rmqalloc.snapshot.snapshot import (
     Topic,
     TopicBroker,
 )
+from rmqalloc.snapshot.live import _answers as answers
+from rmqalloc.snapshot.live import _members as members
 
 TEXTS = st.text(max_size=8)
 COUNTS = st.integers(0, 2**40)

@@ -12,11 +12,11 @@ import random_units as units
 from programs import python
 
 from rmqalloc import strategy
-from rmqalloc.evaluation import expand as names
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batch, plan_schema
-from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
-from spark_udfs import requirements
-from spark_udfs.map_in_arrow import PlanBatches
+from rmqalloc.evaluation import _expand as names
+from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch, plan_schema
+from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
+from spark_udfs import _requirements as requirements
+from spark_udfs._map_in_arrow import PlanBatches
 
 AVG = strategy("AVG")
 on_spark = pytest.mark.spark
@@ -204,7 +204,7 @@ def test_the_schema_is_the_same_in_sparks_words(spark):
 def test_progress_is_shown_and_memory_seen(spark):
     from pyspark.sql import functions as F
 
-    from spark_udfs.job import progress
+    from spark_udfs.job import _progress as progress
 
     out = io.StringIO()
     out.isatty = lambda: True
@@ -222,7 +222,7 @@ def test_spark_connect_tells_of_its_progress_itself():
     from pyspark.errors import PySparkAttributeError
     from pyspark.sql.connect.shell.progress import StageInfo
 
-    from spark_udfs.job import progress
+    from spark_udfs.job import _progress as progress
 
     class Connect:
         """As much of a session of Spark Connect as progress needs; test_spark_job.py has the real one."""

@@ -15,7 +15,7 @@ from spark_answers import assigned_in, in_order, owners_in, transformed, without
 from spark_environment import packed_environment
 from spark_standalone import SPARK_HOME, connect_server, standalone
 
-from spark_udfs.job.published import files_of_plan
+from spark_udfs.job._published import files_of_plan
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster]
 
@@ -97,7 +97,7 @@ def test_the_job_on_a_cluster_writes_the_same(answers, fleet):
 
 
 def test_the_job_is_submitted_with_its_environment(master, fleet, archive, place):
-    from spark_udfs.job import command as job
+    from spark_udfs.job import _command as job
 
     settings = [f"--conf={key}={value}" for key, value in SETTINGS.items()]
     submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, "--archives", f"{archive}#environment"]

@@ -9,8 +9,13 @@ from hypothesis import strategies as st
 from programs import python
 
 from rmqalloc import Fleet, sort_client_ids, strategy
-from rmqalloc.evaluation.movement import movement
-from spark_udfs import arrow_figures, arrow_owners
+from rmqalloc.evaluation._movement import movement
+from spark_udfs import (
+    _arrow_figures as arrow_figures,
+)
+from spark_udfs import (
+    _arrow_owners as arrow_owners,
+)
 
 QUEUES = pa.list_(pa.struct([("broker_name", pa.string()), ("queue_id", pa.int32())]))
 BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
@@ -365,7 +370,7 @@ def test_the_package_opens_without_pyspark_and_says_what_is_missing():
     script = """
 import sys
 sys.modules["pyspark"] = None  # importing it fails
-import spark_udfs.arrow_owners, spark_udfs.arrow_figures
+import spark_udfs._arrow_owners, spark_udfs._arrow_figures
 try:
     spark_udfs.register_all
 except ModuleNotFoundError as error:

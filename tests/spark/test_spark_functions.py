@@ -5,8 +5,13 @@ import pytest
 import random_units as units
 
 from rmqalloc import strategy
-from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
-from spark_udfs import arrow_figures, arrow_owners
+from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
+from spark_udfs import (
+    _arrow_figures as arrow_figures,
+)
+from spark_udfs import (
+    _arrow_owners as arrow_owners,
+)
 
 pytestmark = pytest.mark.spark
 

@@ -11,9 +11,9 @@ from job_runs import SPECS, job, read, report, shown, text_of, write_units
 from programs import python
 
 from rmqalloc import strategy
-from rmqalloc.evaluation.parquet_plan import plan_files
-from rmqalloc.evaluation.plan_batch import PlanSpec
-from rmqalloc.snapshot.synthetic import FLEET_SCHEMA, write_fleet
+from rmqalloc.evaluation._parquet_plan import plan_files
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.snapshot._synthetic import FLEET_SCHEMA, write_fleet
 
 on_spark = pytest.mark.spark
 
@@ -49,7 +49,7 @@ def fleet(tmp_path):
     ],
 )
 def test_wrong_usage_of_the_job(arguments, said, capsys):
-    from spark_udfs.job.command import main
+    from spark_udfs.job._command import main
 
     with pytest.raises(SystemExit, match="64"):
         main(arguments)
@@ -57,7 +57,7 @@ def test_wrong_usage_of_the_job(arguments, said, capsys):
 
 
 def test_wrong_scenarios_are_said_before_spark_starts(tmp_path, capsys):
-    from spark_udfs.job.command import main
+    from spark_udfs.job._command import main
 
     path = tmp_path / "s.json"
     arguments = ["--input", "a", "--output", "b", "--strategy", "AVG", "--scenarios", str(path)]
@@ -69,7 +69,7 @@ def test_wrong_scenarios_are_said_before_spark_starts(tmp_path, capsys):
 
 
 def test_what_a_plan_is_known_by():
-    from spark_udfs.job.planning_job import plan_id_of
+    from spark_udfs.job._planning_job import plan_id_of
 
     ids = {plan_id_of(spec, [["a", 1, 2]]) for spec in SPECS} | {plan_id_of(SPECS[0], [["a", 1, 3]])}
     assert len(ids) == 4
@@ -96,7 +96,7 @@ def test_the_job_without_java_says_what_to_install(tmp_path):
 
 
 def test_an_interrupted_job_leaves_with_130(monkeypatch, capsys):
-    from spark_udfs.job import command as program
+    from spark_udfs.job import _command as program
 
     def interrupted(*_arguments, **_how):
         raise KeyboardInterrupt
@@ -108,7 +108,7 @@ def test_an_interrupted_job_leaves_with_130(monkeypatch, capsys):
 
 @pytest.mark.parametrize("raised", [MemoryError(), OSError("no space"), ValueError("v"), TypeError("t")])
 def test_what_a_file_or_server_did_is_said_in_a_line(raised, monkeypatch, capsys):
-    from spark_udfs.job import command as program
+    from spark_udfs.job import _command as program
 
     monkeypatch.setattr(program, "run_job", lambda *_, **__: (_ for _ in ()).throw(raised))
     assert report("fleet", "plans") == 1
@@ -116,7 +116,7 @@ def test_what_a_file_or_server_did_is_said_in_a_line(raised, monkeypatch, capsys
 
 
 def test_anything_else_is_a_defect_of_ours_and_says_so(monkeypatch, capsys):
-    from spark_udfs.job import command as program
+    from spark_udfs.job import _command as program
 
     monkeypatch.setattr(program, "run_job", lambda *_, **__: {}["x"])
     with pytest.raises(KeyError):
@@ -165,7 +165,7 @@ def test_readers_see_plan_and_bucket_as_columns(spark, fleet, tmp_path):
 @on_spark
 def test_readers_get_a_plan_by_its_manifest(spark, fleet, tmp_path):
     from spark_udfs import files_of_plan, read_plan
-    from spark_udfs.job.manifests import PlanNotFoundError
+    from spark_udfs.job._manifests import PlanNotFoundError
 
     target = str(tmp_path / "plans")
     with pytest.raises(PlanNotFoundError, match="holds no complete plan; it holds none"):

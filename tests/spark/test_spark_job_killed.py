@@ -16,9 +16,9 @@ import random_units as units
 import tied
 from programs import environment
 
-from rmqalloc.evaluation.parquet_plan import plan_files
-from rmqalloc.evaluation.plan_batch import PlanSpec
-from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from rmqalloc.evaluation._parquet_plan import plan_files
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
 
 SLOW = PlanSpec("CONSISTENT_HASH", {"virtual_nodes": 6_000}, output="owners")
 N_FILES = 8
@@ -88,8 +88,8 @@ def workers_of(pid):
 
 
 def again(fleet, target, **how):
-    from spark_udfs.job.planning_job import run_job
-    from spark_udfs.job.sources import UnitSource
+    from spark_udfs.job._planning_job import run_job
+    from spark_udfs.job._sources import UnitSource
 
     return run_job(UnitSource(str(fleet / "fleet")), str(target), SLOW, **how)
 
@@ -144,8 +144,8 @@ def test_workers_are_killed(spark, fleet, tmp_path, master, code):
 
 @on_spark
 def test_a_unit_of_a_million_queues_among_small_ones(spark, tmp_path):
-    from spark_udfs.job.planning_job import run_job
-    from spark_udfs.job.sources import UnitSource
+    from spark_udfs.job._planning_job import run_job
+    from spark_udfs.job._sources import UnitSource
 
     giant = units.row(
         "giant", brokers=[(f"b{i:02d}", 1 << 14) for i in range(64)], client_ids=map("c{}".format, range(999))

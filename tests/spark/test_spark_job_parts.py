@@ -6,11 +6,11 @@ import random_units as units
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmqalloc.evaluation.plan_batch import PLAN_SCHEMA, PlanSpec, plan_stream
-from rmqalloc.evaluation.quarantine import plan_and_quarantine, quarantine_schema
-from rmqalloc.evaluation.worst import merged, worst_columns, worst_of
-from rmqalloc.snapshot.directory import MARKER, own_directory, replaced_directory
-from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA, PlanSpec, plan_stream
+from rmqalloc.evaluation._quarantine import plan_and_quarantine, quarantine_schema
+from rmqalloc.evaluation._worst import merged, worst_columns, worst_of
+from rmqalloc.snapshot._directory import MARKER, own_directory, replaced_directory
+from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
 
 TRIED = [{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}]
 

@@ -9,10 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 import random_units as units
 
-from rmqalloc.evaluation.parquet_plan import plan_files
-from rmqalloc.evaluation.plan_batch import PlanSpec
-from spark_udfs.job import by_file
-from spark_udfs.job.published import files_of_plan
+from rmqalloc.evaluation._parquet_plan import plan_files
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from spark_udfs.job import _by_file as by_file
+from spark_udfs.job._published import files_of_plan
 
 pytestmark = pytest.mark.spark
 SPEC = PlanSpec("AVG", scenarios=[{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}])
@@ -34,8 +34,8 @@ def text_of(path):
 
 
 def job(target, path="", spec=SPEC, **more):
-    from spark_udfs.job.planning_job import run_job
-    from spark_udfs.job.sources import UnitSource
+    from spark_udfs.job._planning_job import run_job
+    from spark_udfs.job._sources import UnitSource
 
     how = {name: more.pop(name) for name in ("by_files", "force", "max_bad_fraction") if name in more}
     return run_job(UnitSource(str(path), **more), str(target), spec, **how)
@@ -81,7 +81,7 @@ def test_csv_with_lists_as_json(spark, fleet):
 
 
 def test_a_table_in_buckets_by_hash(spark, fleet):
-    from spark_udfs.job.sources import UnitSource, cut_source
+    from spark_udfs.job._sources import UnitSource, cut_source
 
     spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("fleet_of_a_test")
     outcome = job(fleet / "plans", table="fleet_of_a_test")
@@ -96,8 +96,8 @@ def test_a_table_in_buckets_by_hash(spark, fleet):
 
 
 def test_a_table_that_changes_while_it_is_read_is_no_plan(spark, fleet, monkeypatch):
-    from spark_udfs.job import sources
-    from spark_udfs.job.planning_job import JobError
+    from spark_udfs.job import _sources as sources
+    from spark_udfs.job._planning_job import JobError
 
     spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("changing_fleet")
     real = sources.cut_source
@@ -119,8 +119,8 @@ def test_an_update_of_as_many_rows_while_a_table_is_read_is_no_plan(spark, fleet
     """Counts alone let a plan of two versions pass: half of the buckets read the table after the update."""
     from pyspark.sql import functions as F
 
-    from spark_udfs.job import sources
-    from spark_udfs.job.planning_job import JobError
+    from spark_udfs.job import _sources as sources
+    from spark_udfs.job._planning_job import JobError
 
     spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("updated_fleet")
     real = sources.cut_source
@@ -143,7 +143,7 @@ def test_an_update_of_as_many_rows_while_a_table_is_read_is_no_plan(spark, fleet
 
 
 def test_what_rows_are_known_by_tells_nulls_and_order_within_them(spark):
-    from spark_udfs.job.sources import content
+    from spark_udfs.job._sources import content
 
     def known(rows):
         frame = spark.createDataFrame(rows, "a string, b string, l array<string>, m map<string, int>")
@@ -156,8 +156,8 @@ def test_what_rows_are_known_by_tells_nulls_and_order_within_them(spark):
 
 @pytest.mark.parametrize("by_files", [True, False])
 def test_files_that_change_until_the_very_end_are_no_plan(spark, fleet, monkeypatch, by_files):
-    from spark_udfs.job import plan_summary
-    from spark_udfs.job.planning_job import JobError
+    from spark_udfs.job import _plan_summary as plan_summary
+    from spark_udfs.job._planning_job import JobError
 
     real = plan_summary.summary
 
@@ -187,7 +187,7 @@ def test_files_that_change_until_the_very_end_are_no_plan(spark, fleet, monkeypa
     ],
 )
 def test_a_jar_that_is_not_there_is_named_by_its_class(spark, fleet, path, how, said):
-    from spark_udfs.job.planning_job import JobError
+    from spark_udfs.job._planning_job import JobError
 
     with pytest.raises(
         JobError, match=f"{said} is missing from the session, or is of a release that does not fit"
@@ -212,8 +212,8 @@ def test_partitions_and_patterns_are_for_spark_to_read(spark, fleet):
 
 
 def test_where_nothing_can_be_renamed_a_record_says_what_is_done(spark, fleet, monkeypatch):
-    from spark_udfs.job import planning_job
-    from spark_udfs.job.output import SparkOutput
+    from spark_udfs.job import _planning_job as planning_job
+    from spark_udfs.job._output import SparkOutput
 
     target = (fleet / "store").as_uri()
     monkeypatch.setattr(planning_job, "output_of", lambda target, spark: SparkOutput(target, spark))

@@ -10,11 +10,19 @@ import pyarrow.parquet as pq
 import pytest
 import random_units as units
 
-from rmqalloc.evaluation.parquet_plan import plan_files
-from rmqalloc.evaluation.plan_batch import PlanSpec
-from spark_udfs.job import by_file, manifests, output_layout
-from spark_udfs.job.manifests import PlanNotFoundError
-from spark_udfs.job.published import files_of_plan, manifest_of
+from rmqalloc.evaluation._parquet_plan import plan_files
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from spark_udfs.job import (
+    _by_file as by_file,
+)
+from spark_udfs.job import (
+    _manifests as manifests,
+)
+from spark_udfs.job import (
+    _output_layout as output_layout,
+)
+from spark_udfs.job._manifests import PlanNotFoundError
+from spark_udfs.job._published import files_of_plan, manifest_of
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

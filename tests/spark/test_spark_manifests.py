@@ -2,9 +2,9 @@
 
 import pytest
 
-from rmqalloc.evaluation.plan_batch import PlanSpec
-from spark_udfs.job import manifests
-from spark_udfs.job.manifests import PublishError
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from spark_udfs.job import _manifests as manifests
+from spark_udfs.job._manifests import PublishError
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")

@@ -77,7 +77,7 @@ def classic(spark):
 
 @pytest.mark.usefixtures("classic")
 def test_python_functions_are_described_and_their_examples_hold(sql):
-    from spark_udfs import sql as functions
+    from spark_udfs import _sql as functions
 
     assert functions._FUNCTIONS.keys() == PYTHON.keys()
     for name, usage in PYTHON.items():
@@ -118,7 +118,8 @@ class Unlike:
 
 @pytest.mark.parametrize("wrong", ["listFunction", "lookupFunction", "lookupFunctionBuilder", "registerFunction"])
 def test_where_spark_takes_no_description_the_functions_work(classic, sql, monkeypatch, wrong):
-    from spark_udfs import described, register_all
+    from spark_udfs import _described as described
+    from spark_udfs import register_all
 
     whole = described._identifiers
     monkeypatch.setattr(described, "_identifiers", lambda registry, names: whole(Unlike(registry, wrong), names))
@@ -134,6 +135,6 @@ def test_where_spark_takes_no_description_the_functions_work(classic, sql, monke
 
 
 def test_a_session_without_a_registry_is_left_as_it_is():
-    from spark_udfs import described
+    from spark_udfs import _described as described
 
     assert not described.describe(object(), {"f": described.Description("()", {}, "()", "1")})

@@ -14,9 +14,9 @@ import pytest
 from checkout import ROOT
 
 from rmqalloc import Fleet
-from rmqalloc.evaluation.parquet_plan import plan_files, read_columns
-from rmqalloc.evaluation.plan_batch import PlanSpec, plan_batch
-from spark_udfs import arrow_owners
+from rmqalloc.evaluation._parquet_plan import plan_files, read_columns
+from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
+from spark_udfs import _arrow_owners as arrow_owners
 
 SPARK_PAGE = ROOT / "docs" / "spark.md"
 
@@ -160,7 +160,7 @@ AT = "\n\tat org.apache.spark.sql.Dataset.count(Dataset.scala:1)\n\tat java.base
     ],
 )
 def test_an_error_of_java_keeps_the_name_of_its_class(text, said):
-    planning = pytest.importorskip("spark_udfs.job.planning_job")
+    planning = pytest.importorskip("spark_udfs.job._planning_job")
     told = planning._cause(RuntimeError(text))
     assert told.startswith(said)
     assert ("a jar is missing" in told) == ("a jar is missing" in said)

@@ -19,13 +19,19 @@ from rmqalloc.store import (
     LockedError,
     create_file,
     locked,
-    locks,
     replaced_directory,
     replaced_file,
-    staging,
     sweep,
     write_file,
-    writing,
+)
+from rmqalloc.store import (
+    _locks as locks,
+)
+from rmqalloc.store import (
+    _staging as staging,
+)
+from rmqalloc.store import (
+    _writing as writing,
 )
 
 

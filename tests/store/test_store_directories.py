@@ -12,8 +12,21 @@ from store_cases import LEFT, fill, names
 
 from rmqalloc import store
 from rmqalloc.cli import main
-from rmqalloc.snapshot import directory
-from rmqalloc.store import disk, locked, replaced_directory, staging, write_file, writing
+from rmqalloc.snapshot import _directory as directory
+from rmqalloc.store import (
+    _disk as disk,
+)
+from rmqalloc.store import (
+    _staging as staging,
+)
+from rmqalloc.store import (
+    _writing as writing,
+)
+from rmqalloc.store import (
+    locked,
+    replaced_directory,
+    write_file,
+)
 
 SEED = str(ROOT / "examples" / "snapshots" / "seed.yaml")
 

@@ -2,7 +2,7 @@
 
 import click
 
-from rmqalloc.cli.app import VERBS, app
+from rmqalloc.cli._app import VERBS, app
 
 
 def _commands():

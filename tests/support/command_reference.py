@@ -9,7 +9,7 @@ from checkout import ROOT
 from cli_commands import COMMANDS
 
 from rmqalloc.audit import RULES
-from rmqalloc.cli import exit_codes
+from rmqalloc.cli import _exit_codes as exit_codes
 
 PAGE = ROOT / "docs" / "commands.md"
 RULES_PAGE = ROOT / "docs" / "check.md"

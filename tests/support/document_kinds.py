@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmqalloc.documents import DocumentError
-from rmqalloc.remoting.credentials import CredentialsError, read_credentials
+from rmqalloc.remoting._credentials import CredentialsError, read_credentials
 from rmqalloc.scenarios import ScenarioError, read_scenarios
 from rmqalloc.simulation import read_script
+from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot.files import read_snapshot
-from rmqalloc.snapshot.plain_data import SnapshotError
 
 
 @dataclass(frozen=True)

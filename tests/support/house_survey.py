@@ -54,7 +54,7 @@ queues = [[{"broker_name": "b", "queue_id": i} for i in range(4)]]
 lists = pa.array(queues), pa.array([["c1", "c2"]])
 
 from loopback import Loopback
-from rmqalloc.snapshot.live.take import take_snapshot
+from rmqalloc.snapshot.live._take import take_snapshot
 
 from little_cluster import LittleCluster, manager_of, push, started
 cluster = LittleCluster()

@@ -5,7 +5,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import random_units as units
 
-from rmqalloc.evaluation.plan_batch import PlanSpec
+from rmqalloc.evaluation._plan_batch import PlanSpec
 
 TRIED = [
     {"name": "four", "changes": [{"scale_clients": {"to": 4}}]},
@@ -19,15 +19,15 @@ SPECS = [
 
 
 def job(fleet, target, spec=SPECS[1], **how):
-    from spark_udfs.job.planning_job import run_job
-    from spark_udfs.job.sources import UnitSource
+    from spark_udfs.job._planning_job import run_job
+    from spark_udfs.job._sources import UnitSource
 
     return run_job(UnitSource(str(fleet)), str(target), spec, **how)
 
 
 def report(fleet, target, spec=SPECS[0], master="local[2]", **how):
-    from spark_udfs.job.command import run_and_report
-    from spark_udfs.job.sources import UnitSource
+    from spark_udfs.job._command import run_and_report
+    from spark_udfs.job._sources import UnitSource
 
     return run_and_report(UnitSource(str(fleet)), str(target), spec, master, **how)
 

@@ -4,8 +4,8 @@ import asyncio
 import json
 import threading
 
-from rmqalloc.remoting.frame import RESPONSE, Command, decode, encode
-from rmqalloc.remoting.read_codes import ReadCode
+from rmqalloc.remoting._frame import RESPONSE, Command, decode, encode
+from rmqalloc.remoting._read_codes import ReadCode
 
 TOPIC = "orders"
 QUEUES = 8

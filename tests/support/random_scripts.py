@@ -4,7 +4,7 @@ from random import Random
 
 from rmqalloc.scenarios import ScenarioError
 from rmqalloc.simulation import Script
-from rmqalloc.simulation.events import EVENTS
+from rmqalloc.simulation._events import EVENTS
 
 KINDS = tuple(EVENTS)
 PROFILES = ("5.5", "5.3", "4.9")

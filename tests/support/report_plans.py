@@ -1,9 +1,9 @@
 """Plans to draw: one as people have it, one of names that attack whoever shows them, and one too large to draw whole."""
 
-from rmqalloc.audit.finding import Finding
+from rmqalloc.audit._finding import Finding
 from rmqalloc.model import MessageQueue
-from rmqalloc.plans.plan_snapshot import plan_snapshot
-from rmqalloc.snapshot.snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.plans._plan_snapshot import plan_snapshot
+from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 HOSTILE = (
     "<script>document.title='owned'</script>",

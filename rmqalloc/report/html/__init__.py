@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rmqalloc.audit.finding import Finding
+from rmqalloc._text import counted
+from rmqalloc.audit._finding import Finding
 from rmqalloc.plans import Gates, Plan
-from rmqalloc.report.html.found import findings_section
-from rmqalloc.report.html.page import page
-from rmqalloc.report.html.scenario import PICTURED, scenario_section
-from rmqalloc.report.html.summary import failed_section, summary_section
-from rmqalloc.results.markup import escaped, name
-from rmqalloc.text import counted
+from rmqalloc.report.html._found import findings_section
+from rmqalloc.report.html._page import page
+from rmqalloc.report.html._scenario import PICTURED, scenario_section
+from rmqalloc.report.html._summary import failed_section, summary_section
+from rmqalloc.results._markup import escaped, name
 
 __all__ = ["report"]
 

@@ -14,7 +14,7 @@ from live_proofs import make_topic, wait_for
 
 from badday.admin import make_groups
 from badday.runs import Taken, snapshot
-from rmqalloc.snapshot.live.take import Wanted, take_snapshot
+from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 GROUPS, REAL, MEMBERS = 1000, 3, 2
 TOPIC = "badday-orders"

@@ -14,13 +14,13 @@ from bruteforce import (
 )
 from bruteforce.read_tables import KEYS, Tables
 from bruteforce.tally import by_key
-from rmqalloc.advice.recommend import advise
+from rmqalloc.advice._recommend import advise
 from rmqalloc.audit import check_snapshot
 from rmqalloc.evidence import with_strategies
 from rmqalloc.plans import plan_snapshot
-from rmqalloc.plans.compare import Candidate, compare
-from rmqalloc.plans.explain import explain
-from rmqalloc.snapshot.plain_data import from_document
+from rmqalloc.plans._compare import Candidate, compare
+from rmqalloc.plans._explain import explain
+from rmqalloc.snapshot._plain_data import from_document
 
 # --- plan ---
 

@@ -19,7 +19,7 @@ from rmqalloc.remoting import (
     SubscriptionData,
     TopicRouteData,
 )
-from rmqalloc.simulation.virtual_clock import VirtualClock
+from rmqalloc.simulation._virtual_clock import VirtualClock
 
 Event = dict[str, Any]
 

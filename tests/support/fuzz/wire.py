@@ -23,13 +23,23 @@ from typing import Any
 from loopback import consume_stats, running_info
 
 from fuzz.outcome import Outcome
-from rmqalloc.remoting import RemotingError, ResponseError, frame, loose_json
-from rmqalloc.remoting.client import Access, Remote
-from rmqalloc.remoting.read_codes import ReadCode
-from rmqalloc.snapshot.files.checks import check
-from rmqalloc.snapshot.live import answers, members
-from rmqalloc.snapshot.plain_data import from_document, to_document
-from rmqalloc.snapshot.snapshot import Snapshot, SourceError
+from rmqalloc.remoting import (
+    RemotingError,
+    ResponseError,
+)
+from rmqalloc.remoting import (
+    _frame as frame,
+)
+from rmqalloc.remoting import (
+    _loose_json as loose_json,
+)
+from rmqalloc.remoting._client import Access, Remote
+from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.snapshot._plain_data import from_document, to_document
+from rmqalloc.snapshot._snapshot import Snapshot, SourceError
+from rmqalloc.snapshot.files._checks import check
+from rmqalloc.snapshot.live import _answers as answers
+from rmqalloc.snapshot.live import _members as members
 
 EXPECTED = (frame.FrameError, loose_json.JsonError, answers.AnswerError, RemotingError, ResponseError)
 _SOCKET_EVERY = 500

@@ -9,9 +9,9 @@ from pathlib import Path
 
 from interrupted_writes.writers import make_inputs
 from rmqalloc import MessageQueue
-from rmqalloc.cli.app import run
+from rmqalloc.cli._app import run
 from rmqalloc.plans import load_plan, save_plan
-from rmqalloc.rebalance.offset_file import write_offsets
+from rmqalloc.rebalance._offset_file import write_offsets
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
 
 UNITS = 1_000_000

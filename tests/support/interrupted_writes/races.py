@@ -8,8 +8,8 @@ from pathlib import Path
 
 from interrupted_writes.writers import leftovers
 from rmqalloc import MessageQueue, store
-from rmqalloc.rebalance.offset_file import merge_offsets, read_offsets
-from rmqalloc.snapshot.directory import MARKER, replaced_directory
+from rmqalloc.rebalance._offset_file import merge_offsets, read_offsets
+from rmqalloc.snapshot._directory import MARKER, replaced_directory
 
 PARTS = 4
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from checkout import ROOT
 
 from rmqalloc import MessageQueue, store
-from rmqalloc.cli.app import run
-from rmqalloc.rebalance.offset_file import merge_offsets, read_offsets
-from rmqalloc.snapshot.directory import own_directory
+from rmqalloc.cli._app import run
+from rmqalloc.rebalance._offset_file import merge_offsets, read_offsets
+from rmqalloc.snapshot._directory import own_directory
 
 EXAMPLES = ROOT / "examples"
 NONE = "none"

@@ -2,11 +2,11 @@
 
 from mutants.mutant import Mutant
 
-_LISTENER = "rmqalloc/broker/change_listener.py"
-_MANAGER = "rmqalloc/broker/consumer_manager.py"
-_BROKER = "rmqalloc/broker/broker.py"
-_ASSIGNMENT = "rmqalloc/broker/query_assignment.py"
-_PROFILE = "rmqalloc/remoting/releases.py"
+_LISTENER = "rmqalloc/broker/_change_listener.py"
+_MANAGER = "rmqalloc/broker/_consumer_manager.py"
+_BROKER = "rmqalloc/broker/_broker.py"
+_ASSIGNMENT = "rmqalloc/broker/_query_assignment.py"
+_PROFILE = "rmqalloc/remoting/_releases.py"
 _NOTICES = "tests/broker/test_broker_notices.py"
 _CONSUMERS = "tests/broker/test_broker_consumers.py"
 _WHOLE = "tests/broker/test_broker.py"
@@ -159,42 +159,42 @@ MUTANTS = [
     ),
     # --- What 5.5 does, and 4.9 does not ---
     Mutant(
-        "rmqalloc/rebalance/local_path.py",
+        "rmqalloc/rebalance/_local_path.py",
         "profile.empty_view_is_missing and not view else view",
         "profile.empty_view_is_missing and view is None else view",
         "a view without queues fails the strategy in 5.5",
         f"{_PROFILES} -k missing_route",
     ),
     Mutant(
-        "rmqalloc/rebalance/local_path.py",
+        "rmqalloc/rebalance/_local_path.py",
         "if view is not None or factory.profile.asks_clients_first:",
         "if factory:",
         "5.5 asks for the clients of a topic without a route",
         f"{_PROFILES} -k missing_route",
     ),
     Mutant(
-        "rmqalloc/rebalance/local_path.py",
+        "rmqalloc/rebalance/_local_path.py",
         " or (factory.profile.empty_client_list_is_missing and not client_ids)",
         "",
         "an empty client list fails the strategy in 5.5",
         f"{_PROFILES} -k empty_client_list",
     ),
     Mutant(
-        "rmqalloc/rebalance/group_queues.py",
+        "rmqalloc/rebalance/_group_queues.py",
         "broker if factory.profile.renews_logical_locks else queue.broker_name",
         "broker",
         "5.3 renews the locks of logical queues",
         f"{_PROFILES} -k logical",
     ),
     Mutant(
-        "rmqalloc/rebalance/client_factory.py",
+        "rmqalloc/rebalance/_client_factory.py",
         "if route.topic_queue_mapping and not self.profile.static_topics:",
         "if False:",
         "4.9 knows static topics",
         f"{_PROFILES} -k static",
     ),
     Mutant(
-        "rmqalloc/rebalance/offset_store.py",
+        "rmqalloc/rebalance/_offset_store.py",
         "master_first = not self._factory.profile.commits_to_known_server",
         "master_first = False",
         "4.9 commits to a slave without asking for the route",
@@ -203,35 +203,35 @@ MUTANTS = [
     Mutant(_PROFILE, "DEFAULT_PROFILE = _5_5", "DEFAULT_PROFILE = _5_3", "5.3 counts where nobody says", _PROFILES),
     # --- Consumers ---
     Mutant(
-        "rmqalloc/rebalance/consumer.py",
+        "rmqalloc/rebalance/_consumer.py",
         "return ConsumeFromWhere.LAST_OFFSET if active else self.consume_from_where",
         "return self.consume_from_where",
         "heartbeats of consumers that pull say what they are set to",
         f"{_KINDS} -k heartbeats",
     ),
     Mutant(
-        "rmqalloc/rebalance/pull_consumer.py",
+        "rmqalloc/rebalance/_pull_consumer.py",
         "        self.rebalance.subscription_inner.pop(topic, None)\n",
         "",
         "a topic that a pull consumer unsubscribed stays allocated",
         f"{_KINDS} -k unsubscribes",
     ),
     Mutant(
-        "rmqalloc/rebalance/lite_pull_consumer.py",
+        "rmqalloc/rebalance/_lite_pull_consumer.py",
         "        if where not in WISHES:\n",
         "        if where is None:\n",
         "a lite pull consumer takes deprecated first offsets",
         "tests/rebalance/test_rebalance_first_offset.py -k deprecated",
     ),
     Mutant(
-        "rmqalloc/rebalance/lite_pull_consumer.py",
+        "rmqalloc/rebalance/_lite_pull_consumer.py",
         "        self._check_topic(topic)\n",
         "",
         "a subscription without a topic keeps queues from being chosen",
         f"{_KINDS} -k no_topic",
     ),
     Mutant(
-        "rmqalloc/rebalance/push_consumer.py",
+        "rmqalloc/rebalance/_push_consumer.py",
         "if not is_unset and not 1 <= limit <= most:",
         "if not 0 <= limit + is_unset <= most:",
         "a push consumer takes a limit of zero",
@@ -245,28 +245,28 @@ MUTANTS = [
         "tests/broker/test_broker_locks.py -k strict",
     ),
     Mutant(
-        "rmqalloc/rebalance/consumer.py",
+        "rmqalloc/rebalance/_consumer.py",
         "if len(group) > longest:",
         "if len(group) > 255:",
         "5.5 takes names of 255 characters",
         f"{_KINDS} -k refused",
     ),
     Mutant(
-        "rmqalloc/rebalance/consumer.py",
+        "rmqalloc/rebalance/_consumer.py",
         "_GROUP.fullmatch(group)",
         "_GROUP.match(group)",
         "the first character decides about a name",
         f"{_KINDS} -k refused",
     ),
     Mutant(
-        "rmqalloc/rebalance/consumer.py",
+        "rmqalloc/rebalance/_consumer.py",
         "if factory.profile.failed_start_shuts_down:",
         "if factory:",
         "a consumer of 4.9 that fails late is shut down",
         f"{_KINDS} -k began_to_run",
     ),
     Mutant(
-        "rmqalloc/rebalance/push_consumer.py",
+        "rmqalloc/rebalance/_push_consumer.py",
         " or not self.manager.profile.asks_for_a_pass_if_heard",
         "",
         "the start of a push consumer of 4.9 needs a broker to ask for a pass",

@@ -2,8 +2,8 @@
 
 from mutants.mutant import Mutant
 
-_DEPARTURES = "rmqalloc/plans/departures.py"
-_CASE = "rmqalloc/audit/audited_group.py"
+_DEPARTURES = "rmqalloc/plans/_departures.py"
+_CASE = "rmqalloc/audit/_audited_group.py"
 _TESTS = "tests/evaluation/test_growth.py"
 
 MUTANTS = [
@@ -41,21 +41,21 @@ MUTANTS = [
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/audit/rules_idle.py",
+        "rmqalloc/audit/_rules_idle.py",
         "is_whole and len(unit.options) == n",
         "is_whole and len(unit.options) > n",
         "clients that are alike are taken for different ones",
         "tests/audit/test_audit_idle.py -k figures",
     ),
     Mutant(
-        "rmqalloc/plans/unmatched.py",
+        "rmqalloc/plans/_unmatched.py",
         "not (is_pattern(name) and",
         "not (not is_pattern(name) and",
         "a pattern that matches is told to match nothing",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/scenarios/patterns.py",
+        "rmqalloc/scenarios/_patterns.py",
         'frozenset("*?[")',
         'frozenset("*?")',
         "a pattern of a set of characters is looked up as a name",
@@ -97,42 +97,42 @@ MUTANTS = [
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/strategies/consistent_hash.py",
+        "rmqalloc/strategies/_consistent_hash.py",
         "held[ring[point][0]] -= 1",
         "pass",
         "a point that another id takes over still counts",
         "tests/evaluation/test_growth.py -k points",
     ),
     Mutant(
-        "rmqalloc/snapshot/units.py",
+        "rmqalloc/snapshot/_units.py",
         "chain[Any](readable, distinct)",
         "chain[Any](readable, clients)",
         "clients of a group are asked for their room once per topic",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/snapshot/units.py",
+        "rmqalloc/snapshot/_units.py",
         "distinct = {id(row): row for row in clients}",
         "distinct = {len(row): row for row in clients}",
         "groups of as many clients are taken for one",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/snapshot/units.py",
+        "rmqalloc/snapshot/_units.py",
         "if any(one.machine_room is not None",
         "if all(one.machine_room is not None",
         "rooms are left out unless all are known",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/rollouts/resize.py",
+        "rmqalloc/rollouts/_resize.py",
         "    @lazy_property\n    def read_to",
         "    @property\n    def read_to",
         "the route after is made once per broker",
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/rollouts/resize.py",
+        "rmqalloc/rollouts/_resize.py",
         "self.read | dict.fromkeys(self.chosen, self.to)",
         "dict.fromkeys(self.chosen, self.to) | self.read",
         "brokers keep the queues that they had",

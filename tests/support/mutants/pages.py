@@ -2,17 +2,17 @@
 
 from mutants.mutant import Mutant
 
-_TOTALS = "rmqalloc/plans/plan_totals.py"
-_SUMMARY = "rmqalloc/report/html/summary.py"
-_FLOWS = "rmqalloc/report/html/charts/flows.py"
-_PLACES = "rmqalloc/snapshot/files/group_lines.py"
-_CHECK = "rmqalloc/cli/check_command.py"
-_IDLE = "rmqalloc/audit/rules_idle.py"
-_MIXED = "rmqalloc/audit/rules_mixed.py"
-_OUTPUTS = "rmqalloc/snapshot/files/mqadmin/outputs.py"
-_SVG = "rmqalloc/simulation/timeline_svg.py"
-_PICTURE = "rmqalloc/simulation/picture.py"
-_PALETTE = "rmqalloc/simulation/client_styles.py"
+_TOTALS = "rmqalloc/plans/_plan_totals.py"
+_SUMMARY = "rmqalloc/report/html/_summary.py"
+_FLOWS = "rmqalloc/report/html/charts/_flows.py"
+_PLACES = "rmqalloc/snapshot/files/_group_lines.py"
+_CHECK = "rmqalloc/cli/_check_command.py"
+_IDLE = "rmqalloc/audit/_rules_idle.py"
+_MIXED = "rmqalloc/audit/_rules_mixed.py"
+_OUTPUTS = "rmqalloc/snapshot/files/mqadmin/_outputs.py"
+_SVG = "rmqalloc/simulation/_timeline_svg.py"
+_PICTURE = "rmqalloc/simulation/_picture.py"
+_PALETTE = "rmqalloc/simulation/_client_styles.py"
 _WORDS = "tests/report/test_report_words.py"
 _DRAWN = "tests/simulation/test_simulation_svg.py"
 
@@ -25,7 +25,7 @@ MUTANTS = [
         "tests/audit/test_audit_idle.py -k no_broker_lists",
     ),
     Mutant(
-        "rmqalloc/strategies/room_parts.py",
+        "rmqalloc/strategies/_room_parts.py",
         "np.append(by_client.list_ * stride + by_client.room, n_lists * stride)",
         "by_client.list_ * stride + by_client.room",
         "where nobody is left, comparing ends in a traceback",

@@ -4,9 +4,9 @@ from mutants.mutant import Mutant
 
 _RULES = "tests/spark/test_spark_manifests.py"
 _DISK = "tests/spark/test_spark_layout.py"
-_MANIFESTS = "spark_udfs/job/manifests.py"
-_LAYOUT = "spark_udfs/job/output_layout.py"
-_FILES = "spark_udfs/job/by_file.py"
+_MANIFESTS = "spark_udfs/job/_manifests.py"
+_LAYOUT = "spark_udfs/job/_output_layout.py"
+_FILES = "spark_udfs/job/_by_file.py"
 
 MUTANTS = [
     Mutant(

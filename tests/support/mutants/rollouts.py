@@ -2,8 +2,8 @@
 
 from mutants.mutant import Mutant
 
-_SIZES = "rmqalloc/evaluation/limits.py"
-_PLAYING = "rmqalloc/rollouts/play.py"
+_SIZES = "rmqalloc/evaluation/_limits.py"
+_PLAYING = "rmqalloc/rollouts/_play.py"
 _EDGES = "tests/house/test_edges.py -k"
 _SKIPPED = "tests/rollouts/test_rollout_skipped.py -k"
 _ROOMS = "tests/scenarios/test_joining_rooms.py -k"
@@ -13,18 +13,18 @@ MUTANTS = [
     Mutant(_SIZES, "self.all_queues > MAX_OWNERS)", "self.all_queues >= MAX_OWNERS)", "a full column of owners is refused", f"{_EDGES} at_their_bounds"),
     Mutant(_SIZES, "if n > MAX_OWNERS:", "if n >= MAX_OWNERS:", "owners that fill a column are refused", f"{_EDGES} as_many_owners"),
     Mutant(_SIZES, "queues, brokers = queues + n, brokers + 1", "queues = queues + n", "a broker that joins is not counted by set_queues", f"{_EDGES} broker_that_joins"),
-    Mutant("rmqalloc/evaluation/rows.py", "lengths > MAX_CLIENT_ID_BYTES", "lengths >= MAX_CLIENT_ID_BYTES", "the longest client id is too long", f"{_EDGES} longest_client_id"),
-    Mutant("rmqalloc/documents/fields.py", "len(given) <= self.most_bytes)", "len(given) < self.most_bytes - 1)", "the longest text is too long", f"{_EDGES} longest_text"),
-    Mutant("spark_udfs/arrow_owners.py", '.fill_null("null")', "", "lists that differ beside a null are one kind", f"{_EDGES} null_elements"),
-    Mutant("rmqalloc/evidence/fit.py", "return [method for method, count in self.counts.items() if count == self.explained]", "return [max(self.counts, key=self.counts.__getitem__)] if self.counts else []", "of strategies that fit alike one is known", f"{_EDGES} explain_most"),
-    Mutant("rmqalloc/rollouts/rollout_gates.py", 'if row["step"] and unread', "if unread", "a gate counts the state before", f"{_EDGES} state_before"),
-    Mutant("rmqalloc/advice/config_lists.py", "np.lexsort((others, -had))", "np.lexsort((-had,))", "the greater loads of all topics go to the first clients", f"{_EDGES} equally_many"),
-    Mutant("rmqalloc/snapshot/files/from_rows.py", 'raise SnapshotError(f"a row of a group names broker', 'SnapshotError(f"a row of a group names broker', "a row without its queue_id says nothing", f"{_EDGES} no_queue"),
-    Mutant("rmqalloc/audit/reported.py", "expected.difference(self.silent) != {owner}", "expected != {owner}", "who says nothing is missed", f"{_EDGES} says_nothing"),
+    Mutant("rmqalloc/evaluation/_rows.py", "lengths > MAX_CLIENT_ID_BYTES", "lengths >= MAX_CLIENT_ID_BYTES", "the longest client id is too long", f"{_EDGES} longest_client_id"),
+    Mutant("rmqalloc/documents/_fields.py", "len(given) <= self.most_bytes)", "len(given) < self.most_bytes - 1)", "the longest text is too long", f"{_EDGES} longest_text"),
+    Mutant("spark_udfs/_arrow_owners.py", '.fill_null("null")', "", "lists that differ beside a null are one kind", f"{_EDGES} null_elements"),
+    Mutant("rmqalloc/evidence/_fit.py", "return [method for method, count in self.counts.items() if count == self.explained]", "return [max(self.counts, key=self.counts.__getitem__)] if self.counts else []", "of strategies that fit alike one is known", f"{_EDGES} explain_most"),
+    Mutant("rmqalloc/rollouts/_rollout_gates.py", 'if row["step"] and unread', "if unread", "a gate counts the state before", f"{_EDGES} state_before"),
+    Mutant("rmqalloc/advice/_config_lists.py", "np.lexsort((others, -had))", "np.lexsort((-had,))", "the greater loads of all topics go to the first clients", f"{_EDGES} equally_many"),
+    Mutant("rmqalloc/snapshot/files/_from_rows.py", 'raise SnapshotError(f"a row of a group names broker', 'SnapshotError(f"a row of a group names broker', "a row without its queue_id says nothing", f"{_EDGES} no_queue"),
+    Mutant("rmqalloc/audit/_reported.py", "expected.difference(self.silent) != {owner}", "expected != {owner}", "who says nothing is missed", f"{_EDGES} says_nothing"),
     Mutant(_PLAYING, "left_out[group.consumer_group] = str(error)", "raise", "one group refuses a fleet", f"{_SKIPPED} skips_the_group"),
     Mutant(_PLAYING, "yield (planned if whole else planned.part([*schedules]))", "yield planned", "figures of a group go to the one before it", f"{_SKIPPED} skip_the_same"),
-    Mutant("rmqalloc/rollouts/switch.py", "refused = _refused(planned, made)", "_refused(planned, made)\n    refused: dict[str, str] = {}", "queues of a refused group are unowned", f"{_SKIPPED} refuses_one_group"),
-    Mutant("rmqalloc/cli/plan_command.py", "or _refused_code(made)", "", "a client without a room ends with 0", f"{_ROOMS} needs_the_room"),
-    Mutant("rmqalloc/cli/options.py", 'return (what, room) if equals else (text, "")', 'return text, ""', "a room is taken for a part of the id", f"{_ROOMS} behind_the_equals"),
-    Mutant("rmqalloc/plans/unmatched.py", 'if row["scenario"] != CURRENT and unit in before:', 'if row["scenario"] != CURRENT:', "a change answers for what was refused before", f"{_ROOMS} refused_already"),
+    Mutant("rmqalloc/rollouts/_switch.py", "refused = _refused(planned, made)", "_refused(planned, made)\n    refused: dict[str, str] = {}", "queues of a refused group are unowned", f"{_SKIPPED} refuses_one_group"),
+    Mutant("rmqalloc/cli/_plan_command.py", "or _refused_code(made)", "", "a client without a room ends with 0", f"{_ROOMS} needs_the_room"),
+    Mutant("rmqalloc/cli/_options.py", 'return (what, room) if equals else (text, "")', 'return text, ""', "a room is taken for a part of the id", f"{_ROOMS} behind_the_equals"),
+    Mutant("rmqalloc/plans/_unmatched.py", 'if row["scenario"] != CURRENT and unit in before:', 'if row["scenario"] != CURRENT:', "a change answers for what was refused before", f"{_ROOMS} refused_already"),
 ]  # fmt: skip

@@ -2,12 +2,12 @@
 
 from mutants.mutant import Mutant
 
-_KINDS = "rmqalloc/documents/fields.py"
-_STEPS = "rmqalloc/simulation/steps.py"
-_SETTINGS = "rmqalloc/simulation/settings.py"
-_NETWORK = "rmqalloc/simulation/network.py"
-_CLUSTER = "rmqalloc/simulation/cluster.py"
-_SCRIPT = "rmqalloc/simulation/script.py"
+_KINDS = "rmqalloc/documents/_fields.py"
+_STEPS = "rmqalloc/simulation/_steps.py"
+_SETTINGS = "rmqalloc/simulation/_settings.py"
+_NETWORK = "rmqalloc/simulation/_network.py"
+_CLUSTER = "rmqalloc/simulation/_cluster.py"
+_SCRIPT = "rmqalloc/simulation/_script.py"
 _OF_SCRIPTS = "tests/simulation/test_simulation_script.py"
 _OF_STEPS = "tests/simulation/test_simulation_steps.py"
 _OF_SETTINGS = "tests/simulation/test_simulation_settings.py"
@@ -114,14 +114,14 @@ MUTANTS = [
         _OF_SETTINGS,
     ),
     Mutant(
-        "rmqalloc/simulation/member.py",
+        "rmqalloc/simulation/_member.py",
         '        """Die without anybody noticing: no power, no network."""\n        self.pulled()\n',
         '        """Die without anybody noticing: no power, no network."""\n',
         "a connection that is pulled over counts as idle since the last request",
         _OF_SETTINGS,
     ),
     Mutant(
-        "rmqalloc/simulation/member.py",
+        "rmqalloc/simulation/_member.py",
         "if not self.process.is_frozen:  # else",
         "if True:  # else",
         "a client that stands still reads on when its pause ends",
@@ -149,7 +149,7 @@ MUTANTS = [
         _OF_SETTINGS,
     ),
     Mutant(
-        "rmqalloc/simulation/actions.py",
+        "rmqalloc/simulation/_actions.py",
         'raise ScenarioError(f"client {name} does not run; let it join before")',
         "return []",
         "a cluster passes over clients that do not run",

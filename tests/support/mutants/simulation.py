@@ -2,10 +2,10 @@
 
 from mutants.mutant import Mutant
 
-_READER = "rmqalloc/simulation/reader.py"
-_WATCHED = "rmqalloc/simulation/watched.py"
-_NETWORK = "rmqalloc/simulation/network.py"
-_COMMITS = "rmqalloc/simulation/commits.py"
+_READER = "rmqalloc/simulation/_reader.py"
+_WATCHED = "rmqalloc/simulation/_watched.py"
+_NETWORK = "rmqalloc/simulation/_network.py"
+_COMMITS = "rmqalloc/simulation/_commits.py"
 _TWIN = "tests/simulation/test_simulation_twin.py"
 
 MUTANTS = [
@@ -29,21 +29,21 @@ MUTANTS = [
         "tests/simulation/test_simulation_settings.py",
     ),
     Mutant(
-        "rmqalloc/simulation/allocation_cache.py",
+        "rmqalloc/simulation/_allocation_cache.py",
         "known = self._shares.get((id(strategy), id(mq_all), id(cid_all)))",
         "known = next(iter(self._shares.values()), None)",
         "the first division counts for all",
         _TWIN,
     ),
     Mutant(
-        "rmqalloc/simulation/allocation_cache.py",
+        "rmqalloc/simulation/_allocation_cache.py",
         "(id(strategy), id(queues), id(client_ids)), (strategy",
         "(id(strategy), id(queues)), (strategy",
         "other clients get the division of the first ones",
         _TWIN,
     ),
     Mutant(
-        "rmqalloc/rebalance/queue_table.py",
+        "rmqalloc/rebalance/_queue_table.py",
         "                del self._queues[queue]\n",
         "",
         "queues of a topic that is gone are still found",

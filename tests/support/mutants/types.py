@@ -5,10 +5,10 @@ from mutants.mutant import Mutant
 _WORDS = "tests/spark/test_spark_words.py"
 _SQL = "tests/spark/test_spark_sql.py"
 _TYPING = "tests/house/test_typing.py -k public"
-_DESCRIBED = "spark_udfs/described.py"
-_COLUMNS = "spark_udfs/arrow_owners.py"
-_PLANNING = "spark_udfs/job/planning_job.py"
-_BULK = "rmqalloc/evaluation/parquet_plan.py"
+_DESCRIBED = "spark_udfs/_described.py"
+_COLUMNS = "spark_udfs/_arrow_owners.py"
+_PLANNING = "spark_udfs/job/_planning_job.py"
+_BULK = "rmqalloc/evaluation/_parquet_plan.py"
 
 MUTANTS = [
     Mutant(_COLUMNS, "if strict and name is not None:", "if False:", "a typo in SQL is null in all rows", _WORDS),
@@ -31,7 +31,7 @@ MUTANTS = [
         _WORDS,
     ),
     Mutant(
-        "spark_udfs/closed_form.py", "WHEN strategy NOT IN ({names})", "WHEN strategy IN ('')", "a typo by count", _SQL
+        "spark_udfs/_closed_form.py", "WHEN strategy NOT IN ({names})", "WHEN strategy IN ('')", "a typo by count", _SQL
     ),
     Mutant(_DESCRIBED, "description.texts()", "('N/A.', '', '')", "DESCRIBE FUNCTION says N/A", _SQL),
     Mutant(_DESCRIBED, '("", "system.session")', '("",)', "no function of Spark 4.3 is found", _SQL),
@@ -44,14 +44,14 @@ MUTANTS = [
         _SQL,
     ),
     Mutant(
-        "rmqalloc/strategies/machine_room.py",
+        "rmqalloc/strategies/_machine_room.py",
         "import ExclusiveStrategy, Owners",
         "import Owners, Strategy as ExclusiveStrategy",
         "what MACHINE_ROOM gives is of any type",
         _TYPING,
     ),
     Mutant(
-        "rmqalloc/strategies/pop.py",
+        "rmqalloc/strategies/_pop.py",
         ") -> list[Queue | Listed | MessageQueue]: ...",
         ") -> list[Queue | MessageQueue]: ...",
         "queues of CONFIG's list under POP are taken for the caller's",
@@ -75,7 +75,7 @@ MUTANTS = [
         _WORDS,
     ),
     Mutant(
-        "rmqalloc/fleet/arrow.py",
+        "rmqalloc/fleet/_arrow.py",
         'if not compact and _has(table, "brokers"):',
         "if False:",
         "brokers beside queues are ignored",

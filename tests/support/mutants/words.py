@@ -2,13 +2,13 @@
 
 from mutants.mutant import Mutant
 
-_EXTRAS = "rmqalloc/extras.py"
+_EXTRAS = "rmqalloc/_extras.py"
 _EXAMPLES = "rmqalloc/examples/__init__.py"
-_CHOICES = "rmqalloc/cli/choices.py"
-_RENAMED = "rmqalloc/cli/renamed.py"
-_CODES = "rmqalloc/cli/exit_codes.py"
-_TEXT = "rmqalloc/text.py"
-_GROUPS = "rmqalloc/cli/command_groups.py"
+_CHOICES = "rmqalloc/cli/_choices.py"
+_RENAMED = "rmqalloc/cli/_renamed.py"
+_CODES = "rmqalloc/cli/_exit_codes.py"
+_TEXT = "rmqalloc/_text.py"
+_GROUPS = "rmqalloc/cli/_command_groups.py"
 _WORDS = "tests/cli/test_cli_words.py"
 
 MUTANTS = [

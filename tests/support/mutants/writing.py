@@ -4,11 +4,11 @@ from mutants.mutant import Mutant
 
 _FILES = "tests/store/test_store.py"
 _DIRECTORIES = "tests/store/test_store_directories.py"
-_STAGING = "rmqalloc/store/staging.py"
-_WRITING = "rmqalloc/store/writing.py"
-_LOCKS = "rmqalloc/store/locks.py"
-_DISK = "rmqalloc/store/disk.py"
-_OFFSETS = "rmqalloc/rebalance/offset_file.py"
+_STAGING = "rmqalloc/store/_staging.py"
+_WRITING = "rmqalloc/store/_writing.py"
+_LOCKS = "rmqalloc/store/_locks.py"
+_DISK = "rmqalloc/store/_disk.py"
+_OFFSETS = "rmqalloc/rebalance/_offset_file.py"
 
 MUTANTS = [
     Mutant(
@@ -204,21 +204,21 @@ MUTANTS = [
         f"{_FILES} -k listed",
     ),
     Mutant(
-        "rmqalloc/plans/plan_writing.py",
+        "rmqalloc/plans/_plan_writing.py",
         "with replaced_file(path) as plain,",
         'with open(path, "wb") as plain,',
         "a full disk destroys the earlier plan",
         f"{_DIRECTORIES} -k full_disk",
     ),
     Mutant(
-        "rmqalloc/simulation/result.py",
+        "rmqalloc/simulation/_result.py",
         "    if foreign:",
         "    if False:",
         "a simulation removes files of others",
         f"{_DIRECTORIES} -k simulation",
     ),
     Mutant(
-        "rmqalloc/snapshot/directory.py",
+        "rmqalloc/snapshot/_directory.py",
         "partial(_check_standing, path, kind)",
         "None",
         "files that came meanwhile are removed",

@@ -10,7 +10,7 @@ from pathlib import Path
 from publishing import disk_runs
 from publishing.storage_steps import Child, Reader, die, full, sleep, watched
 from rmqalloc import store
-from spark_udfs.job import output_layout
+from spark_udfs.job import _output_layout as output_layout
 
 FORCE = {"force": True}
 store.locked.__wrapped__.__defaults__ = (

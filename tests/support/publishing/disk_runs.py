@@ -7,11 +7,19 @@ import pyarrow.parquet as pq
 import random_units as units
 from pyarrow.fs import LocalFileSystem
 
-from rmqalloc.evaluation.plan_batch import PlanSpec
-from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
 from rmqalloc.store import replaced_file
-from spark_udfs.job import by_file, manifests, output_layout
-from spark_udfs.job.published import ArrowFiles, files_of_plan
+from spark_udfs.job import (
+    _by_file as by_file,
+)
+from spark_udfs.job import (
+    _manifests as manifests,
+)
+from spark_udfs.job import (
+    _output_layout as output_layout,
+)
+from spark_udfs.job._published import ArrowFiles, files_of_plan
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")
@@ -37,7 +45,7 @@ class WithoutConditions(output_layout.LocalFiles):
     exclusive = False
 
     def create(self, name, text):
-        """As `spark_udfs.job.manifests.Storage`."""
+        """As `spark_udfs.job._manifests.Storage`."""
         path = self.root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         with replaced_file(path) as file:
@@ -46,7 +54,7 @@ class WithoutConditions(output_layout.LocalFiles):
 
 
 def job(found, out, force=False, conditional=True):
-    """As `spark_udfs.job.planning_job.run_job`: ends without an error if the plan is complete, by whomever."""
+    """As `spark_udfs.job._planning_job.run_job`: ends without an error if the plan is complete, by whomever."""
     if not conditional:
         output_layout.LocalFiles = WithoutConditions
     manifest, run, done = output_layout.begin_run(out, PLAN, force)

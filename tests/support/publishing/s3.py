@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import random_units as units
 from pyarrow import fs as pafs
 
-from rmqalloc.evaluation.plan_batch import PlanSpec
-from rmqalloc.snapshot.synthetic import FLEET_SCHEMA
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
 
 BUCKET = "plans"
 N_FILES = 3
@@ -89,8 +89,8 @@ class Server:
 
     def look(self, out):
         """Rows and bad rows that a reader without Spark gets."""
-        from spark_udfs.job.manifests import PlanNotFoundError
-        from spark_udfs.job.published import files_of_plan
+        from spark_udfs.job._manifests import PlanNotFoundError
+        from spark_udfs.job._published import files_of_plan
 
         try:
             parts = [files_of_plan(f"{BUCKET}/{out}", quarantine=bad, filesystem=self.files) for bad in (False, True)]
@@ -139,7 +139,7 @@ class Steps:
 
 def watched_store(steps, conditional):
     """A class of store whose steps are counted."""
-    from spark_udfs.job.output import SparkOutput
+    from spark_udfs.job._output import SparkOutput
 
     class Watched(SparkOutput):
         def __init__(self, target, spark):
@@ -168,8 +168,8 @@ _stores = threading.local()
 
 def job(server, fleet, out, steps=None, conditional=True, **how):
     """The job of one driver; whether it says that the plan is complete."""
-    from spark_udfs.job import planning_job
-    from spark_udfs.job.sources import UnitSource
+    from spark_udfs.job import _planning_job as planning_job
+    from spark_udfs.job._sources import UnitSource
 
     if not isinstance(planning_job.output_of, _PlaceOf):
         planning_job.output_of = _PlaceOf()
@@ -292,7 +292,7 @@ def _together(proof, server, fleet, rounds):
 
 def _replaced_input(proof, server):
     """A file of the input is written anew while the job runs, of the same size: its etag or time tells."""
-    from spark_udfs.job.planning_job import JobError
+    from spark_udfs.job._planning_job import JobError
 
     started = time.monotonic()
     fleet = server.write_fleet("changing")

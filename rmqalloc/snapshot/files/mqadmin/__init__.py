@@ -8,7 +8,7 @@
     All that was said, put together.
 """
 
-from rmqalloc.snapshot.files.mqadmin.mqadmin_files import group_lines, read
-from rmqalloc.snapshot.files.mqadmin.sections import is_output
+from rmqalloc.snapshot.files.mqadmin._mqadmin_files import group_lines, read
+from rmqalloc.snapshot.files.mqadmin._sections import is_output
 
 __all__ = ["group_lines", "is_output", "read"]

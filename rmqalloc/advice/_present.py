@@ -1,0 +1,72 @@
+"""The owners now: the reported ones, or those by strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.evaluation._assigner import Assigner
+from rmqalloc.rollouts._planned_groups import PlannedGroups
+from rmqalloc.snapshot._snapshot import Group, Snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class Present:
+    """Owners of all queues of the planned groups.
+
+    Attributes
+    ----------
+    planned : PlannedGroups
+    owners : ndarray of int32
+        By strategy: positions in the group's client ids, -1 for nobody.
+    actual : ndarray of int32
+        As reported, if all clients of a group report; else by strategy. A queue that several report is the first one's.
+    is_actual : ndarray of bool, shape (n_groups,)
+    """
+
+    planned: PlannedGroups
+    owners: NDArray[np.int32]
+    actual: NDArray[np.int32]
+    is_actual: NDArray[np.bool_]
+
+    def units_of(self, group: int) -> NDArray[np.int64]:
+        """Units of a group."""
+        first, stop = np.searchsorted(self.planned.group_of, [group, group + 1])
+        return np.arange(first, stop)
+
+    def cells_of(self, group: int) -> slice:
+        """The queues of a group in ``owners``."""
+        units, offsets = self.units_of(group), self.planned.fleet.queue_offsets
+        return slice(int(offsets[units[0]]), int(offsets[units[-1] + 1]))
+
+    def loads_of(self, group: int) -> NDArray[np.int64]:
+        """Queues of every client of a group by its strategy, over all topics."""
+        owners = self.owners[self.cells_of(group)]
+        return np.bincount(owners[owners >= 0], minlength=len(self.planned.groups[group].client_ids))
+
+
+def present_of(snapshot: Snapshot, planned: PlannedGroups) -> Present:
+    """Compute who owns which queue."""
+    owners, _ = Assigner(planned.fleet).owners(planned.fleet, planned.rules)
+    by_name = {group.name: group for group in snapshot.groups}
+    actual, is_actual = owners.copy(), np.zeros(len(planned.groups), bool)
+    present = Present(planned, owners, actual, is_actual)
+    for number, start in enumerate(planned.groups):
+        group = by_name[start.consumer_group]
+        if all(client.owned is not None for client in group.clients):
+            is_actual[number] = True
+            actual[present.cells_of(number)] = _reported(present, number, group)
+    return present
+
+
+def _reported(present: Present, number: int, group: Group) -> list[int]:
+    """What the clients of a group report that they own, as owners of its queues."""
+    position = {client_id: i for i, client_id in enumerate(present.planned.groups[number].client_ids)}
+    owner: dict[object, int] = {}
+    for client in sorted(group.clients, key=lambda one: position[one.client_id]):
+        for queue in client.owned or ():
+            owner.setdefault(queue, position[client.client_id])
+    fleet = present.planned.fleet
+    return [owner.get(queue, -1) for unit in present.units_of(number).tolist() for queue in fleet.queues_of(unit)]

@@ -1,0 +1,99 @@
+"""Advice for every group of a snapshot.
+
+Everything is computed, nothing is a rule of thumb: other numbers of clients and of virtual nodes are replayed as steps of a
+rollout, so each figure comes with the moves that the change costs. What is advised, in this order: that no client is idle; that
+loads are even; that few queues move.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from rmqalloc._text import named
+from rmqalloc.advice._advice import GROUPS_SCHEMA, Advice
+from rmqalloc.advice._config_lists import lists_of
+from rmqalloc.advice._empty_rooms import rooms_table
+from rmqalloc.advice._present import Present, present_of
+from rmqalloc.advice._rings import rings_table
+from rmqalloc.advice._sentences import advised_nodes, paragraph
+from rmqalloc.advice._sizing import counts_table
+from rmqalloc.rollouts._planned_groups import planned_groups_of
+from rmqalloc.snapshot._snapshot import Snapshot
+
+
+def advise(
+    snapshot: Snapshot, groups: Sequence[str] = ("*",), topics: Sequence[str] = ("*",), balance: str = "topic"
+) -> Advice:
+    """What could be better about the groups of a snapshot.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups, topics : sequence of str
+        Patterns; only the topics that match count.
+    balance : {"topic", "total"}
+        Whether the lists for CONFIG are even topic by topic, or over all topics of a group together.
+
+    Raises
+    ------
+    ValueError
+        A pattern matches nothing, no group can be planned, or the balance is unknown.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 4),)), tuple(Client(f"c{i}") for i in range(6))
+    >>> [row] = advise(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))).groups.to_pylist()
+    >>> row["idle_ids"], row["even_counts"]
+    (['c4', 'c5'], [1, 2, 4])
+    """
+    planned = planned_groups_of(snapshot, groups, topics)
+    present = present_of(snapshot, planned)
+    assignments = lists_of(present, balance, snapshot)
+    counts, rings, rooms = counts_table(present), rings_table(present), rooms_table(present)
+    by_group = [_by_group(table) for table in (counts, rings, rooms)]
+    rows = []
+    for position, (group, lists) in enumerate(zip(planned.groups, assignments, strict=True)):
+        of_counts, of_rings, of_rooms = (found.get(group.consumer_group, []) for found in by_group)
+        row = _row(present, position) | {
+            "even_counts": [one["n_clients"] for one in of_counts if one["is_even"]],
+            "virtual_nodes": advised_nodes(of_rings),
+            "config_moves": lists.moved,
+        }
+        rows.append(row | {"advice": paragraph(row, of_counts, of_rings, of_rooms, lists)})
+    table = pa.table({name: [row[name] for row in rows] for name in GROUPS_SCHEMA.names}, GROUPS_SCHEMA)
+    untried = [group.consumer_group for group in planned.groups if group.consumer_group not in by_group[0]]
+    more = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
+    return Advice(table, counts, rings, rooms, tuple(assignments), (*planned.warnings, *more))
+
+
+def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in table.to_pylist():
+        found.setdefault(row["consumer_group"], []).append(row)
+    return found
+
+
+def _row(present: Present, position: int) -> dict[str, Any]:
+    """The figures of a group as it is."""
+    planned = present.planned
+    group, units, loads = planned.groups[position], present.units_of(position), present.loads_of(position)
+    n_queues = planned.fleet.n_queues[units]
+    idle = [client_id for client_id, load in zip(group.client_ids, loads.tolist(), strict=True) if not load]
+    return {
+        "consumer_group": group.consumer_group,
+        "strategy": planned.rules.table[planned.rules.of_unit[units[0]]].get_name(),
+        "n_topics": units.size,
+        "n_queues": int(n_queues.sum()),
+        "n_clients": loads.size,
+        "idle": len(idle),
+        "unowned": int(n_queues.sum() - loads.sum()),
+        "min_load": int(loads.min()),
+        "max_load": int(loads.max()),
+        "skew": float(loads.max() * loads.size / n_queues.sum()),
+        "most_useful": int(n_queues.max()),
+        "idle_ids": idle,
+    }

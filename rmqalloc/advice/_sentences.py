@@ -1,0 +1,150 @@
+"""The figures of a group in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow.compute as pc
+
+from rmqalloc._text import counted, named, printable
+from rmqalloc.advice._advice import Advice, ConfigLists
+from rmqalloc.results import drawn
+from rmqalloc.strategies._by_name import class_of
+
+_SHOWN = 20
+WORTH = 0.05
+"""Least relative gain in skew for which more virtual nodes are advised."""
+
+
+def paragraph(
+    group: dict[str, Any],
+    counts: Sequence[dict[str, Any]],
+    rings: Sequence[dict[str, Any]],
+    rooms: Sequence[dict[str, Any]],
+    lists: ConfigLists,
+) -> str:
+    """Advice for a group, given its rows of the tables."""
+    return " ".join([*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_lists(group, lists)])
+
+
+def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[str]:
+    n, name = group["n_clients"], group["consumer_group"]
+    queues = f"{counted(group['n_queues'], 'queue')} of {counted(group['n_topics'], 'topic')}"
+    yield f"{name} has {counted(n, 'client')} for {queues} under {group['strategy']}."
+    idle = group["idle"]
+    if idle:
+        yield f"{counted(idle, 'client has', 'clients have')} no queue at all ({named(group['idle_ids'])})."
+    if group["unowned"]:
+        yield f"{counted(group['unowned'], 'queue has', 'queues have')} no owner: {group['strategy']} leaves them out."
+    most, made = group["most_useful"], class_of(group["strategy"])
+    by_count = made.decided_by == "counts"
+    if n > most and (group["n_topics"] == 1 or by_count):
+        yield f"No topic has more than {counted(most, 'queue')}, so no more than {counted(most, 'client')} can have any."
+    if group["n_topics"] > 1 and by_count and group["max_load"] - group["min_load"] > 1:
+        low, more = divmod(group["n_queues"], n)
+        even_load = f"{low} or {low + 1}" if more else str(low)
+        yield (
+            f"Every topic is split from the first client on, so what is left over piles up there: from {group['min_load']} to "
+            f"{group['max_load']} queues, where {even_load} would be even over all topics."
+        )
+    even = [row for row in counts if row["is_even"]]
+    if group["min_load"] == group["max_load"] and not group["unowned"]:
+        yield f"Every client has {counted(group['max_load'], 'queue')}, which cannot be more even."
+    elif not idle:
+        yield (
+            f"Clients have from {group['min_load']} to {counted(group['max_load'], 'queue')}, the fullest "
+            f"{group['skew']:.2f} times the mean."
+        )
+    others = [row for row in even if not row["is_now"] and not made.is_listed]  # lists would change too
+    if others and group["min_load"] != group["max_load"]:
+        below = [row for row in others if row["n_clients"] < n][-1:]
+        above = [row for row in others if row["n_clients"] > n][:1]
+        yield f"All would have the same with {' or '.join(_way(row) for row in below + above)}."
+    elif not even and not made.is_listed:
+        yield "None of the numbers of clients tried gives all the same."
+
+
+def _way(row: dict[str, Any]) -> str:
+    return f"{counted(row['n_clients'], 'client')} (going there moves {counted(row['moved_from_now'], 'queue')})"
+
+
+def advised_nodes(rings: Sequence[dict[str, Any]]) -> int | None:
+    """The fewest virtual nodes that come within 5 % of the best skew, if that is better than now by more; else None."""
+    now = next((row for row in rings if row["is_now"]), None)
+    if now is None:
+        return None
+    more = [row for row in rings if row["virtual_nodes"] > now["virtual_nodes"]]
+    best = min((row["skew"] for row in more), default=now["skew"])
+    if best > now["skew"] * (1 - WORTH):
+        return None
+    return int(next(row["virtual_nodes"] for row in more if row["skew"] <= best * (1 + WORTH)))
+
+
+def _ring(group: dict[str, Any], rings: Sequence[dict[str, Any]]) -> Iterator[str]:
+    if not rings or group["min_load"] == group["max_load"]:
+        return
+    now, last = next(row for row in rings if row["is_now"]), rings[-1]
+    chance, per_client = now["chance_skew"], group["n_queues"] / group["n_clients"]
+    advised = group["virtual_nodes"]
+    if advised is not None:
+        row = next(one for one in rings if one["virtual_nodes"] == advised)
+        yield (
+            f"{advised} virtual nodes instead of {now['virtual_nodes']} take the fullest client from {now['skew']:.2f} to "
+            f"{row['skew']:.2f} times the mean and move {counted(row['moved_from_now'], 'queue')}."
+        )
+    elif last is not now:
+        yield (
+            f"More virtual nodes do not help: from {now['virtual_nodes']} to {last['virtual_nodes']} the fullest client goes "
+            f"from {now['skew']:.2f} to {last['skew']:.2f} times the mean."
+        )
+    if chance > 1.25:
+        yield (
+            f"There are {per_client:.1f} queues for a client, and with so few chance alone gives the fullest about "
+            f"{chance:.2f} times the mean, however many virtual nodes there are; more queues or another strategy would help."
+        )
+
+
+def _rooms(rooms: Sequence[dict[str, Any]]) -> Iterator[str]:
+    for row in rooms:
+        (low, high), (level, top) = ((row[f"{kind}min_load"], row[f"{kind}max_load"]) for kind in ("", "pooled_"))
+        if high - low > top - level:
+            yield (
+                f"Topic {row['topic']} has queues in {counted(len(row['machine_rooms']), 'machine room')} without a client, "
+                f"each split anew from the first client on: clients have from {low} to {high} queues, split together it would "
+                f"be {level} to {top}."
+            )
+            return
+
+
+def _lists(group: dict[str, Any], lists: ConfigLists) -> Iterator[str]:
+    if not lists.moved:
+        return
+    begins = "what its clients own" if lists.from_actual else "what its strategy gives"
+    yield (
+        f"Lists for CONFIG that are even as can be would move {counted(lists.moved, 'queue')} of {group['n_queues']:,} from "
+        f"{begins}; they hold for these client ids alone, and a client that dies leaves its queues to nobody."
+    )
+
+
+def advice_lines(advice: Advice, _file: object = None, top: int | None = None) -> Iterator[str]:
+    """A paragraph on each of the first groups, most idle clients first, and a line on all; of 20 unless ``top`` is given."""
+    shown = advice.groups.sort_by([("idle", "descending"), ("skew", "descending")]).slice(0, top or _SHOWN)
+    for text in shown["advice"].to_pylist():
+        yield from (printable(text), "")
+    if advice.groups.num_rows > shown.num_rows:
+        yield from (f"and {counted(advice.groups.num_rows - shown.num_rows, 'more group')} (--top)", "")
+    yield fleet_sentence(advice)
+
+
+drawn(Advice, advice_lines)
+
+
+def fleet_sentence(advice: Advice) -> str:
+    """How many clients all groups have, and how many of these have no queue."""
+    n_clients, idle = (pc.sum(advice.groups[name]).as_py() or 0 for name in ("n_clients", "idle"))
+    concerned = pc.sum(pc.greater(advice.groups["idle"], 0)).as_py() or 0
+    whole = f"{counted(advice.groups.num_rows, 'group')}, {counted(n_clients, 'client')}"
+    if not idle:
+        return f"{whole}: all have work."
+    return f"{whole}: {idle:,} have no queue, in {counted(concerned, 'group')}."

@@ -1,0 +1,104 @@
+"""The audit of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+
+from rmqalloc._text import did_you_mean
+from rmqalloc.audit._audited_group import AuditedGroup, audited_groups
+from rmqalloc.audit._finding import SEVERITIES
+from rmqalloc.audit._findings import Findings
+from rmqalloc.audit._rules import RULES
+from rmqalloc.audit._rules_planned import absent_groups
+from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence._fit import OwnedQueues, candidates, fits_of
+from rmqalloc.evidence._method import Rooms
+from rmqalloc.model import MessageQueue
+from rmqalloc.scenarios._patterns import matcher
+from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot._units import ALL, by_name, chosen
+from rmqalloc.strategies import sort_client_ids
+
+
+def check_snapshot(
+    snapshot: Snapshot,
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
+    rules: Iterable[str] | None = None,
+    planned: Mapping[str, Mapping[MessageQueue, str | None]] | None = None,
+) -> Findings:
+    """Look for faults in who owns what.
+
+    What each client should own is computed from its own strategy, client list, routes and subscriptions. If the snapshot
+    knows what the clients do own, both are compared.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups, topics : sequence of str
+        Patterns as in `fnmatch.fnmatchcase`. A group is checked if it matches and subscribes to a topic that matches;
+        findings about its other topics are left out.
+    rules : iterable of str, optional
+        Keys of `RULES` to apply; all by default.
+    planned : mapping of consumer group to mapping of MessageQueue to client id, optional
+        Owners to compare with, see `rmqalloc.audit._rules_planned.owners_after`.
+
+    Returns
+    -------
+    Findings
+        By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for equal snapshots.
+
+    Raises
+    ------
+    NoMatchError
+        A pattern matches nothing.
+    ValueError
+        A rule is unknown, two groups or topics have one name, or a topic has too many queues to be checked.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot._snapshot import Client, Topic, TopicBroker
+    >>> topic = Topic("T", (TopicBroker("b", 4),))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c1")), strategy="AVG"),))
+    >>> [(one.rule, [queue.queue_id for queue in one.queues]) for one in check_snapshot(snapshot)]
+    [('unowned-queue', [2, 3]), ('double-owned-queue', [0, 1]), ('duplicate-client-id', [])]
+    """
+    snapshot = with_strategies(snapshot, groups)
+    wanted = list(RULES) if rules is None else list(rules)
+    if unknown := [name for name in wanted if name not in RULES]:
+        raise ValueError(f"unknown rule {unknown[0]!r}; known are {', '.join(RULES)}{did_you_mean(unknown[0], RULES)}")
+    subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
+    names = by_name(snapshot.groups, "consumer groups")
+    chosen(groups, names, "consumer group")
+    chosen(topics, subscribed | by_name(snapshot.topics, "topics"), "topic")
+    has_name, has_topic = matcher(tuple(groups)), matcher(tuple(topics))
+
+    def is_wanted(group: Group) -> bool:
+        return bool(has_name(group.name)) and (tuple(topics) == ALL or any(map(has_topic, group.subscriptions)))
+
+    audited_list = audited_groups(snapshot, is_wanted)
+    for audited in audited_list:
+        audited.planned = None if planned is None else planned.get(audited.group.name)
+    if "differs-from-expected" in wanted:
+        _fit_strategies([audited for audited in audited_list if audited.reported.elsewhere], snapshot)
+    followed = [name for name in RULES if name in wanted]
+    found = (one for audited in audited_list for name in followed for one in RULES[name].findings(name, audited))
+    absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
+    gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
+    kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
+    return Findings(sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity))))
+
+
+def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:
+    """Find the strategies that explain the actual owners of groups."""
+    owned = []
+    for audited in audited_list:
+        units = [unit for unit in audited.units if not unit.is_pop]
+        ids = tuple(sort_client_ids(audited.group.client_ids))
+        owned.append(
+            OwnedQueues(audited.group.name, ids, [u.queues for u in units], [audited.reported.single(u) for u in units])
+        )
+    rooms = Rooms.of(snapshot)
+    for audited, fit in zip(audited_list, fits_of(owned, [candidates(rooms)] * len(owned), rooms), strict=True):
+        audited.fit = fit

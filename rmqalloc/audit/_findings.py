@@ -1,0 +1,153 @@
+"""The findings of an audit: as a sequence, as text, as a table and as plain data."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import IO, Any, ClassVar, overload
+
+import pyarrow as pa
+
+from rmqalloc._text import printable
+from rmqalloc.audit._finding import SEVERITIES, Finding
+from rmqalloc.model import MessageQueue
+from rmqalloc.results import TableResult
+
+MOST_NAMES = 20
+"""Queues and clients of a finding that are named where not all are asked for."""
+
+_QUEUE = pa.struct([("topic", pa.string()), ("broker_name", pa.string()), ("queue_id", pa.int64())])
+_NAMES = [(name, pa.string()) for name in ("severity", "rule", "consumer_group", "topic")]
+_WORDS = [("message", pa.string()), ("advice", pa.string())]
+FINDINGS_SCHEMA = pa.schema([*_NAMES, ("queues", pa.list_(_QUEUE)), ("clients", pa.list_(pa.string())), *_WORDS])
+"""Columns of the table of findings."""
+
+_TEXT_SCHEMA = pa.schema([*_NAMES, ("queues", pa.string()), ("clients", pa.string()), *_WORDS])
+
+
+class Findings(TableResult, Sequence[Finding]):
+    """What an audit found: by consumer group, the gravest first, then in the order of the rules, then by topic.
+
+    Examples
+    --------
+    >>> one = Finding("idle-client", "warning", "g", None, (), ("c9",), "1 of 9 clients owns no queue.", "Stop it.")
+    >>> print(Findings([one]))
+    Group g
+      warning  idle-client: 1 of 9 clients owns no queue.
+               clients: c9
+               advice: Stop it.
+    <BLANKLINE>
+    1 finding: 1 warning
+    """
+
+    TABLES: ClassVar = ()
+
+    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+        self._all = tuple(findings)
+
+    @overload
+    def __getitem__(self, place: int) -> Finding: ...
+    @overload
+    def __getitem__(self, place: slice) -> Findings: ...
+    def __getitem__(self, place: int | slice) -> Finding | Findings:
+        return Findings(self._all[place]) if isinstance(place, slice) else self._all[place]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        return self._all == (other._all if isinstance(other, Findings) else other)
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def __repr__(self) -> str:
+        return f"<Findings: {_summary(self)}>"
+
+    def at_least(self, severity: str) -> Findings:
+        """Those that are as grave or graver.
+
+        Examples
+        --------
+        >>> Findings([Finding("idle-client", "note", "g", None, (), (), "", "")]).at_least("warning")
+        <Findings: 0 findings>
+        """
+        grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
+        return Findings(finding for finding in self if finding.severity in grave)
+
+    def text(self, most: int | None = MOST_NAMES) -> str:
+        """All findings by consumer group, with ``most`` queues and clients of each named; all if None."""
+        return _text(self, most)
+
+    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+        """The same line by line; ``top`` is the most queues and clients of each."""
+        yield from self.text(top or MOST_NAMES).split("\n")
+
+    def main_table(self) -> pa.Table:
+        """One row per finding: `FINDINGS_SCHEMA`."""
+        return pa.Table.from_pylist([_row(finding) for finding in self], FINDINGS_SCHEMA)
+
+    def text_table(self) -> pa.Table:
+        """The same with queues and clients as text."""
+        names = ({"queues": ", ".join(_queue_names(one)), "clients": ", ".join(one.clients)} for one in self)
+        return pa.Table.from_pylist([_row(one) | text for one, text in zip(self, names, strict=True)], _TEXT_SCHEMA)
+
+    def to_dict(self) -> dict[str, Any]:
+        """One document, with how many findings there are of each severity."""
+        counts = Counter(finding.severity for finding in self)
+        return {
+            "apiVersion": "rmqalloc/v1",
+            "kind": "Findings",
+            "counts": {severity: counts[severity] for severity in SEVERITIES},
+            "findings": list(map(_row, self)),
+        }
+
+
+def _text(findings: Sequence[Finding], most: int | None) -> str:
+    blocks = []
+    for group, some in groupby(findings, key=lambda finding: finding.consumer_group):
+        head = f"Group {printable(group)}" if group else "All groups"
+        blocks.append("\n".join([head, *(line for one in some for line in _lines(one, most))]))
+    return "\n\n".join([*blocks, _summary(findings)])
+
+
+def _lines(finding: Finding, most: int | None) -> Iterator[str]:
+    indent = " " * 11
+    yield f"  {finding.severity:<9}{finding.rule}: {printable(finding.message)}"
+    if finding.queues:
+        yield f"{indent}queues: {_folded(_queue_names(finding), most)}"
+    if finding.clients:
+        yield f"{indent}clients: {_folded(finding.clients, most)}"
+    yield f"{indent}advice: {finding.advice}"
+
+
+def _queue_names(finding: Finding) -> list[str]:
+    """Queues by broker and id, with their topics if there are several."""
+    several = len({queue.topic for queue in finding.queues}) > 1
+    return [f"{f'{q.topic} ' if several else ''}{q.broker_name}:{q.queue_id}" for q in finding.queues]
+
+
+def _folded(names: Sequence[str], most: int | None) -> str:
+    """The names, or the first of them and how many there are more."""
+    more = [] if most is None or len(names) <= most else [f"and {len(names) - most:,} more"]
+    return ", ".join([*map(printable, names[:most]), *more])
+
+
+def _summary(findings: Sequence[Finding]) -> str:
+    counts = Counter(finding.severity for finding in findings)
+    parts = [f"{counts[one]:,} {one}{'s' if counts[one] > 1 else ''}" for one in SEVERITIES if counts[one]]
+    return f"{len(findings):,} finding{'' if len(findings) == 1 else 's'}{': ' if parts else ''}{', '.join(parts)}"
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "severity": finding.severity,
+        "rule": finding.rule,
+        "consumer_group": finding.consumer_group,
+        "topic": finding.topic,
+        "queues": list(map(MessageQueue._asdict, finding.queues)),
+        "clients": list(finding.clients),
+        "message": finding.message,
+        "advice": finding.advice,
+    }

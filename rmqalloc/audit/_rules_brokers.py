@@ -1,0 +1,75 @@
+"""Rules on brokers that have only a slave left."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rmqalloc._text import counted, named
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._finding import Fault, backlog, common_topic
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot._snapshot import Broker
+from rmqalloc.strategies import sort_queues
+
+_BRING_BACK = "Start the master again, or let a slave become master"
+
+
+def no_master(audited: AuditedGroup) -> Iterator[Fault]:
+    """Brokers without a master that the group reads from."""
+    for broker, queues in _without_master(audited):
+        stands_in = ""
+        if broker.role == "ACTING_MASTER":
+            stands_in = ", which stands in for it in what concerns offsets and locks (enableActingMaster)"
+        yield Fault(
+            f"Broker {broker.broker_name} has no master, only the slave {broker.address}{stands_in}: nothing can be written to "
+            f"{_queues(queues)} there, and what the slave had not copied is not consumed until the master is back.",
+            f"{_BRING_BACK}.",
+            topic=common_topic(queues),
+            queues=queues,
+        )
+
+
+def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues of an ordered group that nobody can lock."""
+    for broker, queues in _without_master(audited):
+        if audited.group.is_ordered and audited.is_clustering and broker.role == "SLAVE":
+            yield Fault(
+                "An ordered consumer must hold the lock of a queue, and only a master gives it: broker "
+                f"{broker.broker_name} has none, so nobody consumes {_queues(queues)} there once the last locks are 30 s old"
+                f"{backlog(audited, queues)}.",
+                f"{_BRING_BACK}; with enableSlaveActingMaster a slave gives locks meanwhile.",
+                topic=common_topic(queues),
+                queues=queues,
+            )
+
+
+def lag_from_slave(audited: AuditedGroup) -> Iterator[Fault]:
+    """Lags read from a slave, which may lack the latest offsets of its master."""
+    slaves = {one.broker_name: one for one in audited.snapshot.brokers if one.role != "MASTER"}
+    queues = tuple(sort_queues(lag.queue for lag in audited.group.lags if lag.queue.broker_name in slaves))
+    if queues:
+        yield Fault(
+            f"How far {_queues(queues)} on {named(sorted({queue.broker_name for queue in queues}))} were consumed was read "
+            "from a slave: messages and offsets that it had not copied from its master do not count.",
+            "Look again when the master is back.",
+            topic=common_topic(queues),
+            queues=queues,
+        )
+
+
+def _without_master(audited: AuditedGroup) -> Iterator[tuple[Broker, tuple[MessageQueue, ...]]]:
+    """Brokers without a master, each with the queues that the group may read there."""
+    without = [broker for broker in audited.snapshot.brokers if broker.role != "MASTER"]
+    found: dict[str, list[MessageQueue]] = {broker.broker_name: [] for broker in without}
+    for route in (audited.routes[topic] for topic in audited.topics if topic in audited.routes) if without else ():
+        for queue in route.queues():
+            if queue.broker_name in found:
+                found[queue.broker_name].append(queue)
+    for broker in without:
+        if queues := sort_queues(found[broker.broker_name]):
+            yield broker, tuple(queues)
+
+
+def _queues(queues: tuple[MessageQueue, ...]) -> str:
+    """How many queues, and of which topics."""
+    return f"{counted(len(queues), 'queue')} of {named(sorted({queue.topic for queue in queues}))}"

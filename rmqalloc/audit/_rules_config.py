@@ -1,0 +1,121 @@
+"""Rules on strategies that are stated, assumed or not known: CONFIG's lists, server-side strategies, missing parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rmqalloc._text import counted, named
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._finding import Fault, backlog, common_topic, some_of
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot._proxy import is_behind_proxy
+from rmqalloc.strategies import sort_queues
+from rmqalloc.strategies._by_name import class_of, server_side
+
+
+def config_overlap(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues in the CONFIG lists of several clients."""
+    for unit in audited.units:
+        if unit.is_config and unit.double_owned:
+            slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
+            yield Fault(
+                f"{some_of(len(unit.double_owned), unit)} are in the lists of several clients.",
+                "Let every queue stand in the list of one client only; all of them consume it otherwise.",
+                topic=unit.topic,
+                queues=unit.double_owned,
+                clients=unit.ids(slots),
+            )
+
+
+def config_hole(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues in no client's CONFIG list."""
+    for unit in audited.units:
+        if unit.is_config and unit.unowned:
+            yield Fault(
+                f"{some_of(len(unit.unowned), unit)} are in no client's list{backlog(audited, unit.unowned)}.",
+                "Put them into the list of a client; nobody consumes them otherwise.",
+                topic=unit.topic,
+                queues=unit.unowned,
+            )
+
+
+def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
+    """Listed queues that do not exist, or whose topic the group does not read."""
+    if not audited.is_clustering:
+        return
+    there = {queue for unit in audited.units for queue in unit.queues}
+    missing: dict[MessageQueue, set[str]] = {}
+    listed = {method: method.listed() for method in set(audited.methods) if method.is_config and method.problem is None}
+    for slot, method in enumerate(audited.methods):
+        if method in listed:
+            one, lists = audited.clients[slot].client_id, listed[method]
+            for queue in lists.get(one, lists.get(None, [])):
+                if queue not in there:
+                    missing.setdefault(queue, set()).add(one)
+    if missing:
+        queues = tuple(sort_queues(missing))
+        yield Fault(
+            f"{counted(len(queues), 'queue')} of the lists do not exist or are of topics that the group does not read: "
+            f"{named([f'{q.topic} {q.broker_name}:{q.queue_id}' for q in queues])}.",
+            "Remove them from the lists, or correct the names of topic and broker.",
+            topic=common_topic(queues),
+            queues=queues,
+            clients=tuple(sorted(set.union(*missing.values()))),
+        )
+
+
+def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
+    """Groups whose brokers assign the queues, but do not know the strategy."""
+    wrong = sorted({method.name for method in audited.methods if not class_of(method.name).is_server_side})
+    if audited.is_served and wrong:
+        yield Fault(
+            f"Brokers assign the queues ({audited.group.server_assignment}) and do not know {named(wrong)}: they answer "
+            "nothing, clients keep what they have, and those that start get no queue.",
+            f"Take {' or '.join(server_side())}, or let the clients divide (clientRebalance on).",
+            queues=tuple(queue for unit in audited.units for queue in unit.queues),
+            clients=audited.ids(slot for slot, method in enumerate(audited.methods) if method.name in wrong),
+        )
+
+
+def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
+    """Groups whose clients share queues, so that no queue has an owner."""
+    if not audited.group.is_shared or audited.group.message_model != "CLUSTERING" or not audited.clients:
+        return
+    behind = [is_behind_proxy(one.client_id, one.language, one.version) for one in audited.clients]
+    others = behind.count(False) if any(behind) else 0
+    sharing = "All clients" if not others else f"{behind.count(True):,} of {counted(len(behind), 'client')}"
+    rest = (
+        f"; {others:,} {'divides' if others == 1 else 'divide'} them all the same, so a message goes to either kind"
+        if others
+        else ""
+    )
+    yield Fault(
+        f"{sharing} of the group share the messages of every queue (a proxy hands them out){rest}: no queue has an owner, so "
+        "unowned and double-owned queues are not looked for.",
+        "Give clients of the two kinds groups of their own." if others else "Nothing; look at the lag instead.",
+        clients=audited.ids(slot for slot, one in enumerate(behind) if one) if others else (),
+    )
+
+
+def expected_not_known(audited: AuditedGroup) -> Iterator[Fault]:
+    """Topics whose expected owners cannot be computed from the snapshot."""
+    reasons: dict[str, list[str]] = {}
+    for unit in audited.units:
+        if unit.problem is not None and not audited.is_served:
+            reasons.setdefault(unit.problem, []).append(unit.topic)
+    for reason, topics in reasons.items():
+        yield Fault(
+            f"Who should own the queues of {named(topics)} is not known: {reason}.",
+            "Add what is missing to the snapshot (strategy, strategy_params, machine rooms).",
+            topic=topics[0] if len(topics) == 1 else None,
+        )
+
+
+def strategy_assumed(audited: AuditedGroup) -> Iterator[Fault]:
+    """Groups whose strategy is neither stated nor reported, and does not follow from what they own."""
+    doubt = audited.group.strategy_doubt
+    if doubt is not None and audited.group.strategy_source == "assumed" and audited.clients:
+        yield Fault(
+            f"The expected owners rest on a guess, {audited.group.strategy}: {doubt}.",
+            "State the strategy in the snapshot, or by --strategy where a plan is made: until then it is not planned.",
+        )

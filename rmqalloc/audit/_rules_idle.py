@@ -1,0 +1,75 @@
+"""The rule on clients that own nothing. What would give them a queue depends on the strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rmqalloc._text import counted
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._finding import Fault
+from rmqalloc.audit._unit import Unit
+from rmqalloc.evidence._method import Method
+from rmqalloc.strategies._by_name import class_of
+
+
+def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients that own nothing, retry topics aside."""
+    units = [unit for unit in audited.units if not unit.is_retry]
+    if not units or any(unit.problem is not None for unit in units):
+        return
+    busy = {slot for unit in units for slots in unit.perhaps.values() for slot in slots}
+    idle = audited.ids(slot for slot in range(len(audited.clients)) if slot not in busy)
+    if idle:
+        n, largest = len(audited.clients), max(units, key=lambda unit: len(unit.queues))
+        most = len(largest.queues)
+        of_topic = f"in the largest of {len(units)} topics" if len(units) > 1 else f"of {largest.topic}"
+        yield Fault(
+            f"{len(idle):,} of {counted(n, 'client')} own no queue"
+            f"{':' if most < n else ', though'} there {'is' if most == 1 else 'are'} {counted(most, 'queue')} {of_topic}.",
+            f"Stop these clients{_or(units, largest)}.",
+            clients=idle,
+        )
+
+
+def _or(units: Sequence[Unit], largest: Unit) -> str:
+    """What would give every client a queue, as the end of the sentence "Stop these clients"."""
+    method = _common_method(units)
+    if method is None:
+        return (
+            "; the clients of the group differ in strategy, subscriptions, routes or lists of clients, see the other findings: "
+            "look again once they do not"
+        )
+    if method.is_config:
+        return ", or put queues into their lists"
+    n, most = len(largest.views[0].client_ids), len(largest.queues)
+    more = f"raise the read and write queues of {largest.topic} from {most:,} to {n:,} or more"
+    if class_of(method.name).decided_by == "counts":
+        return f", or {more}: {method.name} then gives every client one" if n > most else ""
+    other = f", or {more} and take AVG" if n > most else ", or take AVG"
+    return f"{other}, which gives every client a queue of {largest.topic}{_left_out(method, units, n)}"
+
+
+def _left_out(method: Method, units: Sequence[Unit], n: int) -> str:
+    """Why a strategy other than AVG leaves clients out."""
+    if method.virtual_nodes is None or method.asks_for_rooms:
+        return f"; {method.name} divides the queues of a machine room among the clients of that room"
+    if n == 1:
+        return ""
+    by_chance = n * (1 - 1 / n) ** sum(len(unit.queues) for unit in units)
+    return (
+        f"; a ring leaves clients out by chance, of {n:,} about {by_chance:.1f} however many virtual nodes they have "
+        "(rmqalloc recommend tries several numbers)"
+    )
+
+
+def _common_method(units: Sequence[Unit]) -> Method | None:
+    """The strategy of all clients, None unless all use the same one on the same queues and clients."""
+    methods = {view.method for unit in units for view in unit.views}
+    return methods.pop() if len(methods) == 1 and all(map(_is_common, units)) else None
+
+
+def _is_common(unit: Unit) -> bool:
+    """Whether all clients have the same view, and it has all queues and all clients."""
+    (view, *others), n = unit.views, len(unit.client_ids)
+    is_whole = view.queues == unit.queues and set(view.client_ids) == set(unit.client_ids)
+    return not others and is_whole and len(unit.options) == n

@@ -1,0 +1,231 @@
+"""Rules on groups whose clients differ in strategy, subscriptions, language, release, routes or client lists."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
+
+from rmqalloc._text import counted, named
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._finding import Fault, exposed
+from rmqalloc.audit._unit import Queues, Unit
+from rmqalloc.evidence._method import DEFAULT_STRATEGY
+from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.strategies._by_name import class_of
+
+_ONE_ONLY = ("CPP", "PYTHON")  # clients that come with AVG alone
+
+
+def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients that divide by different strategies."""
+    names = [method.name for method in audited.methods]
+    if audited.is_clustering and len(set(names)) > 1:
+        units = [unit for unit in audited.units if len({view.method.name for view in unit.views}) > 1]
+        yield _mixed(
+            audited,
+            units,
+            names,
+            "Clients divide by different strategies",
+            "Give all clients the same strategy, and change it for all of them at once: while some have the old and some the "
+            "new one, queues have no owner or two.",
+        )
+
+
+def mixed_virtual_nodes(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients on rings of different sizes."""
+    nodes = [
+        None if method.virtual_nodes is None else f"{method.virtual_nodes} virtual nodes" for method in audited.methods
+    ]
+    if audited.is_clustering and not audited.is_served and len({one for one in nodes if one}) > 1:
+        yield _mixed(
+            audited,
+            audited.units,
+            nodes,
+            "Clients put different numbers of virtual nodes on the ring",
+            "Give all clients the same number of virtual nodes.",
+        )
+
+
+def _mixed(audited: AuditedGroup, units: Sequence[Unit], kinds: Sequence[str | None], what: str, advice: str) -> Fault:
+    """The fault of clients that differ in something, with the queues that are unowned or double-owned."""
+    unowned = [queue for unit in units for queue in unit.unowned]
+    double = [queue for unit in units for queue in unit.double_owned]
+    known = [unit for unit in units if unit.problem is None]
+    makes = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
+    if len(known) < len(units):
+        makes = f"what that makes is not known: {next(u.problem for u in units if u.problem is not None)}"
+    return Fault(
+        f"{what} ({_counts(kinds)}); {makes}.",
+        advice,
+        queues=tuple(sort_queues({*unowned, *double})),
+        clients=_minority(audited, kinds),
+        severity="error" if unowned or double or len(known) < len(units) else "warning",
+    )
+
+
+def _counts(kinds: Sequence[str | None]) -> str:
+    """How many clients there are of each kind."""
+    counts = Counter(kind for kind in kinds if kind)
+    return ", ".join(f"{one}: {counted(counts[one], 'client')}" for one in sorted(counts))
+
+
+def _minority(audited: AuditedGroup, kinds: Sequence[Hashable]) -> tuple[str, ...]:
+    """Clients that are not of the most frequent kind; ties go to the group's strategy, then to the first by name."""
+    counts: dict[Any, int] = {}
+    for kind in kinds:
+        if kind is not None:
+            counts[kind] = counts.get(kind, 0) + 1
+    usual = min(counts, key=lambda kind: (-counts[kind], not str(kind).startswith(audited.strategy), str(kind)))
+    return audited.ids(slot for slot, kind in enumerate(kinds) if kind is not None and kind != usual)
+
+
+def mixed_subscriptions(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients of a group that subscribe to different topics."""
+    reported = [None if client.subscriptions is None else _own(client.subscriptions) for client in audited.clients]
+    known = {topics for topics in reported if topics is not None}
+    if len(known) < 2:
+        return
+    apart = sorted(frozenset.union(*known) - frozenset.intersection(*known))
+    all_of_them = set(apart)
+    units = [unit for unit in audited.units if unit.topic in all_of_them]
+    dark = [queue for unit in units for queue in unit.unowned]
+    lacking = audited.ids(s for s, topics in enumerate(reported) if topics is not None and not topics >= all_of_them)
+    makes = "and every heartbeat replaces the broker's table of subscriptions with that client's"
+    if dark:
+        makes = (
+            f"yet its queues are divided among all clients: that leaves {counted(len(dark), 'queue')} without an owner"
+        )
+    yield Fault(
+        f"{len(lacking):,} of {counted(len(audited.clients), 'client')} do not subscribe to all of {named(apart)}, {makes}.",
+        "Let all clients of a group subscribe to the same topics, with the same tags; give the others a group of their own.",
+        topic=apart[0] if len(apart) == 1 else None,
+        queues=tuple(sort_queues(dark)),
+        clients=lacking,
+        severity="error" if dark else "warning",
+    )
+
+
+def _own(topics: Sequence[str]) -> frozenset[str]:
+    return frozenset(topic for topic in topics if not topic.startswith(RETRY_PREFIX))
+
+
+def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
+    """SDKs of different languages in one group."""
+    languages = [client.language for client in audited.clients]
+    known = {one for one in languages if one is not None}
+    if len(known) < 2 or not audited.is_clustering or audited.is_served:
+        return
+    severity, why = _dialects(audited.strategy, known)
+    yield Fault(
+        f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
+        "Let one SDK consume for one group, or "
+        + f"{'keep' if audited.strategy == DEFAULT_STRATEGY else 'take'} {DEFAULT_STRATEGY}"
+        + ", which all of them compute alike.",
+        clients=_minority(audited, languages),
+        severity=severity,
+    )
+
+
+def _dialects(strategy: str, languages: set[str]) -> tuple[str, str]:
+    """How severe the difference of the SDKs in a strategy is, and what it is."""
+    if "GO" in languages and (in_go := class_of(strategy).in_go):
+        return "error", in_go
+    if strategy != DEFAULT_STRATEGY and (only := sorted(languages.intersection(_ONE_ONLY))):
+        return (
+            "warning",
+            f"{' and '.join(only)} clients come with {DEFAULT_STRATEGY} alone, the group is meant to use {strategy}",
+        )
+    return "note", f"they agree on {strategy} as long as all see the same queues and clients in the same order"
+
+
+def mixed_versions(audited: AuditedGroup) -> Iterator[Fault]:
+    """Releases of different major numbers among the clients of one language.
+
+    Clients report the number of a Java release (``MQVersion``). SDKs of other languages report a fixed number (every release
+    of Go's reports 4.5.2), so numbers of different languages cannot be compared.
+    """
+    majors = [_major(client.version) for client in audited.clients]
+    kinds: dict[str, list[str | None]] = {}
+    for language in sorted({client.language or "" for client in audited.clients}):
+        mine = [m if (c.language or "") == language else None for c, m in zip(audited.clients, majors, strict=True)]
+        if len({one for one in mine if one}) > 1:
+            kinds[language] = [one and f"{language} {one}".strip() for one in mine]
+    if not kinds or not audited.is_clustering:
+        return
+    counts = ", ".join(map(_counts, kinds.values()))
+    differ, severity, advice = _releases(audited, not kinds.keys().isdisjoint(_OF_JAVAS_NUMBERS))
+    yield Fault(
+        f"Clients of one language and different releases share the group ({counts}): {differ}.",
+        advice,
+        clients=tuple(sort_client_ids({one for mine in kinds.values() for one in _minority(audited, mine)})),
+        severity=severity,
+    )
+
+
+_OF_JAVAS_NUMBERS = ("JAVA", "")  # a client of unknown language is most likely Java's
+
+
+def _major(version: str | None) -> str | None:
+    return None if version is None or not version[:1].isdigit() else f"{version.partition('.')[0]}.x"
+
+
+def _releases(audited: AuditedGroup, of_java: bool) -> tuple[str, str, str]:
+    """What the releases differ in, how severe that is, and what to do."""
+    if not of_java:
+        return "what these releases of the SDK differ in is not known here", "note", "Finish the upgrade."
+    if audited.is_served:
+        differ = "Java clients before 5.0 do not let brokers assign and divide on their own"
+        return differ, "warning", "Finish the upgrade before brokers assign the queues."
+    differ = "before 5.0 Java's ring hashes ids in the platform's charset and a rebalance is retried after 20 s only"
+    return differ, "note", "Finish the upgrade; plain ASCII ids are divided alike meanwhile."
+
+
+def stale_route(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients whose route of a topic is not the name server's."""
+    if audited.is_served:
+        return
+    for unit in audited.units:
+        old = {id(view): view for view in unit.views if view.queues != unit.queues}
+        stale = [slot for slot, views in unit.options.items() if any(id(view) in old for view in views)]
+        if stale:
+            gone = {queue for view in old.values() for queue in view.queues} - set(unit.queues)
+            at_risk = {*unit.unowned, *unit.double_owned}
+            beyond = f", and {counted(len(gone), 'queue')} that they see are not there" if gone else ""
+            yield Fault(
+                f"{len(stale):,} of {counted(len(unit.client_ids), 'client')} have another route of {unit.topic} "
+                f"than the name server: {_makes(unit, unit.unowned, unit.double_owned)}{beyond}.",
+                "Wait 30 s, in which clients ask for the route again; if it stays, look at the name servers of these clients.",
+                topic=unit.topic,
+                queues=tuple(q for q in unit.queues if q in at_risk),
+                clients=unit.ids(stale),
+            )
+
+
+def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
+    """Brokers that list different clients, each client asking one of them at random."""
+    for unit in audited.units:
+        listed = {view.client_ids for view in unit.views}
+        if len(listed) < 2:
+            continue
+        unowned = unit.where(unit.always, lambda n: n == 0)
+        double = () if unit.is_pop else unit.where(unit.perhaps, lambda n: n > 1)
+        at_risk = {*unowned, *double} - {*unit.unowned, *unit.double_owned}
+        sizes, counts = sorted(map(len, listed)), list(map(Counter, listed))
+        slots = [s for s, one in enumerate(unit.client_ids) if len({count[one] for count in counts}) > 1]
+        yield Fault(
+            f"Brokers of {unit.topic} list different clients ({' or '.join(map(str, sizes))}), "
+            f"and every client asks one of them at random: {_makes(unit, unowned, double, 'at worst ')}.",
+            "Wait for the next heartbeats (30 s); if it stays, look for clients that cannot reach every broker of the topic.",
+            topic=unit.topic,
+            queues=tuple(q for q in unit.queues if q in at_risk),
+            clients=unit.ids(slots),
+        )
+
+
+def _makes(unit: Unit, unowned: Queues, double: Queues, when: str = "") -> str:
+    """How many queues of a unit different views leave unowned and double-owned."""
+    if unit.problem is not None:
+        return f"what that makes is not known ({unit.problem})"
+    return when + exposed(len(unowned), len(double))

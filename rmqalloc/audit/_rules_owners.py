@@ -1,0 +1,102 @@
+"""Rules on computed owners: unowned and double-owned queues, repeated client ids; and names that mqadmin may have cut."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rmqalloc._text import named
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._finding import Fault, backlog, exposed, some_of
+from rmqalloc.audit._unit import Unit
+
+
+def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues that no client takes, whichever broker it asks."""
+    for unit in audited.units:
+        if unit.unowned and not unit.is_config:
+            yield Fault(
+                f"No client takes {some_of(len(unit.unowned), unit)}: {_why(audited, unit)}{backlog(audited, unit.unowned)}.",
+                "Remove the cause; until then nobody consumes what is in these queues.",
+                topic=unit.topic,
+                queues=unit.unowned,
+            )
+
+
+def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues that several clients take at once."""
+    for unit in audited.units:
+        if unit.double_owned and not unit.is_config:
+            slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
+            yield Fault(
+                f"Several clients take {some_of(len(unit.double_owned), unit)}: {_why(audited, unit)}.",
+                "Remove the cause; until then "
+                + (
+                    "they wait for each other's lock, or share it if their ids are equal."
+                    if audited.group.is_ordered
+                    else "messages of these queues are consumed more than once."
+                ),
+                topic=unit.topic,
+                queues=unit.double_owned,
+                clients=unit.ids(slots),
+            )
+
+
+def _why(audited: AuditedGroup, unit: Unit) -> str:
+    """What is unusual about the clients of a unit."""
+    causes = []
+    if audited.repeated_ids:
+        causes.append(
+            f"{'client id ' if len(audited.repeated_ids) == 1 else ''}{named(list(audited.repeated_ids))} is not unique"
+        )
+    if len({view.method for view in unit.views}) > 1:
+        causes.append("clients divide by different rules")
+    if len(unit.options) < len(unit.client_ids):
+        causes.append("clients that do not subscribe are given queues too")
+    if any(view.queues != unit.queues for view in unit.views):
+        causes.append("clients have other routes than the name server")
+    if audited.has_empty_id:
+        causes.append("a client has an empty id, which no client may have")
+    if not all(audited.names_all(view.client_ids) for view in unit.views):
+        causes.append("brokers list different clients")
+    return "; ".join(causes) if causes else f"{unit.views[0].method} leaves them out"
+
+
+def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
+    """Client ids that are listed more than once."""
+    repeated = audited.repeated_ids
+    if not repeated or not audited.is_clustering:
+        return
+    n_unowned, n_double = (
+        sum(map(len, part)) for part in ([u.unowned for u in audited.units], [u.double_owned for u in audited.units])
+    )
+    makes = f"; {exposed(n_unowned, n_double)}" if audited.units else ""
+    times = named([f"{one} is listed {n} times" for one, n in repeated.items()])
+    yield Fault(
+        f"{times}: all holders of an id take the same queues{makes}.",
+        "Give every process an instance name of its own: before 4.9.0 and in other SDKs the id is address and process id, "
+        "which containers on their host's network share. If one process reconnected, look again in two minutes.",
+        clients=tuple(repeated),
+    )
+
+
+MAX_TOPIC, MAX_BROKER = 64, 32
+"""Where mqadmin cuts names."""
+
+
+def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Fault]:
+    """Names exactly as long as mqadmin prints at most; one finding each, about no group in particular."""
+    for topic in audited.topics:
+        if len(topic) == MAX_TOPIC:
+            yield _cut(topic, f"topic name {topic}", MAX_TOPIC)
+        for broker in audited.routes[topic].brokers if topic in audited.routes else ():
+            if len(broker.broker_name) == MAX_BROKER:
+                yield _cut(None, f"broker name {broker.broker_name}", MAX_BROKER)
+
+
+def _cut(topic: str | None, name: str, length: int) -> Fault:
+    return Fault(
+        f"The {name} is exactly {length} characters long, where mqadmin cuts: it may have been longer.",
+        "Compare it with the name in the cluster; a cut name sorts and hashes as another.",
+        topic=topic,
+        of_group=False,
+    )

@@ -1,0 +1,90 @@
+"""Rules on what the clients report that they own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rmqalloc._text import counted, named
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._finding import Fault, backlog, common_topic, some_of
+from rmqalloc.strategies import sort_client_ids, sort_queues
+
+_AGAIN = "Take another snapshot after 20 s, in which every client rebalances"
+
+
+def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues that no client reports as its own; only if all clients answered."""
+    if audited.reported.silent or not audited.reported.any_answer:
+        return
+    for unit in audited.units:
+        unowned = audited.reported.unowned(unit)
+        if unowned:
+            yield Fault(
+                f"No client owns {some_of(len(unowned), unit)} now, though all "
+                f"{counted(len(audited.clients), 'client')} reported what they own{backlog(audited, unowned)}.",
+                f"{_AGAIN}; if they are still there, their messages are not consumed: restart the client that should own them.",
+                topic=unit.topic,
+                queues=unowned,
+            )
+
+
+def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues that several clients report as their own."""
+    for unit in audited.units if audited.reported.any_answer else ():
+        double = audited.reported.double_owned(unit)
+        if double:
+            ids = unit.ids(slot for slots in double.values() for slot in slots)
+            yield Fault(
+                f"Several clients own {some_of(len(double), unit)} now: {named(ids)}.",
+                f"{_AGAIN}; if it stays, compare the strategies, subscriptions and client lists of these clients.",
+                topic=unit.topic,
+                queues=tuple(double),
+                clients=ids,
+            )
+
+
+def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients that did not report what they own, while others of their group did."""
+    reported = audited.reported
+    if audited.is_clustering and reported.any_answer and reported.silent:
+        open_ones = [queue for unit in audited.units for queue in reported.unowned(unit)]
+        yield Fault(
+            f"{len(reported.silent):,} of {counted(len(audited.clients), 'client')} did not report what they own, so it is not "
+            f"known whether {counted(len(open_ones), 'queue')} that no other client owns have an owner.",
+            "Ask again; a client that never answers may hang or be out of the brokers' reach.",
+            queues=tuple(sort_queues(open_ones)),
+            clients=reported.silent,
+        )
+
+
+def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues whose reported owner is not the one computed, and the strategy that explains the reported owners best."""
+    elsewhere = audited.reported.elsewhere
+    if elsewhere:
+        queues = tuple(sort_queues(elsewhere))
+        owner, expected = elsewhere[queues[0]]
+        first = f"{queues[0].topic} {queues[0].broker_name}:{queues[0].queue_id}"
+        fit = "" if audited.fit is None else _best_fit(audited)
+        yield Fault(
+            f"{counted(len(queues), 'queue')} have another owner than {_rule(audited)} gives them; {first}, for one, is "
+            f"owned by {owner} and should be by {' and '.join(expected) or 'nobody'}{fit}.",
+            f"{_AGAIN}; if it stays, find out which strategy the clients really use: correct them or the snapshot.",
+            topic=common_topic(queues),
+            queues=queues,
+            clients=tuple(sort_client_ids({one for one, _ in elsewhere.values()})),
+        )
+
+
+def _rule(audited: AuditedGroup) -> str:
+    """The strategy that the clients should use."""
+    methods = {str(method) for method in audited.methods}
+    return methods.pop() if len(methods) == 1 else "what each client uses"
+
+
+def _best_fit(audited: AuditedGroup) -> str:
+    """The strategy that explains the owners best, as the end of a sentence."""
+    assert audited.fit is not None
+    method, explained, of = audited.fit.best[0], audited.fit.explained, audited.fit.of
+    if audited.fit.explains_all:
+        return f"; {method} explains all {counted(of, 'queue')}"
+    return f"; of the strategies tried {method} explains most, {explained:,} of {counted(of, 'queue')}"

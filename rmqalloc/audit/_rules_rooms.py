@@ -1,0 +1,56 @@
+"""The rule on missing machine rooms: a single one stops the rebalance of the whole group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rmqalloc._text import counted, named
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._finding import Fault
+from rmqalloc.audit._unit import Ids, Queues
+from rmqalloc.snapshot._snapshot import Topic
+
+
+def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients and brokers without a machine room, if any other has one; a snapshot without rooms says nothing about them."""
+    nearby = [method for method in audited.methods if method.asks_for_rooms and method.problem is None]
+    if not nearby or audited.is_served:
+        return
+    client_rooms = _by_name(nearby[0].params.get("client_room")) or {
+        client.client_id: client.machine_room for client in audited.clients if client.machine_room
+    }
+    broker_rooms = _by_name(nearby[0].params.get("broker_room"))
+    rooms = {unit: broker_rooms or _rooms_of(audited.routes[unit.topic]) for unit in audited.units}
+    if not client_rooms and not any(rooms.values()):
+        return
+    roomless = audited.ids(slot for slot, one in enumerate(audited.clients) if not client_rooms.get(one.client_id))
+    if roomless and audited.units:
+        what = f"{counted(len(roomless), 'client has', 'clients have')} no machine room ({named(roomless)})"
+        yield _fault(None, roomless, (), what, len(nearby))
+    for unit, of_broker in rooms.items():
+        brokers = sorted({queue.broker_name for queue in unit.queues if not of_broker.get(queue.broker_name)})
+        if brokers:
+            have = counted(len(brokers), f"broker of {unit.topic} has", f"brokers of {unit.topic} have")
+            queues = tuple(queue for queue in unit.queues if queue.broker_name in brokers)
+            yield _fault(unit.topic, (), queues, f"{have} no machine room ({named(brokers)})", len(nearby))
+
+
+def _fault(topic: str | None, clients: Ids, queues: Queues, what: str, n_nearby: int) -> Fault:
+    return Fault(
+        f"{what}: if the clients' resolver knows none either, MACHINE_ROOM_NEARBY fails for {counted(n_nearby, 'client')}, "
+        "with rooms or without. All keep the queues that they have, those of clients that leave stay without an owner, "
+        "and those that start get none.",
+        "Give every client and every broker of the topics a machine room, in the resolver and in the snapshot.",
+        topic=topic,
+        queues=queues,
+        clients=clients,
+    )
+
+
+def _rooms_of(route: Topic) -> dict[str, str]:
+    return {broker.broker_name: broker.machine_room for broker in route.brokers if broker.machine_room}
+
+
+def _by_name(given: object) -> dict[str, str]:
+    """Rooms by name among the parameters of the strategy."""
+    return {str(name): str(room) for name, room in given.items() if room} if isinstance(given, Mapping) else {}

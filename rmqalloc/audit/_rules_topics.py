@@ -1,0 +1,98 @@
+"""Rules on queues that get no new messages, and on topics that cannot be read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from rmqalloc._text import counted, named
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._finding import Fault, some_of
+from rmqalloc.audit._unit import Unit
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot._snapshot import Topic
+
+
+def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues that consumers read and no producer writes to."""
+    for unit in audited.units:
+        dry = _unwritten(audited, unit)
+        if dry:
+            brokers = sorted({queue.broker_name for queue in dry})
+            yield Fault(
+                f"{some_of(len(dry), unit)} get no new messages: on {named(brokers)} there is no "
+                "write permission or there are fewer write than read queues.",
+                "Nothing while a broker is in maintenance or queues are being removed; else raise the write queues or give the "
+                "permission back.",
+                topic=unit.topic,
+                queues=tuple(queue for queue in unit.queues if queue in dry),
+            )
+
+
+def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients whose queues all get no new messages."""
+    units = [unit for unit in audited.units if not unit.is_retry]
+    if not units or any(unit.problem is not None for unit in units):
+        return
+    dry = set[MessageQueue]().union(*(_unwritten(audited, unit) for unit in units))
+    if not dry:
+        return
+    of_slot: dict[int, list[MessageQueue]] = {}
+    for unit in units:
+        for queue, slots in unit.perhaps.items():
+            for slot in slots:
+                of_slot.setdefault(slot, []).append(queue)
+    dried = {slot: queues for slot, queues in of_slot.items() if dry.issuperset(queues)}
+    if dried:
+        theirs = {queue for queues in dried.values() for queue in queues}
+        yield Fault(
+            f"{len(dried):,} of {counted(len(audited.clients), 'client')} own only queues that get no new messages, "
+            "so they do nothing once these are consumed.",
+            _instead(audited, sum(len(unit.queues) for unit in units) - len(dry)),
+            queues=tuple(queue for unit in units for queue in unit.queues if queue in theirs),
+            clients=audited.ids(dried),
+        )
+
+
+def _instead(audited: AuditedGroup, n_left: int) -> str:
+    """What would give clients of dry queues something to do, given the number of other queues."""
+    if any(method.is_config for method in audited.methods):
+        return "Put queues that are written into the lists of these clients; CONFIG divides nothing."
+    if not n_left:
+        return "Raise the write queues or give write permission back: there is no other queue to divide."
+    few = f", too few for {counted(len(audited.clients), 'client')}" if n_left < len(audited.clients) else ""
+    return (
+        "Once these queues are empty, lower the read queues to the write queues, or take read permission away where there is "
+        f"no write permission: {counted(n_left, 'other queue')} {'is' if n_left == 1 else 'are'} then divided among all "
+        f"clients{few}."
+    )
+
+
+def _unwritten(audited: AuditedGroup, unit: Unit) -> set[MessageQueue]:
+    """Queues of a unit that nobody writes to."""
+    route = audited.routes[unit.topic]
+    return {
+        MessageQueue(unit.topic, broker.broker_name, broker.read_queue_nums - 1 - i)
+        for broker in route.brokers
+        for i in range(broker.n_dry_queues)
+    }
+
+
+def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
+    """Subscribed topics that no broker lets consumers read."""
+    for name in audited.topics:
+        route = audited.routes.get(name)
+        if name.startswith(("%RETRY%", "%LMQ%")) or (route is not None and _is_readable(route)):
+            continue
+        if route is None and f"route of topic {name}" in audited.unanswered:
+            continue
+        yield Fault(
+            f"The group subscribes to {name}, "
+            + ("which is not among the topics." if route is None else "whose brokers have no queue that can be read."),
+            "Create the topic, give its brokers read permission and read queues, or end the subscription.",
+            topic=name,
+            clients=audited.ids(audited.subscribers(name)),
+        )
+
+
+def _is_readable(topic: Topic) -> bool:
+    return any(broker.is_readable and broker.read_queue_nums for broker in topic.brokers)

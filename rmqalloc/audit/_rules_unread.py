@@ -1,0 +1,171 @@
+"""Rules on messages that nobody consumes, whoever owns what: no client, no read permission, queues outside the route."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rmqalloc._text import counted, named
+from rmqalloc.audit._audited_group import AuditedGroup, check_queue_count
+from rmqalloc.audit._finding import Fault, backlog
+from rmqalloc.audit._reported import WHOLE_BROKER
+from rmqalloc.audit._unit import Queues
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting._data import LOGICAL_BROKER_PREFIX
+from rmqalloc.snapshot._snapshot import PERM_WRITE, Topic, TopicBroker
+from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.strategies import sort_client_ids, sort_queues
+
+
+def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
+    """Topics that no client of the group consumes; a note if it is not known whether messages wait."""
+    if not audited.clients and f"GET_CONSUMER_CONNECTION_LIST {audited.group.name}" in audited.unanswered:
+        return
+    for name in _topics_with_retry(audited):
+        # If clients divide the queues, a topic without subscribers has unowned queues, which is a rule of its own.
+        if audited.clients and (audited.is_clustering or audited.subscribers(name)):
+            continue
+        who = "none of its clients subscribes to it" if audited.clients else "the group has no client"
+        waiting = audited.backlog.get(name)
+        queues = tuple(sort_queues(queue for queue, n in (waiting or {}).items() if n))
+        advice = "Start its clients; if nobody needs these messages any more, delete the group."
+        if queues:
+            what = f"Nobody consumes {name}, for {who}{backlog(audited, queues)}."
+            yield Fault(
+                what,
+                advice,
+                topic=name,
+                queues=queues,
+            )
+        elif waiting is None and not name.startswith(RETRY_PREFIX):
+            what = f"Nobody consumes {name}, for {who}; whether messages wait there is not known."
+            yield Fault(
+                what,
+                advice,
+                topic=name,
+                severity="note",
+            )
+
+
+def written_not_read(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues above the read queues of a broker that consumers read."""
+    for route in _routes(audited):
+        wide = [one for one in route.brokers if one.is_readable and _n_written(one) > one.read_queue_nums]
+        if wide:
+            queues = _queues(route, {one.broker_name: (one.read_queue_nums, _n_written(one)) for one in wide})
+            sizes = [
+                f"{one.broker_name} has {_n_written(one):,} write and {one.read_queue_nums:,} read" for one in wide
+            ]
+            by_brokers = "; to a retry topic brokers write as many as the group's retryQueueNums says"
+            is_retry = route.name.startswith(RETRY_PREFIX)
+            yield Fault(
+                f"{counted(len(queues), 'queue')} of {route.name} {'is' if len(queues) == 1 else 'are'} written and not read: "
+                f"{named(sizes)} queues{by_brokers if is_retry else ''}{backlog(audited, queues)}.",
+                "Raise the read queues to the write queues; to remove queues, lower the write queues first.",
+                topic=route.name,
+                queues=queues,
+                severity="warning" if is_retry else "error",
+            )
+
+
+def unreadable_broker(audited: AuditedGroup) -> Iterator[Fault]:
+    """Brokers to which producers write and from which consumers may not read."""
+    for route in _routes(audited):
+        closed = [
+            one for one in route.brokers if not one.is_readable and one.perm & PERM_WRITE and one.write_queue_nums != 0
+        ]
+        if closed:
+            queues = _queues(route, {one.broker_name: (0, _n_written(one)) for one in closed})
+            are = "is" if len(closed) == 1 else "are"
+            yield Fault(
+                f"Nobody can read what producers write of {route.name} to {named([one.broker_name for one in closed])}, which "
+                f"{are} writable and not readable{backlog(audited, queues)}.",
+                "Give read permission back; to take a broker out, take write permission away first and let consumers empty it.",
+                topic=route.name,
+                queues=queues,
+            )
+
+
+def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
+    """Messages in queues that the route does not show to consumers."""
+    if audited.group.message_model != "CLUSTERING":
+        return
+    # Queues of these rules are left to them.
+    named_already = {q for rule in (written_not_read, unreadable_broker) for f in rule(audited) for q in f.queues}
+    for route in _routes(audited):
+        n_readable = _readable(route)
+        waiting = audited.backlog.get(route.name, {})
+        queues = tuple(
+            sort_queues(q for q, n in waiting.items() if n and not is_in(n_readable, q) and q not in named_already)
+        )
+        if queues:
+            yield Fault(
+                f"Consumers do not see {counted(len(queues), 'queue')} of {route.name} with a backlog, for the route has no "
+                f"such readable queue{backlog(audited, queues)}.",
+                "Raise the read queues or give read permission back until these queues are empty.",
+                topic=route.name,
+                queues=queues,
+            )
+
+
+def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
+    """Queues that clients report as their own and the route does not have."""
+    holders: dict[str, dict[MessageQueue, set[str]]] = {}
+    readable: dict[str, dict[str, int]] = {}
+    for client in audited.clients:
+        for queue in client.owned or ():
+            if queue.topic not in audited.routes:
+                continue
+            if queue.topic not in readable:
+                readable[queue.topic] = _readable(audited.routes[queue.topic])
+            is_logical = queue.broker_name.startswith(LOGICAL_BROKER_PREFIX)
+            if not is_logical and not is_in(readable[queue.topic], queue):
+                holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
+    for name, found in sorted(holders.items()):
+        queues = tuple(sort_queues(found))
+        clients = tuple(sort_client_ids(set[str]().union(*found.values())))
+        yield Fault(
+            f"{named(clients)} {'owns' if len(clients) == 1 else 'own'} {counted(len(queues), 'queue')} that the route of "
+            f"{name} does not have: {named([f'{queue.broker_name}:{queue.queue_id}' for queue in queues])}.",
+            "Take another snapshot after 30 s, in which clients ask for the route again; if it stays, compare the name servers "
+            "of these clients, and their lists if they use CONFIG.",
+            topic=name,
+            queues=queues,
+            clients=clients,
+        )
+
+
+def _readable(route: Topic) -> dict[str, int]:
+    """Number of queues of a topic that consumers see, by broker."""
+    found: dict[str, int] = {}
+    for one in route.brokers:
+        if one.is_readable:
+            found[one.broker_name] = found.get(one.broker_name, 0) + one.read_queue_nums
+    return found
+
+
+def is_in(readable: Mapping[str, int], queue: MessageQueue) -> bool:
+    """Whether consumers see a queue, given the number of queues by broker; a client that pops may have any of a broker."""
+    n = readable.get(queue.broker_name, 0)
+    return n > 0 if queue.queue_id == WHOLE_BROKER else 0 <= queue.queue_id < n
+
+
+def _topics_with_retry(audited: AuditedGroup) -> list[str]:
+    """What the group subscribes to, its retry topic included."""
+    return list(dict.fromkeys([*audited.topics, RETRY_PREFIX + audited.group.name]))
+
+
+def _routes(audited: AuditedGroup) -> Iterator[Topic]:
+    """Known routes of the topics that the group subscribes to."""
+    return (audited.routes[name] for name in _topics_with_retry(audited) if name in audited.routes)
+
+
+def _n_written(broker: TopicBroker) -> int:
+    """Number of queues that producers write to, 0 if that is not known."""
+    return (broker.write_queue_nums or 0) if broker.perm & PERM_WRITE else 0
+
+
+def _queues(route: Topic, ids: dict[str, tuple[int, int]]) -> Queues:
+    """Queues of a topic, given the range of ids on each broker."""
+    check_queue_count(route.name, sum(stop - start for start, stop in ids.values()))
+    made = (MessageQueue(route.name, name, i) for name, (start, stop) in ids.items() for i in range(start, stop))
+    return tuple(sort_queues(made))

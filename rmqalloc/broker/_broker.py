@@ -1,0 +1,244 @@
+"""A broker: the parts of one, and the requests that reach it."""
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from rmqalloc.broker._broker_ports import Channel, EmptyStore, MessageStore
+from rmqalloc.broker._change_listener import ConsumerIdsChangeListener, ConsumerIdsChangeNotifier
+from rmqalloc.broker._consumer_manager import CHANNEL_EXPIRED_TIMEOUT, ConsumerManager
+from rmqalloc.broker._lock_manager import LOCK_MAX_LIVE_TIME, RebalanceLockManager, locked_by_quorum
+from rmqalloc.broker._offsets import ConsumerOffsetManager
+from rmqalloc.broker._query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting import (
+    ConsumeType,
+    HeartbeatData,
+    HeartbeatReply,
+    MessageModel,
+    Profile,
+    QueueAssignment,
+    QueueData,
+    RemotingError,
+    ResponseCode,
+    ResponseError,
+    TopicRouteData,
+)
+from rmqalloc.remoting._clock import Clock
+from rmqalloc.remoting._data import RETRY_PREFIX
+
+log = logging.getLogger(__name__)
+
+LockElsewhere = Callable[[str, str, set[MessageQueue]], set[MessageQueue]]
+"""``ask(consumer_group, client_id, queues)``: locks of another replica; RemotingError if it does not answer in time."""
+
+UnlockElsewhere = Callable[[str, str, set[MessageQueue]], None]
+"""``tell(consumer_group, client_id, queues)``: locks of another replica are given up; nothing waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionGroup:
+    """What a broker is configured to do with a group."""
+
+    notify_consumer_ids_changed_enable: bool = True
+    retry_queue_nums: int = 1
+
+
+class Broker:
+    """One broker.
+
+    Parameters
+    ----------
+    name : str
+        Broker name.
+    clock : Clock
+        Time and timers.
+    profile : Profile
+        Release it behaves as.
+    topic_route : callable, optional
+        Asks a name server for a route, for broker-side assignment; by default there is none.
+    store : MessageStore
+        What is known of messages.
+    auto_create_subscription_group : bool
+        A heartbeat of an unknown group configures it; off, such groups are passed over, but by 4.9 taken without a retry topic.
+    notify_consumer_ids_changed_enable, real_time_notify : bool
+        See `ConsumerIdsChangeNotifier`.
+    channel_expired_timeout, lock_max_live_time : int
+        Milliseconds, see `ConsumerManager` and `RebalanceLockManager`.
+    fast_channel_events : bool
+        See `ConsumerManager`.
+    reject_pull_consumers : bool
+        Pass over what heartbeats tell of groups that pull actively (``rejectPullConsumerEnable``; not before 5.x).
+    request_modes : RequestModes, optional
+        How topics are read under broker-side assignment.
+    server_load_balancer_enable : bool
+        See `QueryAssignment`.
+    listeners : sequence of ConsumerIdsChangeListener
+        Who hears of changed groups besides the notifier.
+    replicas : sequence of callable
+        How the other replicas of a broker in strict lock mode are asked; without any, this broker's locks suffice.
+    unlock_elsewhere : sequence of callable
+        How they are told that locks were given up; whom this does not reach keeps them until they expire.
+
+    Attributes
+    ----------
+    topics : dict of str to QueueData
+        What the broker holds of each topic.
+    subscription_groups : dict of str to SubscriptionGroup
+        Configured groups.
+    offsets : ConsumerOffsetManager
+        Outlives a restart, unlike connections and locks.
+
+    Notes
+    -----
+    ``BrokerController`` with ``ClientManageProcessor``, ``ConsumerManageProcessor`` and ``AdminBrokerProcessor``, as far as a
+    rebalance meets them.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        clock: Clock,
+        profile: Profile,
+        *,
+        topic_route: Callable[[str], TopicRouteData] | None = None,
+        store: MessageStore | None = None,
+        auto_create_subscription_group: bool = True,
+        notify_consumer_ids_changed_enable: bool = True,
+        real_time_notify: bool = True,
+        channel_expired_timeout: int = CHANNEL_EXPIRED_TIMEOUT,
+        lock_max_live_time: int = LOCK_MAX_LIVE_TIME,
+        fast_channel_events: bool = False,
+        reject_pull_consumers: bool = False,
+        request_modes: RequestModes | None = None,
+        server_load_balancer_enable: bool = True,
+        listeners: Sequence[ConsumerIdsChangeListener] = (),
+        replicas: Sequence[LockElsewhere] = (),
+        unlock_elsewhere: Sequence[UnlockElsewhere] = (),
+    ) -> None:
+        self.name = name
+        self.topics: dict[str, QueueData] = {}
+        self.subscription_groups: dict[str, SubscriptionGroup] = {}
+        self.offsets = ConsumerOffsetManager()
+        self.store: MessageStore = store or EmptyStore()
+        self.notifier = ConsumerIdsChangeNotifier(clock, profile, notify_consumer_ids_changed_enable, real_time_notify)
+        self.consumers = ConsumerManager(
+            clock, profile, (self.notifier, *listeners), channel_expired_timeout, fast_channel_events
+        )
+        self.locks = RebalanceLockManager(clock, lock_max_live_time)
+        self.request_modes = request_modes or RequestModes()
+        routes = RouteViews(clock, topic_route or _no_route)
+        self.assignment = self._divider(routes, server_load_balancer_enable)
+        self._profile = profile
+        self.auto_create_subscription_group = auto_create_subscription_group
+        self._reject_pull_consumers = reject_pull_consumers and profile.rejects_pull_consumers
+        self._replicas, self._unlock_elsewhere = replicas, unlock_elsewhere
+        self._fingerprints: dict[str, int] = {}
+
+    def heartbeat(self, channel: Channel, heartbeat: HeartbeatData) -> HeartbeatReply | None:
+        """Take a heartbeat (code 34); a new group gets its retry topic here.
+
+        Returns
+        -------
+        HeartbeatReply or None
+            The first form is always answered with changed subscriptions; the second, where a group was last heard of with
+            another fingerprint, whoever's that was. None by releases without the second form.
+        """
+        changed = not heartbeat.fingerprint
+        client = self.consumers.client(heartbeat.client_id)
+        short = self._profile.heartbeat_v2 and heartbeat.without_subscriptions and heartbeat.fingerprint != 0
+        register = self.consumers.register_without_subscriptions if short else self.consumers.register
+        for data in heartbeat.consumers:
+            if self._reject_pull_consumers and data.consume_type is ConsumeType.ACTIVELY:
+                continue
+            changed |= self._fingerprints.get(data.consumer_group, heartbeat.fingerprint) != heartbeat.fingerprint
+            self._fingerprints[data.consumer_group] = heartbeat.fingerprint
+            group = self._subscription_group(data.consumer_group)
+            if group is None:
+                if self._profile.takes_unconfigured_groups:
+                    register(channel, client, data)
+                continue
+            retry_topic = RETRY_PREFIX + data.consumer_group
+            if retry_topic not in self.topics:
+                self.topics[retry_topic] = QueueData(self.name, group.retry_queue_nums, group.retry_queue_nums)
+            register(channel, client, data, group.notify_consumer_ids_changed_enable)
+        return HeartbeatReply(True, changed) if self._profile.heartbeat_v2 else None
+
+    def unregister_client(self, channel: Channel, client_id: str, consumer_group: str) -> None:
+        """A client leaves a group (code 35), which this may configure, as a heartbeat does."""
+        group = self._subscription_group(consumer_group) or SubscriptionGroup()
+        self.consumers.unregister(channel, client_id, consumer_group, group.notify_consumer_ids_changed_enable)
+
+    def lock_batch(
+        self, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], only_this_broker: bool = False
+    ) -> set[MessageQueue]:
+        """Lock queues (code 41); what the client then holds, by quorum where there are other replicas."""
+        locked = self.locks.try_lock_batch(consumer_group, queues, client_id)
+        if only_this_broker or not self._replicas:
+            return locked
+        answers = []
+        for ask in self._replicas:
+            try:
+                answers.append(ask(consumer_group, client_id, locked))
+            except RemotingError:
+                continue
+        return locked_by_quorum(locked, answers, 1 + len(self._replicas))
+
+    def unlock_batch(
+        self, consumer_group: str, client_id: str, queues: Iterable[MessageQueue], only_this_broker: bool = False
+    ) -> None:
+        """Give up locks (code 42), those of the other replicas too where there are any."""
+        given_up = set(queues)
+        self.locks.unlock_batch(consumer_group, given_up, client_id)
+        for tell in () if only_this_broker else self._unlock_elsewhere:
+            try:
+                tell(consumer_group, client_id, given_up)
+            except RemotingError as error:
+                log.warning("a replica keeps locks of %r in %s: %s", client_id, consumer_group, error)
+
+    def query_assignment(
+        self, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
+    ) -> list[QueueAssignment] | None:
+        """Divide a topic here (code 400); see `QueryAssignment.query`.
+
+        Raises
+        ------
+        ResponseError
+            REQUEST_CODE_NOT_SUPPORTED: the release does not know the request.
+        """
+        self._check_server_assignment()
+        return self.assignment.query(topic, consumer_group, client_id, strategy_name, model)
+
+    def set_message_request_mode(self, topic: str, consumer_group: str, mode: RequestMode) -> None:
+        """Say how a group reads a topic (code 401).
+
+        Raises
+        ------
+        ResponseError
+            NO_PERMISSION, TOPIC_NOT_EXIST or SUBSCRIPTION_GROUP_NOT_EXIST.
+        """
+        self._check_server_assignment()
+        if not topic.startswith(RETRY_PREFIX):
+            if topic not in self.topics:
+                raise ResponseError(ResponseCode.TOPIC_NOT_EXIST, f"this broker has no topic {topic}")
+            if self._subscription_group(consumer_group) is None:
+                code = ResponseCode.SUBSCRIPTION_GROUP_NOT_EXIST
+                raise ResponseError(code, f"consumer group {consumer_group} is not configured")
+        self.request_modes.set(topic, consumer_group, mode)
+
+    def _divider(self, routes: RouteViews, is_on: bool) -> QueryAssignment:
+        return QueryAssignment(self.name, self.request_modes, routes, self.consumers.consumer_ids, is_on)
+
+    def _check_server_assignment(self) -> None:
+        if not self._profile.server_assignment:
+            raise ResponseError(ResponseCode.REQUEST_CODE_NOT_SUPPORTED, "this release does not divide queues")
+
+    def _subscription_group(self, consumer_group: str) -> SubscriptionGroup | None:
+        group = self.subscription_groups.get(consumer_group)
+        if group is None and self.auto_create_subscription_group:
+            group = self.subscription_groups[consumer_group] = SubscriptionGroup()
+        return group
+
+
+def _no_route(topic: str) -> TopicRouteData:
+    raise RemotingError(f"no name server to ask for {topic}")

@@ -1,0 +1,113 @@
+"""What a broker knows of one consumer group: its connections, and one table of subscriptions for all of them."""
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from rmqalloc.broker._broker_ports import Channel
+from rmqalloc.remoting import (
+    ConsumeFromWhere,
+    ConsumerData,
+    ConsumeType,
+    MessageModel,
+    SubscriptionData,
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class ClientChannelInfo:
+    """Who is at the other end of a channel, and when it last sent a heartbeat (ms since the epoch)."""
+
+    client_id: str
+    last_update: int
+    language: str = "JAVA"
+    version: int = 0
+
+
+class ConsumerGroupInfo:
+    """One consumer group as one broker sees it.
+
+    Parameters
+    ----------
+    data : ConsumerData
+        The heartbeat that made the group known; of it only the way of consuming is kept.
+
+    Attributes
+    ----------
+    consume_type, message_model, consume_from_where
+        As the last heartbeat of any client said: the group has one of each.
+    channels : dict of Channel to ClientChannelInfo
+        Its connections.
+    subscriptions : dict of str to SubscriptionData
+        By topic; one table for the group, which every heartbeat overwrites.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.broker.client.ConsumerGroupInfo``.
+    """
+
+    def __init__(self, data: ConsumerData) -> None:
+        self.consumer_group = data.consumer_group
+        self.consume_type: ConsumeType = data.consume_type
+        self.message_model: MessageModel = data.message_model
+        self.consume_from_where: ConsumeFromWhere = data.consume_from_where
+        self.channels: dict[Channel, ClientChannelInfo] = {}
+        self.subscriptions: dict[str, SubscriptionData] = {}
+        self._client_ids: list[str] | None = None
+
+    def update_channel(self, channel: Channel, client: ClientChannelInfo, data: ConsumerData) -> bool:
+        """Take a heartbeat of a channel; True if the channel is new.
+
+        A known channel that now names another client is corrected and logged, without counting as new.
+        """
+        self.consume_type = data.consume_type
+        self.message_model = data.message_model
+        self.consume_from_where = data.consume_from_where
+        known = self.channels.get(channel)
+        if known is None:
+            self.channels[channel] = client
+            self._client_ids = None
+            return True
+        if known.client_id != client.client_id:
+            log.error("a channel of %s was %r, now it is %r", self.consumer_group, known.client_id, client.client_id)
+            self.channels[channel] = client
+            self._client_ids = None
+        known.last_update = client.last_update
+        return False
+
+    def update_subscriptions(self, subscriptions: Iterable[SubscriptionData]) -> bool:
+        """Take the subscriptions of a heartbeat for those of the whole group; True if topics came or went.
+
+        A newer version of a known topic replaces the older silently. Clients that subscribe to different topics so undo
+        each other's table with every heartbeat.
+        """
+        updated = False
+        topics = set()
+        for subscription in subscriptions:
+            topics.add(subscription.topic)
+            known = self.subscriptions.get(subscription.topic)
+            if known is None:
+                updated = True
+            if known is None or subscription.sub_version > known.sub_version:
+                self.subscriptions[subscription.topic] = subscription
+        for topic in self.subscriptions.keys() - topics:
+            log.warning("a client of %s does not subscribe to %s, which is removed", self.consumer_group, topic)
+            del self.subscriptions[topic]
+            updated = True
+        return updated
+
+    def remove_channel(self, channel: Channel) -> ClientChannelInfo | None:
+        """Forget a channel; who was at its end, None if it was not there."""
+        self._client_ids = None
+        return self.channels.pop(channel, None)
+
+    def client_ids(self) -> list[str]:
+        """One id per channel: a client with two live connections is listed twice.
+
+        The same list is answered until a channel comes or goes, so that it can be known by identity; it is not to be changed.
+        """
+        if self._client_ids is None:
+            self._client_ids = [client.client_id for client in self.channels.values()]
+        return self._client_ids

@@ -1,0 +1,216 @@
+"""A broker that divides queues itself: by which mode a topic is read, and which queues a client is given."""
+
+import logging
+from collections.abc import Callable
+from typing import NamedTuple
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting import (
+    MessageModel,
+    MessageRequestMode,
+    QueueAssignment,
+    ResponseCode,
+    ResponseError,
+    TopicRouteData,
+)
+from rmqalloc.remoting._clock import Clock
+from rmqalloc.remoting._data import LMQ_PREFIX, RETRY_PREFIX
+from rmqalloc.strategies import Pop, sort_client_ids, sort_queues, strategy
+from rmqalloc.strategies._by_name import server_side
+
+log = logging.getLogger(__name__)
+
+FIRST_ROUTES = 1_000
+ROUTE_INTERVAL = 30_000
+STRATEGIES = {name: strategy(name) for name in server_side()}
+"""What a broker can divide by; every other name is answered with "keep what you have"."""
+
+
+class RequestMode(NamedTuple):
+    """How a group reads a topic; the share counts for POP only (see `rmqalloc.strategies.Pop`)."""
+
+    mode: MessageRequestMode = MessageRequestMode.PULL
+    pop_share_queue_num: int = 0
+
+
+class RequestModes:
+    """Modes by topic and group.
+
+    Parameters
+    ----------
+    default : MessageRequestMode
+        For topics without a mode of their own, retry topics aside (``defaultMessageRequestMode``).
+    default_pop_share_queue_num : int
+        Share that goes with a default of POP.
+
+    Notes
+    -----
+    ``MessageRequestModeManager``.
+    """
+
+    def __init__(
+        self, default: MessageRequestMode = MessageRequestMode.PULL, default_pop_share_queue_num: int = -1
+    ) -> None:
+        self._stored: dict[tuple[str, str], RequestMode] = {}
+        self.set_default(default, default_pop_share_queue_num)
+
+    def set_default(self, default: MessageRequestMode, default_pop_share_queue_num: int) -> None:
+        """Change the default, as an operator can while the broker runs."""
+        is_pop = default is MessageRequestMode.POP
+        self._default = RequestMode(default, default_pop_share_queue_num if is_pop else 0)
+
+    def set(self, topic: str, consumer_group: str, mode: RequestMode) -> None:
+        """Keep a mode (code 401).
+
+        Raises
+        ------
+        ResponseError
+            NO_PERMISSION: retry topics are always pulled.
+        """
+        if topic.startswith(RETRY_PREFIX):
+            raise ResponseError(ResponseCode.NO_PERMISSION, f"{topic} is a retry topic, which is always pulled")
+        self._stored[topic, consumer_group] = mode
+
+    def get(self, topic: str, consumer_group: str) -> RequestMode:
+        """The mode kept, or the default."""
+        default = RequestMode() if topic.startswith(RETRY_PREFIX) else self._default
+        return self._stored.get((topic, consumer_group), default)
+
+
+class RouteViews:
+    """Queues of topics as this broker sees them: asked for when first needed, after a second and then every 30 s.
+
+    A topic without queues is asked for again whenever it is needed. One that the name server does not know is forgotten, its
+    group's retry topic aside; any other failure leaves what was known.
+
+    Parameters
+    ----------
+    clock : Clock
+        Time.
+    topic_route : callable
+        Route of a topic, from the name server; it raises ResponseError or RemotingError where there is none.
+
+    Notes
+    -----
+    ``TopicRouteInfoManager``. Static topics are not seen as such.
+    """
+
+    def __init__(self, clock: Clock, topic_route: Callable[[str], TopicRouteData]) -> None:
+        self._clock = clock
+        self._topic_route = topic_route
+        self._views: dict[str, frozenset[MessageQueue]] = {}
+        clock.call_later(FIRST_ROUTES, self._refresh)
+
+    def queues(self, topic: str) -> frozenset[MessageQueue] | None:
+        """Queues a consumer may read, None if the topic has no route."""
+        if not self._views.get(topic):
+            self._fetch(topic)
+        return self._views.get(topic)
+
+    def _fetch(self, topic: str) -> None:
+        try:
+            self._views[topic] = frozenset(self._topic_route(topic).readable_queues(topic))
+        except ResponseError as error:
+            log.warning("no route of %s: %s", topic, error)
+            if error.code == ResponseCode.TOPIC_NOT_EXIST and not topic.startswith(RETRY_PREFIX):
+                self._views.pop(topic, None)
+        except Exception as error:  # whatever carries the request may fail in its own ways
+            log.warning("no route of %s: %s", topic, error)
+
+    def _refresh(self) -> None:
+        for topic in list(self._views):
+            self._fetch(topic)
+        self._clock.call_later(ROUTE_INTERVAL, self._refresh)
+
+
+class QueryAssignment:
+    """Answers "which queues are mine" (code 400).
+
+    Parameters
+    ----------
+    broker_name : str
+        The broker's own name, which light queues are on.
+    modes : RequestModes
+        How topics are read.
+    routes : RouteViews
+        Queues by topic.
+    consumer_ids : callable
+        Client ids of a group by this broker's own connections; ResponseError if there are none.
+    server_load_balancer_enable : bool
+        Off, every client is given every queue.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.broker.processor.QueryAssignmentProcessor``.
+    """
+
+    def __init__(
+        self,
+        broker_name: str,
+        modes: RequestModes,
+        routes: RouteViews,
+        consumer_ids: Callable[[str], list[str]],
+        server_load_balancer_enable: bool = True,
+    ) -> None:
+        self._broker_name = broker_name
+        self._modes = modes
+        self._routes = routes
+        self._consumer_ids = consumer_ids
+        self.server_load_balancer_enable = server_load_balancer_enable
+
+    def query(
+        self, topic: str, consumer_group: str, client_id: str, strategy_name: str, model: MessageModel
+    ) -> list[QueueAssignment] | None:
+        """Queues of one client and how to read them.
+
+        Returns
+        -------
+        list of QueueAssignment or None
+            Each queue once. Empty: the client has none. None: it keeps what it has, for the broker knows no route or no group,
+            has no such strategy, or the strategy fails.
+        """
+        mode = self._modes.get(topic, consumer_group)
+        queues = self._queues_of(topic, consumer_group, client_id, strategy_name, model, mode)
+        if queues is None:
+            return None
+        return [QueueAssignment(queue, mode.mode) for queue in sort_queues(queues)]
+
+    def _queues_of(
+        self,
+        topic: str,
+        consumer_group: str,
+        client_id: str,
+        strategy_name: str,
+        model: MessageModel,
+        mode: RequestMode,
+    ) -> frozenset[MessageQueue] | None:
+        if model is MessageModel.BROADCASTING:
+            return self._routes.queues(topic)
+        if topic.startswith(LMQ_PREFIX):
+            queues: frozenset[MessageQueue] | None = frozenset([MessageQueue(topic, self._broker_name, 0)])
+        else:
+            queues = self._routes.queues(topic)
+        if queues is None or not self.server_load_balancer_enable:
+            return queues
+        try:
+            return self._divided(queues, consumer_group, client_id, strategy_name, mode)
+        except (ResponseError, ValueError, TypeError) as error:
+            log.warning("no assignment of %s for %r in %s: %s", topic, client_id, consumer_group, error)
+            return None
+
+    def _divided(
+        self,
+        queues: frozenset[MessageQueue],
+        consumer_group: str,
+        client_id: str,
+        strategy_name: str,
+        mode: RequestMode,
+    ) -> frozenset[MessageQueue]:
+        client_ids = sort_client_ids(self._consumer_ids(consumer_group))
+        if strategy_name not in STRATEGIES:
+            raise ValueError(f"strategy {strategy_name} is not supported; known are {', '.join(STRATEGIES)}")
+        strategy = STRATEGIES[strategy_name]
+        if mode.mode is MessageRequestMode.POP:
+            pop = Pop(strategy, mode.pop_share_queue_num)
+            return frozenset(pop.allocate(consumer_group, client_id, sort_queues(queues), client_ids))
+        return frozenset(strategy.allocate(consumer_group, client_id, sort_queues(queues), client_ids) or ())

@@ -1,0 +1,156 @@
+"""``rmqalloc allocate``: who owns what in one consumer group."""
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
+
+import click
+
+from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._options import strategy_options
+from rmqalloc.cli._sink import hand_over, say, tell
+from rmqalloc.cli._terminal_text import printable, table
+
+if TYPE_CHECKING:
+    from rmqalloc import Strategy
+
+_MOST_QUEUES = 1_000_000
+
+
+class OwnedQueue(NamedTuple):
+    """One queue and the client that owns it, None for nobody."""
+
+    topic: str
+    broker_name: str
+    queue_id: int
+    client_id: str | None
+
+
+@click.command()
+@click.option("-t", "--topic", multiple=True, required=True, help="Topic; may be given several times.")
+@click.option(
+    "--queues", required=True, metavar="BROKER:N,...", help="Brokers and their read queues, the same for each topic."
+)
+@click.option(
+    "-c", "--clients", required=True, metavar="ID,...|@FILE", help="Client ids, or a file with one on each line."
+)
+@click.option("-g", "--group", default="", help="Consumer group, shown in the output; no strategy looks at it.")
+@strategy_options
+@click.option("--client", metavar="ID", help="Show only what this client owns.")
+@click.option("-o", "--output", type=Choice(["table", "json", "csv"]), default="table", show_default=True)
+def allocate(
+    topic: tuple[str, ...],
+    queues: str,
+    clients: str,
+    group: str,
+    strategy: str,
+    params: dict[str, Any],
+    client: str | None,
+    output: str,
+) -> None:
+    """Show which client owns each queue of one consumer group.
+
+    Queues and clients are sorted as RocketMQ sorts them, and each topic is divided on its own, as its clients do.
+
+    \b
+    rmqalloc allocate -t orders --queues broker-a:8,broker-b:8 -c 10.0.0.1@71,10.0.0.2@12 -s CONSISTENT_HASH
+    """
+    import rmqalloc
+
+    s = rmqalloc.strategy(strategy, **params)
+    brokers = _parse_queues(queues)
+    client_ids = rmqalloc.sort_client_ids(_parse_clients(clients))
+    if client is not None and client not in client_ids:
+        raise click.UsageError(f"--client {printable(client)} is not one of the {len(client_ids)} clients of -c")
+    if len(set(client_ids)) < len(client_ids):
+        tell("note", "a client id is given more than once and counts each time, as in RocketMQ")
+    owned = [one for name in dict.fromkeys(topic) for one in _owned(s, name, brokers, client_ids)]
+    shown = owned if client is None else [one for one in owned if one.client_id == client]
+    text = _RENDER[output](group, s.get_name(), client_ids, shown)
+    if output == "table":
+        say(text)
+    else:
+        hand_over(text, end="" if output == "csv" else "\n")
+
+
+def _owned(s: "Strategy", topic: str, brokers: dict[str, int], client_ids: list[str]) -> Iterator[OwnedQueue]:
+    """Owners of one topic's queues, in RocketMQ's order."""
+    from rmqalloc import Assignment, MessageQueue, sort_queues
+
+    mq_all = sort_queues(MessageQueue(topic, broker, i) for broker, n in brokers.items() for i in range(n))
+    assignment = cast(Assignment, s.assign(mq_all, client_ids))
+    for queue, owner in zip(mq_all, assignment.owners.tolist(), strict=True):
+        yield OwnedQueue(*queue, client_ids[owner] if owner >= 0 else None)
+
+
+def _parse_queues(text: str) -> dict[str, int]:
+    """Read queue counts by broker, from ``broker-a:8,broker-b:8``."""
+    counts: dict[str, int] = {}
+    for part in text.split(","):
+        broker, _, number = part.rpartition(":")
+        if not broker or not (number.isascii() and number.isdigit()):
+            raise click.UsageError(f"--queues: {part!r} is not BROKER:N, such as broker-a:8")
+        if broker in counts:
+            raise click.UsageError(f"--queues: broker {broker!r} is given twice")
+        counts[broker] = int(number)
+    if not 0 < sum(counts.values()) <= _MOST_QUEUES:
+        raise click.UsageError(f"--queues: {sum(counts.values())} queues; from 1 to {_MOST_QUEUES} can be shown")
+    return counts
+
+
+def _parse_clients(text: str) -> list[str]:
+    """Client ids from ``id,id,...`` or from ``@file``."""
+    from rmqalloc.documents import read_source
+
+    if not text.startswith("@"):
+        ids = text.split(",")
+    else:
+        # Split at line feeds only: a client id may hold any other character, even one that Unicode breaks lines at.
+        content = read_source(text[1:]).data.decode("utf-8", "surrogateescape")
+        ids = content.replace("\r\n", "\n").split("\n")
+    ids = [client_id for client_id in ids if client_id]
+    if not ids:
+        raise click.UsageError(f"-c {text!r} holds no client id")
+    return ids
+
+
+def _as_table(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
+    parts = [f"Group {printable(group)}" if group else "", strategy_name, f"{len(client_ids)} clients"]
+    tables = [f"{'  '.join(filter(None, parts))}  {len(owned)} queues"]
+    for topic, mine in groupby(owned, lambda one: one.topic):
+        rows = [(f"{one.broker_name}:{one.queue_id}", one.client_id or "-") for one in mine]
+        tables.append(f"Topic {printable(topic)}\n{table(('queue', 'owner'), rows)}")
+    counts = dict.fromkeys(client_ids, 0)
+    for one in owned:
+        if one.client_id is not None:
+            counts[one.client_id] += 1
+    tables.append(table(("client", "queues"), [(client_id, str(n)) for client_id, n in counts.items()]))
+    return "\n\n".join(tables)
+
+
+def _as_json(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
+    content = {
+        "consumer_group": group,
+        "strategy": strategy_name,
+        "client_ids": client_ids,
+        "queues": [one._asdict() for one in owned],
+    }
+    return json.dumps(content, indent=2)
+
+
+def _as_csv(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
+    # A file gets names as they are; a terminal must not be told by them what to do.
+    shown = printable if sys.stdout.isatty() else lambda name: name.encode("utf-8", "backslashreplace").decode()
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(OwnedQueue._fields)
+    for one in owned:
+        writer.writerow([shown(one.topic), shown(one.broker_name), one.queue_id, shown(one.client_id or "")])
+    return out.getvalue()
+
+
+_RENDER = {"table": _as_table, "json": _as_json, "csv": _as_csv}

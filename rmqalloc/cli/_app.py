@@ -1,0 +1,85 @@
+"""The command group: which verb is in which file."""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._command_groups import Suggesting
+from rmqalloc.cli._error_handler import exit_code_of, verb_of
+from rmqalloc.cli._sink import guarded, say
+
+VERBS = {
+    "allocate": "rmqalloc.cli._allocate_command",
+    "bulk": "rmqalloc.cli._bulk_command",
+    "check": "rmqalloc.cli._check_command",
+    "compare": "rmqalloc.cli._compare_command",
+    "completion": "rmqalloc.cli._completion_command",
+    "convert": "rmqalloc.cli._convert_command",
+    "doctor": "rmqalloc.cli._doctor_command",
+    "example": "rmqalloc.cli._example_command",
+    "explain": "rmqalloc.cli._explain_command",
+    "generate": "rmqalloc.cli._generate_command",
+    "plan": "rmqalloc.cli._plan_command",
+    "recommend": "rmqalloc.cli._recommend_command",
+    "report": "rmqalloc.cli._report_command",
+    "rollout": "rmqalloc.cli._rollout_command",
+    "schema": "rmqalloc.cli._schema_command",
+    "simulate": "rmqalloc.cli._simulate_command",
+    "snapshot": "rmqalloc.cli._snapshot_command",
+}
+"""File of every verb; it is imported when the verb is used, so that each pays only for its own needs."""
+
+
+class LazyGroup(Suggesting):
+    """A command group whose verbs are imported when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Names of all verbs."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The verb of that name, None if there is none."""
+        if cmd_name not in VERBS:
+            return None
+        command: click.Command = getattr(import_module(VERBS[cmd_name]), cmd_name)
+        for one in (command, *getattr(command, "commands", {}).values()):
+            one.epilog = exit_codes.listed(exit_codes.codes_of(cmd_name))
+        return command
+
+
+def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        from rmqalloc._version import __version__
+
+        say(f"rmqalloc {__version__}")
+        ctx.exit()
+
+
+@click.group(
+    cls=LazyGroup,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=exit_codes.listed(exit_codes.MEANINGS),
+)
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+def app() -> None:
+    """RocketMQ queue allocation: who owns which queue, for one consumer group or for millions.
+
+    Every option can also be given as an environment variable, such as RMQALLOC_BULK_STRATEGY for `bulk --strategy`.
+    """
+
+
+def run(argv: Sequence[str] | None = None) -> int:
+    """Run one command; errors become messages on standard error and an exit code, see `rmqalloc.cli._error_handler`."""
+
+    def command() -> int:
+        code = app.main(argv, prog_name="rmqalloc", standalone_mode=False, auto_envvar_prefix="RMQALLOC")
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+
+    with guarded():
+        return exit_code_of(command, verb_of(sys.argv[1:] if argv is None else argv, list(VERBS)))

@@ -1,0 +1,151 @@
+"""``rmqalloc bulk``: plan every unit of a Parquet table, on threads or with Spark."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rmqalloc._text import named
+from rmqalloc.cli._choices import Choice, FileOrExample
+from rmqalloc.cli._options import strategy_options
+from rmqalloc.cli._renamed import renamed
+from rmqalloc.cli._sink import say
+from rmqalloc.cli._terminal_text import ProgressLine, printable, table
+from spark_udfs.job._job_options import JOB_OPTIONS
+
+if TYPE_CHECKING:
+    from rmqalloc.evaluation._plan_batch import PlanSpec
+    from rmqalloc.evaluation._totals import ByScenario
+
+Command = Callable[..., Any]
+
+_KINDS: dict[str, dict[str, Any]] = {
+    "text": {},
+    "texts": {"multiple": True},
+    "count": {"type": click.IntRange(min=0)},
+    "share": {"type": click.FloatRange(0, 1)},
+    "flag": {"is_flag": True},
+    "switch": {},
+}
+_SHOWN = ("metrics", "owners", "best")
+
+
+def _spark_options(command: Command) -> Command:
+    """Add the options of a run on Spark; they stay None unless they are given."""
+    for option in reversed(JOB_OPTIONS):
+        flag = f"{option.flag}/--no-{option.flag[2:]}" if option.kind == "switch" else option.flag
+        made = click.option(flag, default=None, metavar=option.metavar, help=option.help, **_KINDS[option.kind])
+        command = made(command)
+    return click.option("--spark", is_flag=True, help="Run as a Spark job; the options after this one need it.")(
+        command
+    )
+
+
+@click.command()
+@click.option(
+    "--in", "source", envvar="RMQALLOC_BULK_IN", type=click.Path(), help="Parquet file or directory of units."
+)
+@click.option(
+    "--out", "target", envvar="RMQALLOC_BULK_OUT", required=True, type=click.Path(), help="Directory for the result."
+)
+@strategy_options
+@click.option(
+    "--scenarios",
+    type=FileOrExample("scenarios"),
+    metavar="FILE",
+    help="YAML or JSON file of scenarios, or example:what-if, to try on every unit.",
+)
+@click.option(
+    "--show",
+    type=Choice(_SHOWN),
+    help="Figures of the present state and of every scenario, the same with owners, or each unit's best scenario; "
+    "owners unless there are scenarios, then metrics.",
+)
+@renamed("--output", "--show", "show", ("--output", "output"), type=Choice(_SHOWN))
+@click.option("--threads", type=click.IntRange(min=1), help="Threads to work on; by default one per processor.")
+@_spark_options
+def bulk(
+    source: str | None,
+    target: str,
+    strategy: str,
+    params: dict[str, Any],
+    scenarios: str | None,
+    show: str | None,
+    threads: int | None,
+    spark: bool,
+    **on_spark: Any,
+) -> int:
+    """Assign the queues of many consumer groups, now and in scenarios, from Parquet to Parquet.
+
+    Queues and clients are sorted as RocketMQ sorts them. A row that cannot be planned says why in its column `err_msg`.
+    With --spark the plan is `OUT/plan=<id>`, with a summary and the bad rows; killed and run again, the job goes on.
+    """
+    given = {name: value for name, value in on_spark.items() if value not in (None, ())}
+    if spark and threads is not None:
+        raise click.UsageError("--threads is for a run without --spark; with Spark, give --master 'local[N]'")
+    if not spark and given:
+        raise click.UsageError(f"--{next(iter(given)).replace('_', '-')} needs --spark")
+    if source is None and not ({"table", "format"} & given.keys()):
+        raise click.UsageError("Missing option '--in'.")
+    if spark:
+        return _with_spark(source or "", target, lambda: _spec(strategy, params, scenarios, show), given)
+    _on_threads(source or "", target, _spec(strategy, params, scenarios, show), threads)
+    return 0
+
+
+def _spec(strategy: str, params: dict[str, Any], scenarios: str | None, show: str | None) -> PlanSpec:
+    """What to plan; a wrong file of scenarios is said as such."""
+    from rmqalloc.evaluation._plan_batch import PlanSpec
+    from rmqalloc.scenarios import ScenarioError, read_scenarios
+
+    try:
+        tried = () if scenarios is None else read_scenarios(scenarios)
+    except ScenarioError as error:
+        raise click.ClickException(str(error)) from error
+    return PlanSpec(strategy, params, tried, show or ("metrics" if tried else "owners"))
+
+
+def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: dict[str, Any]) -> int:
+    from spark_udfs.job._command import run_and_report, source_of
+
+    if "master" in given and "remote" in given:
+        raise click.UsageError("--master and --remote exclude each other")
+    try:
+        read = source_of(source, given.get("table", ""), given.get("format", "parquet"), given.get("option", ()))
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    called = {"file_job": "by_files", "worst": "n_worst"}
+    how = {
+        called.get(name, name): given[name]
+        for name in ("file_job", "worst", "max_bad_fraction", "force")
+        if name in given
+    }
+    return run_and_report(read, target, spec(), given.get("remote") or given.get("master", "local[*]"), **how)
+
+
+def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -> None:
+    from rmqalloc.evaluation._parquet_plan import plan_files, strategies_of
+
+    started = time.perf_counter()
+    try:
+        totals = plan_files(source, target, spec, threads, ProgressLine())
+    except TypeError as error:  # a column is missing or of the wrong type
+        raise click.ClickException(str(error)) from error
+    say(_summary(totals, time.perf_counter() - started))
+    say(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {printable(target)}")
+
+
+def _summary(totals: ByScenario, seconds: float) -> str:
+    """Figures of the run: one below the other, or a line for every scenario."""
+    from rmqalloc.evaluation._totals import Totals, two_columns
+
+    if len(totals) <= 1:
+        return two_columns(next(iter(totals.values()), Totals()).rows(seconds))
+    header = ("scenario", "units", "bad units", "queues", "unowned", "idle", "moved", "max skew")
+    lines = [
+        (name or "(bad units)", *map("{:,}".format, one[:-1]), f"{one.max_skew:,.3f}") for name, one in totals.items()
+    ]
+    return table(header, lines)

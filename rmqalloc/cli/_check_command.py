@@ -1,0 +1,179 @@
+"""``rmqalloc check``: what is wrong with who owns what in a snapshot."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc._text import did_you_mean
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._options import OUTPUTS
+from rmqalloc.cli._snapshot_input import Inputs, partial_code, snapshot_of, snapshot_options
+from rmqalloc.cli._times import seconds
+from rmqalloc.cli._watch import settled, watch
+
+if TYPE_CHECKING:
+    from rmqalloc.audit import Finding, Findings
+    from rmqalloc.audit._rules_planned import Planned
+    from rmqalloc.documents import Source
+    from rmqalloc.snapshot._snapshot import Snapshot
+
+SEVERITIES = ("error", "warning", "note")
+_SETTLE = 20.0
+
+
+@click.command()
+@snapshot_options
+@click.option("--rule", "rules", multiple=True, metavar="ID", help="Follow only this rule; may be given several times.")
+@click.option("--ignore", multiple=True, metavar="ID", help="Leave out this rule; may be given several times.")
+@click.option(
+    "--severity",
+    type=Choice(SEVERITIES),
+    default="note",
+    show_default=True,
+    help="Show what is this grave or graver.",
+)
+@click.option(
+    "--fail-on", type=Choice(SEVERITIES), default="warning", show_default=True, help="End with 2 if anything is."
+)
+@click.option("--plan", metavar="FILE", help="Compare the owners with what a saved plan comes to.")
+@click.option("--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one.")
+@click.option(
+    "--settle",
+    callback=seconds,
+    metavar="TIME",
+    help="Of a running cluster: only what is wrong still so long after, such as 20s, which is the default with --watch.",
+)
+@click.option(
+    "--watch", "is_watched", is_flag=True, help="Of a running cluster: go on, and show what lasts and changes."
+)
+@click.option("-o", "--output", type=Choice((*OUTPUTS, "sarif")), default="table", show_default=True)
+def check(
+    inputs: Inputs,
+    rules: tuple[str, ...],
+    ignore: tuple[str, ...],
+    severity: str,
+    fail_on: str,
+    plan: str | None,
+    scenario: str | None,
+    settle: float | None,
+    is_watched: bool,
+    output: str,
+) -> int:
+    """Look for queues without an owner or with several, and for what makes them.
+
+    \b
+    rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif
+    rmqalloc check -n 10.0.0.1:9876 --settle 20s --plan plan.json
+    """
+    from rmqalloc.audit import Findings
+
+    if inputs.live is None and (is_watched or settle is not None):
+        raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
+    looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output)
+    if is_watched:
+        watch(looking, _SETTLE if settle is None else settle)
+    findings = settled(looking.look, settle or 0)
+    looking.show(findings)
+    return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.partial_code()
+
+
+@dataclass
+class _Looking:
+    """Snapshots as they are checked and shown, the last of them kept."""
+
+    inputs: Inputs
+    rules: list[str]
+    planned: Planned | None
+    severity: str
+    output: str
+    last: Snapshot | None = None
+
+    @property
+    def cluster(self) -> str:
+        """What is looked at, for people."""
+        return self.inputs.file
+
+    def look(self) -> Findings:
+        """What is wrong now; looks after the first tell nothing else."""
+        import rmqalloc
+
+        if self._has_places and self.inputs.source is None:
+            self.inputs = replace(self.inputs, source=_read(self.inputs.file))
+        self.last = snapshot_of(self.inputs)
+        if self.inputs.live is not None:
+            self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
+        return rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+
+    def lacks(self) -> frozenset[Hashable]:
+        """What the last snapshot lacks."""
+        return (
+            frozenset((one.source, one.request) for one in self.last.errors) if self.last is not None else frozenset()
+        )
+
+    def grave(self, findings: Iterable[Finding]) -> Findings:
+        """Findings that are grave enough."""
+        from rmqalloc.audit import Findings
+
+        return Findings(findings).at_least(self.severity)
+
+    def show(self, findings: Sequence[Finding]) -> None:
+        """Print findings that are grave enough."""
+        from rmqalloc.report._sarif import write_findings
+
+        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, self._places())
+        sys.stdout.flush()
+
+    def _places(self) -> dict[str, tuple[int, int | None]] | None:
+        """Where the groups stand in the file, if the output tells."""
+        if self.inputs.source is None:
+            return None
+        from rmqalloc.snapshot.files._group_lines import group_places
+
+        return group_places(self.inputs.source, self.inputs.form)
+
+    @property
+    def _has_places(self) -> bool:
+        """Whether the output tells of places in a file, and there is one."""
+        return self.output == "sarif" and self.inputs.live is None and self.inputs.file != "-"
+
+    def partial_code(self) -> int:
+        """The exit code for what the last snapshot lacks."""
+        return 0 if self.last is None else partial_code(self.last, self.inputs)
+
+
+def _read(path: str) -> Source:
+    """What a file holds, read once for what it says and for where it says it."""
+    from rmqalloc.documents import read_source
+    from rmqalloc.snapshot._plain_data import SnapshotError
+
+    return read_source(path, SnapshotError)
+
+
+def _chosen(rules: tuple[str, ...], ignore: tuple[str, ...]) -> list[str]:
+    """Rules to follow."""
+    from rmqalloc.audit import RULES
+
+    for name in (*rules, *ignore):
+        if name not in RULES:
+            raise click.UsageError(
+                f"there is no rule {name!r}; there are {', '.join(RULES)}{did_you_mean(name, RULES)}"
+            )
+    return [name for name in rules or RULES if name not in ignore]
+
+
+def _planned(plan: str | None, scenario: str | None) -> Planned | None:
+    """What the plan of the options comes to."""
+    if plan is None:
+        if scenario is not None:
+            raise click.UsageError("--scenario is of a plan: give --plan FILE too")
+        return None
+    from rmqalloc.audit import owners_after
+    from rmqalloc.plans import load_plan
+
+    return owners_after(load_plan(plan), scenario)

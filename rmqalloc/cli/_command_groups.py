@@ -1,0 +1,23 @@
+"""Groups of commands that tell which command was perhaps meant."""
+
+from __future__ import annotations
+
+import click
+
+from rmqalloc._text import did_you_mean, message
+
+__all__ = ["Suggesting"]
+
+
+class Suggesting(click.Group):
+    """A command group; a command that it does not have is wrong usage, with the one that is near."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that is named, and what is left for it."""
+        name = args[0]
+        if self.get_command(ctx, name) is None and not name.startswith("-") and not ctx.resilient_parsing:
+            near = did_you_mean(name, self.list_commands(ctx))
+            ctx.fail(f"No such command {message(name, 200)!r}{near or '.'}")
+        return super().resolve_command(ctx, args)

@@ -1,0 +1,27 @@
+"""``rmqalloc completion``: what makes a shell complete verbs and options."""
+
+import click
+
+from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._sink import hand_over
+
+SHELLS = ("bash", "zsh", "fish")
+
+
+@click.command()
+@click.argument("shell", type=Choice(SHELLS))
+@click.pass_context
+def completion(ctx: click.Context, shell: str) -> None:
+    """Print the script that completes verbs and options in a shell.
+
+    \b
+    bash:  rmqalloc completion bash > ~/.local/share/bash-completion/completions/rmqalloc
+    zsh:   rmqalloc completion zsh > "${fpath[1]}/_rmqalloc"
+    fish:  rmqalloc completion fish > ~/.config/fish/completions/rmqalloc.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    maker = get_completion_class(shell)
+    if maker is None:
+        raise click.ClickException(f"this click makes no completion for {shell}")
+    hand_over(maker(ctx.find_root().command, {}, "rmqalloc", "_RMQALLOC_COMPLETE").source(), end="")

@@ -1,0 +1,96 @@
+"""``rmqalloc convert``: snapshots from one form into another, and from what mqadmin prints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rmqalloc._text import counted, shortened
+from rmqalloc.cli._choices import Choice, FileOrExample
+from rmqalloc.cli._options import schema_option
+from rmqalloc.cli._sink import say, tell
+from rmqalloc.cli._terminal_text import printable
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot._snapshot import Snapshot
+
+_READ = ("auto", "json", "yaml", "csv", "parquet", "mqadmin")
+_WRITTEN = ("auto", "json", "yaml", "csv", "parquet")
+
+
+def _schema() -> Mapping[str, Any]:
+    from rmqalloc.snapshot.files import snapshot_schema
+
+    return snapshot_schema()
+
+
+@click.command()
+@click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=FileOrExample("snapshot"))
+@click.option("--from", "form", type=Choice(_READ), default="auto", show_default=True, help="Form of the input.")
+@click.option("--out", required=True, metavar="FILE", help="File to write; - is standard output.")
+@click.option(
+    "-o",
+    "--output",
+    "--to",
+    "to_form",
+    type=Choice(_WRITTEN),
+    default="auto",
+    show_default=True,
+    help="Form of the output; by the end of its name unless given.",
+)
+@click.option(
+    "--safe",
+    is_flag=True,
+    help="In CSV, put an apostrophe before cells that a spreadsheet would run as formulas. They are read back with it.",
+)
+@schema_option("a snapshot", _schema)
+def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bool) -> None:
+    """Make a snapshot file of another form, or of what mqadmin prints.
+
+    IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs of mqadmin: topicRoute (also
+    with -l), consumerConnection, consumerProgress -g, consumerStatus and the files it writes, allocateMQ. Forms are told by
+    suffix or content. What the input hides and what the output cannot hold is told on standard error.
+
+    \b
+    mqadmin topicRoute -t orders > topicRoute.orders.json
+    mqadmin consumerConnection -g order-svc > consumerConnection.order-svc.txt
+    rmqalloc convert topicRoute.* consumerConnection.* --out cluster.yaml
+    """
+    from rmqalloc.snapshot.files import form_to_write, losses, read_snapshots, write_snapshot
+
+    written = form_to_write(out, to_form)
+    snapshot, warnings = read_snapshots(inputs, form)
+    lost = losses(snapshot, written)
+    if safe and written != "csv":
+        raise click.UsageError(f"--safe is for CSV, which a spreadsheet opens; {written} is written as it is")
+    write_snapshot(snapshot, out, written, safe)
+    if written == "csv":
+        _tell_formulas(snapshot, safe)
+    for warning in warnings:
+        tell("warning", warning)
+    if lost:
+        tell("warning", f"{written} cannot hold {', '.join(map(printable, lost))}")
+    n_queues = sum(broker.read_queue_nums for topic in snapshot.topics for broker in topic.brokers)
+    n_clients = sum(len(group.clients) for group in snapshot.groups)
+    say(
+        f"{counted(len(snapshot.topics), 'topic')} with {counted(n_queues, 'queue')}, "
+        f"{counted(len(snapshot.groups), 'group')} with {counted(n_clients, 'client')}: {printable(out)} ({written})",
+        err=True,
+    )
+
+
+def _tell_formulas(snapshot: Snapshot, safe: bool) -> None:
+    """How many cells of the CSV file look like formulas, and which is the first."""
+    from rmqalloc.snapshot.files._csv_text import formulas
+
+    found = list(formulas(snapshot))
+    if not found:
+        return
+    line, column, text = found[0]
+    cells = counted(len(found), "cell looks", "cells look")
+    first = f"first {column} in row {line}: {printable(shortened(text, 80))}"
+    done = "an apostrophe stands before each, and is read back with it"
+    asked = "a spreadsheet may run it when it opens the file; --safe quotes it"
+    tell("warning", f"{cells} like a formula, {first}; {done if safe else asked}")

@@ -1,0 +1,46 @@
+"""``rmqalloc doctor``: what is installed here, and what that is good for."""
+
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+import click
+
+from rmqalloc._extras import needs
+from rmqalloc.cli._sink import say
+from rmqalloc.cli._terminal_text import table
+
+
+def version_of(package: str) -> str:
+    """Installed version of a package."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+@click.command()
+def doctor() -> None:
+    """Show versions, the instruction set in use, and whether Spark can run."""
+    from rmqalloc._engine import md5
+    from rmqalloc._version import __version__
+    from spark_udfs._requirements import LEAST_JAVA, found_packages, java_version
+
+    java, packages = java_version(), found_packages()
+    missing = [package for package, found in packages.items() if found is None]
+    if java is None or java[1] < LEAST_JAVA:
+        missing.append(f"Java {LEAST_JAVA} or newer")
+    rows = [
+        ("rmqalloc", __version__),
+        ("instruction set", md5.isa()),
+        (
+            "python",
+            f"{platform.python_version()} on {platform.system()} {platform.machine()}, {os.cpu_count()} processors",
+        ),
+        ("numpy", version_of("numpy")),
+        ("click", version_of("click")),
+        *[(package, found or f"not installed: {needs(package)}") for package, found in packages.items()],
+        ("java", f"{java[1]} at {java[0]}" if java else "not found"),
+        ("spark jobs", f"need {', '.join(missing)}" if missing else "can run"),
+    ]
+    say(table(("part", "found"), rows))

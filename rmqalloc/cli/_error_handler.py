@@ -1,0 +1,105 @@
+"""The one place that turns what went wrong into a message and an exit code.
+
+What a file, a server or the caller did is an error of theirs: one line that says so. Any other exception is a defect of
+rmqalloc: its traceback is printed, and that it is one.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from rmqalloc._extras import hint
+from rmqalloc._text import message
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._sink import say, tell
+
+__all__ = ["exit_code_of", "verb_of"]
+
+_HELP_SHOWN: Any = getattr(click.exceptions, "NoArgsIsHelpError", ())  # click 8.2
+_OURS = ("rmqalloc", "spark_udfs")
+
+
+def exit_code_of(command: Callable[[], int], verb: str) -> int:
+    """Run a command; an error becomes a message on standard error and an exit code.
+
+    Parameters
+    ----------
+    command : callable
+        Gives the exit code.
+    verb : str
+        What it is called in the message about a defect.
+    """
+    try:
+        return command()
+    except click.UsageError as error:
+        _say_usage(error)
+        return exit_codes.USAGE
+    except (click.Abort, KeyboardInterrupt):
+        tell("rmqalloc", "interrupted")
+        return exit_codes.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of a pipe (head, say) has gone: nothing to tell, and Python must not flush again at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return exit_codes.FAILURE
+    except click.ClickException as error:
+        tell("rmqalloc", error.format_message())
+    except (OSError, ValueError, MemoryError) as error:
+        tell("rmqalloc", _said(error))
+    except Exception as error:
+        if not isinstance(error, ImportError) or (error.name or "").partition(".")[0] in _OURS:
+            return _defect(error, verb)
+        tell("rmqalloc", hint(error))
+    return exit_codes.FAILURE
+
+
+def _said(error: Exception) -> str:
+    """What an error says, without the numbers that Python puts before errors of files."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
+    return str(error) or type(error).__name__
+
+
+def _say_usage(error: click.UsageError) -> None:
+    """As click says it, but that an argument which it quotes stays within its line."""
+    context = error.ctx
+    if isinstance(error, _HELP_SHOWN):
+        say(error.format_message(), err=True)
+        return
+    if context is None:
+        say(f"Error: {message(error.format_message())}", err=True)
+        return
+    say(context.get_usage(), err=True)
+    if names := context.help_option_names:
+        say(f"Try '{context.command_path} {names[0]}' for help.", err=True)
+    say(f"\nError: {message(error.format_message())}", err=True)
+
+
+def _defect(error: Exception, verb: str) -> int:
+    from rmqalloc._version import __version__
+
+    say("".join(traceback.format_exception(error)), err=True, end="")
+    tell(
+        "rmqalloc",
+        f"this is a defect of rmqalloc, not of what it was given: {type(error).__name__} in {verb}, rmqalloc {__version__}, "
+        f"Python {platform.python_version()}. Please report it with the traceback above, the command, and the file if it "
+        "may be shown",
+    )
+    return exit_codes.DEFECT
+
+
+def verb_of(argv: Sequence[str], verbs: Sequence[str]) -> str:
+    """The verb of a command line, as far as it has one.
+
+    Examples
+    --------
+    >>> verb_of(["plan", "-f", "s.yaml"], ["plan"])
+    'rmqalloc plan'
+    """
+    return " ".join(["rmqalloc", *[one for one in argv if one in verbs][:1]])

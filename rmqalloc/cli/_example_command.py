@@ -1,0 +1,43 @@
+"""``rmqalloc example``: the examples that come with rmqalloc, listed and printed."""
+
+from __future__ import annotations
+
+import click
+
+from rmqalloc.cli._options import file_to_write
+from rmqalloc.cli._sink import hand_over, say
+from rmqalloc.cli._terminal_text import table
+
+_READ_BY = {"snapshot": "-f", "scenarios": "--scenario", "simulation": "simulate"}
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--out", metavar="FILE", callback=file_to_write, help="Write the example to a file.")
+def example(name: str | None, out: str | None) -> None:
+    """List the examples that come with rmqalloc, or print the one called NAME, to be changed.
+
+    Wherever a verb reads such a file it takes example:NAME too; a file of such a name is ./example:NAME.
+
+    \b
+    rmqalloc example
+    rmqalloc example seed --out mine.yaml
+    rmqalloc plan -f example:seed --scenario example:what-if
+    """
+    from rmqalloc.examples import EXAMPLES, PREFIX, ExampleError, find
+    from rmqalloc.store import write_file
+
+    if name is None:
+        if out is not None:
+            raise click.UsageError("--out is for one example; name it")
+        rows = [(f"{PREFIX}{one.name}", _READ_BY[one.kind], one.shows) for one in EXAMPLES.values()]
+        say(table(("example", "for", "shows"), rows))
+        return
+    try:
+        text = find(name).path.read_text(encoding="utf-8")
+    except ExampleError as error:
+        raise click.UsageError(str(error)) from error
+    if out is None:
+        hand_over(text, end="")
+    else:
+        write_file(out, text)

@@ -1,0 +1,33 @@
+"""``rmqalloc generate``: a made-up fleet to try things on."""
+
+import time
+from pathlib import Path
+
+import click
+
+from rmqalloc.cli._sink import say
+from rmqalloc.cli._terminal_text import printable
+
+
+@click.command()
+@click.option(
+    "--units",
+    type=click.IntRange(min=0),
+    default=1_000_000,
+    show_default=True,
+    help="Consumer groups times their topics.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Equal seeds give equal fleets.")
+@click.option(
+    "--files", type=click.IntRange(min=1), default=16, show_default=True, help="Parquet files; the rows stay the same."
+)
+@click.option("--out", required=True, type=click.Path(), help="Directory for the files.")
+def generate(units: int, seed: int, files: int, out: str) -> None:
+    """Write a made-up fleet as Parquet: most groups small, a few with thousands of queues or clients."""
+    from rmqalloc.snapshot._synthetic import write_fleet
+
+    started = time.perf_counter()
+    write_fleet(out, units, seed, files)
+    size = sum(file.stat().st_size for file in Path(out).glob("part-*.parquet"))
+    seconds = time.perf_counter() - started
+    say(f"Parquet of {units:,} units: {printable(out)} ({files} files, {size / 1e6:,.1f} MB, {seconds:.1f} s)")

@@ -1,0 +1,206 @@
+"""Options that reach a running cluster, and the snapshot that they take of it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rmqalloc.cli._sink import CLEARED_LINE, say, tell
+from rmqalloc.cli._times import seconds
+
+if TYPE_CHECKING:
+    from rmqalloc.snapshot._snapshot import Snapshot
+
+_LINE_EVERY = 5.0
+
+
+@dataclass(frozen=True)
+class Live:
+    """Options of `live_options` as given; only files of keys are named, never keys.
+
+    Attributes
+    ----------
+    name_server : str or None
+        ``host:port;host:port``; without it the environment's NAMESRV_ADDR counts.
+    acl_file, tls_ca, tls_cert, tls_key : str or None
+        Paths.
+    tls, tls_insecure : bool
+    timeout : float
+        Seconds that an answer may take.
+    parallel : int
+        Requests under way at one server at most.
+    lag, running_info : bool
+        Whether offsets are asked, and what every client owns.
+    deadline : float or None
+        Seconds that reading everything may take; what is not read by then is missing.
+    is_quiet : bool
+        Whether nothing is told on standard error, neither how far it is nor what was found: it was looked before.
+    """
+
+    name_server: str | None = None
+    acl_file: str | None = None
+    tls: bool = False
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    tls_insecure: bool = False
+    timeout: float = 5.0
+    parallel: int = 4
+    lag: bool = True
+    running_info: bool = True
+    deadline: float | None = None
+    is_quiet: bool = False
+
+    @property
+    def servers(self) -> str:
+        """The name servers as text, empty if none is named."""
+        return self.name_server or os.environ.get("NAMESRV_ADDR", "")
+
+    def how(self) -> dict[str, Any]:
+        """Arguments of `rmqalloc.fetch`."""
+        return {name: value for name, value in vars(self).items() if name not in ("name_server", "is_quiet")}
+
+
+_FILE = click.Path(exists=True, dir_okay=False)
+_OPTIONS = (
+    click.option("--running-info/--no-running-info", default=True, help="Ask every client which queues it owns."),
+    click.option("--lag/--no-lag", default=True, help="Ask how far every queue has been consumed."),
+    click.option(
+        "--parallel", type=click.IntRange(1, 64), default=4, show_default=True, help="Most requests at a server."
+    ),
+    click.option(
+        "--deadline",
+        callback=seconds,
+        metavar="TIME",
+        help="Time for reading a running cluster, such as 30s; what is not read by then is missing (exit code 4).",
+    ),
+    click.option(
+        "--timeout", type=click.FloatRange(0.1, 600), default=5, show_default=True, help="Seconds for an answer."
+    ),
+    click.option("--tls-insecure", is_flag=True, help="Speak TLS with anybody: do not verify the server."),
+    click.option("--tls-key", type=_FILE, help="Key of --tls-cert, if it is not in there."),
+    click.option("--tls-cert", type=_FILE, help="The client's own certificate (PEM), with TLS."),
+    click.option("--tls-ca", type=_FILE, help="Certificates to trust (PEM), with TLS; the system's by default."),
+    click.option("--tls", is_flag=True, help="Speak TLS; every option of it implies it."),
+    click.option(
+        "--acl-file",
+        type=_FILE,
+        help="File with accessKey and secretKey, as RocketMQ's tools.yml; else RMQALLOC_ACCESS_KEY and "
+        "RMQALLOC_SECRET_KEY of the environment.",
+    ),
+    click.option(
+        "-n",
+        "--name-server",
+        metavar="HOST:PORT[;...]",
+        help="Name servers of a running cluster, which is only read; NAMESRV_ADDR of the environment by default.",
+    ),
+)
+
+
+def live_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that reach a running cluster; the command gets them as one argument, ``live``."""
+
+    @functools.wraps(command)
+    def bundled(**given: Any) -> Any:
+        live = Live(**{name: given.pop(name) for name in Live.__dataclass_fields__ if name in given})
+        return command(live=live, **given)
+
+    made: Callable[..., Any] = bundled
+    for option in _OPTIONS:
+        made = option(made)
+    return made
+
+
+def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
+    """A snapshot of the running cluster that the options name; how far it is and what it holds go to standard error.
+
+    Raises
+    ------
+    click.UsageError
+        No name server is named, or one is not ``host:port``.
+    click.ClickException
+        No name server answers, it knows no broker, or nothing could be read.
+    OSError, ValueError
+        A file of keys or certificates cannot be read, or a pattern matches nothing.
+    """
+    import rmqalloc
+    from rmqalloc.remoting import RemotingError, ResponseError
+    from rmqalloc.remoting._client import name_servers
+
+    if live.tls_key and not live.tls_cert:
+        raise click.UsageError("--tls-key is the key of a certificate; give it with --tls-cert")
+    try:
+        name_servers(live.servers)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
+    progress = _Progress(live.is_quiet)
+    try:
+        snapshot = rmqalloc.fetch(live.servers, groups, topics, on_progress=progress, **live.how())
+    except (RemotingError, ResponseError) as error:
+        raise click.ClickException(str(error)) from error
+    finally:
+        progress.end()
+    _tell_unmatched(snapshot, groups, topics)
+    if live.is_quiet:
+        return snapshot
+    _tell_of_slaves(snapshot)
+    n_clients = sum(len(group.clients) for group in snapshot.groups)
+    say(
+        f"{len(snapshot.topics):,} topics, {len(snapshot.groups):,} groups with {n_clients:,} clients: "
+        f"{progress.answered:,} answers in {progress.seconds:.2f} s",
+        err=True,
+    )
+    return snapshot
+
+
+def _tell_unmatched(snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[str, ...]) -> None:
+    """Tell of a pattern that matches nothing of a cluster which could be read only in part."""
+    from rmqalloc.snapshot._units import NoMatchError
+    from rmqalloc.snapshot.live._fetching import check_matches
+
+    try:
+        check_matches(snapshot, groups, topics)
+    except NoMatchError as error:
+        tell("note", f"{error}, of what could be read")
+
+
+def _tell_of_slaves(snapshot: Snapshot) -> None:
+    """Tell of brokers without a master."""
+    for broker in snapshot.brokers:
+        if broker.role != "MASTER":
+            acts = ", which stands in for it" if broker.role == "ACTING_MASTER" else ""
+            tell("note", f"broker {broker.broker_name} has no master; its slave {broker.address}{acts}, was asked")
+
+
+class _Progress:
+    """Requests answered: one changing line on a terminal, else a line every few seconds."""
+
+    def __init__(self, is_quiet: bool) -> None:
+        self.answered = 0
+        self._is_quiet = is_quiet
+        self._on_terminal = sys.stderr.isatty() and not is_quiet
+        self._started = self._last = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def __call__(self, answered: int, known: int) -> None:
+        self.answered = answered
+        now = time.monotonic()
+        if not self._is_quiet and now - self._last >= (0.1 if self._on_terminal else _LINE_EVERY):
+            self._last = now
+            line = f"{answered:,} of {known:,} answers  {self.seconds:.0f} s"
+            say(f"\r{line}" if self._on_terminal else line, err=True, end="" if self._on_terminal else "\n")
+
+    def end(self) -> None:
+        """Clear the changing line."""
+        if self._on_terminal:
+            say(CLEARED_LINE, err=True, end="")

@@ -1,0 +1,165 @@
+"""``rmqalloc plan``: what a change would do to the consumer groups of a snapshot."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._options import Bound, Changes, change_options, file_to_write
+from rmqalloc.cli._planning import planned, tell_broken
+from rmqalloc.cli._sink import hand_over, say
+from rmqalloc.cli._snapshot_input import (
+    Inputs,
+    doubt_code,
+    snapshot_of,
+    snapshot_options,
+    strategy_known_options,
+    tell,
+)
+from rmqalloc.cli._table_options import TableOptions, table_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rmqalloc.plans import Gates, Plan
+
+_TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
+
+
+@click.command()
+@snapshot_options
+@strategy_known_options()
+@change_options
+@click.option(
+    "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
+)
+@table_options("; as text 20 groups or topics, the worst first")
+@click.option(
+    "--show",
+    type=Choice(("units", "groups", "clients", "queues", "totals", "hosts")),
+    help="Which table: a row for every group and topic, group, client of these, or queue; for every client or host over all "
+    "groups (totals, hosts). Without it the table is text for people.",
+)
+@click.option(
+    "--out", metavar="FILE", callback=file_to_write, help="Save the plan as JSON (packed if the name ends in .gz)."
+)
+@click.option("--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner.")
+@click.option("--max-skew", type=Bound(), metavar="X", help="Gate: greatest skew of a group after.")
+@click.option("--fail-if-worse", is_flag=True, help="Gate: skew, idle, unowned and greatest load must not grow.")
+@click.option(
+    "--gates", "gates_file", metavar="FILE", help="Gates from a YAML or JSON file instead (`rmqalloc schema gates`)."
+)
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if a client gains or loses a queue.")
+def plan(
+    inputs: Inputs,
+    changes: Changes,
+    with_retry: bool,
+    tables: TableOptions,
+    show: str | None,
+    out: str | None,
+    max_moved: str | None,
+    max_skew: float | None,
+    fail_if_worse: bool,
+    gates_file: str | None,
+    detailed_exitcode: bool,
+) -> int:
+    """Show what a change does to consumer groups: who gains and loses which queues, and how even it is afterwards.
+
+    All flags of a change together are one change.
+
+    \b
+    rmqalloc plan -f example:seed --remove-client 10.0.0.11@1009
+    rmqalloc plan -f cluster.yaml -g order-svc --scale 6
+    rmqalloc plan -f cluster.json --remove-broker broker-a --max-moved 20% --out plan.json
+    """
+    from rmqalloc.plans import save_plan
+
+    if not changes.scenarios:
+        raise click.UsageError(
+            "there is no change to plan; give one, such as --scale 6, --remove-client ID or --scenario FILE"
+        )
+    gates = _gates(max_moved, max_skew, fail_if_worse, gates_file)
+    snapshot = snapshot_of(inputs)
+    made = planned(snapshot, inputs, changes, with_retry)
+    _print(made, gates, tables, show)
+    if out is not None:
+        tell([f"plan {save_plan(made, out)[:12]} saved: {out}"])
+    return (
+        doubt_code(snapshot, inputs, _clients_join(changes))
+        or _gate_code(made, gates)
+        or _refused_code(made)
+        or _difference(made, detailed_exitcode)
+    )
+
+
+def _clients_join(changes: Changes) -> bool:
+    """Whether a scenario gives clients to groups that may have none."""
+    from rmqalloc.scenarios import AddClients, ScaleClients
+
+    return any(isinstance(one, AddClients | ScaleClients) for each in changes.scenarios for one in each.changes)
+
+
+def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> None:
+    """The plan in the form that is asked for."""
+    if show is None and tables.is_text:
+        for line in made.lines(sys.stdout, tables.top):
+            say(line)
+    elif show is None and tables.is_whole and tables.output == "html":
+        from rmqalloc.report.html import report
+
+        hand_over(report(made, gates=gates), end="")
+    else:
+        tables.write(_shown(made, show or "units"))
+
+
+def _shown(made: Plan, name: str) -> pa.Table:
+    """One of the tables of a plan."""
+    from rmqalloc.plans._plan_totals import client_totals
+
+    if name in _TOTALS:
+        return client_totals(made.clients, *_TOTALS[name])
+    return getattr(made, name)
+
+
+def _gates(max_moved: str | None, max_skew: float | None, fail_if_worse: bool, file: str | None) -> Gates:
+    from rmqalloc.plans import Gates, read_gates
+
+    if file is not None:
+        if (max_moved, max_skew, fail_if_worse) != (None, None, False):
+            raise click.UsageError(
+                "--gates is given together with a gate of its own option; write that into the file too"
+            )
+        return read_gates(file)
+    number = (max_moved or "").removesuffix("%")
+    if max_moved is not None and not (number.replace(".", "", 1).isdigit() and number.isascii()):
+        raise click.UsageError(
+            f"--max-moved: {max_moved!r} is neither a number of queues nor a share, such as 20 or 20%"
+        )
+    if max_moved is None:
+        return Gates(max_skew=max_skew, fail_if_worse=fail_if_worse)
+    bound = {"max_moved_share": float(number) / 100} if max_moved.endswith("%") else {"max_moved": float(number)}
+    return Gates(max_skew=max_skew, fail_if_worse=fail_if_worse, **bound)
+
+
+def _gate_code(made: Plan, gates: Gates) -> int:
+    """`exit_codes.GATE` if a gate is not kept, which is told, else 0."""
+    broken = gates.broken(made)
+    tell_broken(broken)
+    return exit_codes.GATE if broken else 0
+
+
+def _refused_code(made: Plan) -> int:
+    """`exit_codes.FAILURE` if what a change leaves cannot be assigned, which the warnings say, else 0."""
+    from rmqalloc.plans._unmatched import refused_after
+
+    return exit_codes.FAILURE if any(refused_after(made.units)) else 0
+
+
+def _difference(made: Plan, wanted: bool) -> int:
+    import pyarrow.compute as pc
+
+    return exit_codes.DIFFERENCE if wanted and (pc.sum(made.groups["clients_affected"]).as_py() or 0) else 0

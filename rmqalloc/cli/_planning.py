@@ -1,0 +1,68 @@
+"""A plan of what the options ask for, and how it is said that a bound is not kept or that machine rooms are unknown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc.cli._options import Changes
+from rmqalloc.cli._snapshot_input import Inputs, tell
+
+if TYPE_CHECKING:
+    from rmqalloc.plans import Plan
+    from rmqalloc.snapshot._snapshot import Snapshot
+
+MOST_TOLD = 20
+"""Most groups that are told not to keep a gate."""
+
+_ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --scale N=ROOM, --add-broker NAME:Q=ROOM"
+
+
+def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
+    """A plan of what the options ask for; its warnings go to standard error.
+
+    Raises
+    ------
+    ValueError
+        Something that a flag names is not there, or no group can be planned.
+    """
+    import rmqalloc
+    from rmqalloc.plans._unmatched import NO_ROOM, refused_after, unassigned
+    from rmqalloc.snapshot._units import none_planned
+
+    strict = not changes.from_file
+    with rooms_unknown():
+        made = rmqalloc.plan(snapshot, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
+    if not any(made.groups["n_topics"].to_pylist()):
+        raise none_planned([*made.warnings, *unassigned(made)])
+    tell(made.warnings)
+    if strict and _no_room_given(changes) and any(NO_ROOM in one for one in refused_after(made.units)):
+        tell([_ROOM_FLAGS])
+    return made
+
+
+def _no_room_given(changes: Changes) -> bool:
+    """Whether clients or brokers join of which it is not said where they stand."""
+    from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients
+
+    made = [change for scenario in changes.scenarios for change in scenario.changes]
+    return any(isinstance(one, AddBroker | AddClients | ScaleClients) and one.machine_room is None for one in made)
+
+
+@contextmanager
+def rooms_unknown() -> Iterator[None]:
+    """Tell that machine rooms are asked for, and the snapshot knows none: plans raise a TypeError then."""
+    try:
+        yield
+    except TypeError as error:
+        text = f"{error}; the snapshot knows no machine room, so give each broker and client its machine_room there"
+        raise click.ClickException(text) from error
+
+
+def tell_broken(broken: Sequence[object]) -> None:
+    """Tell the first of the gates that are not kept, and how many more there are."""
+    more = [f"and {len(broken) - MOST_TOLD:,} more"] if len(broken) > MOST_TOLD else []
+    tell([*map(str, broken[:MOST_TOLD]), *more], "gate not kept")

@@ -1,0 +1,73 @@
+"""``rmqalloc recommend``: what could be better about the consumer groups of a snapshot."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._options import file_to_write
+from rmqalloc.cli._sink import say
+from rmqalloc.cli._snapshot_input import (
+    Inputs,
+    doubt_code,
+    snapshot_of,
+    snapshot_options,
+    strategy_known_options,
+    tell,
+)
+from rmqalloc.cli._table_options import TableOptions, table_options
+from rmqalloc.store import write_file
+
+if TYPE_CHECKING:
+    pass
+
+_MOST = 20
+
+SHOWN = ("groups", "counts", "rings", "rooms", "lists")
+
+
+@click.command()
+@snapshot_options
+@strategy_known_options()
+@click.option(
+    "--balance",
+    type=Choice(("topic", "total")),
+    default="topic",
+    show_default=True,
+    help="Lists for CONFIG are even topic by topic, or over all topics of a group.",
+)
+@click.option("--out", metavar="FILE", callback=file_to_write, help="Save the lists for CONFIG as JSON.")
+@click.option(
+    "--show",
+    type=Choice(SHOWN),
+    help="Which table: groups, numbers of clients, virtual nodes of rings, rooms without clients, or lists for CONFIG. "
+    "Without it, a paragraph on each group as text, or groups for programs.",
+)
+@table_options(f"; as text {_MOST} paragraphs, most idle clients first")
+def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, tables: TableOptions) -> int:
+    """Say how many clients a group should have, what more virtual nodes would do, and which lists would be even.
+
+    \b
+    rmqalloc recommend -f cluster.yaml -g 'order-*'
+    rmqalloc recommend -f cluster.yaml -g order-svc --out config.json
+    """
+    import rmqalloc
+    from rmqalloc.advice._advice import config_document
+
+    snapshot = snapshot_of(inputs)
+    advice = rmqalloc.recommend(snapshot, inputs.groups, inputs.topics, balance)
+    tell(advice.warnings)
+    if advice.left_out is not None and (out is not None or show == "lists"):
+        tell([advice.left_out])
+    if show is None and tables.is_text:
+        for line in advice.lines(top=tables.top):
+            say(line)
+    else:
+        tables.write(getattr(advice, show or "groups"))
+    if out is not None:
+        write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
+        tell([f"lists for CONFIG saved: {out}"])
+    return doubt_code(snapshot, inputs)

@@ -1,0 +1,150 @@
+"""Options that all rollouts share, and how a rollout is printed."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._options import Bound
+from rmqalloc.cli._planning import MOST_TOLD, tell_broken
+from rmqalloc.cli._sink import say
+from rmqalloc.cli._snapshot_input import (
+    Inputs,
+    doubt_code,
+    snapshot_options,
+    strategy_known_options,
+    tell,
+)
+from rmqalloc.cli._table_options import TableOptions, table_options
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from rmqalloc.rollouts._rollout import Rollout
+    from rmqalloc.snapshot._snapshot import Snapshot
+
+SHOWN = ("totals", "steps", "topics", "queues", "skipped")
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How to show a rollout, and which bounds it must keep."""
+
+    tables: TableOptions
+    show: str | None
+    max_moved_per_queue: float | None
+    max_unowned: int | None
+
+    @property
+    def detail(self) -> bool:
+        """Whether topics or queues are to be named."""
+        return self.show in ("topics", "queues")
+
+    @property
+    def has_gates(self) -> bool:
+        """Whether a bound must be kept."""
+        return self.max_moved_per_queue is not None or self.max_unowned is not None
+
+    def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs) -> int:
+        """Write the tables that are asked for; gives the exit code."""
+        from rmqalloc.rollouts._rollout_gates import violated_gates
+
+        tell(rollout.warnings)
+        made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
+        made["skipped"] = rollout.skipped
+        as_text = self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide")
+        if as_text:
+            for line in rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"):
+                say(line)
+        else:
+            write_figures(self.tables, made[self.show or "steps"])
+        if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
+            reasons = rollout.skipped["reason"].to_pylist()
+            more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
+            tell([*reasons[:MOST_TOLD], *more], "skipped")
+        broken = list(violated_gates(rollout, self.max_moved_per_queue, self.max_unowned))
+        tell(rollout.refusals, "refused")
+        tell_broken(broken)
+        code = doubt_code(snapshot, inputs)
+        return code or (exit_codes.GATE if broken or rollout.refusals else 0)
+
+
+def write_figures(tables: TableOptions, table: pa.Table) -> None:
+    """Write a table; people see an upper bound as ``≤ 62``, where programs find a column that ends in ``_is_exact``."""
+    if tables.is_whole and tables.output in ("table", "wide", "md", "html"):
+        from rmqalloc.rollouts._rollout import with_bounds
+
+        table = with_bounds(table)
+    tables.write(table)
+
+
+def rollout_options(command: Command) -> Command:
+    """Add the snapshot, the order of clients and what to show; the command gets ``inputs``, ``how`` and ``printing``."""
+
+    @functools.wraps(command)
+    def bundled(order: str, seed: int, **others: Any) -> Any:
+        printing = Printing(**{name: others.pop(name) for name in Printing.__dataclass_fields__})
+        return command(how={"order": order, "seed": seed}, printing=printing, **others)
+
+    made: Command = bundled
+    for option in (
+        click.option(
+            "--max-unowned",
+            type=click.IntRange(0),
+            metavar="N",
+            help="Gate: most written queues unread at the worst moment of a step.",
+        ),
+        click.option("--max-moved-per-queue", type=Bound(), metavar="X", help="Gate: most moves per queue in all."),
+        table_options(""),
+        click.option(
+            "--show",
+            type=Choice(SHOWN),
+            help="Which table: a row for every group, step, step and topic, unread and doubly read queue, or group to which "
+            "the rollout does not apply. "
+            "Without it, totals and steps as text, or steps for programs.",
+        ),
+        click.option(
+            "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, another shuffled order."
+        ),
+        click.option(
+            "--order",
+            type=Choice(("shuffled", "sorted", "reversed")),
+            default="shuffled",
+            show_default=True,
+            help="Who goes first: by a hash of the client id, or by the id.",
+        ),
+    ):
+        made = option(made)
+    # `rollout strategy` has --strategy for the one to come.
+    stated = "--from-strategy" if command.__name__ == "strategy" else "--strategy"
+    return snapshot_options(strategy_known_options(stated)(made))
+
+
+batch_option = click.option(
+    "-b", "--batch", default="1", show_default=True, metavar="N|P%", help="Clients that go at once."
+)
+
+refreshed_option = click.option(
+    "--refreshed",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    metavar="SHARE",
+    help="With --show queues: share of the clients with new routes in the moment of which queues are named.",
+)
+
+
+def only_topic(inputs: Inputs) -> str:
+    """The one topic that is named."""
+    if len(inputs.topics) != 1 or inputs.topics == ("*",):
+        raise click.UsageError("name the topic, once: -t TOPIC")
+    return inputs.topics[0]

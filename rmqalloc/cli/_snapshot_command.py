@@ -1,0 +1,35 @@
+"""``rmqalloc snapshot``: a running cluster into a file."""
+
+from __future__ import annotations
+
+import click
+
+from rmqalloc.cli._live_options import Live, live_options, live_snapshot
+from rmqalloc.cli._snapshot_input import ALL, Inputs, partial_code, tell
+
+
+@click.command()
+@live_options
+@click.option(
+    "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+)
+@click.option(
+    "-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*', and their groups."
+)
+@click.option("--allow-partial", is_flag=True, help="End with 0 although some broker or client did not tell.")
+@click.option(
+    "--out", default="-", metavar="FILE", help="File to write (JSON, or by suffix .yaml); standard output by default."
+)
+def snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow_partial: bool, out: str) -> int:
+    """Read who owns what of a running cluster, through its name servers; nothing but reads is ever sent.
+
+    \b
+    rmqalloc snapshot -n 10.0.0.1:9876 -g 'order-*' --out cluster.json
+    """
+    from rmqalloc.evidence import evidence_lines, with_strategies
+    from rmqalloc.snapshot.files import write_snapshot
+
+    taken = with_strategies(live_snapshot(live, groups or ALL, topics or ALL))
+    tell(evidence_lines(taken))
+    write_snapshot(taken, out)
+    return partial_code(taken, Inputs(live.servers, allow_partial=allow_partial))

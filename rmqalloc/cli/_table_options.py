@@ -1,0 +1,82 @@
+"""Options of the tables that verbs print: one form, and one choice of columns, order and rows, for all of them."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._options import OUTPUTS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Command = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """Options of `table_options` as given."""
+
+    output: str
+    columns: str | None
+    sort: str | None
+    top: int | None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether people are to read it, and no columns or order of a table are asked for."""
+        return self.output == "table" and self.is_whole
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no columns and no order are asked for."""
+        return self.columns is None and self.sort is None
+
+    def write(self, table: pa.Table) -> None:
+        """Write a table to standard output."""
+        from rmqalloc.report._formats import write_table
+
+        write_table(table, self.output, sys.stdout, self.columns, self.sort, self.top)
+
+
+def table_options(as_text: str) -> Callable[[Command], Command]:
+    """Add ``--output``, ``--columns``, ``--sort`` and ``--top``; the command gets them as one argument, ``tables``.
+
+    Parameters
+    ----------
+    as_text : str
+        What ``--top`` cuts where the result is text, for its help.
+    """
+
+    def added(command: Command) -> Command:
+        @functools.wraps(command)
+        def bundled(**others: Any) -> Any:
+            tables = TableOptions(**{name: others.pop(name) for name in TableOptions.__dataclass_fields__})
+            return command(tables=tables, **others)
+
+        made: Command = bundled
+        for option in (
+            click.option("--top", type=click.IntRange(1), metavar="N", help=f"Only so many rows{as_text}."),
+            click.option(
+                "--sort", metavar="[-]NAME,...", help="Columns to sort by; - before a name: the largest first."
+            ),
+            click.option("--columns", metavar="NAME,...", help="Columns of the table."),
+            click.option(
+                "-o",
+                "--output",
+                type=Choice(OUTPUTS),
+                default="table",
+                show_default=True,
+                help="Form of the result.",
+            ),
+        ):
+            made = option(made)
+        return made
+
+    return added

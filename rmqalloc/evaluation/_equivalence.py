@@ -1,0 +1,89 @@
+"""Units that cannot but come to the same: most strategies in use look at nothing but how many queues and clients there are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._lazy import lazy_property
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import Strings, distinct_strings
+from rmqalloc.scenarios import (
+    AddClients,
+    RemoveClients,
+    Rules,
+    ScaleClients,
+    Scenario,
+    SetStrategy,
+    SetVirtualNodes,
+)
+from rmqalloc.scenarios._client_changes import generated_names
+from rmqalloc.scenarios._lazy_strings import DistinctLists
+from rmqalloc.strategies import sort_client_ids
+from rmqalloc.strategies._ordering import utf16
+
+Places = NDArray[np.int64]
+
+
+class EquivalenceClasses:
+    """Kinds of units: equal numbers of queues and clients, and one strategy that looks at nothing else.
+
+    A unit of any other strategy is a kind of its own, and so is every unit of a fleet with machine rooms, for these show
+    which owners are far from their queues.
+    """
+
+    def __init__(self, fleet: Fleet, rules: Rules) -> None:
+        self._fleet, self._rules = fleet, rules
+
+    @lazy_property
+    def _numbered(self) -> tuple[Places, Places]:
+        """First unit of each kind, ascending, and the kind of each unit."""
+        fleet, rules = self._fleet, self._rules
+        by_count = np.array([s.decided_by == "counts" for s in rules.table])[rules.of_unit]
+        sizes = fleet.n_queues * (int(fleet.n_clients.max(initial=0)) + np.int64(1)) + fleet.n_clients
+        key = np.where(
+            by_count & self._is_plain, sizes * len(rules.table) + rules.of_unit, -1 - np.arange(fleet.n_units)
+        )
+        kinds, _ = distinct_strings(Strings(key.view(np.uint8), np.arange(key.size + 1) * key.itemsize))
+        firsts = np.empty(int(kinds.max(initial=-1)) + 1, np.int64)
+        firsts[kinds[::-1]] = np.arange(key.size)[::-1]  # of several the last written stays, which is the first
+        return firsts, kinds.astype(np.int64)
+
+    @property
+    def _is_plain(self) -> bool:
+        """Whether no names matter at all."""
+        lists = self._fleet.client_lists
+        rooms_known = lists.slot_room is not None and self._fleet.queue_lists.route_room is not None
+        return isinstance(lists, DistinctLists) and not rooms_known
+
+    def among(self, units: Places) -> tuple[Places, Places]:
+        """One unit of each kind among some units, and the place in those of each unit's kind."""
+        firsts, kinds = self._numbered
+        if units.size == kinds.size:
+            return firsts, kinds
+        here = np.full(firsts.size, -1)
+        here[kinds[units[::-1]]] = units[::-1]  # of several the last written stays, which is the first
+        there = here >= 0
+        return here[there], (np.cumsum(there) - 1)[kinds[units]]
+
+    def stay(self, scenario: Scenario) -> bool:
+        """Whether a scenario does the same to all units of a kind."""
+        return all(map(self._treats_alike, scenario.changes))
+
+    def _treats_alike(self, change: Any) -> bool:
+        if isinstance(change, SetStrategy):
+            return bool(change.rule().decided_by == "counts")
+        if isinstance(change, RemoveClients):
+            return change.count is not None
+        if isinstance(change, AddClients) and change.ids is not None:
+            return len(set(change.ids)) == len(change.ids) and self._is_behind(sort_client_ids(change.ids)[0])
+        if isinstance(change, AddClients | ScaleClients):
+            return self._is_behind(generated_names(change.name, 1)[0])
+        return isinstance(change, SetVirtualNodes)
+
+    def _is_behind(self, name: str) -> bool:
+        """Whether a client id comes behind all others of all units."""
+        lists = self._fleet.client_lists
+        return isinstance(lists, DistinctLists) and utf16(lists.greatest) < utf16(name)

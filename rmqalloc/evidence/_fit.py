@@ -1,0 +1,162 @@
+"""Which strategies explain what the clients of groups own.
+
+A strategy explains a queue if it gives the queue to the one client that reports it. Queues that no client or several clients
+report are left out: they occur in every rebalance and say nothing about the strategy.
+
+Each strategy is computed once, for the units of all groups that may use it, as one fleet; the owners are then compared in
+bulk. Strategies are tried in order of likelihood, which decides between equally good ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.evidence._method import Method, Rooms
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import offsets_of, ranges
+from rmqalloc.model import MessageQueue
+from rmqalloc.strategies import STRATEGIES
+from rmqalloc.strategies._by_name import NEARBY, inner_class_of
+
+_MAX_POINTS = 1 << 24  # of one ring
+_OPEN, _ELSEWHERE = -2, -3  # a queue without a single owner; an owner that the group does not list
+
+
+class OwnedQueues(NamedTuple):
+    """The queues of one group whose owners are to be explained.
+
+    Attributes
+    ----------
+    name : str
+    client_ids : tuple of str
+        In Java's order.
+    queues : sequence of tuple of MessageQueue
+        Per topic, in Java's order.
+    owners : sequence of mapping of MessageQueue to str
+        Per topic, the queues that exactly one client reports.
+    """
+
+    name: str
+    client_ids: tuple[str, ...]
+    queues: Sequence[tuple[MessageQueue, ...]]
+    owners: Sequence[Mapping[MessageQueue, str]]
+
+
+class Fit(NamedTuple):
+    """How much of what the clients own each strategy explains.
+
+    Attributes
+    ----------
+    counts : mapping of Method to int
+        Queues whose owner a strategy gives, the likeliest strategy first; those that cannot be computed are left out.
+    of : int
+        Queues with one owner.
+    """
+
+    counts: Mapping[Method, int]
+    of: int
+
+    @property
+    def explained(self) -> int:
+        """Queues that the best strategy explains."""
+        return max(self.counts.values(), default=0)
+
+    @property
+    def best(self) -> list[Method]:
+        """The strategies that explain most, likeliest first."""
+        return [method for method, count in self.counts.items() if count == self.explained]
+
+    @property
+    def explains_all(self) -> bool:
+        """Whether some strategy explains every owner."""
+        return self.explained == self.of
+
+
+def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], rooms: Rooms) -> list[Fit]:
+    """How well strategies explain the owners of groups.
+
+    Parameters
+    ----------
+    groups : sequence of OwnedQueues
+    tried : sequence of sequence of Method
+        The strategies to try for each group, likeliest first; see `candidates`.
+    rooms : Rooms
+        For MACHINE_ROOM_NEARBY.
+    """
+    fleet = Fleet.from_groups(
+        (one.name, queues[0].topic, queues, one.client_ids) for one in groups for queues in one.queues
+    )
+    owners = np.array([position for one in groups for position in _positions(one)], np.int32)
+    group_of_unit = np.repeat(np.arange(len(groups)), [len(one.queues) for one in groups])
+    group_of_queue = np.repeat(group_of_unit, fleet.n_queues)
+    of = np.bincount(group_of_queue[owners != _OPEN], minlength=len(groups)).tolist()
+    counts: list[dict[Method, int]] = [{} for _ in groups]
+    starts = offsets_of([len(one.queues) for one in groups])
+    for method, mine in _by_method(groups, tried).items():
+        # Units stand group by group. Only those of the method are assigned: there may be as many methods as groups.
+        n_units = np.diff(starts)[mine]
+        units = ranges(starts[mine], n_units)
+        made = _owners(method, fleet.select(units), rooms)
+        if made is not None:
+            here = ranges(fleet.queue_offsets[units], fleet.n_queues[units])
+            number = np.repeat(np.repeat(np.arange(len(mine)), n_units), fleet.n_queues[units])
+            found = np.bincount(number[made == owners[here]], minlength=len(mine)).tolist()
+            for group, n in zip(mine, found, strict=True):
+                counts[group][method] = n
+    return [
+        Fit({method: count[method] for method in methods if method in count}, n)
+        for methods, count, n in zip(tried, counts, of, strict=True)
+    ]
+
+
+def candidates(rooms: Rooms) -> list[Method]:
+    """Strategies to try if nothing is known, likeliest first.
+
+    Examples
+    --------
+    >>> [str(method) for method in candidates(Rooms({}, {}))[:3]]
+    ['AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH with 10 virtual nodes']
+    """
+    plain = [method for name in STRATEGIES for method in guesses(name)]
+    return [*plain, *nearby()] if all(rooms) else plain
+
+
+def guesses(name: str) -> list[Method]:
+    """A strategy with each of the parameters that it may have, the likeliest first."""
+    return [Method(name, params) for params in inner_class_of(name).guesses]
+
+
+def nearby() -> list[Method]:
+    """MACHINE_ROOM_NEARBY with the strategies that it may hold, each with its likeliest parameters."""
+    return [method for name in STRATEGIES for method in guesses(f"{NEARBY}-{name}")[:1]]
+
+
+def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
+    """Groups for which each strategy is tried; rings that are too large are left out."""
+    found: dict[Method, list[int]] = {}
+    for group, methods in enumerate(tried):
+        for method in methods:
+            if len(groups[group].client_ids) * (method.virtual_nodes or 0) <= _MAX_POINTS:
+                found.setdefault(method, []).append(group)
+    return found
+
+
+def _owners(method: Method, fleet: Fleet, rooms: Rooms) -> NDArray[np.int32] | None:
+    """Owners of a fleet, None if the strategy cannot be computed."""
+    try:
+        asked = rooms.put_into(fleet) if method.asks_for_rooms else fleet
+        return method.strategy().assign_fleet(asked, on_error="report")
+    except (ValueError, TypeError):
+        return None
+
+
+def _positions(one: OwnedQueues) -> Iterator[int]:
+    """Positions in the client list of the owners of all queues of a group."""
+    positions = {client_id: i for i, client_id in reversed([*enumerate(one.client_ids)])}
+    for queues, owners in zip(one.queues, one.owners, strict=True):
+        for queue in queues:
+            yield positions.get(owners[queue], _ELSEWHERE) if queue in owners else _OPEN

@@ -1,0 +1,304 @@
+"""The strategies of the groups of a snapshot, with how each is known.
+
+Sources, strongest first: the strategy is stated in the snapshot (given); the clients report it and agree (reported); it is the
+only one that explains all known owners (fitted); it is RocketMQ's default (assumed). From any source, it must not contradict
+the known owners. If it does, or is a guess, the group gets a doubt, and nothing is computed from its strategy until someone
+states another one or accepts this one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from math import floor
+from typing import Any, NamedTuple
+
+from rmqalloc._text import counted, named
+from rmqalloc.evidence._fit import Fit, OwnedQueues, candidates, fits_of, guesses, nearby
+from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method, Rooms
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot._units import ALL
+from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.strategies._by_name import full_name, lacks_inner, outer_name
+from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
+
+_MAX_QUEUES = 1_000_000  # of one topic; a larger one is not worth the memory as evidence
+_ONE_IN = 100  # a fit must be less likely by chance than one in so many groups
+_ENOUGH = 64  # owners after which chance is negligible even with two clients
+
+
+class _Claim(NamedTuple):
+    """What is stated and reported of a group's strategy, before its owners are compared."""
+
+    method: Method
+    source: str
+    tried: Sequence[Method]  # all that an incomplete claim may mean, likeliest first
+    doubt: str | None = None
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the claim is complete."""
+        return len(self.tried) == 1
+
+
+def with_strategies(
+    snapshot: Snapshot,
+    groups: Sequence[str] = ALL,
+    assume: bool = False,
+    strategy: str | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Snapshot:
+    """The same snapshot with the strategy of every group that divides its queues, and how it is known.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        Groups whose ``strategy_source`` is set are left as they are, but for the arguments below.
+    groups : sequence of str
+        Patterns of the groups to look at, as `fnmatch.fnmatchcase` has them.
+    assume : bool
+        Accept every strategy that is in doubt.
+    strategy : str, optional
+        The strategy of all these groups, whatever is known of them.
+    params : mapping, optional
+        Its parameters.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot._snapshot import Client, TopicBroker
+    >>> topic = Topic("T", (TopicBroker("b", 12),))
+    >>> clients = tuple(Client(f"c{i}", owned=tuple(topic.queues())[i::3]) for i in range(3))
+    >>> [known] = with_strategies(Snapshot((topic,), (Group("g", ("T",), clients),))).groups
+    >>> known.strategy, known.strategy_source, known.strategy_explains
+    ('AVG_BY_CIRCLE', 'fitted', 1.0)
+    """
+    mine = [one for one in snapshot.groups if divides(one) and any(fnmatchcase(one.name, each) for each in groups)]
+    if strategy is not None:
+        method = Method(*full_name(strategy, dict(params or {})))
+        found = [(one, _Claim(method, "given", [method])) for one in mine]
+    else:
+        rooms = Rooms.of(snapshot)
+        found = [(one, _claim(one, rooms)) for one in mine if one.strategy_source is None]
+    known = {one.name: one for one in mine} | {one.name: one for one in _known(snapshot, found)}
+    if assume or strategy is not None:
+        known = {name: replace(one, strategy_doubt=None) for name, one in known.items()}
+    return replace(snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups))
+
+
+def divides(group: Group) -> bool:
+    """Whether the clients of a group, or the brokers for them, give every queue to one client."""
+    return group.message_model == "CLUSTERING" and group.server_assignment != "POP" and not group.is_shared
+
+
+def method_of_group(group: Group) -> Method:
+    """The group's strategy, RocketMQ's default where it is not known."""
+    return Method(*full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params)))
+
+
+def doubtful(
+    snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_empty: bool = False
+) -> list[Group]:
+    """Groups whose strategy is in doubt.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `with_strategies`.
+    groups, topics : sequence of str
+        Patterns; a group counts that matches and reads a topic that does.
+    with_empty : bool
+        Also groups without clients, of which nothing is computed unless clients join.
+    """
+
+    def is_meant(group: Group) -> bool:
+        reads = tuple(topics) == ALL or any(fnmatchcase(one, each) for one in group.subscriptions for each in topics)
+        return reads and any(fnmatchcase(group.name, each) for each in groups) and bool(with_empty or group.clients)
+
+    return [one for one in snapshot.groups if one.strategy_doubt is not None and is_meant(one)]
+
+
+def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[str]:
+    """How the strategies of groups are known, in a few lines for people; nothing of what was given and nothing refutes.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `with_strategies`.
+    groups : sequence of str
+        Patterns.
+
+    Examples
+    --------
+    >>> list(evidence_lines(with_strategies(Snapshot(groups=(Group("g", strategy="AVG"), Group("h"), Group("i"))))))
+    ['strategy AVG, assumed, owners not known: h, i']
+    """
+    found: dict[str, list[str]] = {}
+    for one in snapshot.groups:
+        if one.strategy_source == "given" and one.strategy_explains in (None, 1.0):
+            continue
+        if one.strategy_source is not None and any(fnmatchcase(one.name, each) for each in groups):
+            owners = "owners not known"
+            if one.strategy_explains is not None:
+                owners = f"explains {floor(one.strategy_explains * 100)} % of the known owners"
+            found.setdefault(f"strategy {method_of_group(one)}, {one.strategy_source}, {owners}", []).append(one.name)
+    yield from (f"{text}: {named(names)}" for text, names in found.items())
+
+
+# --- Stated and reported ---
+
+
+def _claim(group: Group, rooms: Rooms) -> _Claim:
+    """The claim on a group: stated, else reported, else assumed."""
+    reported = Counter(one.strategy for one in group.clients if one.strategy is not None)
+    if group.strategy is not None:
+        # A snapshot may have been written from the reports of its clients, which do not include virtual nodes.
+        all_report = bool(reported) and reported == {group.strategy: len(group.clients)}
+        source = "reported" if all_report and not group.strategy_params else "given"
+        method = method_of_group(group)
+        others = {name: n for name, n in reported.items() if not _is_same(name, method.name)}
+        doubt = f"the snapshot says {method.name}, {_said(others)}" if others else None
+    elif reported:
+        source = "reported"
+        method = Method(min(reported, key=lambda one: (-reported[one], one)), dict(group.strategy_params))
+        doubt = f"its clients do not agree: {_said(reported)}" if len(reported) > 1 else None
+    else:
+        return _Claim(Method(DEFAULT_STRATEGY), "assumed", candidates(rooms))
+    if any(one.language == "GO" for one in group.clients):
+        doubt = doubt or method.in_go
+    method, unclear = _with_nodes(method, source, group)
+    tried = [method]
+    if lacks_inner(method.name):
+        tried = nearby()
+    elif method.virtual_nodes is not None and "virtual_nodes" not in method.params:
+        tried = guesses(method.name)
+    return _Claim(method, source, tried, doubt or unclear)
+
+
+def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str | None]:
+    """A strategy with the number of virtual nodes that clients report, and what is unclear about it."""
+    reported = Counter(one.virtual_nodes for one in group.clients if one.virtual_nodes is not None)
+    if method.virtual_nodes is None or not reported:
+        return method, None
+    said = ", ".join(f"{counted(n, 'client')} {nodes}" for nodes, n in sorted(reported.items()))
+    if len(reported) > 1:
+        return method, f"its clients do not agree on virtual nodes: {said}"
+    [nodes] = reported
+    if source == "given" and nodes != method.virtual_nodes:
+        return method, f"the snapshot says {method}, {said}"
+    return Method(method.name, {**method.params, "virtual_nodes": nodes}), None
+
+
+def _is_same(reported: str, name: str) -> bool:
+    """Whether a client that reports this may use that; the strategy inside another one is not reported."""
+    return reported in (name, outer_name(name))
+
+
+def _said(reported: Mapping[str, int]) -> str:
+    return ", ".join(
+        f"{counted(n, 'client')} {'reports' if n == 1 else 'report'} {name}" for name, n in sorted(reported.items())
+    )
+
+
+# --- Compared with owners ---
+
+
+def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterator[Group]:
+    """Groups with their strategies, after the claims have been compared with the known owners."""
+    rooms, routes = Rooms.of(snapshot), {topic.name: topic for topic in snapshot.topics}
+    owned = {group.name: own for group, _ in found if (own := _owned(group, routes)).owners}
+    claims = {group.name: claim for group, claim in found}
+    fits = dict(zip(owned, fits_of([*owned.values()], [claims[name].tried for name in owned], rooms), strict=True))
+    # If no claimed strategy explains all owners, the others are tried for the message.
+    left = [name for name, fit in fits.items() if not fit.explains_all and claims[name].source != "assumed"]
+    others = dict(
+        zip(left, fits_of([owned[name] for name in left], [candidates(rooms)] * len(left), rooms), strict=True)
+    )
+    for group, claim in found:
+        yield _resolved(group, claim, fits.get(group.name), others.get(group.name))
+
+
+def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -> Group:
+    """A group with the strategy that follows from its claim and its owners."""
+    method, source, tried, doubt = claim
+    if fit is None or not fit.counts:
+        return _with(group, method, source, None, doubt or _unfounded(claim, group))
+    first = fit.counts.get(tried[0], 0)
+    is_default = first == fit.of and tried[0].virtual_nodes == DEFAULT_VIRTUAL_NODES
+    if first == fit.of and (claim.is_whole or (source == "given" and is_default)):
+        return _with(group, tried[0], source, 1.0, doubt)
+    is_likely = _is_no_chance(fit, group) or (source == "reported" and is_default)
+    if fit.explains_all and len(fit.best) == 1 and is_likely:
+        return _with(group, fit.best[0], "fitted", 1.0, doubt)
+    if not fit.explains_all or source == "given":
+        return _with(group, method, source, first / fit.of, doubt or _contradiction(tried[0], fit, other or fit))
+    return _with(group, fit.best[0], source, 1.0, doubt or _unclear(fit))
+
+
+def _is_no_chance(fit: Fit, group: Group) -> bool:
+    """Whether the fit is too good for chance, given the number of strategies tried and of owners."""
+    n_clients = len(set(group.client_ids))
+    ways: int = n_clients ** min(fit.of, _ENOUGH)
+    return len(fit.counts) * _ONE_IN < ways
+
+
+def _unclear(fit: Fit) -> str:
+    """Why a strategy that explains all owners is still a guess."""
+    owners = counted(fit.of, "known owner")
+    if len(fit.best) > 1:
+        return f"{' and '.join(map(str, fit.best[:2]))} explain its {owners} alike"
+    return f"{fit.best[0]} explains its {owners}, which are too few to tell it from chance"
+
+
+def _with(group: Group, method: Method, source: str, explains: float | None, doubt: str | None) -> Group:
+    return replace(
+        group,
+        strategy=method.name,
+        strategy_params=dict(method.params),
+        strategy_source=source,
+        strategy_explains=explains,
+        strategy_doubt=doubt,
+    )
+
+
+def _unfounded(claim: _Claim, group: Group) -> str | None:
+    """Why a claim is a guess if no owners are known, or None if it is not one."""
+    if claim.source == "assumed":
+        return f"nothing tells which strategy its clients use; {DEFAULT_STRATEGY} is RocketMQ's default"
+    if lacks_inner(claim.method.name):
+        return f"the strategy inside {claim.method.name} is not known"
+    if claim.source == "reported":
+        n = sum(one.strategy is not None for one in group.clients)
+        if n < len(group.clients):
+            return (
+                f"only {n:,} of {counted(len(group.clients), 'client')} {'reports' if n == 1 else 'report'} a strategy"
+            )
+        if not claim.is_whole:
+            return f"its clients do not report their virtual nodes; {DEFAULT_VIRTUAL_NODES} is RocketMQ's default"
+    return None
+
+
+def _contradiction(method: Method, fit: Fit, best: Fit) -> str:
+    """How much of the known owners a strategy explains, and which one explains more."""
+    text = f"{method} explains {fit.counts.get(method, 0):,} of {counted(fit.of, 'known owner')}"
+    return text if best.explained <= fit.counts.get(method, 0) else f"{text}, {best.best[0]} {best.explained:,}"
+
+
+def _owned(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
+    """The queues that exactly one client of a group reports, by topic."""
+    holders: dict[str, dict[MessageQueue, set[str]]] = {}
+    for client in group.clients:
+        for queue in client.owned or ():
+            holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
+    queues, owners = [], []
+    for name, held in holders.items():
+        topic = routes.get(name, Topic(name))
+        if sum(one.read_queue_nums for one in topic.brokers) <= _MAX_QUEUES:
+            there = tuple(sort_queues(topic.queues()))
+            single = {queue: next(iter(held[queue])) for queue in there if len(held.get(queue, ())) == 1}
+            if single:
+                queues.append(there)
+                owners.append(single)
+    return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)

@@ -1,0 +1,230 @@
+"""Arrow columns as numpy arrays that share their memory: text, lists and integers of any width, chunked, sliced or null."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rmqalloc._engine import ragged
+from rmqalloc._text import shortened
+from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of
+
+Places = NDArray[np.int64]
+
+_NO_TEXT = np.zeros(1, np.uint8)
+_NOWHERE = np.zeros(0, np.int64)
+
+# Lists that do not lie end to end, or have no offsets.
+_OTHER_LISTS = (pa.types.is_list_view, pa.types.is_large_list_view, pa.types.is_fixed_size_list)
+
+
+@dataclass
+class Column:
+    """A column: arrays that stand one behind the other, nearly always one."""
+
+    name: str
+    type: pa.DataType
+    arrays: list[pa.Array]
+
+    def __post_init__(self) -> None:
+        kind = self.type
+        if pa.types.is_dictionary(kind):
+            self.type = pa.large_string() if pa.types.is_string_view(kind.value_type) else kind.value_type
+            self.arrays = [array.dictionary.cast(self.type).take(array.indices) for array in self.arrays]
+        elif any(is_other(kind) for is_other in _OTHER_LISTS):
+            self.type = pa.large_list(kind.value_type)
+            self.arrays = [_end_to_end(array) for array in self.arrays]
+
+    @classmethod
+    def of(cls, table: pa.Table, name: str) -> Column:
+        """A column of a table."""
+        at = table.schema.get_field_index(name)
+        if at < 0:
+            raise TypeError(f"the table has no column {name}; it has {table.column_names}")
+        column = table.column(at)
+        return cls(name, column.type, column.chunks)
+
+    def nulls(self) -> Places:
+        """Where the column is null."""
+        found, first = [], 0
+        for array in self.arrays:
+            if array.null_count:
+                found.append(np.flatnonzero(np.asarray(array.is_null())) + first)
+            first += len(array)
+        return np.concatenate(found) if found else _NOWHERE
+
+    def text(self) -> tuple[Strings, Places]:
+        """The column as text, and where it is not UTF-8; there it reads as `utf8` writes it. What a null holds is any text."""
+        parts, wrong, first = [], [], 0
+        for array in self.arrays:
+            part = self._text_of(array)
+            bad = not_utf8(array)
+            if bad.size:
+                part = self._text_of(utf8(array))
+            parts.append(part)
+            wrong.append(bad + first)
+            first += len(array)
+        if len(parts) == 1:
+            return parts[0], wrong[0]
+        return Strings.joined(parts), np.concatenate([_NOWHERE, *wrong])
+
+    def shown(self, place: int) -> str:
+        """The bytes of one text of the column, for a message."""
+        return shown_bytes(pa.chunked_array(self.arrays, self.arrays[0].type)[place])
+
+    def _text_of(self, array: pa.Array) -> Strings:
+        if pa.types.is_string_view(array.type) or pa.types.is_null(array.type):
+            array = array.cast(pa.large_string())
+        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+            raise TypeError(f"column {self.name} must hold strings, got {self.type}")
+        if not len(array):
+            return Strings(_NO_TEXT, np.zeros(1, np.int64))
+        _, places, text = array.buffers()
+        values = np.frombuffer(text, np.uint8) if text is not None and text.size else _NO_TEXT
+        given = np.frombuffer(places, np.int32 if pa.types.is_string(array.type) else np.int64)
+        offsets = given[array.offset : array.offset + len(array) + 1].astype(np.int64, copy=False)
+        check_offsets(offsets, values.size, self.name)
+        return Strings(values, offsets)
+
+    def lists(self) -> tuple[Offsets, Column]:
+        """The column as lists: offsets from 0, and the values between them."""
+        if not (pa.types.is_list(self.type) or pa.types.is_large_list(self.type)):
+            raise TypeError(f"column {self.name} must be a list, got {self.type}")
+        parts, values, end = [], [], 0
+        for array in filter(len, self.arrays):
+            offsets, inner = np.asarray(array.offsets).astype(np.int64), array.values
+            check_offsets(offsets, len(inner), self.name)
+            begin, size = int(offsets[0]), int(offsets[-1] - offsets[0])
+            parts.append(offsets[:-1] + (end - begin))
+            values.append(inner.slice(begin, size) if size < len(inner) else inner)
+            end += size
+        return np.concatenate([*parts, np.array([end])]), Column(self.name, self.type.value_type, values)
+
+    def fields(self, *names: str) -> list[Column]:
+        """Fields of a column of structs; null where the struct is."""
+        kind = self.type
+        if not pa.types.is_struct(kind) or any(kind.get_field_index(name) < 0 for name in names):
+            raise TypeError(f"column {self.name} must be a list of struct<{', '.join(names)}>, got a list of {kind}")
+        flat = [array.flatten() for array in self.arrays]
+        places = [kind.get_field_index(name) for name in names]
+        return [
+            Column(f"{self.name}.{name}", kind.field(at).type, [arrays[at] for arrays in flat])
+            for name, at in zip(names, places, strict=True)
+        ]
+
+    def integers(self, least: int, most: int) -> tuple[Index, Places]:
+        """The column as int32, and where it is null or out of bounds; such entries read 0."""
+        numbers, wrong, first = [np.zeros(0, np.int32)], [np.zeros(0, np.int64)], 0
+        for array in self.arrays:
+            own, bad = self._integers_of(array, least, most)
+            numbers.append(own)
+            wrong.append(bad + first)
+            first += len(array)
+        if len(self.arrays) == 1:
+            return numbers[1], wrong[1]
+        return np.concatenate(numbers), np.concatenate(wrong)
+
+    def _integers_of(self, array: pa.Array, least: int, most: int) -> tuple[Index, Places]:
+        if not (pa.types.is_integer(array.type) or pa.types.is_null(array.type)):
+            raise TypeError(f"column {self.name} must hold integers, got {self.type}")
+        null = np.asarray(array.is_null()) if array.null_count else False
+        if array.null_count:
+            array = array.fill_null(0) if pa.types.is_integer(array.type) else pa.array(np.zeros(len(array), np.int32))
+        given = np.asarray(array)
+        if null is False and least <= given.min(initial=0) and given.max(initial=0) <= most:
+            return given.astype(np.int32, copy=False), _NOWHERE
+        wrong = null | (given < least) | (given > most)
+        return np.where(wrong, 0, given).astype(np.int32), np.flatnonzero(wrong)
+
+    def at(self, place: int) -> Any:
+        """One value of the column, as Python has it."""
+        return pa.chunked_array(self.arrays, self.arrays[0].type)[place].as_py()
+
+
+def shown_bytes(scalar: pa.Scalar) -> str:
+    """The bytes of a text that is not UTF-8, as Python spells bytes."""
+    return shortened(repr(bytes(scalar.as_buffer())), 120)
+
+
+def not_utf8(array: pa.Array) -> Places:
+    """Where an array of text is not UTF-8, which Arrow looks for in no file that it reads."""
+    if not (
+        pa.types.is_string(array.type) or pa.types.is_large_string(array.type) or pa.types.is_string_view(array.type)
+    ):
+        return _NOWHERE
+    # Nearly all names are ASCII, which is seen in a tenth of the time that Arrow's full look takes.
+    if not pa.types.is_string_view(array.type) and _bytes_of(array).max(initial=0) < 0x80:
+        return _NOWHERE
+    try:
+        array.validate(full=True)
+    except pa.ArrowInvalid:
+        return np.array([i for i, text in enumerate(array) if text.is_valid and not _is_utf8(text)], np.int64)
+    return _NOWHERE
+
+
+def _bytes_of(array: pa.Array) -> NDArray[np.uint8]:
+    """What the texts of an array lie in, end to end."""
+    _, places, text = array.buffers()
+    if not len(array) or text is None or not text.size:
+        return _NO_TEXT
+    offsets = np.frombuffer(places, np.int32 if pa.types.is_string(array.type) else np.int64)
+    return np.frombuffer(text, np.uint8)[offsets[array.offset] : offsets[array.offset + len(array)]]
+
+
+def _is_utf8(scalar: pa.Scalar) -> bool:
+    try:
+        bytes(scalar.as_buffer()).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def utf8(array: pa.Array) -> pa.Array:
+    """An array of text, or of lists of it, with bytes that are not UTF-8 as ``\\xNN``, so that whoever reads it can.
+
+    Examples
+    --------
+    >>> broken = pa.array([b"caf\\xe9", b"caf\\xc3\\xa9"]).view(pa.string())
+    >>> utf8(broken).to_pylist()
+    ['caf\\\\xe9', 'café']
+    """
+    if pa.types.is_list(array.type) or pa.types.is_large_list(array.type):
+        inner = array.flatten()
+        if (whole := utf8(inner)) is inner:
+            return array
+        lengths = np.asarray(pc.list_value_length(array).fill_null(0))
+        offsets = pa.array(offsets_of(lengths), pa.int32() if pa.types.is_list(array.type) else pa.int64())
+        return type(array).from_arrays(offsets, whole, mask=array.is_null())
+    places = not_utf8(array)
+    if not places.size:
+        return array
+    if pa.types.is_string_view(array.type):
+        array = array.cast(pa.large_string())
+    mask = np.zeros(len(array), bool)
+    mask[places] = True
+    texts = [bytes(array[i].as_buffer()).decode("utf-8", "backslashreplace") for i in places.tolist()]
+    return pc.replace_with_mask(array, mask, pa.array(texts, array.type))
+
+
+def _end_to_end(array: pa.Array) -> pa.LargeListArray:
+    """Lists that lie anywhere, or have one length, as lists that lie end to end. Arrow's own cast reads views wrongly."""
+    array.validate(full=True)
+    lengths = np.asarray(pc.list_value_length(array).fill_null(0))
+    return pa.LargeListArray.from_arrays(pa.array(offsets_of(lengths)), array.flatten(), mask=array.is_null())
+
+
+def check_offsets(offsets: Offsets, size: int, name: str) -> None:
+    """Refuse offsets that run backwards or past the values, which would read memory that is not theirs."""
+    misfit = np.zeros(1, np.uint8)
+    ragged.find_misfit(offsets, size, misfit)
+    if misfit[0]:
+        at = int(np.flatnonzero((np.diff(offsets) < 0) | (offsets[1:] > size) | (offsets[:-1] < 0))[0])
+        raise ValueError(
+            f"the offsets of column {name} do not fit: entry {at} runs from {offsets[at]} to {offsets[at + 1]} "
+            f"of {size} values; offsets must not decrease and must end within the values"
+        )

@@ -1,0 +1,190 @@
+"""Why a client owns a queue: the very sums that the client does, with their numbers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, Any, ClassVar
+
+import pyarrow as pa
+
+from rmqalloc._text import nearest, printable
+from rmqalloc.evaluation._assigner import MAX_POINTS
+from rmqalloc.evaluation._plan_batch import MAX_QUEUES_PER_BATCH
+from rmqalloc.evidence import with_strategies
+from rmqalloc.model import MessageQueue
+from rmqalloc.results import TableResult
+from rmqalloc.scenarios._patterns import literal
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot._units import by_name, no_match, read_units
+from rmqalloc.strategies import Strategy, sort_queues
+from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies._ordering import utf16
+
+
+@dataclass(frozen=True)
+class Explanation(TableResult):
+    """Who owns a queue, and why.
+
+    Attributes
+    ----------
+    consumer_group : str
+    queue : MessageQueue
+    strategy : str
+        RocketMQ's name of it.
+    owner : str or None
+        Client id; None for nobody.
+    n_queues, n_clients : int
+        Of the topic and the group, both in Java's order.
+    queue_place : int
+        Place of the queue among them, from 0.
+    steps : tuple of str
+        The reasoning, one sentence each.
+    facts : mapping
+        Its numbers, for programs.
+    """
+
+    TABLES: ClassVar = ()
+
+    consumer_group: str
+    queue: MessageQueue
+    strategy: str
+    owner: str | None
+    n_queues: int
+    n_clients: int
+    queue_place: int
+    steps: tuple[str, ...]
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+        """The steps in their order, and what they come to."""
+        owner = "nobody" if self.owner is None else f"client {printable(self.owner)}"
+        names = [printable(name) for name in (self.consumer_group, self.queue.topic, self.queue.broker_name)]
+        yield "Group {}  topic {}  queue {}:{}  {}".format(*names, self.queue.queue_id, printable(self.strategy))
+        where = f"at place {self.queue_place} of {self.n_queues:,} queues; {self.n_clients:,} clients"
+        yield f"In Java's order it is {where}."
+        yield from (f"  {i}. {printable(step)}" for i, step in enumerate(self.steps, start=1))
+        yield f"So {owner} owns it."
+
+    def main_table(self) -> pa.Table:
+        """One row, without the facts."""
+        row = self.to_dict()
+        return pa.Table.from_pylist([{**row.pop("queue"), **{name: row[name] for name in row if name != "facts"}}])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data, ready for ``json.dump``."""
+        return {**vars(self), "queue": self.queue._asdict(), "steps": list(self.steps), "facts": dict(self.facts)}
+
+
+def explain(
+    snapshot: Snapshot,
+    group: str,
+    topic: str,
+    broker_name: str,
+    queue_id: int,
+    strategy: str | None = None,
+    params: Mapping[str, Any] | None = None,
+) -> Explanation:
+    """Explain the owner of one queue.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    group, topic, broker_name : str
+        Names, not patterns.
+    queue_id : int
+    strategy : str, optional
+        As `rmqalloc.strategies._by_name.rule` takes it; the group's own if not given.
+    params : mapping, optional
+        Its parameters.
+
+    Raises
+    ------
+    ValueError
+        There is no such group, topic or queue, the group cannot be planned, or the strategy refuses it with Java's text.
+    TypeError
+        A parameter is wrong.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 5),)), (Client("c2"), Client("c1"))
+    >>> print(*explain(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),)), "g", "T", "b", 3).steps, sep="\\n")
+    5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more
+    client c2 is at place 1 and begins at 1 × 2 + 1 = 3: it takes the queues at the places 3 to 4, this one among them
+    """
+    snapshot = with_strategies(snapshot, [literal(group)], strategy=strategy, params=params)
+    row = _unit(snapshot, group, topic)
+    made = _strategy(row) if strategy is None else rule(strategy, **(params or {}))
+    _check_sizes(row, made)
+    queues = sort_queues(
+        MessageQueue(topic, broker["broker_name"], i)
+        for broker in row["brokers"]
+        for i in range(broker["read_queue_nums"])
+    )
+    queue = MessageQueue(topic, broker_name, queue_id)
+    if queue not in queues:
+        raise ValueError(_no_queue(queue, queues))
+    rooms = row.get("client_rooms") or [None] * len(row["client_ids"])
+    clients = sorted(zip(row["client_ids"], rooms, strict=True), key=lambda client: utf16(client[0]))
+    ids = [client_id for client_id, _ in clients]
+    names = [broker["broker_name"] for broker in row["brokers"]]
+    brokers = list(zip(names, row.get("broker_rooms") or [None] * len(names), strict=True))
+    made = made.with_rooms(_known(brokers), _known(clients))
+    place = queues.index(queue)
+    number = made.owner_of(queues, ids, place)
+    reasons = made.explain(queues, ids, place)
+    owner = ids[number] if number >= 0 else None
+    return Explanation(
+        group, queue, made.get_name(), owner, len(queues), len(ids), place, tuple(reasons.steps), reasons.facts
+    )
+
+
+def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
+    """The row of a group and a topic by their names."""
+    groups = by_name(snapshot.groups, "consumer groups")
+    if group not in groups:
+        raise no_match(group, groups, "consumer group")
+    topics = {*groups[group].subscriptions, *by_name(snapshot.topics, "topics")}
+    if topic not in topics:
+        raise no_match(topic, topics, "topic")
+    batch, warnings = read_units(snapshot, [literal(group)], [literal(topic)])
+    if not batch.num_rows:
+        raise ValueError(warnings[0] if warnings else f"group {group!r} does not subscribe to topic {topic!r}")
+    row: dict[str, Any] = batch.to_pylist()[0]
+    return row
+
+
+def _check_sizes(row: Mapping[str, Any], s: Strategy) -> None:
+    """Refuse what would take too much memory."""
+    n_queues = sum(broker["read_queue_nums"] for broker in row["brokers"])
+    n_points = len(row["client_ids"]) * (s.virtual_nodes or 0)
+    for what, number, most in (
+        ("queues", n_queues, MAX_QUEUES_PER_BATCH),
+        ("points on its ring", n_points, MAX_POINTS),
+    ):
+        if number > most:
+            raise ValueError(
+                f"group {row['consumer_group']!r} has {number:,} {what}; at most {most:,} can be explained"
+            )
+
+
+def _known(rooms: Sequence[tuple[str, str | None]]) -> dict[str, str]:
+    return {name: room for name, room in rooms if room}
+
+
+def _strategy(row: Mapping[str, Any]) -> Strategy:
+    """The group's own strategy."""
+    made = rule(row["strategy"], **json.loads(row["strategy_params"] or "{}"))
+    return made if row["virtual_nodes"] is None else made.with_virtual_nodes(row["virtual_nodes"])
+
+
+def _no_queue(queue: MessageQueue, queues: Sequence[MessageQueue]) -> str:
+    """There is no such queue, and what there is."""
+    ids = [one.queue_id for one in queues if one.broker_name == queue.broker_name]
+    if ids:
+        return f"topic {queue.topic!r} has the queues {min(ids)} to {max(ids)} on {queue.broker_name!r}, not {queue.queue_id}"
+    brokers = list(dict.fromkeys(one.broker_name for one in queues))
+    near = nearest(queue.broker_name, brokers, 3, 0.0) or brokers[:3]
+    return f"topic {queue.topic!r} is not on broker {queue.broker_name!r}; it is on {', '.join(near)}"

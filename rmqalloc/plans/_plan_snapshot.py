@@ -1,0 +1,92 @@
+"""Plans of snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from rmqalloc._version import __version__
+from rmqalloc.evaluation._evaluate import Evaluation, evaluate
+from rmqalloc.evaluation._figures_table import FiguresTable
+from rmqalloc.evaluation._plan_batch import PlanSpec, too_large_rows
+from rmqalloc.evaluation._rows import read_batch
+from rmqalloc.evidence import with_strategies
+from rmqalloc.plans._plan import Plan
+from rmqalloc.plans._plan_tables import PlanTables
+from rmqalloc.plans._unmatched import missing_names, refused_after
+from rmqalloc.scenarios import Scenario
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot._units import ALL, NoMatchError, read_units
+
+
+def plan_snapshot(
+    snapshot: Snapshot,
+    scenarios: Iterable[Scenario | Mapping[str, Any]],
+    groups: Sequence[str] = ALL,
+    topics: Sequence[str] = ALL,
+    with_retry: bool = False,
+    strict: bool = False,
+) -> Plan:
+    """Plan consumer groups of a snapshot.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    scenarios : iterable of Scenario
+        What to try; also as `rmqalloc.scenarios.scenarios_of` takes them. None at all gives the present state.
+    groups, topics : sequence of str
+        Patterns, as `fnmatch.fnmatchcase` has them; a group or topic must match one.
+    with_retry : bool
+        As for `rmqalloc.snapshot._units.read_units`.
+    strict : bool
+        Refuse scenarios that name a client, broker, topic or machine room which nothing planned has; else it is a warning.
+
+    Returns
+    -------
+    Plan
+        A unit that cannot be planned says why in ``units``, and counts nothing elsewhere.
+
+    Raises
+    ------
+    NoMatchError
+        A pattern matches nothing, or ``strict`` and a name of a scenario does not.
+    ScenarioError, ValueError
+        A scenario or the snapshot is wrong.
+    TypeError
+        A scenario asks for machine rooms, and the snapshot knows none.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 4),)), (Client("c1"), Client("c2"))
+    >>> cluster = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
+    >>> plan = plan_snapshot(cluster, [{"name": "one more", "changes": [{"add_clients": {"ids": "c3"}}]}])
+    >>> [(row["client_id"], row["before"], row["after"]) for row in plan.clients.to_pylist()[2:]]
+    [('c1', 2, 2), ('c2', 2, 1), ('c3', 0, 1)]
+    """
+    return planned(snapshot, scenarios, groups, topics, with_retry, strict)[0]
+
+
+def planned(
+    snapshot: Snapshot,
+    scenarios: Iterable[Scenario | Mapping[str, Any]],
+    groups: Sequence[str],
+    topics: Sequence[str],
+    with_retry: bool = False,
+    strict: bool = False,
+) -> tuple[Plan, Evaluation]:
+    """`plan_snapshot`, and the evaluation that the plan stands on."""
+    spec = PlanSpec(scenarios=tuple(scenarios))
+    batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics, with_retry)
+    missing = tuple(missing_names(batch, spec.scenarios))
+    if missing and strict:
+        raise NoMatchError(missing[0])
+    read = read_batch(batch, spec.rule(), too_large_rows(batch, spec))
+    evaluation = evaluate(read, spec.scenarios, with_names=True)
+    figures = FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)
+    units = pa.Table.from_batches([figures])
+    said = tuple(dict.fromkeys((*warnings, *missing, *refused_after(units))))  # scenarios may lack the same name
+    tables = PlanTables(spec.names, snapshot, batch, units, evaluation.states)
+    return Plan(units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation

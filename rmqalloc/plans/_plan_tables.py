@@ -1,0 +1,254 @@
+"""The tables of a plan, from its units in every state; each is made when it is first read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rmqalloc._lazy import lazy_property
+from rmqalloc.evaluation._balance import mean_load
+from rmqalloc.evaluation._evaluate import ScenarioState
+from rmqalloc.evaluation._figures_table import words_column
+from rmqalloc.fleet._arrow import text_array
+from rmqalloc.plans._diff import Clients, Queues, clients_between, queues_between, rows_of
+from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, canonical
+from rmqalloc.plans._states import Keys, NumberedState, NumberedStates, Numbers, numbered
+from rmqalloc.snapshot._plain_data import to_document
+from rmqalloc.snapshot._snapshot import Snapshot
+
+_SUMS = ("n_queues", "unowned", "moved", "least_moves")
+_STATUS = ("stays", "new", "gone")
+_CHANGE = ("kept", "moved", "new", "gone", "unowned")
+
+
+class Lags(NamedTuple):
+    """Messages not yet consumed, of the queues whose lag is known; ``keys`` ascend."""
+
+    keys: Keys
+    messages: Keys
+
+    def of(self, queues: Keys) -> tuple[Keys, NDArray[np.bool_]]:
+        """Messages of some queues, and whether they are known."""
+        if not self.keys.size:
+            return np.zeros(queues.size, np.int64), np.zeros(queues.size, bool)
+        places = np.minimum(np.searchsorted(self.keys, queues), self.keys.size - 1)
+        known = self.keys[places] == queues
+        return np.where(known, self.messages[places], 0), known
+
+
+@dataclass(frozen=True, eq=False)
+class PlanTables:
+    """Makes the tables of a plan when they are first read.
+
+    Attributes
+    ----------
+    names : list of str
+        Scenarios, the state before any change first.
+    snapshot : Snapshot
+    batch : pyarrow.RecordBatch
+        Its units.
+    units : pyarrow.Table
+        `rmqalloc.plans._plan.Plan.units`.
+    evaluated : sequence of ScenarioState
+        The units in every state.
+    """
+
+    names: list[str]
+    snapshot: Snapshot
+    batch: pa.RecordBatch
+    units: pa.Table
+    evaluated: Sequence[ScenarioState]
+
+    @lazy_property
+    def input_digest(self) -> str:
+        """`rmqalloc.plans._plan.Plan.input_digest`."""
+        return input_digest(self.snapshot)
+
+    @lazy_property
+    def _numbered(self) -> NumberedStates:
+        return numbered(self.evaluated, self.batch.num_rows)
+
+    @property
+    def _numbers(self) -> Numbers:
+        return self._numbered.numbers
+
+    @lazy_property
+    def _lags(self) -> Lags:
+        return _lags(self.snapshot, self.batch, self._numbers)
+
+    @lazy_property
+    def _between(self) -> list[Queues]:
+        """Queues before and after every scenario."""
+        before, *_ = states = self._numbered.states
+        return [queues_between(before, after, self._numbers) for after in states]
+
+    def _clients_between(self, scenario: int) -> Clients:
+        """Clients of every unit before and after a scenario."""
+        before, *_ = states = self._numbered.states
+        return clients_between(before, states[scenario], self._between[scenario], self._numbers)
+
+    @lazy_property
+    def groups(self) -> pa.Table:
+        """`rmqalloc.plans._plan.Plan.groups`."""
+        coded = self.batch.column("consumer_group").dictionary_encode()
+        of_row, n_groups = coded.indices.to_numpy(), len(coded.dictionary)
+        parts = []
+        for scenario, name in enumerate(self.names):
+            mine = self.units.take(pa.array(np.arange(scenario, self.units.num_rows, len(self.names))))
+            columns = self._sums(mine, of_row, n_groups)
+            columns |= self._loads(self._numbered.states[scenario], of_row, n_groups)
+            columns |= self._movement(scenario, of_row, n_groups)
+            mean = mean_load(columns["n_queues"], columns["n_clients"])
+            columns["mean_load"], columns["skew"] = mean, columns["max_load"] / np.where(mean > 0, mean, 1)
+            columns |= {"scenario": pa.repeat(name, n_groups), "consumer_group": coded.dictionary}
+            parts.append(pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA))
+        return pa.concat_tables(parts).combine_chunks()
+
+    @staticmethod
+    def _sums(units: pa.Table, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
+        """What the figures of a group's topics add up to."""
+
+        def added(column: pa.ChunkedArray) -> Keys:
+            values = pc.fill_null(column, 0).to_numpy()
+            total: Keys = np.bincount(of_row, weights=values, minlength=n_groups).astype(np.int64)
+            return total
+
+        columns: dict[str, Any] = {name: added(units[name]) for name in _SUMS}
+        columns["n_topics"] = added(pc.equal(units["err_code"], 0).cast(pa.int64()))
+        known = added(pc.is_valid(units["cross_room"]).cast(pa.int64())) > 0
+        columns["cross_room"] = pa.array(added(units["cross_room"]), mask=~known)
+        return columns
+
+    def _loads(self, state: NumberedState, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
+        """How even the loads of a group's clients over all its topics are."""
+        n_clients = max(len(self._numbers.clients), 1)
+        rows, clients, repeats, owner_rows, owners, owner_repeats = state.owned
+        n_repeats = 1 + int(repeats.max(initial=0))
+        slots, owner_slots = (
+            (of_row[row].astype(np.int64) * n_clients + client) * n_repeats + repeat
+            for row, client, repeat in ((rows, clients, repeats), (owner_rows, owners, owner_repeats))
+        )
+        slots = np.unique(slots)
+        loads = np.bincount(np.searchsorted(slots, owner_slots), minlength=slots.size)
+        group = slots // (n_clients * n_repeats)
+        counts = np.bincount(group, minlength=n_groups)
+        columns = {"n_clients": counts, "idle": np.bincount(group[loads == 0], minlength=n_groups)}
+        filled = np.flatnonzero(counts)
+        starts = np.searchsorted(group, filled)
+        for name, extreme in (("min_load", np.minimum), ("max_load", np.maximum)):
+            columns[name] = np.zeros(n_groups, np.int64)
+            columns[name][filled] = extreme.reduceat(loads, starts) if filled.size else 0
+        return columns
+
+    def _movement(self, scenario: int, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
+        """Clients that gain or lose a queue of any topic, and the backlog that moves."""
+        queues, n_clients = self._between[scenario], max(len(self._numbers.clients), 1)
+        group, moved = of_row[rows_of(queues.keys, self._numbers)], queues.moved
+        differs = queues.before != queues.after
+        keys, growth = [], []
+        for owners, step in ((queues.before, -1), (queues.after, 1)):
+            some = differs & (owners >= 0)
+            keys.append(group[some].astype(np.int64) * n_clients + owners[some])
+            growth.append(np.full(keys[-1].size, step))
+        touched, place = np.unique(np.concatenate(keys), return_inverse=True)
+        of_key, grown = touched // n_clients, np.bincount(place, np.concatenate(growth), touched.size)
+        messages, known = self._lags.of(queues.keys)
+        backlog = _added(group[moved], messages[moved], n_groups)
+        told = np.bincount(group[known], minlength=n_groups) > 0
+        return {
+            "clients_affected": np.bincount(of_key, minlength=n_groups),
+            "clients_gaining": np.bincount(of_key[grown > 0], minlength=n_groups),
+            "clients_losing": np.bincount(of_key[grown < 0], minlength=n_groups),
+            "backlog_moved": pa.array(backlog, mask=~told),
+        }
+
+    @lazy_property
+    def clients(self) -> pa.Table:
+        """`rmqalloc.plans._plan.Plan.clients`."""
+        numbers = self._numbers
+        ids = text_array(numbers.clients).cast(pa.string())
+        hosts = pc.list_element(pc.split_pattern(ids, pattern="@", max_splits=1), 0)
+        rooms = pa.array(numbers.rooms, pa.string())
+        parts = []
+        for scenario, name in enumerate(self.names):
+            clients = self._clients_between(scenario)
+            at, room = pa.array(clients.clients), pa.array(clients.rooms, mask=clients.rooms < 0)
+            columns = self._names(name, clients.rows) | {
+                "client_id": ids.take(at), "host": hosts.take(at), "machine_room": rooms.take(room),
+                "status": words_column(_STATUS, np.where(clients.was & clients.is_, 0, np.where(clients.is_, 1, 2))),
+                "before": clients.before, "after": clients.after, "gained": clients.gained, "lost": clients.lost,
+            }  # fmt: skip
+            parts.append(pa.table([columns[name] for name in CLIENTS_SCHEMA.names], schema=CLIENTS_SCHEMA))
+        return pa.concat_tables(parts).combine_chunks()
+
+    @lazy_property
+    def queues(self) -> pa.Table:
+        """`rmqalloc.plans._plan.Plan.queues`."""
+        numbers = self._numbers
+        ids, brokers = text_array(numbers.clients).cast(pa.string()), pa.array(numbers.brokers, pa.string())
+        parts = []
+        for scenario, name in enumerate(self.names):
+            queues = self._between[scenario]
+            route, queue_id = np.divmod(queues.keys, numbers.n_queue_ids)
+            messages, known = self._lags.of(queues.keys)
+            columns = self._names(name, rows_of(queues.keys, numbers)) | {
+                "broker_name": brokers.take(pa.array(route % max(len(numbers.brokers), 1))),
+                "queue_id": queue_id.astype(np.int32),
+                "owner_before": ids.take(pa.array(queues.before, mask=queues.before < 0)),
+                "owner_after": ids.take(pa.array(queues.after, mask=queues.after < 0)),
+                "change": words_column(_CHANGE, _change(queues)),
+                "lag": pa.array(messages, mask=~known),
+            }
+            parts.append(pa.table([columns[name] for name in QUEUES_SCHEMA.names], schema=QUEUES_SCHEMA))
+        return pa.concat_tables(parts).combine_chunks()
+
+    def _names(self, scenario: str, rows: Keys) -> dict[str, Any]:
+        names = {name: self.batch.column(name).take(pa.array(rows)) for name in ("consumer_group", "topic")}
+        return {"scenario": pa.repeat(scenario, rows.size), **names}
+
+
+def _added(places: Keys, numbers: Keys, size: int) -> Keys:
+    """Sums of numbers by their place; what no int64 holds is the most that it can."""
+    total = np.zeros(size, np.int64)
+    np.add.at(total, places, numbers)
+    about = np.bincount(places, weights=numbers, minlength=size)
+    sums: Keys = np.where(about >= 2.0**63, np.iinfo(np.int64).max, total)
+    return sums
+
+
+def _change(queues: Queues) -> NDArray[Any]:
+    """Place in `_CHANGE` of every queue."""
+    stays = np.where(queues.before == queues.after, 0, 1)
+    there = np.where(queues.after < 0, 4, np.where(queues.was, stays, 2))
+    return np.where(queues.is_, there, 3)
+
+
+def input_digest(snapshot: Snapshot) -> str:
+    """SHA-256 of a snapshot's document, whatever form it was read from."""
+    return hashlib.sha256(canonical(to_document(snapshot)).encode()).hexdigest()
+
+
+def _lags(snapshot: Snapshot, batch: pa.RecordBatch, numbers: Numbers) -> Lags:
+    """What the snapshot knows of the queues that are planned."""
+    units = zip(batch.column("consumer_group").to_pylist(), batch.column("topic").to_pylist(), strict=True)
+    row_of = {unit: row for row, unit in enumerate(units)}
+    place = {name: i for i, name in enumerate(numbers.brokers)}
+    found = {
+        (row, place[queue.broker_name], queue.queue_id): lag.messages
+        for group in snapshot.groups
+        for lag in group.lags
+        if (row := row_of.get((group.name, (queue := lag.queue).topic))) is not None
+        and queue.broker_name in place
+        and 0 <= queue.queue_id < numbers.n_queue_ids
+    }
+    parts = np.array(list(found), np.int64).reshape(-1, 3)
+    keys: Keys = numbers.queue_key(*parts.T)
+    order = np.argsort(keys)
+    return Lags(keys[order], np.array(list(found.values()), np.int64)[order])

@@ -1,0 +1,267 @@
+"""Consumers as their users see them: settings, subscriptions, start and shutdown."""
+
+from __future__ import annotations
+
+import logging
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from enum import Enum
+from typing import TypedDict
+
+from rmqalloc._text import message
+from rmqalloc.model import MessageQueue
+from rmqalloc.rebalance._client_factory import MQClientFactory, MQClientManager
+from rmqalloc.rebalance._client_id import ClientIdentity, is_blank
+from rmqalloc.rebalance._first_offset import DEFAULT_LOOK_BACK, format_timestamp
+from rmqalloc.rebalance._offset_store import LocalOffsetStore, OffsetStore, RemoteOffsetStore
+from rmqalloc.rebalance._ports import MessageQueueListener
+from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.remoting import (
+    ClientError,
+    ConsumeFromWhere,
+    ConsumerData,
+    ConsumeType,
+    MessageModel,
+    SubscriptionData,
+)
+from rmqalloc.strategies import Averagely, Strategy
+
+DEFAULT_CONSUMER_GROUP = "DEFAULT_CONSUMER"
+_GROUP = re.compile(r"[%|a-zA-Z0-9_-]+")
+
+log = logging.getLogger(__name__)
+
+
+class ServiceState(Enum):
+    """How far a consumer has come; one that failed to start or was shut down is not started again."""
+
+    CREATE_JUST = "created"
+    START_FAILED = "failed to start"
+    RUNNING = "running"
+    SHUTDOWN_ALREADY = "shut down"
+
+
+class Settings(TypedDict, total=False):
+    """Settings of every kind of consumer; see `Consumer`."""
+
+    identity: ClientIdentity
+    strategy: Strategy | None
+    message_model: MessageModel
+    consume_from_where: ConsumeFromWhere
+    consume_timestamp: str | None
+    listener: MessageQueueListener | None
+    unit_mode: bool
+
+
+class Consumer(ABC):
+    """What push, pull and lite pull consumers have in common.
+
+    Parameters
+    ----------
+    manager : MQClientManager
+        The process it lives in.
+    consumer_group : str
+        Its group.
+    identity : ClientIdentity
+        What its client id is made of; an instance name of ``DEFAULT`` changes at the start of a clustering consumer.
+    strategy : Strategy
+        How clients divide queues.
+    message_model : MessageModel
+        Whether they do.
+    consume_from_where : ConsumeFromWhere
+        Where queues without a stored offset begin.
+    consume_timestamp : str, optional
+        ``yyyyMMddHHmmss`` in local time, for `ConsumeFromWhere.TIMESTAMP`; half an hour ago if not given.
+    listener : callable, optional
+        Hears of changed queues.
+    unit_mode : bool
+        Told in heartbeats.
+
+    Attributes
+    ----------
+    rebalance : RebalanceImpl
+        Its queues.
+    client_factory : MQClientFactory
+        Its client, from `start` on.
+    offset_store : OffsetStore
+        Its offsets, from `start` on.
+    state : ServiceState
+        How far it has come.
+    """
+
+    rebalance: RebalanceImpl
+    client_factory: MQClientFactory
+    offset_store: OffsetStore
+
+    def __init__(
+        self,
+        manager: MQClientManager,
+        consumer_group: str,
+        *,
+        identity: ClientIdentity = ClientIdentity("127.0.0.1"),  # noqa: B008 (frozen)
+        strategy: Strategy | None = None,
+        message_model: MessageModel = MessageModel.CLUSTERING,
+        consume_from_where: ConsumeFromWhere = ConsumeFromWhere.LAST_OFFSET,
+        consume_timestamp: str | None = None,
+        listener: MessageQueueListener | None = None,
+        unit_mode: bool = False,
+    ) -> None:
+        if is_blank(consumer_group):
+            raise ValueError(f"a consumer needs the name of a group, got {consumer_group!r}")
+        self.manager = manager
+        self.identity = identity
+        self.strategy = Averagely() if strategy is None else strategy
+        self.message_model = message_model
+        self.consume_from_where = consume_from_where
+        half_an_hour_ago = manager.clock.now() - DEFAULT_LOOK_BACK
+        self.consume_timestamp = format_timestamp(half_an_hour_ago) if consume_timestamp is None else consume_timestamp
+        self.listener = listener
+        self.unit_mode = unit_mode
+        self.state = ServiceState.CREATE_JUST
+        self._consumer_group = consumer_group
+
+    @property
+    def consumer_group(self) -> str:
+        """Its group."""
+        return self._consumer_group
+
+    @property
+    def client_id(self) -> str:
+        """Its client id; that of the identity given, before `start`."""
+        return self.identity.client_id
+
+    # --- Life ---
+
+    def start(self) -> None:
+        """Join the group.
+
+        Raises
+        ------
+        ClientError
+            It was started before, the group's name is none that the release takes, or a consumer of this group runs in the same
+            client.
+        """
+        if self.state is not ServiceState.CREATE_JUST:
+            raise ClientError(f"a consumer of {self.consumer_group} starts once; this one is {self.state.value}")
+        self.state = ServiceState.START_FAILED
+        self._check_group()
+        self._prepare()
+        nano_time = self.manager.nano_time if self.manager.profile.nano_time_names else None
+        self.identity = self.identity.at_start(self.message_model, self.manager.pid, nano_time)
+        factory = self.client_factory = self.manager.get_or_create(self.client_id)
+        self.rebalance.client_factory = factory
+        # Settings may have changed since the consumer was made; from here on they count no longer.
+        self.rebalance.message_model, self.rebalance.strategy = self.message_model, self.strategy
+        self.offset_store = self._make_offset_store()
+        self.offset_store.load()
+        if not factory.register_consumer(self):
+            self.state = ServiceState.CREATE_JUST
+            raise ClientError(
+                f"the consumer group {self.consumer_group} has been created before in client {self.client_id}; "
+                "give the consumer another group or an instance name of its own"
+            )
+        factory.start()
+        self.state = ServiceState.RUNNING
+        try:
+            self._after_start()
+        except Exception:
+            if factory.profile.failed_start_shuts_down:
+                self.shutdown()
+            raise
+
+    def shutdown(self) -> None:
+        """Leave the group: store offsets, tell brokers, end the client if nobody else uses it."""
+        if self.state is ServiceState.RUNNING:
+            self.persist_consumer_offset()
+            self.client_factory.unregister_consumer(self.consumer_group)
+            self.client_factory.shutdown()
+            self.state = ServiceState.SHUTDOWN_ALREADY
+
+    @abstractmethod
+    def halt(self) -> None:
+        """Stop its timers without a word to anybody; see `MQClientFactory.kill`."""
+
+    @abstractmethod
+    def _prepare(self) -> None:
+        """Check settings and add what it subscribes to by itself."""
+
+    @abstractmethod
+    def _after_start(self) -> None:
+        """What it does at once when it runs."""
+
+    def _check_group(self) -> None:
+        """``Validators.checkGroup``, and the name that is no group's own."""
+        group, longest = self.consumer_group, self.manager.profile.longest_group
+        if len(group) > longest:
+            raise ClientError(
+                f"the name of a consumer group has at most {longest} characters, got {len(group)}: {message(group, 60)}"
+            )
+        if not _GROUP.fullmatch(group):
+            raise ClientError(
+                f"the name of a consumer group has letters, digits and %|_- only, got {message(group, 60)}"
+            )
+        if group == DEFAULT_CONSUMER_GROUP:
+            raise ClientError(f"a consumer group has a name of its own, got {group}, which stands for none")
+
+    def _make_offset_store(self) -> OffsetStore:
+        if self.message_model is MessageModel.BROADCASTING:
+            return LocalOffsetStore(self.client_factory, self.consumer_group, self.manager.offset_directory)
+        return RemoteOffsetStore(self.client_factory, self.consumer_group)
+
+    # --- What its client asks ---
+
+    @abstractmethod
+    def try_rebalance(self) -> bool:
+        """One pass; False asks for another one soon."""
+
+    def consumer_data(self) -> ConsumerData:
+        """What heartbeats tell of it."""
+        return ConsumerData(
+            self.consumer_group,
+            self.rebalance.consume_type(),
+            self.message_model,
+            self._told_consume_from_where(),
+            frozenset(self.subscriptions()),
+            self.unit_mode,
+        )
+
+    def _told_consume_from_where(self) -> ConsumeFromWhere:
+        """What heartbeats say of it: of consumers that pull actively always the same, whatever they are set to."""
+        active = self.rebalance.consume_type() is ConsumeType.ACTIVELY
+        return ConsumeFromWhere.LAST_OFFSET if active else self.consume_from_where
+
+    def subscriptions(self) -> Iterable[SubscriptionData]:
+        """What it subscribes to."""
+        return self.rebalance.subscription_inner.values()
+
+    def subscribed_topics(self) -> Iterable[str]:
+        """Topics whose routes are kept up to date for it."""
+        return [subscription.topic for subscription in self.subscriptions()]
+
+    def persist_consumer_offset(self) -> None:
+        """Store the offsets of all queues in its table, dropped ones too; nothing unless it runs."""
+        if self.state is ServiceState.RUNNING:
+            self.offset_store.persist_all(self.rebalance.process_queue_table)
+
+    def update_topic_subscribe_info(self, topic: str, queues: AbstractSet[MessageQueue]) -> None:
+        """Take a route view, if the topic is subscribed to."""
+        if topic in self.rebalance.subscription_inner:
+            self.rebalance.topic_subscribe_info[topic] = queues
+
+    def is_subscribe_topic_need_update(self, topic: str) -> bool:
+        """Whether the topic is subscribed to and has no view yet."""
+        return topic in self.rebalance.subscription_inner and topic not in self.rebalance.topic_subscribe_info
+
+    def _check_topic(self, topic: str) -> None:
+        if not topic:
+            raise ValueError(f"a subscription needs the name of a topic, got {topic!r}")
+
+    def _subscribe(self, topic: str, expression: str) -> None:
+        self._check_topic(topic)
+        self.rebalance.subscription_inner[topic] = SubscriptionData(topic, expression, self.manager.clock.now())
+
+    def _update_routes(self) -> None:
+        for topic in list(self.rebalance.subscription_inner):
+            self.client_factory.update_topic_route(topic)

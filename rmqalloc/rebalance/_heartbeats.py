@@ -1,0 +1,122 @@
+"""How a client tells brokers that it lives and what it subscribes to."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import replace
+from zlib import crc32
+
+from rmqalloc.rebalance._ports import Remoting
+from rmqalloc.remoting import HeartbeatData
+
+log = logging.getLogger(__name__)
+
+
+class Heartbeats:
+    """Sends a client's heartbeats, in the full form or, where a broker knows what it would say, in the short second form.
+
+    Parameters
+    ----------
+    remoting : Remoting
+        Who carries them.
+    heartbeat : callable
+        The client's heartbeat as it is now, in the full form.
+    addresses : callable
+        Every address of every known broker.
+    second_form : bool
+        Use fingerprints (``useHeartbeatV2``, 5.1.3 and later, off by default).
+    """
+
+    def __init__(
+        self,
+        remoting: Remoting,
+        heartbeat: Callable[[], HeartbeatData],
+        addresses: Callable[[], list[str]],
+        second_form: bool,
+    ) -> None:
+        self._remoting = remoting
+        self._heartbeat = heartbeat
+        self._addresses = addresses
+        self._second_form = second_form
+        self._fingerprints: dict[str, int] = {}
+        self._sending = False
+
+    def send_to_all(self, rebalanced: bool = False) -> bool:
+        """Send to every address; nothing while another heartbeat is on its way.
+
+        Parameters
+        ----------
+        rebalanced : bool
+            The allocation has changed, so every broker is told everything.
+
+        Returns
+        -------
+        bool
+            Whether there was anything to say and anybody to say it to; not whether anybody heard it.
+        """
+        heartbeat = self._heartbeat()
+        addresses = self._addresses()
+        if self._sending or not heartbeat.consumers or not addresses:
+            return False
+        if rebalanced:
+            self._fingerprints.clear()
+        for address in addresses:
+            self._send(address, heartbeat)
+        return True
+
+    def send_to(self, address: str) -> bool:
+        """Send to one address; whether it was heard."""
+        heartbeat = self._heartbeat()
+        return not self._sending and bool(heartbeat.consumers) and self._send(address, heartbeat)
+
+    def _send(self, address: str, heartbeat: HeartbeatData) -> bool:
+        self._sending = True
+        try:
+            if self._second_form:
+                self._send_second_form(address, heartbeat)
+            else:
+                self._remoting.send_heartbeat(address, heartbeat)
+        except Exception as error:  # whatever it is, the other brokers are told
+            log.info("heartbeat of %s to %s failed: %s", heartbeat.client_id, address, error)
+            return False
+        finally:
+            self._sending = False
+        return True
+
+    def _send_second_form(self, address: str, heartbeat: HeartbeatData) -> None:
+        """Brokers that never answered with support for it are told everything each time."""
+        fingerprint = fingerprint_of(heartbeat)
+        heartbeat = replace(heartbeat, fingerprint=fingerprint)
+        if self._fingerprints.get(address) == fingerprint:
+            consumers = tuple(replace(consumer, subscriptions=frozenset()) for consumer in heartbeat.consumers)
+            heartbeat = replace(heartbeat, consumers=consumers, without_subscriptions=True)
+        reply = self._remoting.send_heartbeat(address, heartbeat)
+        if reply is not None and reply.subscriptions_changed:
+            self._fingerprints.pop(address, None)
+        elif reply is not None and reply.supports_v2:
+            self._fingerprints[address] = fingerprint
+
+
+def fingerprint_of(heartbeat: HeartbeatData) -> int:
+    """A number for all that a heartbeat says but the client id and the versions of subscriptions; not Java's number.
+
+    Brokers compare it with what the same client sent before and read nothing out of it.
+
+    Examples
+    --------
+    >>> from rmqalloc.remoting import ConsumerData
+    >>> one, other = (HeartbeatData(client_id, (ConsumerData("g"),)) for client_id in "xy")
+    >>> fingerprint_of(one) == fingerprint_of(other)
+    True
+    """
+    said = [
+        (
+            consumer.consumer_group,
+            consumer.consume_type.value,
+            consumer.message_model.value,
+            consumer.consume_from_where.value,
+            consumer.unit_mode,
+            sorted((subscription.topic, subscription.sub_string) for subscription in consumer.subscriptions),
+        )
+        for consumer in sorted(heartbeat.consumers, key=lambda consumer: consumer.consumer_group)
+    ]
+    return crc32(repr(said).encode("utf-8", "backslashreplace"))

@@ -1,0 +1,81 @@
+"""What consuming in order asks of the rebalance: locks that are kept, and queues that are left alone without one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.rebalance._process_queue import ProcessQueue
+from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance._system_clock import FixedRate
+from rmqalloc.remoting import MessageModel
+
+RETRY_LOCK_DELAY = 10
+RESUME_DELAY_LOCKED = 10
+RESUME_DELAY_UNLOCKED = 3_000
+MAX_CONTINUOUS_CONSUMPTION = 60_000
+"""One queue is consumed for that long (ms) at a stretch; ``rocketmq.client.maxTimeConsumeContinuously``."""
+
+
+class OrderlyService:
+    """Locks of an ordered group, while its consumer runs; nothing for a broadcasting one.
+
+    Parameters
+    ----------
+    impl : RebalanceImpl
+        The group in this client.
+
+    Notes
+    -----
+    The part of ``org.apache.rocketmq.client.impl.consumer.ConsumeMessageOrderlyService`` that has to do with locks.
+    """
+
+    def __init__(self, impl: RebalanceImpl) -> None:
+        self._impl = impl
+        self._timers: list[FixedRate] = []
+        self._stopped = False
+
+    def start(self) -> None:
+        """Renew all locks after 1 s and then every 20 s."""
+        factory = self._impl.client_factory
+        if self._shares_queues:
+            self._timers = [
+                FixedRate(factory.clock, 1_000, factory.intervals.lock, self._impl.lock_all)
+                for _ in range(factory.profile.lock_services)
+            ]
+
+    def halt(self) -> None:
+        """Stop renewing; what is locked stays so until it runs out."""
+        for timer in self._timers:
+            timer.cancel()
+        self._timers = []
+
+    def shutdown(self) -> None:
+        """Stop renewing and unlock all; what `lock_later` has put off is not done any longer."""
+        self._stopped = True
+        self.halt()
+        if self._shares_queues:
+            self._impl.unlock_all(oneway=False)
+
+    def may_consume(self, process_queue: ProcessQueue) -> bool:
+        """Whether the broker's lock is held and not lost; without it consuming stops and `lock_later` is due."""
+        if not self._shares_queues:
+            return True
+        return process_queue.locked and not process_queue.is_lock_expired(self._impl.client_factory.clock.now())
+
+    def may_go_on(self, since: int) -> bool:
+        """Whether a stretch of consuming one queue that began at ``since`` (ms) may go on; else it makes a pause of 10 ms."""
+        return self._impl.client_factory.clock.now() - since <= MAX_CONTINUOUS_CONSUMPTION
+
+    def lock_later(self, queue: MessageQueue, resume: Callable[[int], None]) -> None:
+        """Lock a queue in 10 ms, then call ``resume(delay)``: 10 ms if that went well, else 3 s."""
+
+        def lock() -> None:
+            if not self._stopped:
+                resume(RESUME_DELAY_LOCKED if self._impl.lock(queue) else RESUME_DELAY_UNLOCKED)
+
+        self._impl.client_factory.call_later(RETRY_LOCK_DELAY, lock)
+
+    @property
+    def _shares_queues(self) -> bool:
+        return self._impl.message_model is MessageModel.CLUSTERING

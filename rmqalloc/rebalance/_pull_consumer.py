@@ -1,0 +1,135 @@
+"""A pull consumer: it is told which queues are its own and reads them as it likes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
+from typing import TYPE_CHECKING, Unpack
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.rebalance._client_factory import MQClientManager
+from rmqalloc.rebalance._consumer import Consumer, Settings
+from rmqalloc.rebalance._process_queue import ProcessQueue
+from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.remoting import ConsumeType, SubscriptionData
+
+if TYPE_CHECKING:
+    from rmqalloc.rebalance._consumer import Consumer
+
+
+class PullConsumer(Consumer):
+    """A consumer that pulls by itself.
+
+    Parameters
+    ----------
+    manager, consumer_group, **settings
+        As for `Consumer`.
+    enable_rebalance : bool
+        False leaves its queues as they are; not looked at before 5.x.
+
+    Attributes
+    ----------
+    register_topics : set of str
+        Topics it tells brokers of. Those of `start` are allocated; what is added later is only told.
+    register_subscriptions : set of SubscriptionData
+        What it tells brokers instead, if there is anything in it (5.x).
+
+    Notes
+    -----
+    ``DefaultMQPullConsumer`` and ``DefaultMQPullConsumerImpl``.
+    """
+
+    rebalance: RebalancePull
+
+    def __init__(
+        self,
+        manager: MQClientManager,
+        consumer_group: str,
+        *,
+        enable_rebalance: bool = True,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(manager, consumer_group, **settings)
+        self.enable_rebalance = enable_rebalance
+        self.register_topics: set[str] = set()
+        self.register_subscriptions: set[SubscriptionData] = set()
+        self.rebalance = RebalancePull(self)
+
+    def subscribe(self, topic: str) -> None:
+        """Register a topic."""
+        self.register_topics.add(topic)
+
+    def unsubscribe(self, topic: str) -> None:
+        """Do not tell of a topic any longer, and end its allocation: the next pass drops its queues.
+
+        In Java these are two steps; ``DefaultMQPullConsumerImpl.unsubscribe`` alone does not take the topic out of heartbeats.
+        """
+        self.register_topics.discard(topic)
+        self.rebalance.subscription_inner.pop(topic, None)
+
+    def subscriptions(self) -> Iterable[SubscriptionData]:
+        """Its registered topics, always with version 0, or what was registered in their place."""
+        if self.register_subscriptions and self.manager.profile.told_subscriptions:
+            return self.register_subscriptions
+        return [SubscriptionData(topic) for topic in sorted(self.register_topics)]
+
+    def try_rebalance(self) -> bool:
+        """One pass; nothing to be done where that is switched off."""
+        if not self.enable_rebalance and self.manager.profile.pull_passes_switch:
+            return True
+        return self.rebalance.do_rebalance(False)
+
+    def halt(self) -> None:
+        """It has no timers."""
+
+    def _after_start(self) -> None:
+        """It waits for its timers."""
+
+    def _prepare(self) -> None:
+        for topic in sorted(self.register_topics):
+            self._subscribe(topic, "*")
+
+
+log = logging.getLogger(__name__)
+
+
+class RebalancePull(RebalanceImpl):
+    """Queues of a pull consumer.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.client.impl.consumer.RebalancePullImpl``.
+    """
+
+    def __init__(self, consumer: Consumer) -> None:
+        super().__init__(consumer.consumer_group, consumer.message_model, consumer.strategy)
+        self._consumer = consumer
+
+    def consume_type(self) -> ConsumeType:
+        """Active."""
+        return ConsumeType.ACTIVELY
+
+    def message_queue_changed(
+        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
+    ) -> None:
+        """Tell the listener; its errors are logged and change nothing."""
+        if self._consumer.listener is not None:
+            try:
+                self._consumer.listener(topic, mq_all, mq_divided)
+            except Exception:
+                log.warning("the queue listener of %s failed", self.consumer_group, exc_info=True)
+
+    def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+        """Store the offset and forget it."""
+        self._consumer.offset_store.persist(queue)
+        self._consumer.offset_store.remove_offset(queue)
+        return True
+
+    def remove_dirty_offset(self, queue: MessageQueue) -> None:
+        """Forget what memory holds of it."""
+        self._consumer.offset_store.remove_offset(queue)
+
+    def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
+        """Always 0: such a consumer decides by itself."""
+        return 0

@@ -1,0 +1,347 @@
+"""A push consumer: its client pulls and hands messages over, in order or not."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Unpack
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.rebalance._client_factory import MQClientManager
+from rmqalloc.rebalance._consumer import Consumer, ServiceState, Settings
+from rmqalloc.rebalance._first_offset import offset_without_history, parse_timestamp
+from rmqalloc.rebalance._offset_store import ReadOffsetType
+from rmqalloc.rebalance._orderly import OrderlyService
+from rmqalloc.rebalance._ports import PullDispatcher
+from rmqalloc.rebalance._process_queue import ProcessQueue
+from rmqalloc.rebalance._rebalance_impl import RebalanceImpl
+from rmqalloc.rebalance._requests import INIT_FROM_MAX, INIT_FROM_MIN, PopRequest, PullRequest
+from rmqalloc.remoting import (
+    ClientError,
+    ConsumeFromWhere,
+    ConsumeType,
+    MessageModel,
+    ResponseCode,
+)
+from rmqalloc.remoting._data import RETRY_PREFIX
+
+if TYPE_CHECKING:
+    pass
+
+
+UNSET = -1
+_MOST = {
+    "pull_threshold_for_queue": 65_535,
+    "pull_threshold_for_topic": 6_553_500,
+    "pull_threshold_size_for_queue": 1_024,
+    "pull_threshold_size_for_topic": 102_400,
+}
+
+
+class SteadyPulls:
+    """Reading that always goes on and reads nothing: queues never expire."""
+
+    def pull_later(self, request: PullRequest, delay: int) -> None:
+        """The queue counts as pulled from now on."""
+        request.process_queue.pulling = True
+
+    def pop_later(self, request: PopRequest, delay: int) -> None:
+        """The queue counts as popped from now on."""
+        request.process_queue.pulling = True
+
+
+class PushConsumer(Consumer):
+    """A consumer that is handed messages.
+
+    Parameters
+    ----------
+    manager, consumer_group, **settings
+        As for `Consumer`.
+    orderly : bool
+        Messages of a queue are consumed one after the other, under a lock at the broker.
+    client_rebalance : bool
+        False leaves the allocation to brokers (5.x), if the group divides queues and does not consume in order.
+    pull_threshold_for_queue, pull_threshold_size_for_queue : int
+        Messages and MiB of a queue that may wait in the client.
+    pull_threshold_for_topic, pull_threshold_size_for_topic : int
+        The same for all queues together, whatever their topic, shared out evenly when queues change; -1 for no such limit.
+    pop_threshold_for_queue : int
+        Popped messages of a queue that may wait.
+    dispatcher : PullDispatcher, optional
+        Who reads the queues; by default nobody does, and no queue expires.
+
+    Attributes
+    ----------
+    paused : bool
+        See `pause`.
+    orderly_service : OrderlyService or None
+        Locks of an ordered group, from `start` on.
+
+    Notes
+    -----
+    ``DefaultMQPushConsumer`` and ``DefaultMQPushConsumerImpl``.
+    """
+
+    rebalance: RebalancePush
+
+    def __init__(
+        self,
+        manager: MQClientManager,
+        consumer_group: str,
+        *,
+        orderly: bool = False,
+        client_rebalance: bool = True,
+        pull_threshold_for_queue: int = 1_000,
+        pull_threshold_size_for_queue: int = 100,
+        pull_threshold_for_topic: int = UNSET,
+        pull_threshold_size_for_topic: int = UNSET,
+        pop_threshold_for_queue: int = 96,
+        dispatcher: PullDispatcher | None = None,
+        **settings: Unpack[Settings],
+    ) -> None:
+        super().__init__(manager, consumer_group, **settings)
+        self.orderly = orderly
+        self.client_rebalance = client_rebalance
+        self.pull_threshold_for_queue = pull_threshold_for_queue
+        self.pull_threshold_size_for_queue = pull_threshold_size_for_queue
+        self.pull_threshold_for_topic = pull_threshold_for_topic
+        self.pull_threshold_size_for_topic = pull_threshold_size_for_topic
+        self.pop_threshold_for_queue = pop_threshold_for_queue
+        self.dispatcher: PullDispatcher = SteadyPulls() if dispatcher is None else dispatcher
+        self.paused = False
+        self.orderly_service: OrderlyService | None = None
+        self.rebalance = RebalancePush(self)
+
+    def subscribe(self, topic: str, expression: str = "*") -> None:
+        """Subscribe to a topic and tell brokers; its route is asked for at the next poll, unless it comes before `start`."""
+        self._subscribe(topic, expression)
+        if hasattr(self, "client_factory"):  # also after its end, while other groups use its client
+            self.client_factory.send_heartbeat_to_all_brokers()
+
+    def unsubscribe(self, topic: str) -> None:
+        """End a subscription; the next pass drops its queues and the next heartbeat tells brokers."""
+        self.rebalance.subscription_inner.pop(topic, None)
+
+    def pause(self) -> None:
+        """Do not take part in passes. Its service then tries every second until `resume`; its queues stay its own."""
+        self.paused = True
+
+    def resume(self) -> None:
+        """Take part again, with a pass at once."""
+        self.paused = False
+        self.rebalance.do_rebalance(self.orderly)
+
+    def try_rebalance(self) -> bool:
+        """One pass; False while paused."""
+        return not self.paused and self.rebalance.do_rebalance(self.orderly)
+
+    def share_thresholds(self, n_queues: int) -> None:
+        """Share the limits of all queues out among ``n_queues``, at least 1 each; with none they stay as they were."""
+        if n_queues and self.pull_threshold_for_topic != UNSET:
+            self.pull_threshold_for_queue = max(1, self.pull_threshold_for_topic // n_queues)
+        if n_queues and self.pull_threshold_size_for_topic != UNSET:
+            self.pull_threshold_size_for_queue = max(1, self.pull_threshold_size_for_topic // n_queues)
+
+    def shutdown(self) -> None:
+        """Leave the group: stop consuming (ordered: unlock all), store offsets, tell brokers, and drop all queues."""
+        if self.state is ServiceState.RUNNING:
+            if self.orderly_service is not None:
+                self.orderly_service.shutdown()
+            super().shutdown()
+            self.rebalance.destroy()
+
+    def halt(self) -> None:
+        """Stop renewing locks without a word to anybody."""
+        if self.orderly_service is not None:
+            self.orderly_service.halt()
+
+    def _prepare(self) -> None:
+        parse_timestamp(self.consume_timestamp)
+        for name, most in _MOST.items():
+            limit = getattr(self, name)
+            is_unset = limit == UNSET and name.endswith("_topic")
+            if not is_unset and not 1 <= limit <= most:
+                raise ClientError(f"{name} goes from 1 to {most}, got {limit}")
+        if self.message_model is MessageModel.CLUSTERING:
+            self._subscribe(RETRY_PREFIX + self.consumer_group, "*")
+
+    def _after_start(self) -> None:
+        if self.orderly:
+            self.orderly_service = OrderlyService(self.rebalance)
+            self.orderly_service.start()
+        self._update_routes()
+        if self.client_factory.send_heartbeat_to_all_brokers() or not self.manager.profile.asks_for_a_pass_if_heard:
+            self.client_factory.rebalance_immediately()
+
+
+log = logging.getLogger(__name__)
+
+
+class RebalancePush(RebalanceImpl):
+    """Queues of a push consumer.
+
+    Parameters
+    ----------
+    consumer : PushConsumer
+        Its settings are read whenever they matter, so they may change at any time.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.client.impl.consumer.RebalancePushImpl``.
+    """
+
+    def __init__(self, consumer: PushConsumer) -> None:
+        super().__init__(consumer.consumer_group, consumer.message_model, consumer.strategy)
+        self._consumer = consumer
+
+    def consume_type(self) -> ConsumeType:
+        """Passive."""
+        return ConsumeType.PASSIVELY
+
+    def client_rebalance(self, topic: str) -> bool:
+        """Only a concurrent clustering consumer that was told to leaves it to brokers, where they can."""
+        consumer = self._consumer
+        broadcasts = self.message_model is MessageModel.BROADCASTING
+        can_ask = self.client_factory.profile.server_assignment
+        return consumer.client_rebalance or consumer.orderly or broadcasts or not can_ask
+
+    def message_queue_changed(
+        self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
+    ) -> None:
+        """Make the subscription newer, share out thresholds, tell every broker, then tell the user's listener.
+
+        Raises
+        ------
+        KeyError
+            The topic is not subscribed to any longer; Java throws ``NullPointerException``.
+        Exception
+            Whatever the listener raises.
+        """
+        factory = self.client_factory
+        subscription = self.subscription_inner[topic]
+        self.subscription_inner[topic] = replace(subscription, sub_version=factory.clock.now())
+        self._consumer.share_thresholds(len(self.process_queue_table))
+        factory.send_heartbeat_to_all_brokers(rebalanced=True)
+        listener = self._consumer.listener
+        if listener is not None and factory.profile.push_listener:
+            listener(topic, mq_all, mq_divided)
+
+    # --- Going ---
+
+    def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+        """Store the offset and forget it; an ordered queue of a clustering group is unlocked too, if it is not consumed now."""
+        store = self._consumer.offset_store
+        store.persist(queue)
+        if not (self._consumer.orderly and self.message_model is MessageModel.CLUSTERING):
+            store.remove_offset(queue)
+            return True
+        if self.client_factory.profile.removes_ordered_at_once:
+            return self._remove_and_unlock_late(queue, process_queue)
+        return self._remove_and_unlock(queue, process_queue)
+
+    def _remove_and_unlock(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+        """5.2 and later: wait for the consume lock a little, do without it once the broker's lock is old."""
+        profile, now = self.client_factory.profile, self.client_factory.clock.now()
+        forced = process_queue.dropped and now > process_queue.last_lock_timestamp + profile.late_unlock_delay
+        try:
+            if forced or process_queue.takes_consume_lock(now, profile.ordered_lock_wait):
+                self._consumer.offset_store.persist(queue)
+                self._consumer.offset_store.remove_offset(queue)
+                process_queue.locked = False
+                self.unlock(queue, oneway=True)
+                return True
+        except Exception:
+            log.warning("removing %s failed", queue, exc_info=True)
+        process_queue.try_unlock_times += 1
+        return False
+
+    def _remove_and_unlock_late(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:
+        """Before 5.2: wait for the consume lock longer; messages that were pulled delay the unlock, not the removal."""
+        factory = self.client_factory
+        self._consumer.offset_store.remove_offset(queue)
+        if not process_queue.takes_consume_lock(factory.clock.now(), factory.profile.ordered_lock_wait):
+            process_queue.try_unlock_times += 1
+            return False
+        if process_queue.n_messages:
+            if factory.has_ended:
+                return False  # nobody would unlock it
+            factory.call_later(factory.profile.late_unlock_delay, partial(self.unlock, queue, oneway=True))
+        else:
+            self.unlock(queue, oneway=True)
+        return True
+
+    # --- Coming ---
+
+    def remove_dirty_offset(self, queue: MessageQueue) -> None:
+        """Forget what memory holds of it."""
+        self._consumer.offset_store.remove_offset(queue)
+
+    def compute_pull_from_where_with_exception(self, queue: MessageQueue) -> int:
+        """The stored offset, or what the group wishes where there is none.
+
+        Raises
+        ------
+        ClientError
+            The store cannot be read (5.x; before, the answer is -1), or nobody tells a first offset.
+        ValueError
+            The consume timestamp is not one.
+        """
+        raises = self.client_factory.profile.bad_offset_raises
+        stored = self._consumer.offset_store.read_offset(queue, ReadOffsetType.READ_FROM_STORE)
+        if stored >= 0:
+            return stored
+        if stored < -1:
+            if raises:
+                raise ClientError(f"the stored offset of {queue} cannot be read", ResponseCode.QUERY_NOT_FOUND)
+            return -1
+        where, timestamp = self._consumer.consume_from_where, self._consumer.consume_timestamp
+        offset = offset_without_history(self.client_factory, queue, where, timestamp)
+        if offset < 0 and raises:
+            raise ClientError(f"a broker told the first offset of {queue} as {offset}", ResponseCode.SYSTEM_ERROR)
+        return offset
+
+    def consume_init_mode(self) -> int:
+        """From the first message for groups that consume from the first offset, else from the last."""
+        first = self._consumer.consume_from_where is ConsumeFromWhere.FIRST_OFFSET
+        return INIT_FROM_MIN if first else INIT_FROM_MAX
+
+    def dispatch_pull_requests(self, requests: list[PullRequest], delay: int) -> None:
+        """Hand them to whoever reads; one that is not taken is logged, and its queue expires for lack of pulls."""
+        for request in requests:
+            try:
+                self._consumer.dispatcher.pull_later(request, delay)
+            except Exception:
+                self._not_taken(request)
+
+    def dispatch_pop_requests(self, requests: list[PopRequest], delay: int) -> None:
+        """Hand them to whoever reads, as in `dispatch_pull_requests`."""
+        for request in requests:
+            try:
+                self._consumer.dispatcher.pop_later(request, delay)
+            except Exception:
+                self._not_taken(request)
+
+    def _not_taken(self, request: PullRequest | PopRequest) -> None:
+        """The queue stands in the table already, so the pass must come to its end: brokers and the listener are told."""
+        log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
+
+    def prepare_ordered_pull(self, request: PullRequest) -> bool:
+        """Whether an ordered queue may be pulled: only while locked, the first time from its offset read anew.
+
+        Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) when told no.
+        """
+        if not request.process_queue.locked:
+            return False
+        if not request.previously_locked:
+            try:
+                offset = self.compute_pull_from_where_with_exception(request.queue)
+            except Exception as error:
+                log.info("%s has no first offset of %s: %s", self.consumer_group, request.queue, error)
+                return False
+            if offset < 0 and self.client_factory.profile.bad_offset_raises:
+                return False
+            request.previously_locked = True
+            request.next_offset = offset
+        return True

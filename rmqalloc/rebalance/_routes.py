@@ -1,0 +1,175 @@
+"""Where topics and brokers are, as one client knows it, and which queues a consumer sees in a route."""
+
+from collections.abc import Mapping
+from operator import attrgetter
+from random import Random
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting import BrokerData, TopicRouteData
+from rmqalloc.remoting._data import (
+    GLOBAL_SCOPE,
+    LOGICAL_BROKER_PREFIX,
+    MASTER_ID,
+    NO_PHYSICAL_BROKER,
+)
+
+
+def subscribe_view(topic: str, route: TopicRouteData) -> frozenset[MessageQueue]:
+    """Queues that a consumer divides: those of brokers that let themselves be read, or the logical ones of a static topic.
+
+    The number of write queues, the right to write, a missing master and the order configuration play no part.
+
+    Notes
+    -----
+    ``MQClientInstance.topicRouteData2TopicSubscribeInfo``.
+
+    Examples
+    --------
+    >>> from rmqalloc.remoting import QueueData
+    >>> route = TopicRouteData((QueueData("broker-a", 2, 8), QueueData("broker-b", 4, 4, perm=2)))
+    >>> sorted(queue.queue_id for queue in subscribe_view("orders", route))
+    [0, 1]
+    """
+    if route.topic_queue_mapping:
+        return frozenset(static_endpoints(topic, route))
+    return frozenset(route.readable_queues(topic))
+
+
+def static_endpoints(topic: str, route: TopicRouteData) -> dict[MessageQueue, str]:
+    """Physical broker of every logical queue of a static topic; empty for other topics.
+
+    Ids without a broker are there too, on ``__syslo__none__``. Of two brokers that hold one queue the newer epoch counts.
+
+    Notes
+    -----
+    ``ClientMetadata.topicRouteData2EndpointsForStaticTopic``.
+    """
+    totals: dict[str, int] = {}
+    holders: dict[MessageQueue, str] = {}
+    for info in sorted(route.topic_queue_mapping.values(), key=attrgetter("epoch")):
+        if info.scope is None:
+            continue
+        broker = logical_broker_name(info.scope)
+        totals[broker] = max(totals.get(broker, 0), info.total_queues)
+        holders.update((MessageQueue(topic, broker, i), info.broker_name) for i in info.current_id_map)
+    queues = (MessageQueue(topic, broker, i) for broker, total in totals.items() for i in range(total))
+    return {queue: holders.get(queue, NO_PHYSICAL_BROKER) for queue in queues}
+
+
+def logical_broker_name(scope: str) -> str:
+    """Broker name of the logical queues of a scope.
+
+    Examples
+    --------
+    >>> logical_broker_name("__global__"), logical_broker_name("region")
+    ('__syslo__global__', '__syslo__region')
+    """
+    return LOGICAL_BROKER_PREFIX + (GLOBAL_SCOPE[2:] if scope == GLOBAL_SCOPE else scope)
+
+
+class RouteViews:
+    """Views of routes, each made once for all clients that share this object.
+
+    Examples
+    --------
+    >>> from rmqalloc.remoting import QueueData
+    >>> views = RouteViews()
+    >>> one, other = (views.view("t", TopicRouteData((QueueData("broker-a", 2, 2),))) for _ in range(2))
+    >>> one is other
+    True
+    """
+
+    def __init__(self) -> None:
+        self._last: dict[str, tuple[TopicRouteData, frozenset[MessageQueue]]] = {}
+
+    def view(self, topic: str, route: TopicRouteData) -> frozenset[MessageQueue]:
+        """`subscribe_view`, or what it last said of an equal route."""
+        last = self._last.get(topic)
+        if last is None or (last[0] is not route and last[0] != route):
+            last = self._last[topic] = (route, subscribe_view(topic, route))
+        return last[1]
+
+
+class RouteTable:
+    """Routes of topics and addresses of brokers, as one client has been told.
+
+    Attributes
+    ----------
+    broker_addresses : dict of str to mapping of int to str
+        Addresses of each broker name by broker id; the last route that changed and names the broker says which.
+
+    Notes
+    -----
+    The route-related tables of ``org.apache.rocketmq.client.impl.factory.MQClientInstance``.
+    """
+
+    def __init__(self, random: Random) -> None:
+        self.broker_addresses: dict[str, Mapping[int, str]] = {}
+        self._random = random
+        self._routes: dict[str, TopicRouteData] = {}
+        self._endpoints: dict[str, dict[MessageQueue, str]] = {}
+
+    def has_changed(self, topic: str, route: TopicRouteData) -> bool:
+        """Whether a route differs from the one kept, the order of its entries aside."""
+        old = self._routes.get(topic)
+        return old is None or (old is not route and _ordered(old) != _ordered(route))
+
+    def put(self, topic: str, route: TopicRouteData) -> None:
+        """Keep a route and the addresses it tells."""
+        for broker in route.broker_datas:
+            self.broker_addresses[broker.broker_name] = broker.addresses
+        endpoints = static_endpoints(topic, route)
+        if endpoints:
+            self._endpoints[topic] = endpoints
+        self._routes[topic] = route
+
+    def forget_offline_brokers(self) -> None:
+        """Drop the addresses that no route names any longer."""
+        named = {
+            address
+            for route in self._routes.values()
+            for broker in route.broker_datas
+            for address in broker.addresses.values()
+        }
+        for name, addresses in list(self.broker_addresses.items()):
+            kept = {broker_id: address for broker_id, address in addresses.items() if address in named}
+            if kept:
+                self.broker_addresses[name] = kept
+            else:
+                del self.broker_addresses[name]
+
+    def addresses(self) -> list[str]:
+        """Every address of every broker, masters and slaves."""
+        return [address for addresses in self.broker_addresses.values() for address in addresses.values()]
+
+    def broker_of(self, queue: MessageQueue) -> str | None:
+        """Physical broker of a queue; None for a logical queue that its topic does not have."""
+        endpoints = self._endpoints.get(queue.topic)
+        return endpoints.get(queue) if endpoints else queue.broker_name
+
+    def master_of(self, broker_name: str | None) -> str | None:
+        """Address of a broker's master, None if none is known."""
+        servers = None if broker_name is None else self.broker_addresses.get(broker_name)
+        return servers.get(MASTER_ID) if servers else None
+
+    def any_of(self, broker_name: str | None) -> str | None:
+        """Address of a broker's master or else of its server with the lowest id, None if none is known."""
+        servers = None if broker_name is None else self.broker_addresses.get(broker_name)
+        return servers[min(servers)] if servers else None
+
+    def random_address(self, topic: str) -> str | None:
+        """Address of a random broker of a topic: its master, or a random server of a broker without one."""
+        route = self._routes.get(topic)
+        if route is None or not route.broker_datas:
+            return None
+        broker = self._random.choice(route.broker_datas)
+        master = broker.master
+        if master is not None or not broker.addresses:
+            return master
+        return self._random.choice(list(broker.addresses.values()))
+
+
+def _ordered(route: TopicRouteData) -> tuple[object, ...]:
+    """A route with its entries in one order."""
+    brokers: list[BrokerData] = sorted(route.broker_datas, key=attrgetter("broker_name"))
+    return sorted(route.queue_datas, key=attrgetter("broker_name")), brokers, route.topic_queue_mapping

@@ -1,0 +1,79 @@
+"""When a client rebalances: every 20 seconds, when it is woken, and again soon when a pass left something undone."""
+
+from collections.abc import Callable
+
+from rmqalloc.remoting import Profile
+from rmqalloc.remoting._clock import Clock, Timer
+
+WAIT_INTERVAL = 20_000
+
+
+class RebalanceService:
+    """The loop of passes of one client, as a chain of timers.
+
+    Wakeups are a flag: several before a pass are one, one during a pass makes the next turn follow at once, and one within
+    ``profile.min_interval`` of the last pass is deferred to its end. So a client does nothing in its first second.
+
+    Parameters
+    ----------
+    clock : Clock
+        Time and timers.
+    do_rebalance : callable
+        One pass; False when something is left undone. It must not raise.
+    profile : Profile
+        Its ``min_interval`` and ``retry_interval``.
+    wait_interval : int
+        Milliseconds between passes that left nothing undone; ``rocketmq.client.rebalance.waitInterval``.
+
+    Notes
+    -----
+    ``org.apache.rocketmq.client.impl.consumer.RebalanceService`` and ``ServiceThread``.
+    """
+
+    def __init__(
+        self, clock: Clock, do_rebalance: Callable[[], bool], profile: Profile, wait_interval: int = WAIT_INTERVAL
+    ) -> None:
+        self._clock = clock
+        self._do_rebalance = do_rebalance
+        self._min_interval = profile.min_interval
+        self._retry_interval = wait_interval if profile.retry_interval is None else profile.retry_interval
+        self._wait_interval = wait_interval
+        self._last_rebalance = clock.now()
+        self._notified = False
+        self._timer: Timer | None = None
+        self._stopped = False
+
+    def start(self) -> None:
+        """Begin to wait."""
+        self._wait(self._wait_interval)
+
+    def wakeup(self) -> None:
+        """Ask for a turn now; before `start` and during a pass it is kept for the next wait."""
+        if self._notified:
+            return
+        self._notified = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._wait(0)
+
+    def shutdown(self) -> None:
+        """No further pass."""
+        self._stopped = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def _wait(self, interval: int) -> None:
+        if not self._stopped:
+            self._timer = self._clock.call_later(0 if self._notified else interval, self._turn)
+
+    def _turn(self) -> None:
+        self._timer = None
+        self._notified = False
+        elapsed = self._clock.now() - self._last_rebalance
+        if elapsed < self._min_interval:
+            self._wait(self._min_interval - elapsed)
+            return
+        balanced = self._do_rebalance()
+        self._last_rebalance = self._clock.now()
+        self._wait(self._wait_interval if balanced else self._retry_interval)

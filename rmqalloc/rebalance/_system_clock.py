@@ -1,0 +1,175 @@
+"""Real time for the client half, and actions at a fixed rate on any clock."""
+
+import heapq
+import itertools
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from typing import Any, TypeVar
+
+from rmqalloc.remoting._clock import Clock, Timer
+
+Result = TypeVar("Result")
+
+log = logging.getLogger(__name__)
+
+_CLOSED = "this clock is closed; nothing can be called on it any longer"
+
+
+class FixedRate:
+    """An action that is called again and again until it is cancelled; its errors are logged and change nothing.
+
+    Parameters
+    ----------
+    clock : Clock
+        Whose timers to use.
+    first : int
+        Milliseconds to the first call.
+    period : int
+        Milliseconds between calls; a late call does not delay those after it.
+    action : callable
+        What to call.
+
+    Notes
+    -----
+    ``ScheduledExecutorService.scheduleAtFixedRate``, around actions that catch what they throw.
+    """
+
+    def __init__(self, clock: Clock, first: int, period: int, action: Callable[[], None]) -> None:
+        self._clock = clock
+        self._period = period
+        self._action = action
+        self._due = clock.now() + first
+        self._cancelled = False
+        self._timer: Timer = clock.call_later(first, self._call)
+
+    def cancel(self) -> None:
+        """No further call."""
+        self._cancelled = True
+        self._timer.cancel()
+
+    def _call(self) -> None:
+        try:
+            self._action()
+        except Exception:
+            log.warning("a periodic action failed", exc_info=True)
+        if not self._cancelled:
+            self._due += self._period
+            self._timer = self._clock.call_later(max(0, self._due - self._clock.now()), self._call)
+
+
+class _Entry:
+    """A timer of `SystemClock`, cancelled when its action is gone; ``future`` is set where somebody waits for it."""
+
+    __slots__ = ("action", "future")
+
+    def __init__(self, action: Callable[[], None], future: Future[Any] | None = None) -> None:
+        self.action: Callable[[], None] | None = action
+        self.future = future
+
+    def cancel(self) -> None:
+        self.action = None
+
+
+class SystemClock:
+    """The time of day, and one thread on which all actions run, one after the other.
+
+    The time is that of its making, carried on by a clock that never jumps, so that timers keep their distance. Java spreads
+    a client over several threads; here whatever waits (a request without an answer) delays all else on the clock. Use it as
+    a context manager, or `close` it.
+
+    Examples
+    --------
+    >>> with SystemClock() as clock:
+    ...     clock.call(lambda: "on the clock's thread")
+    "on the clock's thread"
+    """
+
+    def __init__(self) -> None:
+        self._origin = time.time_ns() // 1_000_000 - _monotonic()
+        self._entries: list[tuple[int, int, _Entry]] = []
+        self._order = itertools.count()
+        self._changed = threading.Condition()
+        self._closed = False
+        self._thread = threading.Thread(target=self._run, name="rmqalloc-clock", daemon=True)
+        self._thread.start()
+
+    def now(self) -> int:
+        """Milliseconds since the epoch."""
+        return self._origin + _monotonic()
+
+    def call_later(self, delay: int, action: Callable[[], None]) -> Timer:
+        """Call ``action`` once, ``delay`` milliseconds from now; from any thread."""
+        return self._push(delay, _Entry(action))
+
+    def call(self, action: Callable[[], Result]) -> Result:
+        """Call ``action`` on the clock's thread, wait for it, and return its result or raise its error.
+
+        Raises
+        ------
+        RuntimeError
+            The clock is closed, or was before it came to this.
+        """
+        if threading.current_thread() is self._thread:
+            return action()
+        future: Future[Result] = Future()
+        self._push(0, _Entry(lambda: _complete(future, action), future))
+        try:
+            return future.result()
+        except CancelledError:
+            raise RuntimeError(_CLOSED) from None
+
+    def close(self) -> None:
+        """Wait for the action at work, if any, and drop all others."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        if threading.current_thread() is not self._thread:
+            self._thread.join()
+
+    def __enter__(self) -> "SystemClock":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _push(self, delay: int, entry: _Entry) -> _Entry:
+        with self._changed:
+            if self._closed:
+                raise RuntimeError(_CLOSED)
+            heapq.heappush(self._entries, (_monotonic() + delay, next(self._order), entry))
+            self._changed.notify()
+        return entry
+
+    def _run(self) -> None:
+        while (entry := self._next()) is not None:
+            if (action := entry.action) is not None:
+                try:
+                    action()
+                except Exception:
+                    log.exception("an action of the clock failed")
+        for _, _, entry in self._entries:
+            if entry.future is not None:
+                entry.future.cancel()
+
+    def _next(self) -> _Entry | None:
+        """The next entry when it is due, None when the clock is closed."""
+        with self._changed:
+            while not self._closed:
+                if self._entries and self._entries[0][0] <= _monotonic():
+                    return heapq.heappop(self._entries)[2]
+                self._changed.wait((self._entries[0][0] - _monotonic()) / 1000 if self._entries else None)
+        return None
+
+
+def _monotonic() -> int:
+    return time.monotonic_ns() // 1_000_000
+
+
+def _complete(future: Future[Result], action: Callable[[], Result]) -> None:
+    try:
+        future.set_result(action())
+    except BaseException as error:
+        future.set_exception(error)

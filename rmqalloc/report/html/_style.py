@@ -1,0 +1,99 @@
+"""The page's style sheet. No style stands anywhere else, so that the page's policy can name this one by its hash."""
+
+from rmqalloc.report.html._palette import HEAT_LIGHT, SERIES_LIGHT, variables
+
+_CLASSES = "".join(
+    [
+        *(f".s{i}{{fill:var(--s{i});color:var(--s{i})}}" for i in range(len(SERIES_LIGHT))),
+        ".rest{fill:var(--rest);color:var(--rest)}",
+        *(f".h{i}{{fill:var(--h{i})}}.t{i}{{fill:var(--t{i})}}" for i in range(len(HEAT_LIGHT))),
+    ]
+)
+
+_RULES = """
+*{box-sizing:border-box}
+html{font:14px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","Liberation Sans",sans-serif}
+body{margin:0;background:var(--page);color:var(--text)}
+.skip{position:absolute;left:-999px;top:0;background:var(--card);color:var(--link);padding:.5rem 1rem;z-index:1}
+.skip:focus{left:.5rem;top:.5rem}
+header,main,footer,nav{max-width:78rem;margin:0 auto;padding:0 1.25rem}
+header{padding-top:1.5rem}
+header nav{padding:0}
+h1{font-size:1.45rem;line-height:1.25;margin:0;letter-spacing:-.01em}
+h2{font-size:1.15rem;margin:0 0 .25rem}
+h3{font-size:1rem;margin:1.25rem 0 .35rem}
+h4{font-size:.92rem;margin:1rem 0 .25rem;color:var(--soft);font-weight:600}
+p{margin:.35rem 0}
+a{color:var(--link)}
+.soft,figcaption,caption,dt{color:var(--soft)}
+nav ul{list-style:none;margin:.75rem 0 0;padding:0;display:flex;flex-wrap:wrap;gap:.25rem 1.1rem}
+section{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:1.1rem 1.25rem;margin:1rem 0}
+footer{color:var(--soft);font-size:.85rem;padding-bottom:2rem}
+code{font-family:ui-monospace,Menlo,Consolas,"Liberation Mono",monospace;font-size:.92em;overflow-wrap:anywhere}
+bdi{unicode-bidi:isolate;overflow-wrap:anywhere}
+td bdi,th bdi{overflow-wrap:break-word}
+dl.facts{display:grid;grid-template-columns:max-content 1fr;gap:.2rem 1.1rem;margin:.8rem 0 0}
+dl.facts dd{margin:0;min-width:0}
+ul.plain{margin:.3rem 0;padding-left:1.1rem}
+.sentence b{font-weight:650}
+.good{color:var(--good)}.warn{color:var(--warn)}.bad{color:var(--bad)}
+.good,.warn,.bad{font-weight:600}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.5rem,1fr));gap:.6rem;
+margin:.8rem 0 .4rem;padding:0;list-style:none}
+.tiles li{background:var(--band);border-radius:6px;padding:.5rem .75rem}
+.tiles b{display:block;font-size:1.3rem;line-height:1.3;font-variant-numeric:tabular-nums;font-weight:650}
+.tiles span{color:var(--soft);font-size:.85rem}
+.wide{overflow-x:auto;margin:.5rem 0}
+:focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:3px}
+table{border-collapse:collapse;width:100%;font-size:.88rem;font-variant-numeric:tabular-nums}
+caption{text-align:left;padding:0 0 .35rem}
+th,td{padding:.26rem .5rem;text-align:left;vertical-align:top;border-bottom:1px solid var(--line)}
+thead th{background:var(--band);font-weight:600;vertical-align:bottom}
+tbody tr:hover{background:var(--band)}
+tbody th{font-weight:500;min-width:8.5rem}
+th.n,td.n{text-align:right}
+td.n{white-space:nowrap}
+th button{font:inherit;color:inherit;background:none;border:0;padding:0;cursor:pointer;text-align:inherit}
+th button::after{content:"↕";opacity:.5;padding-left:.15em;font-size:.8em}
+th[aria-sort=ascending] button::after{content:"↑";opacity:1}
+th[aria-sort=descending] button::after{content:"↓";opacity:1}
+details{border-top:1px solid var(--line);margin-top:.9rem;padding-top:.6rem}
+summary{cursor:pointer;font-weight:600}
+summary h3{display:inline;margin:0 .5rem 0 0}
+summary .soft{font-weight:400}
+figure{margin:.4rem 0 1.1rem}
+figcaption{font-size:.88rem;margin-bottom:.3rem}
+svg{display:block;width:100%;min-width:44rem;max-width:64rem;height:auto;font-family:inherit}
+svg text{font-size:11.5px;fill:var(--text);unicode-bidi:isolate}
+svg .soft{fill:var(--soft)}
+svg .end{text-anchor:end}svg .mid{text-anchor:middle}
+svg .head{font-weight:600;fill:var(--soft)}
+svg .axis{stroke:var(--line);stroke-width:1}
+svg .flow{fill-opacity:.42}
+svg .flow:hover{fill-opacity:.75}
+svg .cell{stroke:var(--line);stroke-width:1}
+svg text.cellnum{font-size:10.5px;text-anchor:middle}
+.key{list-style:none;display:flex;flex-wrap:wrap;gap:.15rem 1rem;margin:.2rem 0;padding:0;font-size:.85rem}
+.key svg{display:inline-block;width:.8em;min-width:0;height:.8em;margin-right:.35em;vertical-align:-.05em}
+@media print{
+:root{LIGHT}
+html{font-size:10.5px}
+header,main,footer{max-width:none;padding:0}
+nav,.skip{display:none}
+section{border:0;border-top:1px solid var(--line);border-radius:0;padding:.8rem 0}
+figure,tr{break-inside:avoid}
+h2,h3,h4,summary{break-after:avoid}
+.wide{overflow:visible}
+svg{min-width:0}
+details::details-content{content-visibility:visible;block-size:auto}
+th button::after{content:none}
+*{print-color-adjust:exact;-webkit-print-color-adjust:exact}
+}
+"""
+
+
+def style_sheet() -> str:
+    """All rules, without needless line breaks."""
+    light, dark = variables(is_dark=False), variables(is_dark=True)
+    themes = f":root{{color-scheme:light dark;{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}"
+    return (themes + _CLASSES + _RULES.replace("LIGHT", light)).replace("\n", "")

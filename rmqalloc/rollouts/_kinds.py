@@ -1,0 +1,40 @@
+"""All kinds of rollouts under one name, as the command line has them."""
+
+from __future__ import annotations
+
+from rmqalloc.rollouts._batch_budget import within_budget
+from rmqalloc.rollouts._maintain import maintain_broker
+from rmqalloc.rollouts._resize import resize_queues
+from rmqalloc.rollouts._restart import restart as restart_clients
+from rmqalloc.rollouts._subscribe import change_subscription
+from rmqalloc.rollouts._switch import change_strategy
+
+__all__ = ["rollout"]
+
+
+class rollout:
+    """Rollouts: one function per kind, each takes a snapshot. It is a namespace, there are no objects of it.
+
+    ===================== =====================================================
+    ``restart``           all clients restart, a batch at a time
+    ``restart_in_budget`` the smallest batch of that within a number of moves
+    ``strategy``          another strategy, a batch of clients at a time
+    ``subscription``      a topic is added or removed, a batch at a time
+    ``queues``            a topic gets more or fewer queues
+    ``broker``            a broker goes out of service and comes back
+    ===================== =====================================================
+
+    Examples
+    --------
+    >>> from rmqalloc import read
+    >>> made = rollout.restart(read("example:48-pods"), batch=8)
+    >>> made.totals["n_steps"].to_pylist()
+    [12, 12, 12]
+    """
+
+    restart = staticmethod(restart_clients)
+    restart_in_budget = staticmethod(within_budget)
+    strategy = staticmethod(change_strategy)
+    subscription = staticmethod(change_subscription)
+    queues = staticmethod(resize_queues)
+    broker = staticmethod(maintain_broker)

@@ -1,0 +1,101 @@
+"""Maintenance of a broker: read-only, gone, back, writable."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from rmqalloc.rollouts._planned_groups import planned_groups_of
+from rmqalloc.rollouts._play import play_schedules
+from rmqalloc.rollouts._rollout import Rollout
+from rmqalloc.rollouts._schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
+from rmqalloc.scenarios._patterns import matcher
+from rmqalloc.snapshot._snapshot import Snapshot
+
+
+def maintain_broker(
+    snapshot: Snapshot,
+    broker: str,
+    groups: Sequence[str] = ("*",),
+    refreshed: float = 0.5,
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+    topics: Sequence[str] = ("*",),
+) -> Rollout:
+    """Take a broker out of service and back, for every group that reads from it.
+
+    The broker becomes read-only (its queues stay, and a client that owns no others runs dry), goes away (its messages wait),
+    comes back read-only, and becomes writable again. Clients notice that it is gone or back when they next poll the routes,
+    every 30 s.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    broker : str
+        Broker name.
+    groups : sequence of str
+        Patterns of consumer groups; those without a topic on the broker are ignored.
+    refreshed : float
+        Share of the clients that have the new routes at the moment that `Rollout.exposed` shows.
+    order, seed, detail, topics
+        As for `rmqalloc.rollouts._restart.restart`.
+
+    Returns
+    -------
+    Rollout
+        Of the topics that the broker holds. ``moved`` counts the queues of other brokers, which stay throughout.
+
+    Raises
+    ------
+    ValueError
+        No group that matches reads from the broker, or the share is wrong.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> topic = Topic("T", (TopicBroker("a", 2), TopicBroker("b", 2)))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
+    >>> [(row["action"], row["moved"], row["only_dry"]) for row in maintain_broker(snapshot, "a").steps.to_pylist()]
+    [('before', 0, 0), ('read-only', 0, 1), ('gone', 1, 0), ('back, read-only', 1, 1), ('writable', 0, 0)]
+    """
+    planned = planned_groups_of(_reading(snapshot, broker, groups, topics), ("*",))
+    lists = planned.fleet.queue_lists
+    is_it = np.array([name == broker for name in planned.fleet.brokers.to_list()], bool)
+    every, others, now, less = 0, 1, 0, 2
+
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        n, fresh = len(group.client_ids), fresh_clients(group, refreshed, order, seed)
+        steps = [
+            still(n, "before", every, now),
+            still(n, "read-only", every, less),
+            refresh(fresh, "gone", every, others, less),
+            refresh(fresh, "back, read-only", others, every, less),
+            still(n, "writable", every, now),
+        ]
+        return Schedule(group.client_ids, group.rooms, steps)
+
+    stays = ~is_it[lists.route_broker[lists.queue_route]]
+    variants = [stays, stays & planned.written]
+    return play_schedules(planned, schedule_of, variants=variants, detail=detail)
+
+
+def _reading(snapshot: Snapshot, broker: str, groups: Sequence[str], topics: Sequence[str]) -> Snapshot:
+    """The groups that read from the broker, with nothing but the topics that they read there."""
+    wanted = matcher(tuple(topics))
+    holding = {
+        topic.name
+        for topic in snapshot.topics
+        if any(one.broker_name == broker and one.is_readable and one.read_queue_nums for one in topic.brokers)
+    }
+    chosen = [group for group in snapshot.groups if matcher(tuple(groups))(group.name)]
+    read = [tuple(name for name in group.subscriptions if name in holding and wanted(name)) for group in chosen]
+    if not any(read):
+        raise ValueError(
+            f"no consumer group that matches {', '.join(groups)!r} reads from broker {broker!r}: it holds "
+            f"{len(holding):,} topics of the snapshot"
+        )
+    reading = (replace(group, subscriptions=names) for group, names in zip(chosen, read, strict=True) if names)
+    return replace(snapshot, groups=tuple(reading))

@@ -1,0 +1,164 @@
+"""A rolling restart: batches of clients stop and start again, or are replaced by others."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from itertools import count
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._text import counted
+from rmqalloc.rollouts._planned_groups import planned_groups_of
+from rmqalloc.rollouts._play import play_schedules
+from rmqalloc.rollouts._rollout import Rollout
+from rmqalloc.rollouts._schedule import (
+    ClientView,
+    GroupAtStart,
+    Mask,
+    Moment,
+    Schedule,
+    Step,
+    turns_of,
+)
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.strategies._ordering import sort_client_ids
+
+Positions = NDArray[np.int64]
+
+IDS = ("suffix", "stable", "address")
+"""Ids with which clients come back."""
+
+
+def restart(
+    snapshot: Snapshot,
+    groups: Sequence[str] = ("*",),
+    batch: int | str = 1,
+    surge: bool = False,
+    ids: str = "suffix",
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+    topics: Sequence[str] = ("*",),
+) -> Rollout:
+    """Restart all clients of every group, a batch at a time.
+
+    Every batch is two steps: stop and start, or with ``surge`` start and stop. All clients are informed of one step before the
+    next begins. While a stop lasts, nobody reads the queues of the stopped clients. While a start lasts, a new client may read
+    queues that others have not given up yet.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    groups : sequence of str
+        Patterns of consumer groups.
+    batch : int or str
+        Clients of a batch, or a share of each group's such as ``25%``.
+    surge : bool
+        New clients join before the old ones leave.
+    ids : {"suffix", "stable", "address"}
+        How clients come back: with another number after ``#``, as Java's clients on the same host; under the same id; or from
+        another address, as new pods.
+    order : {"shuffled", "sorted", "reversed"}
+        Who goes first, see `rmqalloc.rollouts._schedule.positions_in_order`.
+    seed : int
+        For the order.
+    detail : bool
+        Whether to make the tables of topics and of exposed queues.
+    topics : sequence of str
+        Patterns of topics; queues of others are not counted.
+
+    Raises
+    ------
+    ValueError
+        Every group has fewer clients than a batch; the order or the kind of ids is unknown; or ids are stable with ``surge``
+        (two clients with one id read the same queues, and nobody reads those of the second).
+
+    Notes
+    -----
+    Groups that have fewer clients than a batch are skipped: `Rollout.skipped`.
+
+    Clients are informed of joins and leaves within moments, at the latest after 20 s, and rebalance at most once a second. In a
+    quick rollout they take several steps as one, so moves are an upper bound.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}@1#1") for i in range(4))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
+    >>> restart(snapshot, batch=2).totals.to_pylist()[0]["moved_per_queue"]
+    2.0
+    """
+    if ids not in IDS:
+        raise ValueError(f"ids must be one of {', '.join(IDS)}, got {ids!r}")
+    if surge and ids == "stable":
+        raise ValueError(
+            "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
+        )
+    planned = planned_groups_of(snapshot, groups, topics, stable_ids=ids == "stable")
+    return play_schedules(planned, lambda group: _schedule(group, batch, surge, ids, order, seed), detail=detail)
+
+
+def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
+    """Id of a client after a restart.
+
+    Java's ids are ``ip@pid#nanoTime``. With "suffix", the number after the last ``#`` is replaced, or one is added, so the
+    client nearly always keeps its position among the others. With "address" the address is replaced by a hash of the id.
+
+    Examples
+    --------
+    >>> new_id("10.0.0.1@1#281944", "suffix", set())
+    '10.0.0.1@1#900000000000001'
+    >>> new_id("10.0.0.1@7", "suffix", {"10.0.0.1@7#900000000000001"})
+    '10.0.0.1@7#900000000000002'
+    >>> new_id("10.0.0.1@7", "address", set())
+    '10.123.54.172@7#900000000000001'
+    """
+    stem = client_id.rpartition("#")[0] if "#" in client_id else client_id
+    if ids == "address":
+        _, at, rest = stem.partition("@")
+        digest = hashlib.sha256(client_id.encode("utf-8", "surrogatepass")).digest()
+        stem = f"10.{'.'.join(map(str, digest[:3]))}{at}{rest}"
+    return next(made for n in count(900_000_000_000_001) if (made := f"{stem}#{n}") not in taken)
+
+
+def _schedule(group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int) -> Schedule:
+    size, turns = turns_of(group, batch, order, seed)
+    everyone, rooms, old, new = _before_and_after(group, ids)
+    there = np.zeros(len(everyone), bool)
+    there[old] = True
+    steps = [Step("before", (Moment((ClientView(there, there),)),))]
+    for number, turn in enumerate(turns, start=1):
+        changes = [("stop", old[turn], False), ("start", new[turn], True)]
+        for verb, positions, is_there in reversed(changes) if surge else changes:
+            after = there.copy()
+            after[positions] = is_there
+            what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
+            steps.append(Step(what, (_uninformed(there, after), Moment((ClientView(after, after),))), to_inform=after))
+            there = after
+    return Schedule(everyone, rooms, steps, size)
+
+
+def _before_and_after(group: GroupAtStart, ids: str) -> tuple[list[str], list[int], Positions, Positions]:
+    """All ids with their rooms, and the positions of the clients' ids before and after among them."""
+    if ids == "stable":
+        positions = np.arange(len(group.client_ids))
+        return group.client_ids, group.rooms, positions, positions
+    taken = dict(zip(group.client_ids, group.rooms, strict=True))
+    fresh = []
+    for client_id, room in zip(group.client_ids, group.rooms, strict=True):
+        fresh.append(new_id(client_id, ids, taken.keys()))
+        taken[fresh[-1]] = room
+    everyone = sort_client_ids(taken)
+    position = {client_id: i for i, client_id in enumerate(everyone)}
+    old, new = (np.array([position[one] for one in some], np.int64) for some in (group.client_ids, fresh))
+    return everyone, [taken[one] for one in everyone], old, new
+
+
+def _uninformed(before: Mask, after: Mask) -> Moment:
+    """The moment at which only joining clients know that they join, and no client knows that others have left."""
+    if (before & ~after).any():
+        return Moment((ClientView(before, after),), is_final=False)
+    return Moment((ClientView(before, before), ClientView(after, after & ~before)), is_final=False)

@@ -1,0 +1,213 @@
+"""The figures of a replay: what every step moves and leaves open, by group and by topic."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rmqalloc.fleet._arrow import text_array
+from rmqalloc.fleet._columns import offsets_of, ranges
+from rmqalloc.rollouts._exposure import exposures, step_pairs
+from rmqalloc.rollouts._planned_groups import PlannedGroups
+from rmqalloc.rollouts._replay import Positions, Replay
+from rmqalloc.rollouts._rollout import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
+from rmqalloc.rollouts._schedule import Mask
+
+Columns = dict[str, NDArray[Any]]
+
+_EXACT = {"unowned": ("unowned", "unowned_written", "unowned_dry"), "double_owned": ("double_owned",)}
+
+
+class MomentRows(NamedTuple):
+    """The rows of figures: moments of groups, or of single units.
+
+    Attributes
+    ----------
+    of_frame : ndarray of int64
+        Row of every frame.
+    moment : ndarray of int64
+        Moment of every row.
+    """
+
+    of_frame: Positions
+    moment: Positions
+
+
+def by_group(replay: Replay) -> MomentRows:
+    """A row for every moment of a group."""
+    return MomentRows(replay.frame_moment, np.arange(replay.step.size))
+
+
+def by_topic(replay: Replay) -> MomentRows:
+    """A row for every moment of a group's topic."""
+    return MomentRows(np.arange(replay.frame_moment.size), replay.frame_moment)
+
+
+def steps_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
+    """Figures of every step by group: `STEPS_SCHEMA`."""
+    rows = by_group(replay)
+    columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
+    return pa.table([columns[name] for name in STEPS_SCHEMA.names], STEPS_SCHEMA)
+
+
+def topics_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
+    """Figures of every step by group and topic: `TOPICS_SCHEMA`."""
+    rows = by_topic(replay)
+    columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
+    unit = replay.frame_unit[_final_rows(replay, rows)]
+    columns["topic"] = text_array(planned.fleet.topics).take(pa.array(planned.fleet.unit_topic[unit])).cast(pa.string())
+    return pa.table([columns[name] for name in TOPICS_SCHEMA.names], TOPICS_SCHEMA)
+
+
+def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) -> pa.Table:
+    """Figures of whole rollouts: `TOTALS_SCHEMA`; ``steps`` is the table of this replay."""
+    number = steps["step"].to_numpy()
+    starts = np.flatnonzero(number == 0)
+    column = {name: steps[name].to_numpy() for name in STEPS_SCHEMA.names if name not in ("consumer_group", "action")}
+    n_queues = column["n_queues"][starts]
+    # The queues of a new subscription count from the start, so no group is without queues.
+    moved = np.add.reduceat(column["moved"], starts)
+    made: dict[str, Any] = {
+        "consumer_group": [group.consumer_group for group in planned.groups],
+        "batch": [schedule.batch for schedule in replay.schedules],
+        "n_steps": np.maximum.reduceat(number, starts),
+        "n_topics": np.bincount(planned.group_of, minlength=len(planned.groups)),
+        "n_queues": n_queues,
+        "n_clients": column["n_clients"][starts],
+        "moved": moved,
+        "moved_per_queue": moved / np.maximum(n_queues, 1),
+        "clients_touched": np.add.reduceat(column["clients_touched"], starts),
+        "min_load": np.minimum.reduceat(column["min_load"], starts),
+        "max_load": np.maximum.reduceat(column["max_load"], starts),
+    }
+    for name in ("unowned", "unowned_written", "unowned_dry", "double_owned"):
+        made[f"max_{name}"] = np.maximum.reduceat(column[name], starts)
+    of_group = np.cumsum(number == 0) - 1
+    for which, names in _EXACT.items():
+        exact = np.ones(starts.size, bool)
+        for name in names:
+            # The maximum over steps is exact if a step with an exact figure attains it.
+            reached = column[f"{which}_is_exact"] & (column[name] == made[f"max_{name}"][of_group])
+            exact &= np.logical_or.reduceat(reached, starts)
+        made[f"max_{which}_is_exact"] = exact
+    return pa.table([made[name] for name in TOTALS_SCHEMA.names], TOTALS_SCHEMA)
+
+
+def step_figures(replay: Replay, rows: MomentRows) -> Columns:
+    """All figures of every step: the most unowned and double-owned queues while it lasts, the loads after it."""
+    is_final = _final_rows(replay, rows)
+    row = np.repeat(rows.of_frame, np.diff(replay.cell_offsets))
+
+    def summed(mask: Mask, chosen: Positions) -> NDArray[np.int64]:
+        return np.bincount(row[mask], minlength=rows.moment.size)[chosen]
+
+    # Cells of a unit are in the same order in every step, so they can be compared element by element.
+    cells, cells_before = step_pairs(replay)
+    now, before = _ordered(replay.readers[:, cells]), _ordered(replay.readers[:, cells_before])
+    differs = (now[0] != before[0]) | (now[1] != before[1])
+    moved = np.zeros(row.size, bool)
+    moved[cells[differs & replay.there[cells] & replay.there[cells_before]]] = True
+    found = {
+        "n_queues": summed(replay.there, is_final),
+        "moved": summed(moved, is_final),
+        **exposures(replay, rows.of_frame, rows.moment, is_final),
+    }
+    touched = cells[differs], now[:, differs], before[:, differs]
+    return found | {name: column[is_final] for name, column in _of_clients(replay, rows, row, *touched).items()}
+
+
+def _of_clients(
+    replay: Replay,
+    rows: MomentRows,
+    row: Positions,
+    cells: Positions,
+    now: NDArray[np.int32],
+    before: NDArray[np.int32],
+) -> Columns:
+    """Figures of the clients of every row, given the cells whose readers change."""
+    n_clients = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)
+    of_moment = n_clients[replay.group_of_moment]
+    offsets = offsets_of(of_moment[rows.moment])
+    present = replay.present[ranges(offsets_of(of_moment)[:-1][rows.moment], of_moment[rows.moment])]
+    touched = np.zeros(present.size, bool)
+    for one, other in ((now, before), (before, now)):
+        for readers in one:
+            gained = (readers >= 0) & (readers != other[0]) & (readers != other[1])
+            touched[offsets[row[cells[gained]]] + readers[gained]] = True
+    reading = replay.readers >= 0
+    clients = offsets[row] + replay.readers
+    loads, wet = (
+        np.bincount(clients[reading & only], minlength=present.size) for only in (replay.there, replay.written)
+    )
+    least = np.where(present, loads, np.iinfo(np.int64).max)
+    starts = offsets[:-1]
+    anybody = np.add.reduceat(present.astype(np.int64), starts)
+    return {
+        "n_clients": anybody,
+        "clients_touched": np.add.reduceat(touched.astype(np.int64), starts),
+        "idle": np.add.reduceat((present & (loads == 0)).astype(np.int64), starts),
+        "only_dry": np.add.reduceat(((loads > 0) & (wet == 0)).astype(np.int64), starts),
+        "min_load": np.where(anybody > 0, np.minimum.reduceat(least, starts), 0),
+        "max_load": np.maximum.reduceat(loads, starts),
+    }
+
+
+def _ordered(readers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The two readers of every queue in ascending order."""
+    return np.stack([readers.min(axis=0), readers.max(axis=0)])
+
+
+def _final_rows(replay: Replay, rows: MomentRows) -> Positions:
+    """Rows of the final moments."""
+    return np.flatnonzero(replay.is_final[rows.moment])
+
+
+def _while_it_lasts(replay: Replay, rows: MomentRows, is_final: Positions) -> Positions:
+    """Rows of the moments while steps last, given the final ones; a step that takes effect at once has only this."""
+    lasts = np.roll(~replay.is_final, 1)[rows.moment[is_final]]
+    return np.where(lasts, is_final - 1, is_final)
+
+
+def _named(replay: Replay, planned: PlannedGroups, moment: Positions, columns: Columns) -> dict[str, Any]:
+    """Figures with the names of groups and steps."""
+    is_final = moment[replay.is_final[moment]]
+    group = replay.group_of_moment[is_final]
+    names = [group.consumer_group for group in planned.groups]
+    step = replay.step[is_final]
+    actions = [replay.schedules[g].steps[s].action for g, s in zip(group.tolist(), step.tolist(), strict=True)]
+    return {**columns, "consumer_group": [names[g] for g in group.tolist()], "step": step, "action": actions}
+
+
+def exposed_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
+    """Queues that nobody or two clients read while a step lasts: `EXPOSED_SCHEMA`."""
+    rows = by_topic(replay)
+    frames = _while_it_lasts(replay, rows, _final_rows(replay, rows))
+    cells = ranges(replay.cell_offsets[:-1][frames], np.diff(replay.cell_offsets)[frames])
+    count = (replay.readers[:, cells] >= 0).sum(axis=0)
+    cells = cells[replay.there[cells] & (count != 1)]
+    frame = np.searchsorted(replay.cell_offsets, cells, side="right") - 1
+    unit, moment = replay.frame_unit[frame], replay.frame_moment[frame]
+    fleet = planned.fleet
+    lists, position = fleet.queue_lists, fleet.queue_starts[unit] + cells - replay.cell_offsets[frame]
+    group = replay.group_of_moment[moment].tolist()
+    step = replay.step[moment]
+    readers = [
+        [replay.schedules[g].client_ids[c] for c in both if c >= 0]
+        for g, both in zip(group, replay.readers[:, cells].T.tolist(), strict=True)
+    ]
+    kinds = np.where(replay.written[cells], "unowned", "unowned_dry")
+    made: dict[str, Any] = {
+        "consumer_group": [planned.groups[g].consumer_group for g in group],
+        "step": step,
+        "action": [replay.schedules[g].steps[s].action for g, s in zip(group, step.tolist(), strict=True)],
+        "topic": text_array(fleet.topics).take(pa.array(fleet.unit_topic[unit])).cast(pa.string()),
+        "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[position]])),
+        "queue_id": lists.queue_ids[position],
+        "exposure": np.where([bool(both) for both in readers], "double_owned", kinds).tolist() if readers else [],
+        "client_ids": readers,
+    }
+    made["broker_name"] = made["broker_name"].cast(pa.string())
+    return pa.table([made[name] for name in EXPOSED_SCHEMA.names], EXPOSED_SCHEMA)

@@ -1,0 +1,112 @@
+"""A topic that is added to a group's subscriptions, or removed from them, client by client."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rmqalloc._text import counted
+from rmqalloc.rollouts._planned_groups import planned_groups_of
+from rmqalloc.rollouts._play import none_left, play_schedules
+from rmqalloc.rollouts._rollout import Rollout
+from rmqalloc.rollouts._schedule import (
+    ClientView,
+    GroupAtStart,
+    Moment,
+    Schedule,
+    Step,
+    everyone,
+    turns_of,
+)
+from rmqalloc.scenarios._patterns import literal, matcher
+from rmqalloc.snapshot._snapshot import Group, Snapshot
+
+
+def change_subscription(
+    snapshot: Snapshot,
+    topic: str,
+    groups: Sequence[str] = ("*",),
+    remove: bool = False,
+    batch: int | str = 1,
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+) -> Rollout:
+    """Let the clients of every group subscribe to a topic, or leave it, a batch at a time.
+
+    Brokers list the clients of a group whatever they subscribe to. So a client that has not subscribed yet, or no longer does,
+    is given queues of the topic by all others and does not read them: they are unowned until the last client has followed.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    topic : str
+        The topic.
+    groups : sequence of str
+        Patterns of consumer groups.
+    remove : bool
+        Whether the topic is removed from the subscriptions.
+    batch, order, seed, detail
+        As for `rmqalloc.rollouts._restart.restart`.
+
+    Returns
+    -------
+    Rollout
+        Of the queues of this topic alone. At the end of a removal all of them are unowned, as they should be.
+
+    Raises
+    ------
+    ValueError
+        The snapshot does not have the topic, no group matches, or none is left: groups that have the subscription already or,
+        for a removal, have it not, and groups that have fewer clients than a batch are skipped (`Rollout.skipped`).
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot._snapshot import Client, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}") for i in range(4))
+    >>> change_subscription(Snapshot((topic,), (Group("g", (), clients, strategy="AVG"),)), "T").steps["unowned"].to_pylist()
+    [8, 6, 4, 2, 0]
+    """
+    if snapshot.topic(topic) is None:
+        raise ValueError(f"the snapshot has no topic {topic!r}, so its queues are not known; give a topic that exists")
+    chosen, skipped = _chosen(snapshot, topic, groups, remove)
+    # Other groups do not matter here and would only cost time.
+    with_topic = replace(snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups)
+
+    verb = "leave" if remove else "subscribe"
+
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        n_clients = len(group.client_ids)
+        size, turns = turns_of(group, batch, order, seed)
+        reading = everyone(n_clients) if remove else ~everyone(n_clients)
+        steps = [Step("before", (Moment((ClientView(everyone(n_clients), reading),)),))]
+        for number, turn in enumerate(turns, start=1):
+            before, reading = reading, reading.copy()
+            reading[turn] = not remove
+            who = counted(len(turn), f"client {verb}s", f"clients {verb}")
+            what = f"batch {number} of {len(turns)}: {who}"
+            moment = Moment((ClientView(everyone(n_clients), reading),))
+            steps.append(Step(what, (moment,), to_inform=reading ^ before, begins_with_one=True))
+        return Schedule(group.client_ids, group.rooms, steps, size)
+
+    planned = planned_groups_of(with_topic, ("*",) if chosen else groups, (literal(topic),))
+    return play_schedules(planned, schedule_of, detail=detail, skipped=skipped)
+
+
+def _chosen(snapshot: Snapshot, topic: str, groups: Sequence[str], remove: bool) -> tuple[list[Group], dict[str, str]]:
+    """Groups whose subscription is to change, and why the others that match are skipped."""
+    what = "does not subscribe" if remove else "subscribes already"
+    chosen, skipped = [], {}
+    for group in snapshot.groups:
+        if matcher(tuple(groups))(group.name):
+            if (topic in group.subscriptions) == remove:
+                chosen.append(group)
+            else:
+                skipped[group.name] = f"consumer group {group.name!r} {what} to topic {topic!r}"
+    if skipped and not chosen:
+        raise none_left(skipped)
+    return chosen, skipped
+
+
+def _subscribed(group: Group, topic: str) -> Group:
+    return group if topic in group.subscriptions else replace(group, subscriptions=(*group.subscriptions, topic))

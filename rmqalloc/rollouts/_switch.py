@@ -1,0 +1,107 @@
+"""A change of strategy: clients switch batch by batch and disagree in the meantime."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rmqalloc._text import counted
+from rmqalloc.evaluation._assigner import Assigner
+from rmqalloc.rollouts._planned_groups import PlannedGroups, planned_groups_of
+from rmqalloc.rollouts._play import play_schedules
+from rmqalloc.rollouts._rollout import Rollout
+from rmqalloc.rollouts._schedule import (
+    ClientView,
+    GroupAtStart,
+    InapplicableError,
+    Moment,
+    Schedule,
+    Step,
+    everyone,
+    turns_of,
+)
+from rmqalloc.scenarios._subfleet import Rules
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.strategies import Strategy
+from rmqalloc.strategies._by_name import rule
+
+
+def change_strategy(
+    snapshot: Snapshot,
+    strategy: str,
+    groups: Sequence[str] = ("*",),
+    params: Mapping[str, Any] | None = None,
+    batch: int | str = 1,
+    order: str = "shuffled",
+    seed: int = 0,
+    detail: bool = False,
+    topics: Sequence[str] = ("*",),
+) -> Rollout:
+    """Switch the clients of every group to another strategy, a batch at a time.
+
+    Every client computes its queues by its own strategy, from the list of all clients. Clients of the two strategies know
+    nothing of each other, so until the last step is done a queue may have no reader or two. Client ids do not change; for the
+    cost of a restart, if the switch needs one, see `rmqalloc.rollouts._restart.restart`.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+    strategy : str
+        The new strategy, as `rmqalloc.strategies._by_name.rule` takes it.
+    groups : sequence of str
+        Patterns of consumer groups.
+    params : mapping, optional
+        Parameters of the new strategy.
+    batch, order, seed, detail, topics
+        As for `rmqalloc.rollouts._restart.restart`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        The strategy is unknown, needs machine rooms that the snapshot lacks, or no group is left: groups with a topic that the
+        strategy refuses, and groups that have fewer clients than a batch, are skipped (`Rollout.skipped`).
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}") for i in range(4))
+    >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
+    >>> rollout = change_strategy(snapshot, "AVG_BY_CIRCLE", order="sorted")
+    >>> rollout.steps["unowned"].to_pylist(), rollout.steps["double_owned"].to_pylist()
+    ([0, 1, 2, 1, 0], [0, 1, 2, 1, 0])
+    """
+    made = rule(strategy, **(params or {}))
+    planned = planned_groups_of(snapshot, groups, topics)
+    refused = _refused(planned, made)
+
+    def schedule_of(group: GroupAtStart) -> Schedule:
+        if group.consumer_group in refused:
+            raise InapplicableError(refused[group.consumer_group])
+        n_clients = len(group.client_ids)
+        size, turns = turns_of(group, batch, order, seed)
+        switched = ~everyone(n_clients)
+        steps = [Step("before", (Moment((ClientView(~switched, ~switched),)),))]
+        for number, turn in enumerate(turns, start=1):
+            before, switched = switched, switched.copy()
+            switched[turn] = True
+            views = (ClientView(everyone(n_clients), ~switched), ClientView(everyone(n_clients), switched, rule=1))
+            action = f"batch {number} of {len(turns)}: {counted(len(turn), 'client')} to {made.get_name()}"
+            steps.append(Step(action, (Moment(views),), to_inform=switched & ~before, begins_with_one=True))
+        return Schedule(group.client_ids, group.rooms, steps, size)
+
+    return play_schedules(planned, schedule_of, rules=[made], detail=detail)
+
+
+def _refused(planned: PlannedGroups, s: Strategy) -> dict[str, str]:
+    """Groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep what they have once they switch."""
+    fleet = planned.fleet
+    s.fleet_errors(fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
+    bad = Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))[1]
+    found: dict[str, str] = {}
+    for unit, reason in sorted(bad.items()):
+        group = fleet.consumer_group(unit)
+        what = f"{s.get_name()} cannot assign topic {fleet.topic(unit)!r} of consumer group {group!r}"
+        found.setdefault(group, f"{what}: {reason.text}")
+    return found

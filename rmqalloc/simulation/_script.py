@@ -1,0 +1,167 @@
+"""What is to happen to a cluster, as data: a script, from a YAML or JSON file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from reprlib import repr as shown
+from typing import Any
+
+from rmqalloc.documents import read_document
+from rmqalloc.documents._fields import Milliseconds, ScenarioError
+from rmqalloc.documents._records import document_schema
+from rmqalloc.remoting import PROFILES
+from rmqalloc.simulation._events import Join, Partition
+from rmqalloc.simulation._script_parts import ScriptFields
+from rmqalloc.simulation._settings import UpdateBrokerConfig, unknown_setting
+from rmqalloc.simulation._steps import Place, Rehearsal
+
+
+@dataclass(frozen=True)
+class Script(ScriptFields):
+    """A cluster and what happens to it.
+
+    Examples
+    --------
+    >>> script = Script.of({"duration": "1m", "brokers": "broker-a", "topics": [{"name": "t", "read_queue_nums": 4}],
+    ...     "groups": [{"name": "g", "topics": "t", "clients": 2}],
+    ...     "events": [{"at": "30s", "shutdown": {"clients": "g-1"}}]})
+    >>> script.groups[0].client_names, str(script.events[0])
+    (('g-0', 'g-1'), 'shutdown g-1')
+    """
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        topics, groups = [one.name for one in self.topics], [one.name for one in self.groups]
+        for what, names in (("brokers", self.brokers), ("topics", topics), ("groups", groups)):
+            if repeated := _repeated(names):
+                raise ScenarioError(f"has {shown(repeated)} twice; give each a name of its own", what)
+        for i, topic in enumerate(self.topics):
+            _known(topic.brokers, self.brokers, ("topics", i, "brokers"))
+        for i, group in enumerate(self.groups):
+            _known(group.topics, topics, ("groups", i, "topics"))
+        self._check_settings()
+        self._check_events(topics, groups)
+        self.check_profile(self.profile)
+        Rehearsal(self).play()
+
+    def check_profile(self, profile: str) -> None:
+        """Refuse what a release does not have.
+
+        Raises
+        ------
+        ScenarioError
+            The script asks for it.
+        """
+        release = PROFILES[profile]
+        settings: list[tuple[UpdateBrokerConfig, Place]] = [
+            (one, ("broker_settings", i)) for i, one in enumerate(self.broker_settings)
+        ]
+        assigned: list[Place] = [
+            ("groups", i, "server_assignment") for i, one in enumerate(self.groups) if one.server_assignment
+        ]
+        for i, event in enumerate(self.events):
+            if isinstance(event.detail, UpdateBrokerConfig):
+                settings.append((event.detail, ("events", i, event.kind)))
+        for one, place in settings:
+            if (name := unknown_setting(one, release)) is not None:
+                raise self.located(
+                    ScenarioError(f"is not known to RocketMQ {profile}; it came with 5.x", (*place, name))
+                )
+        if assigned and not release.server_assignment:
+            raise self.located(ScenarioError(f"is not known to RocketMQ {profile}; it came with 5.x", assigned[0]))
+
+    def located(self, error: ScenarioError) -> ScenarioError:
+        """The error with file, line and column before it, if the script was read from a file."""
+        document = getattr(self, "_document", None)
+        return error if document is None or not error.parts else document.located(error)
+
+    def _check_settings(self) -> None:
+        """Each setting of a broker is said once."""
+        seen: set[tuple[str, str]] = set()
+        for i, one in enumerate(self.broker_settings):
+            _known(one.brokers, self.brokers, ("broker_settings", i, "brokers"))
+            for setting in one.given():
+                for broker in one.brokers or self.brokers:
+                    if (broker, setting) in seen:
+                        raise ScenarioError(
+                            f"is set twice for broker {shown(broker)}; say it once", ("broker_settings", i, setting)
+                        )
+                    seen.add((broker, setting))
+
+    def _check_events(self, topics: list[str], groups: list[str]) -> None:
+        """Names that events speak of exist by then; a client does from the first event that lets it join."""
+        names = [name for group in self.groups for name in group.client_names]
+        if (repeated := _repeated(names)) is not None:
+            raise ScenarioError(
+                f"name the client {shown(repeated)} twice; give each client a name of its own", "groups"
+            )
+        clients = set(names)
+        coming = clients | {name for one in self.events if isinstance(one.detail, Join) for name in one.detail.clients}
+        for i, event in sorted(enumerate(self.events), key=lambda one: one[1].at):
+            place, detail = ("events", i, event.kind), event.detail
+            if event.at >= self.duration:
+                what = "after the end" if event.at > self.duration else "the end"
+                raise ScenarioError(
+                    f"is {what} of the simulation ({Milliseconds(self.duration).to_data()})", ("events", i, "at")
+                )
+            if isinstance(detail, Join):
+                clients.update(detail.clients)
+                _known(detail.topics, topics, (*place, "topics"))
+            known = coming if isinstance(detail, Partition) else clients
+            _known(getattr(detail, "clients", None), known, (*place, "clients"))
+            _known(getattr(detail, "brokers", None), self.brokers, (*place, "brokers"))
+            _known(_listed(getattr(detail, "group", None)), groups, (*place, "group"))
+            _known(_listed(getattr(detail, "topic", None)), topics, (*place, "topic"))
+
+
+def script_schema() -> dict[str, Any]:
+    """JSON Schema (2020-12) of a script, for editors and other programs.
+
+    Examples
+    --------
+    >>> script_schema()["required"]
+    ['duration', 'brokers', 'topics', 'groups']
+    """
+    return document_schema("Script of a simulation, of rmqalloc", Script.schema())
+
+
+def read_script(path: str | os.PathLike[str]) -> Script:
+    """Read a script from a YAML file (``.yaml``, ``.yml``; needs PyYAML) or a JSON file (any other name).
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    ScenarioError
+        It is no script; the message names the file, the line and the field, and what would be right.
+    ModuleNotFoundError
+        A YAML file is given and PyYAML is not installed.
+    """
+    document = read_document(path, ScenarioError)
+    try:
+        script: Script = Script.of(document.data)
+    except ScenarioError as error:
+        raise document.located(error) from None
+    object.__setattr__(script, "_document", document)  # for errors that only show when it runs
+    return script
+
+
+def _known(names: Sequence[str] | None, known: Iterable[str], parts: tuple[str | int, ...]) -> None:
+    """Refuse a name that nothing has, and one that is said twice."""
+    if names is not None and (repeated := _repeated(names)) is not None:
+        raise ScenarioError(f"has {shown(repeated)} twice; name each once", parts)
+    for name in names or ():
+        if name not in known:
+            raise ScenarioError(f"names {shown(name)}, which is not there; there are {shown(sorted(known))}", parts)
+
+
+def _repeated(names: Sequence[str]) -> str | None:
+    """The first name that is there twice."""
+    seen: set[str] = set()
+    return next((name for name in names if name in seen or seen.add(name)), None)  # type: ignore[func-returns-value]
+
+
+def _listed(name: str | None) -> tuple[str, ...]:
+    return () if name is None else (name,)

@@ -1,0 +1,196 @@
+"""The timeline of a simulation as SVG: a row per queue, a colour, pattern and number per client, and a legend of the clients.
+
+The picture's size is bounded, and it says how much it leaves out. It brings its own white background, so it looks the
+same on light and on dark pages. All names are escaped and never become ids or attributes, and equal results give equal
+pictures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+
+import numpy as np
+
+from rmqalloc._text import counted, printable, shortened
+from rmqalloc.simulation._client_styles import BACKGROUND, DOUBLE, GAP, MOST_STYLES, definitions, fill
+from rmqalloc.simulation._picture import chosen, queue_label
+from rmqalloc.simulation._result import EventResult, Ownership, Result
+from rmqalloc.simulation._timeline import Spans
+
+LEFT, TOP, WIDTH, ROW, BAR = 170, 46, 780, 14, 10
+FULL = LEFT + WIDTH + 20
+LINE, COLUMNS, COLUMN = 15, 5, 190
+MOST_GROUPS, MOST_EVENTS = 12, 60
+NUMBERED = 18.0
+"""Width of the narrowest bar that bears the number of its client."""
+
+
+def svg_timeline(result: Result, rows: int = 48) -> str:
+    """The timeline as a picture: a row per queue, a colour per client, red for nobody, black for more than one.
+
+    A legend names the clients of each group, 48 at most; all others are grey. The full names are titles, which browsers show
+    where one points. Every text is escaped and has no control characters; no number depends on anything but the result.
+
+    Parameters
+    ----------
+    result : Result
+        What to show: 12 groups and 60 events of it at most.
+    rows : int
+        Most queues of a group to show; of more, some at even distances.
+
+    Examples
+    --------
+    >>> from rmqalloc.simulation import Script, simulate
+    >>> script = Script.of({"duration": "10s", "brokers": "b", "topics": [{"name": "t", "read_queue_nums": 2}],
+    ...     "groups": [{"name": "g", "topics": "t", "clients": ["x", "y"]}]})
+    >>> svg_timeline(simulate(script)).count("<title>")
+    4
+    """
+    blocks = [_Block(ownership, rows) for ownership in result.ownerships[:MOST_GROUPS]]
+    parts: list[str] = []
+    top = TOP
+    for block in blocks:
+        parts += block.drawn(top, result.duration)
+        top += 24 + ROW * len(block.places)
+    parts.append(_axis(top, result.duration))
+    below = top + 20
+    for block in blocks:
+        legend = list(block.legend(below))
+        parts += legend
+        below += 8 + LINE * block.legend_lines
+    events, height = _events(result.events[1:], top, below, result.duration)
+    head = f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {FULL} {height}" font-family="sans-serif" font-size="10">'
+    styles = "\n".join(["<defs>", *definitions(max((len(block.owning) for block in blocks), default=0)), "</defs>"])
+    background = f'<rect width="{FULL}" height="{height}" fill="{BACKGROUND}"/>'
+    return "\n".join([head, styles, background, _heading(result), *parts, *events, "</svg>"]) + "\n"
+
+
+def _heading(result: Result) -> str:
+    n = len(result.ownerships)
+    some = f"; {MOST_GROUPS} of {n:,} groups" if n > MOST_GROUPS else ""
+    about = f" (RocketMQ {result.profile}, seed {result.seed}; red: nobody, black: several{some})"
+    return f'<text x="{LEFT}" y="15" font-size="13">{_text(result.name, 70)}{escape(about)}</text>'
+
+
+def _text(name: str, most: int) -> str:
+    """A name, escaped, and shortened to what there is room for; wide letters take twice as much."""
+    shown = printable(name)
+    return escape(shortened(shown, most if shown.isascii() else most // 2))
+
+
+def _title(name: str) -> str:
+    return f"<title>{escape(printable(name))}</title>"
+
+
+def _x(time: int, duration: int) -> float:
+    return LEFT + WIDTH * min(time, duration) / duration
+
+
+def _bar(spans: Spans, i: int, y: float, duration: int) -> tuple[str, float]:
+    """Place and size of a bar, and its width; the shortest is still to be seen."""
+    width = max(0.6, WIDTH * int(spans.end[i] - spans.start[i]) / duration)
+    return f'x="{_x(int(spans.start[i]), duration):.2f}" y="{y:.1f}" width="{width:.2f}" height="{BAR:.1f}"', width
+
+
+class _Block:
+    """One group: the queues that are shown, and the clients that own them at any time, in the order in which they joined."""
+
+    def __init__(self, ownership: Ownership, rows: int) -> None:
+        self.of = ownership
+        self.places = chosen(len(ownership.queues), rows)
+        self._row_of = {place: row for row, place in enumerate(self.places)}
+        spans = ownership.intervals
+        is_shown = np.isin(spans.queue, self.places) & (spans.end > spans.start)
+        order = np.lexsort((ownership.processes, spans.start, spans.queue))
+        self._shown: list[int] = order[is_shown[order]].tolist()
+        processes = sorted(set(ownership.processes[self._shown].tolist()))
+        self.owning = list(dict.fromkeys(ownership.client_ids[process] for process in processes))
+        self._numbers = {client_id: number for number, client_id in enumerate(self.owning)}
+
+    def drawn(self, top: int, duration: int) -> list[str]:
+        """The group's name, its rows and its bars."""
+        n = len(self.of.queues)
+        some = f" ({len(self.places):,} of {counted(n, 'queue')})" if len(self.places) < n else ""
+        name = _text(self.of.consumer_group, 100)
+        parts = [f'<text x="4" y="{top - 6}" font-weight="bold">{name}{some}</text>']
+        for place, row in self._row_of.items():
+            label = queue_label(self.of, place)
+            parts.append(f'<text x="4" y="{top + ROW * row + 9}">{escape(shortened(label, 28))}</text>')
+        return [*parts, *self._bars(top, duration)]
+
+    def _bars(self, top: int, duration: int) -> Iterator[str]:
+        numbers = []
+        spans = self.of.intervals
+        for i in self._shown:
+            client_id = self.of.client_ids[int(self.of.processes[i])]
+            number, y = self._numbers[client_id], top + ROW * self._row_of[int(spans.queue[i])]
+            bar, width = _bar(spans, i, y, duration)
+            said = _title(f"{client_id} {spans.start[i]}-{spans.end[i]} ms")
+            yield f'<rect {bar} fill="{fill(number)}">{said}</rect>'
+            if width >= NUMBERED and number < MOST_STYLES:
+                middle = _x(int(spans.start[i]), duration) + width / 2
+                numbers.append(f'<text x="{middle:.1f}" y="{y + 8}">{number + 1}</text>')
+        for marks, colour in ((self.of.gaps, GAP), (self.of.double_owned, DOUBLE)):
+            for i, queue in enumerate(marks.queue.tolist()):
+                if queue in self._row_of:
+                    yield f'<rect {_bar(marks, i, top + ROW * self._row_of[queue], duration)[0]} fill="{colour}"/>'
+        yield _numbers_over(numbers)
+
+    @property
+    def _named(self) -> list[str]:
+        return self.owning[:MOST_STYLES]
+
+    @property
+    def legend_lines(self) -> int:
+        """Lines of text that the legend takes."""
+        return 1 + -(-len(self._named) // COLUMNS)
+
+    def legend(self, top: int) -> Iterator[str]:
+        """How many clients there are and which are left out, then every client that is named, by its number."""
+        yield f'<text x="4" y="{top + 9}">{self._legend_head()}</text>'
+        for number, client_id in enumerate(self._named):
+            x, y = 4 + COLUMN * (number % COLUMNS), top + LINE * (1 + number // COLUMNS)
+            yield f'<rect x="{x}" y="{y}" width="22" height="{BAR}" fill="{fill(number)}">{_title(client_id)}</rect>'
+            yield f'<text x="{x + 27}" y="{y + 9}">{number + 1}  {_text(client_id, 26)}</text>'
+
+    def _legend_head(self) -> str:
+        n, n_owning, n_named = len(set(self.of.client_ids)), len(self.owning), len(self._named)
+        parts = []
+        if n_owning > n_named:
+            parts.append(f"{n_named} of them are named, {n_owning - n_named:,} more own queues shown here, in grey")
+        if n > n_owning:
+            parts.append(f"{n - n_owning:,} own no queue that is shown")
+        said = f": {counted(n, 'client')}" + "".join(f"; {part}" for part in parts)
+        return f'<tspan font-weight="bold">{_text(self.of.consumer_group, 60)}</tspan>{said}'
+
+
+def _numbers_over(numbers: Sequence[str]) -> str:
+    """Numbers of clients over their bars, readable on any colour; the pointer finds the bar beneath."""
+    style = 'text-anchor="middle" font-size="8" stroke="#ffffff" stroke-width="2.5" paint-order="stroke" pointer-events="none"'
+    return "\n".join([f"<g {style}>", *numbers, "</g>"]) if numbers else "<g/>"
+
+
+def _axis(top: int, duration: int) -> str:
+    ticks = [duration * i // 6 for i in range(7)]
+    return "\n".join(
+        f'<text x="{_x(tick, duration):.2f}" y="{top - 4}" text-anchor="middle">{tick / 1000:g} s</text>'
+        for tick in ticks
+    )
+
+
+def _events(events: Sequence[EventResult], top: int, below: int, duration: int) -> tuple[list[str], int]:
+    """A line through the picture for every event, what happened below it, and where the picture ends."""
+    parts = []
+    for number, event in enumerate(events[:MOST_EVENTS], 1):
+        x = f"{_x(event.at, duration):.2f}"
+        parts.append(
+            f'<line x1="{x}" x2="{x}" y1="{TOP - 14}" y2="{top - 16}" stroke="#555555" stroke-dasharray="3 2"/>\n'
+            f'<text x="{x}" y="{TOP - 17}" text-anchor="middle">{number}</text>\n'
+            f'<text x="4" y="{below + 4 + 13 * number}">{_text(f"{number}  {event.at / 1000:g} s  {event.event}", 150)}</text>'
+        )
+    left_out = len(events) - MOST_EVENTS
+    if left_out > 0:
+        said = f"and {counted(left_out, 'event')} more, which are not drawn"
+        parts.append(f'<text x="4" y="{below + 17 + 13 * MOST_EVENTS}">{said}</text>')
+    return parts, below + 12 + 13 * (min(len(events), MOST_EVENTS) + (left_out > 0))

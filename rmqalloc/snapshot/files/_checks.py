@@ -1,0 +1,69 @@
+"""What a snapshot must keep besides the types of its fields."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from rmqalloc._text import printable
+from rmqalloc.documents._fields import FieldError
+from rmqalloc.documents._records import kinds_of
+from rmqalloc.snapshot._plain_data import SnapshotError
+from rmqalloc.snapshot._snapshot import MAX_QUEUES, Broker, Group, Snapshot
+
+Part = str | int
+
+CHOICES = {
+    name: kind
+    for cls in (Group, Broker)
+    for name, kind in kinds_of(cls).items()
+    if getattr(getattr(kind, "kind", kind), "choices", ())
+}
+"""Kinds of the fields that hold one of a few words."""
+
+
+def check(snapshot: Snapshot) -> None:
+    """Raise unless names are unique where they must be, and counts and words are such as RocketMQ has.
+
+    Raises
+    ------
+    SnapshotError
+        If a topic, a group, or a broker within a topic is there twice, or a field has a value that cannot be.
+    """
+    _check_unique("topic", (((("topics", i, "name"), one.name)) for i, one in enumerate(snapshot.topics)))
+    _check_unique("group", (((("groups", i, "name"), one.name)) for i, one in enumerate(snapshot.groups)))
+    for i, topic in enumerate(snapshot.topics):
+        brokers = ((("topics", i, "brokers", j, "broker_name"), one.broker_name) for j, one in enumerate(topic.brokers))
+        _check_unique(f"broker of topic {printable(topic.name)}", brokers)
+        for j, broker in enumerate(topic.brokers):
+            for name in ("read_queue_nums", "write_queue_nums"):
+                if (getattr(broker, name) or 0) > MAX_QUEUES:
+                    what = f"must be at most {MAX_QUEUES}, got {getattr(broker, name)}"
+                    raise SnapshotError(what, ("topics", i, "brokers", j, name))
+    for i, group in enumerate(snapshot.groups):
+        _check_words(group, ("groups", i))
+        for name in ("strategy_explains", "consume_tps"):
+            if not math.isfinite(getattr(group, name) or 0):
+                raise SnapshotError(f"must be a finite number, got {getattr(group, name)}", ("groups", i, name))
+    _check_unique(
+        "broker", ((("brokers", i, "broker_name"), one.broker_name) for i, one in enumerate(snapshot.brokers))
+    )
+    for i, asked in enumerate(snapshot.brokers):
+        _check_words(asked, ("brokers", i))
+
+
+def _check_unique(what: str, names: Iterator[tuple[tuple[Part, ...], str]]) -> None:
+    seen: set[str] = set()
+    for place, name in names:
+        if name in seen:
+            raise SnapshotError(f"repeats {what} {printable(name)}; give each once, with all that belongs to it", place)
+        seen.add(name)
+
+
+def _check_words(item: Group | Broker, place: tuple[Part, ...]) -> None:
+    for name, kind in CHOICES.items():
+        if hasattr(item, name):
+            try:
+                kind.read(getattr(item, name))
+            except FieldError as error:
+                raise SnapshotError(error.what, (*place, name)) from None

@@ -1,0 +1,74 @@
+"""Snapshots as JSON and YAML, read with the line of whatever is wrong."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from rmqalloc.documents import (
+    DocumentError,
+    Source,
+    parse,
+)
+from rmqalloc.documents import (
+    _json_text as json_text,
+)
+from rmqalloc.documents import (
+    _yaml_text as yaml_text,
+)
+from rmqalloc.documents._read_budget import made_of_json
+from rmqalloc.snapshot._plain_data import SnapshotError, from_document, to_document
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot.files._checks import check
+
+
+def read(source: Source, form: str) -> Snapshot:
+    """The snapshot of a JSON or YAML file.
+
+    Raises
+    ------
+    SnapshotError
+        If it is none; the message names the file, the line and the field.
+    """
+    document = parse(source, form)
+    try:
+        snapshot = from_document(document.data)
+        check(snapshot)
+    except SnapshotError as error:
+        raise document.located(error) from None
+    return snapshot
+
+
+def write(snapshot: Snapshot, form: str) -> bytes:
+    """The bytes of a JSON or YAML file.
+
+    Raises
+    ------
+    SnapshotError
+        If it has more values, or is nested deeper, than is read.
+    """
+    document: dict[str, Any] = to_document(snapshot)
+    if form == "json":
+        return _json_text(document).encode()
+    try:
+        return yaml_text.dump(document).encode()
+    except DocumentError as error:
+        raise SnapshotError(error.what) from None
+
+
+def _json_text(document: dict[str, Any]) -> str:
+    try:
+        text = "{\n" + ",\n".join(f"{_json(name)}: {_lines(value)}" for name, value in document.items()) + "\n}\n"
+        json_text.check_depth(document)
+        json_text.check_made(made_of_json(text))
+    except ValueError as error:  # of ours, or that a number is none
+        raise SnapshotError(error.what if isinstance(error, DocumentError) else f"not JSON: {error}") from None
+    return text
+
+
+def _lines(value: Any) -> str:
+    """JSON of a field; a list has a line for every element, so that large files stay small and can be compared."""
+    return "[\n" + ",\n".join(map(_json, value)) + "\n]" if isinstance(value, list) else _json(value)
+
+
+_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode

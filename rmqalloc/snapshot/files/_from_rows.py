@@ -1,0 +1,249 @@
+"""A snapshot from the rows of a long table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from rmqalloc._text import printable
+from rmqalloc.documents import DocumentError, Source
+from rmqalloc.documents import _json_text as json_text
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot._plain_data import SnapshotError
+from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.files._checks import check
+from rmqalloc.snapshot.files._table_columns import OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
+
+_NEEDS = {
+    **dict.fromkeys(OF_BROKER, ("topic", "broker_name")),
+    **dict.fromkeys(OF_GROUP, ("consumer_group",)),
+    **dict.fromkeys(OF_CLIENT, ("consumer_group", "client_id")),
+    **dict.fromkeys(OF_QUEUE, ("consumer_group", "topic", "broker_name", "queue_id")),
+    "client_id": ("consumer_group",),
+    "queue_id": ("topic", "broker_name"),
+    "broker_name": ("topic",),
+}
+"""What must be filled as well, for every column that does not stand alone."""
+
+_CLIENT_FIELDS = {
+    "client_room": "machine_room",
+    "language": "language",
+    "version": "version",
+    "client_strategy": "strategy",
+    "client_virtual_nodes": "virtual_nodes",
+}
+
+
+@dataclass(slots=True)
+class _Group:
+    """What the rows said of one group so far."""
+
+    values: Row = field(default_factory=dict)
+    subscriptions: dict[str, None] = field(default_factory=dict)
+    implied: dict[str, None] = field(default_factory=dict)
+    clients: list[Row] = field(default_factory=list)
+    by_id: dict[str, Row] = field(default_factory=dict)
+    topics: dict[str, list[str]] = field(default_factory=dict)
+    owned: dict[str, dict[MessageQueue, None]] = field(default_factory=dict)
+    lags: dict[MessageQueue, Row] = field(default_factory=dict)
+
+
+class Rows:
+    """Takes rows one by one and makes the snapshot of them."""
+
+    def __init__(self) -> None:
+        self._topics: dict[str, dict[str, Row]] = {}
+        self._seen: dict[str, dict[str, int]] = {}
+        self._groups: dict[str, _Group] = {}
+        self._shapes: set[tuple[str, ...]] = set()
+
+    def add(self, row: Row) -> None:
+        """Take one row.
+
+        Raises
+        ------
+        SnapshotError
+            If cells are missing, or contradict what came before.
+        """
+        if (shape := tuple(row)) not in self._shapes:
+            _check_shape(shape)
+            self._shapes.add(shape)
+        topic, broker = row.get("topic"), row.get("broker_name")
+        if topic is not None:
+            self._add_topic(topic, broker, row)
+        if "consumer_group" in row:
+            group = self._groups.setdefault(row["consumer_group"], _Group())
+            _set(group.values, row, OF_GROUP, "group", row["consumer_group"])
+            _add_to_group(group, topic, broker, row)
+
+    def _add_topic(self, topic: str, broker: str | None, row: Row) -> None:
+        if "consumer_group" not in row or any(name in row for name in OF_BROKER):
+            brokers = self._topics.setdefault(topic, {})
+            if broker is not None:
+                _set(brokers.setdefault(broker, {}), row, OF_BROKER, f"topic {printable(topic)} on broker", broker)
+        if broker is not None:
+            seen = self._seen.setdefault(topic, {})
+            seen[broker] = max(seen.get(broker, 0), row.get("queue_id", -1) + 1)
+
+    def snapshot(self) -> tuple[Snapshot, tuple[str, ...]]:
+        """The snapshot of all rows, and what had to be guessed for it."""
+        topics = self._topics or {topic: {broker: {} for broker in seen} for topic, seen in self._seen.items()}
+        made, guessed = [], 0
+        for topic, brokers in topics.items():
+            guessed += sum("read_queue_nums" not in values for values in brokers.values())
+            made.append(Topic(topic, tuple(self._broker(topic, name, values) for name, values in brokers.items())))
+        warnings = (
+            f"read_queue_nums is not given for {guessed} brokers of topics; their queues were counted by the highest queue_id",
+        )
+        groups = tuple(_group(name, group) for name, group in self._groups.items())
+        return Snapshot(tuple(made), groups), warnings if guessed else ()
+
+    def checked(self, source: Source) -> tuple[Snapshot, tuple[str, ...]]:
+        """`snapshot` of all rows of a file, once it has been checked.
+
+        Raises
+        ------
+        SnapshotError
+            As `snapshot` and `rmqalloc.snapshot.files._checks.check`; the message names the file.
+        """
+        try:
+            snapshot, warnings = self.snapshot()
+            check(snapshot)
+        except SnapshotError as error:
+            raise source.error(str(error)) from None
+        return snapshot, warnings
+
+    def _broker(self, topic: str, name: str, values: Row) -> TopicBroker:
+        given = {("machine_room" if key == "broker_room" else key): value for key, value in values.items()}
+        return TopicBroker(name, **({"read_queue_nums": self._seen[topic][name]} | given))
+
+
+def from_rows(rows: Iterable[Row]) -> tuple[Snapshot, tuple[str, ...]]:
+    """The snapshot of rows, and warnings; see `rmqalloc.snapshot.files._table_columns`.
+
+    Examples
+    --------
+    >>> row = {"consumer_group": "g", "topic": "t", "broker_name": "b", "queue_id": 3, "client_id": "c", "lag": 7}
+    >>> snapshot, warnings = from_rows([row])
+    >>> snapshot.topics[0].brokers[0].read_queue_nums, snapshot.groups[0].lags[0].messages
+    (4, 7)
+    """
+    table = Rows()
+    for row in rows:
+        table.add(row)
+    return table.snapshot()
+
+
+def _check_shape(filled: tuple[str, ...]) -> None:
+    """Refuse cells that do not say what they are of."""
+    for name in filled:
+        if missing := [key for key in _NEEDS.get(name, ()) if key not in filled]:
+            raise SnapshotError(f"{name} is filled and {' and '.join(missing)} not; together they say what it is of")
+
+
+def _add_to_group(group: _Group, topic: str | None, broker: str | None, row: Row) -> None:
+    client_id = row.get("client_id")
+    if client_id is not None:
+        if topic is None:
+            group.clients.append({"client_id": client_id})
+            client = group.clients[-1]
+            group.by_id.setdefault(client_id, client)
+        else:
+            client = group.by_id.get(client_id) or group.by_id.setdefault(client_id, {"client_id": client_id})
+        _set(client, row, OF_CLIENT, "client", client_id)
+    if topic is None:
+        return
+    if broker is None:
+        if client_id is None:
+            group.subscriptions[topic] = None
+        else:
+            group.implied[topic] = None
+            group.topics.setdefault(client_id, []).append(topic)
+    elif "queue_id" in row:
+        queue = MessageQueue(topic, broker, row["queue_id"])
+        group.implied[topic] = None
+        if any(name in row for name in OF_QUEUE):
+            _set(
+                group.lags.setdefault(queue, {}),
+                row,
+                OF_QUEUE,
+                f"group {printable(row['consumer_group'])} at",
+                str(queue),
+            )
+        if client_id is not None:
+            group.owned.setdefault(client_id, {})[queue] = None
+    else:
+        raise SnapshotError(f"a row of a group names broker {printable(broker)} and no queue_id; give both or neither")
+
+
+def _set(known: Row, row: Row, names: Iterable[str], kind: str, called: str) -> None:
+    """Keep what a row says of a thing; it may be said again, but not otherwise."""
+    for name in names:
+        if name in row and known.setdefault(name, row[name]) != row[name]:
+            what = f"{name} of {kind} {printable(called)} is {row[name]!r} here and {known[name]!r} further up"
+            raise SnapshotError(what)
+
+
+def _group(name: str, group: _Group) -> Group:
+    values = dict(group.values)
+    params = _params(values.pop("strategy_params", "{}"))
+    if "virtual_nodes" in values:
+        params["virtual_nodes"] = values.pop("virtual_nodes")
+    # Clients that own queues and have no row of their own come after those that have one.
+    listed = {id(client) for client in group.clients}
+    clients = [*group.clients, *(client for client in group.by_id.values() if id(client) not in listed)]
+    answered = any("owned_queues" in client for client in clients)
+    return Group(
+        name,
+        tuple(group.subscriptions or group.implied),
+        tuple(_client(client, group, answered) for client in clients),
+        strategy_params=params,
+        lags=tuple(_lag(queue, values) for queue, values in group.lags.items()),
+        **values,
+    )
+
+
+def _client(values: Row, group: _Group, answered: bool) -> Client:
+    """A client; where no row counts owned queues, those that have none are taken to own none if others own some."""
+    client_id = values["client_id"]
+    is_first = group.by_id[client_id] is values
+    owned = tuple(sorted(group.owned.get(client_id, ()))) if is_first else ()
+    n_owned = values.get("owned_queues", len(owned))
+    if n_owned != len(owned):
+        raise SnapshotError(
+            f"client {printable(client_id)} has owned_queues {n_owned}, but {len(owned)} rows of its own"
+        )
+    is_known = bool(owned) or "owned_queues" in values or (is_first and bool(group.owned) and not answered)
+    topics = group.topics.get(client_id) if is_first else None
+    return Client(
+        client_id,
+        subscriptions=None if topics is None else tuple(topics),
+        owned=owned if is_known else None,
+        **{right: values[name] for name, right in _CLIENT_FIELDS.items() if name in values},
+    )
+
+
+def _lag(queue: MessageQueue, values: Row) -> Lag:
+    """Offsets of a queue; a lag alone stands for a queue that ends there and was never read."""
+    end, at, lag = values.get("broker_offset"), values.get("consumer_offset"), values.get("lag")
+    if end is None:
+        if lag is None:
+            raise SnapshotError(f"{queue} has a consumer_offset or a last_timestamp, and neither lag nor broker_offset")
+        at = 0 if at is None else at
+        end = max(0, at) + lag
+    elif at is None:
+        if lag is None:
+            raise SnapshotError(f"{queue} has a broker_offset, and neither lag nor consumer_offset")
+        at = end - lag
+    return Lag(queue, end, at, values.get("last_timestamp"))
+
+
+def _params(text: str) -> dict[str, Any]:
+    try:
+        params = json_text.loads(text)
+    except DocumentError as error:
+        raise SnapshotError(f"strategy_params must be a JSON object: {error}") from None
+    if not isinstance(params, dict):
+        raise SnapshotError(f"strategy_params must be a JSON object, got {type(params).__name__}")
+    return params

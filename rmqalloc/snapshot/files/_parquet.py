@@ -1,0 +1,146 @@
+"""Long tables as Parquet."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.types as kinds
+
+from rmqalloc._text import printable, shortened
+from rmqalloc.documents import Source
+from rmqalloc.documents import _read_budget as read_budget
+from rmqalloc.documents._read_budget import most_rows
+from rmqalloc.snapshot._plain_data import SnapshotError, least
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot.files._from_rows import Rows
+from rmqalloc.snapshot.files._parquet_pages import pages
+from rmqalloc.snapshot.files._table_columns import COLUMNS, Row, column_names
+from rmqalloc.snapshot.files._to_rows import to_rows
+
+_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+SCHEMA = pa.schema([(name, _TYPES[kind]) for name, kind in COLUMNS.items()])
+"""Columns as they are written."""
+
+_ROWS_AT_ONCE = 1 << 16
+
+
+def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
+    """The snapshot of a Parquet file whose columns are `rmqalloc.snapshot.files._table_columns`, and warnings.
+
+    Raises
+    ------
+    SnapshotError
+        If it is none; the message names the file, the row (from 1) and the column.
+    """
+    table, number = Rows(), 0
+    try:
+        for row in _rows(source):
+            number += 1
+            if row:
+                table.add(row)
+    except SnapshotError as error:
+        raise source.error(f"row {number}: {error}" if number else str(error)) from None
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise source.error(f"not Parquet, or damaged or cut: {' '.join(str(error).split())[:200]}") from None
+    return table.checked(source)
+
+
+def write(snapshot: Snapshot) -> bytes:
+    """The bytes of a Parquet file with all columns."""
+    out = io.BytesIO()
+    rows = list(to_rows(snapshot))
+    pq.write_table(pa.Table.from_pylist(rows, SCHEMA), out, compression="zstd")
+    _check_size(data := out.getvalue(), len(rows))
+    return data
+
+
+def _rows(source: Source) -> Iterator[Row]:
+    content = pa.BufferReader(source.data)
+    schema = pq.read_schema(content)
+    names = column_names(schema.names)
+    for field in schema:
+        _check_kind(field)
+    # Texts stay dictionaries: then a text that is repeated is one text in memory, too.
+    texts = [field.name for field in schema if _is_text(field.type)]
+    file = pq.ParquetFile(content, read_dictionary=texts)
+    _check_size(source.data, file.metadata.num_rows)
+    given = [field.name for field, name in zip(schema, names, strict=True) if name]
+    named = [name for name in names if name]
+    readers = [_Column(name) for name in named]
+    for batch in file.iter_batches(_ROWS_AT_ONCE, columns=given):
+        batch.validate(full=True)  # a damaged file may hold places outside of its dictionaries
+        places = map(batch.schema.names.index, given)
+        columns = [reader.values(batch.column(i)) for reader, i in zip(readers, places, strict=True)]
+        for cells in zip(*columns, strict=True):
+            yield {name: cell for name, cell in zip(named, cells, strict=True) if cell is not None and cell != ""}
+
+
+def _is_text(kind: Any) -> bool:
+    """Whether a column holds bytes, which may be read as a dictionary; some writers do not say that they are text."""
+    return any(
+        is_one(kind) for is_one in (kinds.is_string, kinds.is_large_string, kinds.is_binary, kinds.is_large_binary)
+    )
+
+
+def _check_kind(field: pa.Field) -> None:
+    """Refuse lists and the like before they are read: a few bytes can stand for any number of their elements."""
+    kind = field.type.value_type if kinds.is_dictionary(field.type) else field.type
+    if not (_is_text(kind) or kinds.is_null(kind) or kinds.is_decimal(kind) or kinds.is_primitive(kind)):
+        raise SnapshotError(
+            f"column {shortened(printable(field.name), 80)} is of the type {kind}; text or numbers are read"
+        )
+
+
+def _check_size(data: bytes, n_rows: int) -> None:
+    """Refuse what is more than a plain file could hold."""
+    if n_rows > most_rows():
+        raise SnapshotError(f"has {n_rows} rows; up to {most_rows()} are read")
+    n_bytes = 0
+    for page in pages(data):
+        n_bytes += page.n_bytes
+        if n_bytes > read_budget.MAX_BYTES:
+            raise SnapshotError(f"has more than {read_budget.MAX_BYTES >> 20} MiB unpacked; give fewer groups at once")
+        if page.is_delta:
+            raise SnapshotError(
+                "is written with the encoding DELTA_BYTE_ARRAY, which can grow without bound; write it plain"
+            )
+
+
+class _Column:
+    """Reads a column, batch by batch."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._dictionary: Any = None
+        self._words: list[Any] = []
+
+    def values(self, column: Any) -> list[Any]:
+        """Python values, None for null."""
+        if COLUMNS[self._name] is str and kinds.is_dictionary(column.type):
+            if self._dictionary is None or not column.dictionary.equals(self._dictionary):
+                self._dictionary, self._words = column.dictionary, column.dictionary.cast(pa.string()).to_pylist()
+            return [None if i is None else self._words[i] for i in column.indices.to_pylist()]
+        return _values(self._name, column)
+
+
+def _values(name: str, column: Any) -> list[Any]:
+    """Python values of a column that is no dictionary of texts."""
+    kind = COLUMNS[name]
+    if kinds.is_null(column.type):
+        return [None] * len(column)
+    if kind is not str and (kinds.is_string(column.type) or kinds.is_dictionary(column.type)):
+        raise SnapshotError(f"column {name} holds text; {kind.__name__} is needed")
+    try:
+        values: list[Any] = column.cast(_TYPES[kind]).to_pylist()
+    except pa.ArrowException as error:
+        raise SnapshotError(f"column {name} cannot be read as {_TYPES[kind]}: {error}") from None
+    if (
+        kind is int
+        and (low := next((one for one in values if one is not None and one < least(name)), None)) is not None
+    ):
+        raise SnapshotError(f"{name} must be from {least(name)} to {2**63 - 1}, got {low}")
+    return values

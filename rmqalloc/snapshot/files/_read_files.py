@@ -1,0 +1,142 @@
+"""Reading snapshots of any form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from rmqalloc.documents import STDIN, Source, read_source
+from rmqalloc.documents._read_budget import no_collection
+from rmqalloc.snapshot._plain_data import SnapshotError
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot.files import (
+    _csv_text as csv_text,
+)
+from rmqalloc.snapshot.files import (
+    _document_text as document_text,
+)
+from rmqalloc.snapshot.files import (
+    mqadmin,
+)
+from rmqalloc.snapshot.files._table_columns import column_names
+
+AUTO = "auto"
+FORMS = ("json", "yaml", "csv", "parquet", "mqadmin")
+"""What can be read; all but mqadmin can be written."""
+
+SUFFIXES = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".csv": "csv", ".tsv": "csv", ".parquet": "parquet"}
+
+_HEAD = 1 << 18
+_MQADMIN_JSON = re.compile(
+    r'\A(?:[^{\n].*\n|\n)*\{\s*"(?:brokerDatas|queueDatas|filterServerTable|orderTopicConf|result)"'
+)
+
+
+def read_snapshot(path_or_dash: str, form: str = AUTO) -> Snapshot:
+    """The snapshot that a file holds.
+
+    Parameters
+    ----------
+    path_or_dash : str
+        A file, or ``-`` for standard input.
+    form : str
+        One of `FORMS`, or ``auto``: by the suffix, else by the content.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    SnapshotError
+        If it is not a snapshot; the message names the file, the line and the field.
+    ModuleNotFoundError
+        If the form needs a package that is not installed (PyYAML, pyarrow).
+    """
+    return read_snapshot_with_warnings(path_or_dash, form)[0]
+
+
+def read_snapshot_with_warnings(path_or_dash: str | Source, form: str = AUTO) -> tuple[Snapshot, tuple[str, ...]]:
+    """As `read_snapshot`, and what should be known about it, such as names that were probably cut."""
+    return read_snapshots([path_or_dash], form)
+
+
+def read_snapshots(paths: Sequence[str | Source], form: str = AUTO) -> tuple[Snapshot, tuple[str, ...]]:
+    """The snapshot that several outputs of mqadmin make together, or the one of a single file of any form.
+
+    Parameters
+    ----------
+    paths : sequence of str or Source
+        Files; ``-`` is standard input. Of those that can be read only once, such as pipes, what was read of them.
+    form : str
+        As `read_snapshot`.
+
+    Returns
+    -------
+    tuple of Snapshot and tuple of str
+        The snapshot, and warnings.
+
+    Raises
+    ------
+    OSError, SnapshotError, ModuleNotFoundError
+        As `read_snapshot`; also if there are several files and not all are outputs of mqadmin.
+    """
+    if form not in (AUTO, *FORMS):
+        raise SnapshotError(f"form {form!r} is not known; known are {', '.join((AUTO, *FORMS))}")
+    sources = [one if isinstance(one, Source) else read_source(one, SnapshotError) for one in paths]
+    forms = [form_of(source) if form == AUTO else form for source in sources]
+    if len(sources) != 1 and set(forms) != {"mqadmin"}:
+        shown = ", ".join(f"{source.name} ({one})" for source, one in zip(sources, forms, strict=True))
+        raise SnapshotError(f"only outputs of mqadmin can be put together; else give one file, got {shown or 'none'}")
+    with no_collection():
+        return mqadmin.read(sources) if forms[0] == "mqadmin" else _read(sources[0], forms[0])
+
+
+def _read(source: Source, form: str) -> tuple[Snapshot, tuple[str, ...]]:
+    if form == "csv":
+        return csv_text.read(source)
+    if form == "parquet":
+        from rmqalloc.snapshot.files import _parquet as parquet
+
+        return parquet.read(source)
+    return document_text.read(source, form), ()
+
+
+def form_of(source: Source) -> str:
+    """The form of a file: by its suffix where that says it, else by its content.
+
+    Raises
+    ------
+    SnapshotError
+        If neither tells.
+
+    Examples
+    --------
+    >>> form_of(Source("-", b'{"apiVersion": ""}')), form_of(Source("s.yml", b"")), form_of(Source("-", b"topic,broker"))
+    ('json', 'yaml', 'csv')
+    """
+    suffix = SUFFIXES.get(PurePath(source.path).suffix.lower()) if source.path != STDIN else None
+    if suffix not in (None, "json"):
+        return suffix
+    if source.data.startswith(b"PAR1"):
+        return "parquet"
+    text = source.text()
+    if _MQADMIN_JSON.match(text[:_HEAD]):
+        return "mqadmin"
+    if suffix is not None or text.lstrip().startswith("{"):
+        return "json"
+    if mqadmin.is_output(text):
+        return "mqadmin"
+    if re.search(r"^(---|apiVersion *:|kind *: *Snapshot)", text[:_HEAD], re.MULTILINE):
+        return "yaml"
+    if _has_columns(text):
+        return "csv"
+    raise source.error(f"its form cannot be told from its name or content; say which of {', '.join(FORMS)} it is")
+
+
+def _has_columns(text: str) -> bool:
+    first = text[:_HEAD].partition("\n")[0].strip()
+    names = re.split(r"[,;\t]", first)
+    try:
+        return len(names) > 1 and any(column_names(name.strip('" ') for name in names))
+    except SnapshotError:
+        return False

@@ -1,0 +1,263 @@
+"""What each output of mqadmin says (RocketMQ 4.9 to 5.5; ``org.apache.rocketmq.tools.command`` prints it).
+
+Names may have blanks. Java pads a column with blanks to its width, prints one blank or two, and lets what is longer stick
+out, so a row is read by what cannot be part of a name: the shape of the columns behind it, or the width of those that are
+cut. Blanks that a name ends with (of a client's own queues also those that a broker's name begins with) look like padding
+and are lost.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting import _loose_json as loose_json
+from rmqalloc.snapshot._snapshot import Lag, Topic, TopicBroker
+from rmqalloc.snapshot.files.mqadmin._sections import Section
+from rmqalloc.snapshot.live import _answers as answers
+from rmqalloc.snapshot.live._answers import Connection, RunningInfo
+
+RETRY = "%RETRY%"
+NOT_KNOWN = ("N/A", "NA")
+
+_ROUTE = re.compile(r"(?P<names>.*) \{[^{}]*\}\s+(?P<read>\d+)\s+(?P<write>\d+)\s+(?P<perm>\d+)\s*")
+_TWO_NAMES = re.compile(r"\S*\s+(?P<broker>\S+)\s*")
+_CONNECTION = re.compile(r"(?P<id>.*[^ ]) +[^ ]+:\d+ +(?P<language>[A-Z_]+) +(?P<version>[^ ]+) *")
+_LISTED = re.compile(r"\d+ +(?P<id>[^ ].*) +(?P<version>[^ ]+) +\d+/(?P<lead> *)(?P=id) *")
+_INDEX = re.compile(r"\d+ ")
+_DETAIL = re.compile(r"(?P<topic>\S+) +(?P<broker>.*[^ ]) +(?P<number>-?\d+) +(?:Pop)?ProcessQueueInfo\b")
+_NUMBERS = ("QID", "Broker Offset", "Consumer Offset", "Diff", "Inflight")
+_LAST_TIME = r"(N/A|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|)"
+_PROGRESS = {"Topic", "Broker Name", "QID", "Broker Offset", "Consumer Offset", "Diff"}
+_PROPERTY = re.compile(r"(\S+)\s*: (.*)")
+_SUBSCRIPTION = re.compile(r"\d+ Topic: (\S+)\s")
+_TITLE = re.compile(r"#(\w[\w &]*)#")
+_DROPPED = re.compile(r"\bdroped=true\b")
+
+
+class Progress(NamedTuple):
+    """Output of consumerProgress.
+
+    Attributes
+    ----------
+    lags : list of Lag
+    owners : mapping of MessageQueue to str
+        Address of one client that has the queue; empty if the output has no such column.
+    consume_tps : float
+    topic_width, broker_width : int
+        Length that names were cut to.
+    """
+
+    lags: list[Lag]
+    owners: dict[MessageQueue, str]
+    consume_tps: float
+    topic_width: int
+    broker_width: int
+
+
+@dataclass(slots=True)
+class Connected:
+    """Output of consumerConnection."""
+
+    connections: list[Connection] = field(default_factory=list)
+    subscriptions: list[str] = field(default_factory=list)
+    message_model: str = "CLUSTERING"
+
+
+def json_content(section: Section) -> Any:
+    """The JSON of a section; what a shell printed below it is left away."""
+    text = "\n".join(section.lines)
+    try:
+        return loose_json.loads(text[: text.rfind("}") + 1].encode())
+    except loose_json.JsonError as error:
+        raise section.error(f"not JSON of mqadmin: {error}") from None
+
+
+def routes(section: Section, topic: str) -> Topic:
+    """Output of ``topicRoute -l``."""
+    brokers: list[TopicBroker] = []
+    for offset, line in _rows(section):
+        if line.startswith("---"):
+            return Topic(topic, tuple(brokers))
+        row = _ROUTE.fullmatch(line)
+        broker = row and _broker_of_route(row["names"], section.lines[0].find("#BrokerName"))
+        if not row or not broker:
+            raise section.error("not a row of topicRoute -l: cluster, broker, addresses, read, write, perm", offset)
+        read, write, perm = (_whole(section, offset, row[name]) for name in ("read", "write", "perm"))
+        brokers.append(TopicBroker(broker, read, write, perm))
+    raise section.error("the output of topicRoute -l is cut: its line of dashes is missing")
+
+
+def _broker_of_route(names: str, start: int) -> str | None:
+    """The second of two names, neither of which is cut: by the column it starts in, unless the first sticks out into it."""
+    first, second = _columns(names, start)
+    if first.endswith(" ") and second.strip(" "):
+        return second.rstrip(" ")
+    found = _TWO_NAMES.fullmatch(names)
+    return found and found["broker"]
+
+
+def progress(section: Section) -> Progress:
+    """Output of ``consumerProgress -g``, with the column of clients or without."""
+    head = section.lines[0]
+    names = [name.strip() for name in head.split("#")[1:]]
+    read, lags, owners, tps = _ProgressRows(head, names), [], {}, None
+    for offset, line in _rows(section):
+        if line.startswith("Consume TPS:"):
+            tps = _number(section, offset, line.partition(":")[2])
+            break
+        row = read.row(line)
+        if not row.keys() >= _PROGRESS:
+            raise section.error("a row of consumerProgress is cut, or something else stands among them", offset)
+        number, end, at = (_whole(section, offset, row[name]) for name in ("QID", "Broker Offset", "Consumer Offset"))
+        lags.append(Lag(MessageQueue(row["Topic"], row["Broker Name"], number), end, at))
+        if row.get("Client IP", NOT_KNOWN[0]) not in NOT_KNOWN:
+            owners[lags[-1].queue] = row["Client IP"]
+    if tps is None:
+        raise section.error("the output of consumerProgress is cut: its Consume TPS is missing")
+    width = head.index("#Broker Name"), head.index("#QID") - head.index("#Broker Name")
+    return Progress(lags, owners, tps, width[0] - 2, width[1] - 2)
+
+
+class _ProgressRows:
+    """Reads rows of consumerProgress: topics and brokers by the width that they are cut to, the rest by its shape."""
+
+    def __init__(self, head: str, names: list[str]) -> None:
+        self._names = names
+        self._columns = head.find("#Broker Name"), head.find("#QID")
+        shapes = dict.fromkeys(_NUMBERS, r"(-?\d+)") | {"Client IP": "(.*[^ ])", "LastTime": _LAST_TIME}
+        is_known = shapes.keys() >= set(names[2:]) and len(set(names)) == len(names)
+        self._rest = re.compile(" +".join(map(shapes.__getitem__, names[2:])) + " *") if is_known else None
+
+    def row(self, line: str) -> dict[str, str]:
+        """Cells by the names of the head."""
+        topic, broker, rest = _columns(line, *self._columns)
+        is_in_columns = topic.endswith("  ") and broker.endswith("  ") and broker.strip(" ")
+        found = self._rest.fullmatch(rest.rstrip(" ") + " ") if self._rest is not None and is_in_columns else None
+        if found is None:
+            return dict(zip(self._names, line.split(), strict=False))
+        return dict(zip(self._names, [topic.rstrip(" "), broker.rstrip(" "), *found.groups()], strict=True))
+
+
+def connections(section: Section) -> Connected:
+    """Output of consumerConnection."""
+    found, in_topics = Connected(), False
+    for offset, line in _rows(section):
+        if not in_topics:
+            in_topics = line.startswith("Below is subscription") and not _CONNECTION.fullmatch(line)
+            if not in_topics:
+                found.connections.append(_connection(section, offset, line))
+        elif line.startswith("MessageModel:"):
+            found.message_model = line.partition(":")[2].strip()
+            return found
+        elif not line.startswith(("#", "ConsumeType:")):
+            found.subscriptions.append(line.split()[0])
+    raise section.error("the output of consumerConnection is cut: its MessageModel is missing")
+
+
+def _connection(section: Section, offset: int, line: str) -> Connection:
+    if row := _CONNECTION.fullmatch(line):
+        return Connection(row["id"], row["language"], version(row["version"]))
+    cells = line.split()
+    if len(cells) != 4:
+        raise section.error("not a row of consumerConnection: client id, address, language, version", offset)
+    return Connection(cells[0], cells[2], version(cells[3]))
+
+
+def clients(section: Section) -> list[Connection]:
+    """The table of clients that consumerStatus prints."""
+    found = []
+    for offset, line in _rows(section):
+        if not _INDEX.match(line):
+            break
+        cells = line.split()
+        if row := _LISTED.fullmatch(line):
+            found.append(Connection(row["lead"] + row["id"].rstrip(" "), None, version(row["version"])))
+        elif len(cells) == 4:
+            found.append(Connection(cells[1], None, version(cells[2])))
+        else:
+            raise section.error("not a row of consumerStatus: number, client id, version, file", offset)
+    return found
+
+
+def running_info(section: Section) -> tuple[dict[str, str], RunningInfo]:
+    """The properties of a client, and what it says of itself: a file of consumerStatus, or the output of its ``-i``."""
+    title, properties, topics = "", {}, []
+    queues: dict[str, list[MessageQueue]] = {"Consumer MQ Detail": [], "Consumer Pop Detail": []}
+    for offset, line in enumerate(section.lines):
+        if found := _TITLE.fullmatch(line.strip()):
+            title = found[1]
+        elif title == "Consumer Properties" and (found := _PROPERTY.fullmatch(line)):
+            properties[found[1]] = found[2]
+        elif title == "Consumer Subscription" and (found := _SUBSCRIPTION.match(line)):
+            topics.append(found[1])
+        elif title in queues and line.strip() and line[0] != "#" and not _DROPPED.search(line):
+            queues[title].append(_queue(section, offset, line))
+    if "RT&TPS" not in title and title not in ("User Consume Info", "Consumer jstack"):
+        raise section.error(f"the file of a client is cut: it ends in its part {title!r}")
+    body = {"properties": properties, "subscriptionSet": [{"topic": topic} for topic in topics]}
+    info = answers.running_info(body)
+    owned, popped = (tuple(sorted(found)) for found in queues.values())
+    return properties, info._replace(owned=owned if answers.tells_queues(properties, owned) else None, popped=popped)
+
+
+def allocation(section: Section, content: Any) -> dict[str, list[MessageQueue]]:
+    """Output of allocateMQ: queues by the address they were given to."""
+    found = {}
+    try:
+        for address, queues in content["result"].items():
+            keys = ((one["topic"], one["brokerName"], one["queueId"]) for one in queues)
+            found[address] = [MessageQueue(str(topic), str(broker), int(number)) for topic, broker, number in keys]
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+        raise section.error("not JSON of allocateMQ: result must hold lists of topic, brokerName and queueId") from None
+    return found
+
+
+def version(text: str) -> str:
+    """A release as people write it.
+
+    Examples
+    --------
+    >>> version("V5_5_0"), version("V5_3_3_SNAPSHOT")
+    ('5.5.0', '5.3.3-SNAPSHOT')
+    """
+    numbers = text.removeprefix("V").split("_")
+    return "-".join([".".join(numbers[:3]), *numbers[3:]]) if text[:2] in ("V3", "V4", "V5") else text
+
+
+def _rows(section: Section) -> Iterator[tuple[int, str]]:
+    """Lines after the first that are not blank, with how far they are from the first."""
+    return ((offset, line) for offset, line in enumerate(section.lines) if offset and line.strip())
+
+
+def _columns(line: str, *starts: int) -> list[str]:
+    """A line cut where columns start, as Java counts: in units of UTF-16."""
+    units = line.encode("utf-16-le")
+    ends = [*(2 * start for start in starts), len(units)]
+    pieces = (units[start:end] for start, end in zip([0, *ends], ends, strict=False))
+    return [piece.decode("utf-16-le", "replace") for piece in pieces]
+
+
+def _queue(section: Section, offset: int, line: str) -> MessageQueue:
+    if found := _DETAIL.match(line):
+        return MessageQueue(found["topic"], found["broker"], _whole(section, offset, found["number"]))
+    cells = line.split(maxsplit=3)
+    if len(cells) < 3:
+        raise section.error("not a row of a client's queues: topic, broker, queue id", offset)
+    return MessageQueue(cells[0], cells[1], _whole(section, offset, cells[2]))
+
+
+def _whole(section: Section, offset: int, text: str) -> int:
+    if not re.fullmatch(r"-?[0-9]{1,18}", text):
+        raise section.error(f"a whole number was expected, got {text[:40]!r}", offset)
+    return int(text)
+
+
+def _number(section: Section, offset: int, text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise section.error(f"a number was expected, got {text.strip()[:40]!r}", offset) from None

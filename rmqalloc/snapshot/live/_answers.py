@@ -1,0 +1,356 @@
+"""What the answers of a cluster mean: parts of a `rmqalloc.snapshot._snapshot.Snapshot` from bodies; nothing is asked here.
+
+Bodies come from the network: whatever is not of the expected kind and range raises `AnswerError`, and nothing else does. What
+passes fits into a snapshot's file. In lists of all brokers, topics or groups a bad entry alone is left out, see `Told`.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Mapping, Sized
+from typing import Any, NamedTuple, TypeVar
+
+from rmqalloc.errors import Error
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting._address import host_and_port
+from rmqalloc.remoting._loose_json import Pairs
+from rmqalloc.snapshot._snapshot import MAX_QUEUES, MESSAGE_MODELS, Broker, Lag, Topic, TopicBroker
+
+_STRATEGIES = {
+    f"org.apache.rocketmq.client.consumer.rebalance.{name}": strategy
+    for name, strategy in {
+        "AllocateMessageQueueAveragely": "AVG",
+        "AllocateMessageQueueAveragelyByCircle": "AVG_BY_CIRCLE",
+        "AllocateMessageQueueConsistentHash": "CONSISTENT_HASH",
+        "AllocateMessageQueueByConfig": "CONFIG",
+        "AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
+        "AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
+    }.items()
+}
+"""By the whole name of the class: one of the same name elsewhere, or a class made from it, may divide in any way."""
+
+_SYSTEM_GROUPS = re.compile(
+    r"(CID_ONSAPI_(OWNER|PERMISSION|PULL)|CID_ONS-HTTP-PROXY|CID_(RMQ_)?SYS_.*|TOOLS_CONSUMER|FILTERSRV_CONSUMER"
+    r"|SELF_TEST_C_GROUP|SELF_TEST_CONSUMER_GROUP|DefaultHeartBeatSyncerGroup|CLIENT_INNER_.*)"
+)
+_V4_0_0, _HIGHEST = 213, 611
+_MASTER_ID = 0
+
+MAX_NAME = 4096
+"""Characters of a name at most: RocketMQ's topics and groups have 255, ids of clients what a host and a process are called."""
+
+_INT, _LONG = 1 << 31, 1 << 63
+_DIGITS = re.compile("-?[0-9]{1,19}")
+
+T = TypeVar("T")
+
+
+class AnswerError(Error, ValueError):
+    """A body that can be read but is not what was asked for."""
+
+
+Told = Callable[[AnswerError], None]
+"""Is told of every entry of a list that is left out."""
+
+
+def refuse(error: AnswerError) -> None:
+    """Do without no entry: the whole answer is an error."""
+    raise error
+
+
+class Connection(NamedTuple):
+    """One client as a broker lists it."""
+
+    client_id: str
+    language: str | None
+    version: str | None
+
+
+class Connections(NamedTuple):
+    """A group as a broker knows it."""
+
+    connections: tuple[Connection, ...]
+    subscriptions: frozenset[str]
+    message_model: str
+
+
+class RunningInfo(NamedTuple):
+    """What a client says of itself; None where it says nothing."""
+
+    owned: tuple[MessageQueue, ...] | None
+    popped: tuple[MessageQueue, ...]
+    subscriptions: tuple[str, ...]
+    strategy: str | None
+    is_ordered: bool
+    client_rebalance: bool
+
+
+class RequestMode(NamedTuple):
+    """How the queues of a topic are read by a group, where brokers assign them."""
+
+    is_pop: bool
+    share: int
+
+
+class Modes(NamedTuple):
+    """What one broker goes by when it assigns queues: what was set by topic and group, and for all others, if known."""
+
+    given: Mapping[tuple[str, str], RequestMode]
+    default: RequestMode | None
+
+
+def is_system_group(name: str) -> bool:
+    """Whether RocketMQ made this group for itself."""
+    return _SYSTEM_GROUPS.fullmatch(name) is not None
+
+
+def brokers(body: Any, told: Told = refuse) -> tuple[Broker, ...]:
+    """Whom to ask of every broker, by name: the master, or the slave of the lowest id where there is none."""
+    table = _object(_object(body, "cluster").get("brokerAddrTable") or {}, "brokerAddrTable")
+    found = _each(sorted(table.items()), lambda item: _broker(*item), told)
+    return tuple(one for one in found if one is not None)
+
+
+def _broker(name: str, content: Any) -> Broker | None:
+    """One broker, None if it has no address."""
+    one = _object(content, f"broker {_text(name, 'broker')}")
+    addresses = _object(one.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
+    if not addresses:
+        return None
+    ids = {_whole(key, -_LONG, _LONG): key for key in addresses}
+    least = min(ids)
+    address = _text(addresses[ids[least]], f"address of broker {name}")
+    try:
+        host_and_port(address)
+    except ValueError as error:
+        raise AnswerError(f"the address of broker {name}: {error}") from error
+    stands_in = "ACTING_MASTER" if one.get("enableActingMaster") is True else "SLAVE"
+    return Broker(name, address, "MASTER" if least == _MASTER_ID else stands_in)
+
+
+def clusters(body: Any, told: Told = refuse) -> list[str]:
+    """Names of the clusters that a name server knows."""
+    table = _object(_object(body, "cluster").get("clusterAddrTable") or {}, "clusterAddrTable")
+    return _each(table, lambda name: _text(name, "cluster"), told)
+
+
+def topic_names(body: Any, told: Told = refuse) -> list[str]:
+    """All topics that a name server lists."""
+    names = _list(_object(body, "topics").get("topicList") or [], "topicList")
+    return _each(names, lambda name: _text(name, "topic"), told)
+
+
+def route(name: str, body: Any) -> Topic:
+    """A topic from its route.
+
+    Raises
+    ------
+    AnswerError
+        Also for a static topic, whose queues are logical: they cannot be told from its route alone.
+    """
+    content = _object(body, "route")
+    if content.get("topicQueueMappingByBroker"):
+        raise AnswerError(f"topic {name!r} is a static topic (logical queues); static topics are not read")
+    brokers: dict[str, TopicBroker] = {}
+    for data in _list(content.get("queueDatas"), "queueDatas"):
+        one = _object(data, "queueData")
+        broker_name = _text(one.get("brokerName"), "brokerName")
+        if broker_name in brokers:
+            raise AnswerError(f"the route of topic {name!r} has broker {broker_name!r} twice")
+        read, write = (_whole(one.get(key), 0, MAX_QUEUES + 1) for key in ("readQueueNums", "writeQueueNums"))
+        brokers[broker_name] = TopicBroker(broker_name, read, write, _whole(one.get("perm"), 0, _INT))
+    return Topic(name, tuple(sorted(brokers.values(), key=lambda broker: broker.broker_name)))
+
+
+def connections(body: Any) -> Connections:
+    """The clients of a group, in the order of their ids."""
+    content = _object(body, "connections")
+    found = [_connection(data) for data in _list(content.get("connectionSet"), "connectionSet")]
+    topics = (_text(name, "topic") for name in _object(content.get("subscriptionTable") or {}, "subscriptionTable"))
+    model = content.get("messageModel") or "CLUSTERING"
+    if model not in MESSAGE_MODELS:
+        raise AnswerError(f"groups of message model {_shown(model)} are not read")
+    return Connections(tuple(sorted(found, key=_by_id)), frozenset(topics), model)
+
+
+def _connection(data: Any) -> Connection:
+    one = _object(data, "connection")
+    language, version = one.get("language"), one.get("version")
+    return Connection(
+        _text(one.get("clientId"), "clientId"),
+        None if language is None else _text(language, "language"),
+        None if version is None else version_name(_whole(version, -_INT, _INT)),
+    )
+
+
+def _by_id(one: Connection) -> tuple[str, ...]:
+    """Where a connection stands among those of its client id, be its language and version known or not."""
+    return one.client_id, one.language or "", one.version or ""
+
+
+def running_info(body: Any) -> RunningInfo:
+    """What a client owns, subscribes to and uses.
+
+    Notes
+    -----
+    Consumers that pull need not tell their queues: DefaultLitePullConsumer of 4.9 and DefaultMQPullConsumer of any release
+    answer with an empty table whatever they own. So an empty table says that a client owns nothing only if messages are
+    pushed to it; see `tells_queues`.
+    """
+    content = _object(body, "running info")
+    properties = _object(content.get("properties") or {}, "properties")
+    subscriptions = [
+        _object(one, "subscription") for one in _list(content.get("subscriptionSet") or [], "subscriptionSet")
+    ]
+    java_class = properties.get("allocateMessageQueueStrategy")
+    table: Any = content.get("mqTable")
+    queues = None if table is None else _not_dropped(table)
+    return RunningInfo(
+        None if queues is None or not tells_queues(properties, table) else queues,
+        _not_dropped(content.get("mqPopTable") or {}),
+        tuple(sorted(_text(one.get("topic"), "topic") for one in subscriptions)),
+        _STRATEGIES.get(java_class.partition("@")[0]) if isinstance(java_class, str) else None,
+        properties.get("PROP_CONSUMEORDERLY") == "true",
+        properties.get("clientRebalance") != "false",
+    )
+
+
+def tells_queues(properties: Mapping[str, Any], table: Sized) -> bool:
+    """Whether a client's table of queues says what it owns; that of one that pulls does not if it is empty."""
+    return bool(len(table)) or properties.get("PROP_CONSUME_TYPE") != "CONSUME_ACTIVELY"
+
+
+def lags(body: Any) -> tuple[list[Lag], float]:
+    """Offsets of every queue of one broker, and messages consumed per second there."""
+    content = _object(body, "consume stats")
+    found = []
+    for key, value in _pairs(content.get("offsetTable") or {}):
+        one = _object(value, "offsets")
+        numbers = (_whole(one.get(name), -_LONG, _LONG) for name in ("brokerOffset", "consumerOffset", "lastTimestamp"))
+        found.append(Lag(_queue(key), *numbers))
+    tps = content.get("consumeTps") or 0
+    if isinstance(tps, bool) or not isinstance(tps, (int, float)) or not abs(tps) < _LONG or not math.isfinite(tps):
+        raise AnswerError(f"consumeTps: a number was expected, got {_shown(tps)}")
+    return found, float(tps)
+
+
+def group_names(body: Any, told: Told = refuse) -> list[str]:
+    """Groups that a broker has settings for, RocketMQ's own aside."""
+    table = _object(_object(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable")
+    names = _each(table, lambda name: _text(name, "group"), told)
+    return [name for name in names if not is_system_group(name)]
+
+
+def request_modes(body: Any) -> dict[tuple[str, str], RequestMode]:
+    """How groups read topics where brokers assign the queues, by topic and group, as far as somebody has set it."""
+    table = _object(_object(body, "request modes").get("messageRequestModeMap") or {}, "messageRequestModeMap")
+    found = {}
+    for topic, groups in table.items():
+        for group, value in _object(groups, "request modes of a topic").items():
+            one = _object(value, "request mode")
+            share = _whole(one.get("popShareQueueNum") or 0, -_INT, _INT)
+            found[_text(topic, "topic"), _text(group, "group")] = RequestMode(one.get("mode") == "POP", share)
+    return found
+
+
+def default_mode(settings: str) -> RequestMode:
+    """How groups read of which nobody has set it, by a broker's settings.
+
+    Examples
+    --------
+    >>> default_mode("brokerName=a\\ndefaultMessageRequestMode=POP\\ndefaultPopShareQueueNum=-1\\n")
+    RequestMode(is_pop=True, share=-1)
+    """
+    values = dict(line.partition("=")[::2] for line in settings.splitlines())
+    is_pop = values.get("defaultMessageRequestMode") == "POP"
+    return RequestMode(is_pop, _whole(values.get("defaultPopShareQueueNum", 0), -_INT, _INT))
+
+
+def version_name(ordinal: int) -> str:
+    """Release of a client from the ordinal of ``MQVersion.Version`` that it sends.
+
+    Examples
+    --------
+    >>> version_name(399), version_name(413), version_name(479), version_name(478), version_name(62)
+    ('4.9.3', '5.0.0', '5.3.3', '5.3.3-SNAPSHOT', 'older than 4.0.0')
+    """
+    if ordinal < _V4_0_0 - 1:
+        return "older than 4.0.0"
+    if ordinal > _HIGHEST:
+        return "newer than 5.9.9"
+    count, is_release = divmod(ordinal - _V4_0_0 + 1, 2)
+    return f"{4 + count // 100}.{count // 10 % 10}.{count % 10}{'' if is_release else '-SNAPSHOT'}"
+
+
+def _not_dropped(table: Any) -> tuple[MessageQueue, ...]:
+    """Queues of a process queue table; ``droped`` is spelt so on the wire."""
+    return tuple(
+        sorted(_queue(key) for key, value in _pairs(table) if not _object(value, "process queue").get("droped"))
+    )
+
+
+def _queue(key: Any) -> MessageQueue:
+    fields = _object(key, "message queue")
+    topic, broker_name = _text(fields.get("topic"), "topic"), _text(fields.get("brokerName"), "brokerName")
+    return MessageQueue(topic, broker_name, _whole(fields.get("queueId"), -_INT, _INT))
+
+
+def _pairs(table: Any) -> Iterable[tuple[Any, Any]]:
+    if isinstance(table, Pairs):
+        return table
+    if isinstance(table, Mapping) and not table:
+        return ()
+    raise AnswerError(f"a table of message queues was expected, got {type(table).__name__}")
+
+
+def _object(value: Any, what: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise AnswerError(f"{what}: an object was expected, got {type(value).__name__}")
+    return value
+
+
+def _list(value: Any, what: str) -> list[Any]:
+    if not isinstance(value, list) or isinstance(value, Pairs):
+        raise AnswerError(f"{what}: a list was expected, got {type(value).__name__}")
+    return value
+
+
+def _text(value: Any, what: str) -> str:
+    if not isinstance(value, str):
+        raise AnswerError(f"{what}: a string was expected, got {type(value).__name__}")
+    if len(value) > MAX_NAME:
+        raise AnswerError(f"{what}: a name of {len(value):,} characters; at most {MAX_NAME:,} are read")
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise AnswerError(f"{what}: half a surrogate pair in {_shown(value)}") from None
+    return value
+
+
+def _whole(value: Any, least: int, end: int) -> int:
+    """A whole number of a range, or its digits: keys of objects and settings of brokers are text."""
+    number = int(value) if isinstance(value, str) and _DIGITS.fullmatch(value) else value
+    if type(number) is not int or not least <= number < end:
+        raise AnswerError(f"a number from {least} to {end - 1} was expected, got {_shown(value)}")
+    return number
+
+
+def _shown(value: Any) -> str:
+    """A short picture of a value, however long it is."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
+    text = repr(value[:60] if isinstance(value, str) else value) if isinstance(value, (str, int, float)) else ""
+    return text or ("null" if value is None else type(value).__name__)
+
+
+def _each(items: Iterable[Any], read: Callable[[Any], T], told: Told) -> list[T]:
+    """What the entries of a list come to; an entry that cannot be read is told of and left out."""
+    found = []
+    for item in items:
+        try:
+            found.append(read(item))
+        except AnswerError as error:
+            told(error)
+    return found

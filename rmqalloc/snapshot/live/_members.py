@@ -1,0 +1,128 @@
+"""A group of a snapshot from what brokers and clients say of it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting._data import RETRY_PREFIX
+from rmqalloc.snapshot._proxy import is_behind_proxy
+from rmqalloc.snapshot._snapshot import Client, Group, Lag, Topic
+from rmqalloc.snapshot.live._answers import Connection, Connections, Modes, RunningInfo
+
+
+def group(
+    name: str,
+    view: Mapping[str, Connections],
+    infos: Mapping[str, RunningInfo],
+    routes: Mapping[str, Topic],
+    lags: tuple[Lag, ...] = (),
+    consume_tps: float | None = None,
+    modes: Mapping[str, Modes] | None = None,
+) -> Group:
+    """Put together what is known of one group.
+
+    Parameters
+    ----------
+    name : str
+    view : mapping of broker name to Connections
+        The group as each broker that knows it lists it.
+    infos : mapping of client id to RunningInfo
+    routes : mapping of topic to Topic
+    lags : tuple of Lag
+    consume_tps : float, optional
+    modes : mapping of broker name to Modes, optional
+        What brokers go by when they assign queues; see `may_be_assigned`.
+
+    Notes
+    -----
+    A client registers at the brokers of its topics, so only those lists are compared; the longest of them is the group's.
+    Several connections of one client id are several clients, as they are for RocketMQ's strategies. What strategy the group
+    uses is left open: clients report theirs, and `rmqalloc.evidence` weighs that against what they own.
+    """
+    subscriptions = sorted({topic for one in view.values() for topic in one.subscriptions})
+    holders = {b.broker_name for topic in subscriptions if topic in routes for b in routes[topic].brokers}
+    lists = {broker: one for broker, one in view.items() if broker in holders} or view
+    ids = {broker: tuple(c.client_id for c in one.connections) for broker, one in sorted(lists.items())}
+    longest = max(lists.values(), key=lambda one: len(one.connections)).connections if lists else ()
+    models = Counter(one.message_model for one in view.values())
+    asked = [one for broker, one in (modes or {}).items() if broker in holders]
+    assignment, share = _assignment(name, subscriptions, infos, asked)
+    return Group(
+        name,
+        tuple(subscriptions),
+        tuple(_clients(longest, infos)),
+        message_model=_most(models, "CLUSTERING"),
+        is_shared=any(is_behind_proxy(*one) for known in view.values() for one in known.connections),
+        is_ordered=any(info.is_ordered for info in infos.values()),
+        server_assignment=assignment,
+        pop_share_queue_num=share,
+        broker_client_ids=ids if len(set(ids.values())) > 1 else None,
+        lags=lags,
+        consume_tps=consume_tps,
+    )
+
+
+def may_be_assigned(view: Mapping[str, Connections], infos: Mapping[str, RunningInfo]) -> bool:
+    """Whether brokers may assign a group's queues: a client says so, or none says anything and the release of some can."""
+    if infos:
+        return any(map(_is_served, infos.values()))
+    listed = (one for known in view.values() for one in known.connections)
+    return any(_assigns_since_5(one.version) and not is_behind_proxy(*one) for one in listed)
+
+
+def _assigns_since_5(version: str | None) -> bool:
+    """Whether a release lets brokers assign: 5.0 and later."""
+    return version is not None and not version.startswith("older") and version >= "5"
+
+
+def _is_served(info: RunningInfo) -> bool:
+    """Whether brokers assign a client's queues; ordered consumers never let them."""
+    return not info.client_rebalance and not info.is_ordered
+
+
+def _assignment(
+    name: str, topics: Iterable[str], infos: Mapping[str, RunningInfo], modes: Iterable[Modes]
+) -> tuple[str | None, int]:
+    """PULL or POP if brokers assign the queues of a group, else None; and the popShareQueueNum that all of them have, or 0.
+
+    Where no client says whether they do, a group that somebody has set to POP is taken for one that pops.
+    """
+    keys = [(topic, name) for topic in topics if not topic.startswith(RETRY_PREFIX)]
+    is_known = any(map(_is_served, infos.values()))
+    if infos and not is_known:
+        return None, 0
+    found = {one.given.get(key, one.default) for one in modes for key in keys if is_known or key in one.given}
+    shares = {mode.share for mode in found if mode is not None and mode.is_pop}
+    if shares or any(info.popped for info in infos.values()):
+        return "POP", shares.pop() if len(shares) == 1 else 0
+    return ("PULL", 0) if is_known else (None, 0)
+
+
+def _clients(connections: Iterable[Connection], infos: Mapping[str, RunningInfo]) -> Iterable[Client]:
+    """Clients of a list; of several connections of one id only one answers for itself, so only the first gets it."""
+    answered = set()
+    for one in connections:
+        info = None if one.client_id in answered else infos.get(one.client_id)
+        answered.add(one.client_id)
+        if info is None:
+            yield Client(one.client_id, language=one.language, version=one.version)
+            continue
+        yield Client(
+            one.client_id,
+            language=one.language,
+            version=one.version,
+            strategy=info.strategy,
+            subscriptions=info.subscriptions,
+            owned=_owned(info),
+        )
+
+
+def _owned(info: RunningInfo) -> tuple[MessageQueue, ...] | None:
+    """Queues that a client says it pulls or pops, None where it tells neither."""
+    return None if info.owned is None and not info.popped else tuple(sorted({*(info.owned or ()), *info.popped}))
+
+
+def _most(counts: Counter[str], otherwise: str) -> str:
+    return min(counts, key=lambda one: (-counts[one], one)) if counts else otherwise

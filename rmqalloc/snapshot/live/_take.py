@@ -1,0 +1,305 @@
+"""A snapshot of a running cluster: what is asked, in which order, and how partial answers are kept."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from operator import attrgetter
+from typing import Any, TypeVar
+from zlib import crc32
+
+from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
+from rmqalloc.remoting._client import Access, Remote
+from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.snapshot._proxy import is_behind_proxy
+from rmqalloc.snapshot._snapshot import Broker, Group, Lag, Snapshot, SourceError, Topic
+from rmqalloc.snapshot.live import _answers as answers
+from rmqalloc.snapshot.live import _members as members
+
+NAME_SERVER = "name server"
+_RETRY = "%RETRY%"
+_NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)
+_NOT_KNOWN = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+_SYSTEM_TOPICS = (
+    "RMQ_SYS_", "rmq_sys_", "%DLQ%", _RETRY, "SCHEDULE_TOPIC_", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC", "BenchmarkTest",
+    "TBW102",
+)  # fmt: skip
+
+_ERROR_ORDER = attrgetter("source", "request", "message")
+_MOST_LEFT_OUT = 20  # entries of one list that cannot be read and are named one by one
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What of a cluster is read.
+
+    Attributes
+    ----------
+    groups, topics : tuple of str
+        Patterns with ``*``, ``?`` and ``[...]``. With patterns of topics only groups that subscribe to such a topic are read.
+    lag : bool
+        Ask how far every queue has been consumed.
+    running_info : bool
+        Ask every client, through its broker, which queues it owns.
+    """
+
+    groups: tuple[str, ...] = ("*",)
+    topics: tuple[str, ...] = ("*",)
+    lag: bool = True
+    running_info: bool = True
+
+
+def take_snapshot(
+    servers: list[str],
+    access: Access | None = None,
+    wanted: Wanted | None = None,
+    on_progress: Callable[[int, int], None] | None = None,
+) -> Snapshot:
+    """Read a cluster through its name servers.
+
+    Parameters
+    ----------
+    servers : list of str
+        Addresses of name servers, see `rmqalloc.remoting._client.name_servers`.
+    access : Access, optional
+    wanted : Wanted, optional
+    on_progress : callable, optional
+        Called with (requests answered, requests known of) as it goes.
+
+    Returns
+    -------
+    Snapshot
+        With everything that could be read; what could not is in ``errors``.
+
+    Raises
+    ------
+    RemotingError
+        If no name server tells its brokers, before `Access.deadline` if there is one.
+    ResponseError
+        If the name server refuses.
+    """
+
+    async def run() -> Snapshot:
+        async with Remote(servers, access) as remote:
+            taken = await Taker(remote, wanted or Wanted(), on_progress).take()
+            return replace(taken, source="name servers " + ";".join(servers))
+
+    return asyncio.run(run())
+
+
+@dataclass(slots=True)
+class Taker:
+    """One reading of a cluster."""
+
+    remote: Remote
+    wanted: Wanted
+    on_progress: Callable[[int, int], None] | None = None
+    errors: list[SourceError] = field(default_factory=list)
+    brokers: dict[str, Broker] = field(default_factory=dict)
+    _own_topics: set[str] = field(default_factory=set)
+    _modes: asyncio.Task[dict[str, answers.Modes]] | None = None
+    _answered: int = 0
+    _known: int = 0
+
+    async def take(self) -> Snapshot:
+        """Read everything that is wanted."""
+        await self._read_cluster()
+        code = ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER
+        names = await self._from_name_server(code, {}, code.name, self._listed(NAME_SERVER, code, answers.topic_names))
+        names = list(dict.fromkeys(names or ()))
+        self._answered = self._known = 0  # how much there is, is only known from here on
+        known = await self._group_names(names)
+        asked = await asyncio.gather(*(self._known_to(group) for group in known))
+        views = {group: view for group, view in zip(known, asked, strict=True) if self._is_wanted(view)}
+        topics = {topic for view in views.values() for one in view.values() for topic in one.subscriptions}
+        topics |= {name for name in names if self._is_user_topic(name) and _matches(name, self.wanted.topics)}
+        found = await asyncio.gather(*(self._route(topic) for topic in sorted(topics)))
+        routes = {topic.name: topic for topic in found if topic is not None}
+        groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        errors, asked_brokers = tuple(sorted(self.errors, key=_ERROR_ORDER)), tuple(self.brokers.values())
+        return Snapshot(tuple(routes.values()), tuple(groups), errors, now, brokers=asked_brokers)
+
+    async def _read_cluster(self) -> None:
+        """Whom to ask; without that there is nothing to read."""
+        code = ReadCode.GET_BROKER_CLUSTER_INFO
+
+        def read(body: Any) -> tuple[tuple[Broker, ...], list[str]]:
+            listed = self._listed(
+                NAME_SERVER, code, lambda body, told: (answers.brokers(body, told), answers.clusters(body, told))
+            )
+            return listed(body)
+
+        try:
+            brokers, clusters = await self.remote.ask_name_server(code, read=read)
+        except answers.AnswerError as error:
+            raise RemotingError(f"no name server tells its brokers: {error}") from error
+        self.brokers = {one.broker_name: one for one in brokers}
+        # Brokers and clusters have a topic each that bears their name.
+        self._own_topics = {*self.brokers, *clusters}
+
+    def _listed(self, source: str, code: ReadCode, read: Callable[[Any, answers.Told], T]) -> Callable[[Any], T]:
+        """A reader of a list that keeps what it leaves out as errors."""
+
+        def listed(body: Any) -> T:
+            left_out: list[str] = []
+            found = read(body, lambda error: left_out.append(str(error)))
+            if (more := len(left_out) - _MOST_LEFT_OUT) > 0:
+                left_out[_MOST_LEFT_OUT:] = [f"and {more:,} more"]
+            self.errors += [
+                SourceError(source, code.name, one_line(f"left out, for it cannot be read: {one}")) for one in left_out
+            ]
+            return found
+
+        return listed
+
+    async def _group_names(self, topics: list[str]) -> list[str]:
+        """Wanted groups: those that brokers have settings for, and those that have a retry topic."""
+        found = {topic.removeprefix(_RETRY) for topic in topics if topic.startswith(_RETRY)}
+        code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
+        asked = (
+            self._ask_broker(name, code, {}, self._listed(f"broker {name}", code, answers.group_names))
+            for name in self.brokers
+        )
+        for names in await asyncio.gather(*asked):
+            found.update(names or ())
+        return sorted(n for n in found if _matches(n, self.wanted.groups) and not answers.is_system_group(n))
+
+    async def _known_to(self, group: str) -> dict[str, answers.Connections]:
+        """The group as every broker knows it; a broker that does not is left out."""
+        code, fields = ReadCode.GET_CONSUMER_CONNECTION_LIST, {"consumerGroup": group}
+        asked = (self._ask_broker(name, code, fields, answers.connections) for name in self.brokers)
+        found = zip(self.brokers, await asyncio.gather(*asked), strict=True)
+        return {name: view for name, view in found if view is not None}
+
+    async def _route(self, topic: str) -> Topic | None:
+        fields = {"topic": topic, "acceptStandardJsonOnly": "true"}
+        code = ReadCode.GET_ROUTE_INFO_BY_TOPIC
+        return await self._from_name_server(
+            code, fields, f"route of topic {topic}", lambda body: answers.route(topic, body)
+        )
+
+    async def _from_name_server(
+        self, code: ReadCode, fields: Mapping[str, str], request: str, read: Callable[[Any], T]
+    ) -> T | None:
+        """What the name server answers, see `_kept`."""
+        return await self._kept(NAME_SERVER, request, lambda: self.remote.ask_name_server(code, fields, read))
+
+    async def _group(self, name: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]) -> Group:
+        """One group with everything that is wanted of it."""
+        infos, (lags, tps) = await asyncio.gather(self._infos(name, view), self._lags(name, view, routes))
+        modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
+        return members.group(name, view, infos, routes, lags, tps, modes)
+
+    async def _infos(self, group: str, view: dict[str, answers.Connections]) -> dict[str, answers.RunningInfo]:
+        """What every client says of itself; each is asked once, and which broker it goes through is spread evenly.
+
+        Clients behind a proxy never answer and are not asked.
+        """
+        if not self.wanted.running_info:
+            return {}
+        listing: dict[str, list[str]] = defaultdict(list)
+        for broker, known in view.items():
+            for client_id in dict.fromkeys(c.client_id for c in known.connections if not is_behind_proxy(*c)):
+                listing[client_id].append(broker)
+        through = {one: self._relay(one, brokers) for one, brokers in listing.items()}
+        code = ReadCode.GET_CONSUMER_RUNNING_INFO
+        asked = (
+            self._ask_broker(
+                broker, code, {"consumerGroup": group, "clientId": one, "jstackEnable": "false"}, answers.running_info
+            )
+            for one, broker in through.items()
+        )
+        found = zip(through, await asyncio.gather(*asked), strict=True)
+        return {client_id: info for client_id, info in found if info is not None}
+
+    def _relay(self, client_id: str, brokers: list[str]) -> str:
+        """The broker, of those that list a client, through which it is asked."""
+        able = [name for name in brokers if self.remote.is_up(self.brokers[name].address)] or brokers
+        return able[crc32(client_id.encode()) % len(able)]
+
+    async def _request_modes(self) -> dict[str, answers.Modes]:
+        """What brokers go by when they assign queues, asked once and only if some group needs it."""
+        if self._modes is None:
+            self._modes = asyncio.create_task(self._asked_modes())
+        return await self._modes
+
+    async def _asked_modes(self) -> dict[str, answers.Modes]:
+        async def of(broker: str) -> answers.Modes | None:
+            code = ReadCode.GET_ALL_MESSAGE_REQUEST_MODE
+            # Brokers before 5.0 do not know the request and assign nothing.
+            given = await self._ask_broker(broker, code, {}, answers.request_modes, (*_NOT_THERE, _NOT_KNOWN))
+            if given is None:
+                return None
+            default = await self._ask_broker(broker, ReadCode.GET_BROKER_CONFIG, {}, answers.default_mode)
+            return answers.Modes(given, default)
+
+        found = await asyncio.gather(*map(of, self.brokers))
+        return {name: modes for name, modes in zip(self.brokers, found, strict=True) if modes is not None}
+
+    async def _lags(
+        self, group: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]
+    ) -> tuple[tuple[Lag, ...], float | None]:
+        """How far every queue has been consumed, and messages per second; None where nobody was asked."""
+        if not self.wanted.lag or not view:
+            return (), None
+        topics = {topic for one in view.values() for topic in one.subscriptions}
+        holders = {b.broker_name for topic in topics if topic in routes for b in routes[topic].brokers}
+        code, fields = ReadCode.GET_CONSUME_STATS, {"consumerGroup": group}
+        asked = (self._ask_broker(name, code, fields, answers.lags) for name in sorted(holders & self.brokers.keys()))
+        found = [part for part in await asyncio.gather(*asked) if part is not None]
+        lags = sorted((lag for part, _ in found for lag in part), key=lambda lag: lag.queue)
+        return tuple(lags), sum(tps for _, tps in found) if found else None
+
+    async def _ask_broker(
+        self,
+        broker: str,
+        code: ReadCode,
+        fields: Mapping[str, str],
+        read: Callable[[Any], T],
+        no_errors: Collection[int] = _NOT_THERE,
+    ) -> T | None:
+        """What a broker answers; None if it does not know of it, or if it could not be asked (then also an error)."""
+
+        async def ask() -> T:
+            found: T = (await self.remote.ask(self.brokers[broker].address, code, fields, read=read))[0]
+            return found
+
+        told = ", ".join(value for key, value in fields.items() if key != "jstackEnable")
+        return await self._kept(f"broker {broker}", f"{code.name} {told}".strip(), ask, no_errors)
+
+    async def _kept(
+        self, source: str, request: str, ask: Callable[[], Awaitable[T]], no_errors: Collection[int] = _NOT_THERE
+    ) -> T | None:
+        """An answer; a failure is kept as one of the snapshot's errors and answers None."""
+        self._known += 1
+        try:
+            return await ask()
+        except (RemotingError, ResponseError, answers.AnswerError) as error:
+            if not isinstance(error, ResponseError) or error.code not in no_errors:
+                self.errors.append(SourceError(source, request, one_line(str(error))))
+            return None
+        finally:
+            self._answered += 1
+            if self.on_progress is not None:
+                self.on_progress(self._answered, self._known)
+
+    def _is_wanted(self, view: dict[str, answers.Connections]) -> bool:
+        if self.wanted.topics == ("*",):
+            return True
+        return any(_matches(topic, self.wanted.topics) for one in view.values() for topic in one.subscriptions)
+
+    def _is_user_topic(self, name: str) -> bool:
+        """Whether it is not one of those that RocketMQ makes for itself."""
+        is_own = name in self._own_topics or name.startswith(_SYSTEM_TOPICS) or name.endswith("_REPLY_TOPIC")
+        return not is_own
+
+
+def _matches(name: str, patterns: Iterable[str]) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in patterns)

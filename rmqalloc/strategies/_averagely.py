@@ -1,0 +1,187 @@
+"""``AVG`` and ``AVG_BY_CIRCLE``: even shares by position."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rmqalloc._engine import split
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import Index, Offsets
+from rmqalloc.model import MessageQueue, Queue, queue_fields
+from rmqalloc.strategies._base import ExclusiveStrategy, Owners, position_of
+from rmqalloc.strategies._formula import INTEGERS, Arithmetic, Formula
+from rmqalloc.strategies._parallel import even_cuts, in_threads
+from rmqalloc.strategies._reasons import Queues, Reasons
+
+KEPT_QUEUES = 1024  # queues of a group whose owners are worth keeping
+LEAST_QUEUES = 1 << 22  # queues that are worth a thread: half a millisecond and more, most of it waiting for memory
+
+Kernel = Callable[..., None]
+
+
+class Even(ExclusiveStrategy):
+    """Shares that depend on the number of queues and the place of the client alone: a kernel over all queues of a unit."""
+
+    decided_by = "counts"
+    reads_topic = False
+    guesses = ({},)
+    is_server_side = True
+
+    _kernel: Kernel
+    _vacate: Kernel
+    _takes_empty = True
+
+    def owners_by_count(self, queue_offsets: Offsets, n_clients: Index, out: Owners) -> None:
+        """Owners by the kernel."""
+        self._kernel(queue_offsets, n_clients, out)
+
+    def _repair(self, fleet: Fleet, out: Owners) -> None:
+        """Leave the shares of repeated and empty client ids to nobody: their second slots ask under the first one's name."""
+        if not fleet.is_regular:
+            odd = fleet.irregular
+            first, places = odd.vacant
+            self._vacate(odd.units, odd.unit_list, fleet.queue_offsets, fleet.n_clients, first, places, out)
+
+    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
+        for queue in mq_all:
+            if type(queue) is not MessageQueue:
+                queue_fields(queue)
+        # Ids beyond ASCII may be equal though Python calls them different, so they take the long way.
+        if len(set(cid_all)) < len(cid_all) or "" in cid_all or not all(map(str.isascii, cid_all)):
+            return super()._group_owners(mq_all, cid_all)
+        make = _kept if len(mq_all) <= KEPT_QUEUES else _made
+        return make(self._kernel, len(mq_all), len(cid_all)).copy()
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        offsets, n_clients, kernel = fleet.queue_offsets, fleet.n_clients, self._kernel
+        bounds = even_cuts(offsets, threads, LEAST_QUEUES)
+        in_threads(lambda start, stop: kernel(offsets[start : stop + 1], n_clients[start:stop], out), bounds)
+        self._repair(fleet, out)
+
+
+def _made(kernel: Kernel, n_queues: int, n_clients: int) -> Owners:
+    """Owners of one group without repeats."""
+    owners = np.empty(n_queues, np.int32)
+    kernel(np.array([0, n_queues], np.int64), np.array([n_clients], np.int32), owners)
+    return owners
+
+
+# They depend on two numbers only, and a client asks for the same few all its life.
+_kept = lru_cache(maxsize=1024)(_made)
+
+
+def _in_blocks(arithmetic: Arithmetic, queue: Any, n_queues: Any, n_clients: Any) -> Any:
+    """Position of the client whose block a queue is in.
+
+    The first clients have blocks of ``size + 1``. Counted in those a queue comes to a greater position than counted in the
+    blocks behind them as long as it is in front, and to a lesser one from there on.
+    """
+    size, extra = arithmetic.div(n_queues, n_clients), n_queues % n_clients
+    behind = arithmetic.div(queue - extra, arithmetic.greatest(size, 1))
+    return arithmetic.greatest(arithmetic.div(queue, size + 1), behind)
+
+
+def _in_circles(arithmetic: Arithmetic, queue: Any, n_queues: Any, n_clients: Any) -> Any:
+    """Position of the client that a queue is dealt to."""
+    return queue % n_clients
+
+
+class Averagely(Even):
+    """Contiguous blocks in client order; the first ``n mod m`` clients take one more.
+
+    Notes
+    -----
+    ``AllocateMessageQueueAveragely``. With fewer queues than clients the first clients take one each.
+
+    Examples
+    --------
+    >>> Averagely().allocate("g", "x", [("t", "b", i) for i in range(5)], ["x", "y"])
+    [('t', 'b', 0), ('t', 'b', 1), ('t', 'b', 2)]
+    """
+
+    # Both strategies of this family give a client equally many queues, so blocks are rounds in order.
+    formula = Formula(_in_blocks, "sorted")
+    _kernel = staticmethod(split.contiguous)
+    _vacate = staticmethod(split.vacate_contiguous)
+
+    def get_name(self) -> str:
+        """Java's ``getName()`` text: ``AVG``."""
+        return "AVG"
+
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
+    ) -> list[Queue]:
+        """Queues of one client; see `Strategy.allocate`."""
+        position = position_of(current_cid, mq_all, cid_all)
+        if position < 0:
+            return []
+        size, extra = divmod(len(mq_all), len(cid_all))
+        start = position * size + min(position, extra)
+        return list(mq_all[start : start + size + (position < extra)])
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """Blocks of equal size, the first few one longer."""
+        n, m, reasons = len(queues), len(client_ids), Reasons()
+        size, extra = divmod(n, m)
+        client = _in_blocks(INTEGERS, position, n, m)
+        start, length = client * size + min(client, extra), size + (client < extra)
+        more = f", the first {extra} take one more" if extra else ""
+        reasons.say(
+            f"{n} queues = {m} clients × {size} + {extra}: each client takes {size}{more}", size=size, extra=extra
+        )
+        reasons.say(
+            f"client {client_ids[client]} is at place {client} and begins at "
+            f"{client} × {size} + {min(client, extra)} = {start}: "
+            f"it takes the queues at the places {start} to {start + length - 1}, this one among them",
+            client_place=client, first=start, length=length,
+        )  # fmt: skip
+        reasons.check_id(client_ids, client)
+        return reasons
+
+
+class AveragelyByCircle(Even):
+    """Queue after queue to client after client, round and round.
+
+    Notes
+    -----
+    ``AllocateMessageQueueAveragelyByCircle``.
+
+    Examples
+    --------
+    >>> AveragelyByCircle().allocate("g", "x", [("t", "b", i) for i in range(5)], ["x", "y"])
+    [('t', 'b', 0), ('t', 'b', 2), ('t', 'b', 4)]
+    """
+
+    formula = Formula(_in_circles, "in turn")
+    _kernel = staticmethod(split.circular)
+    _vacate = staticmethod(split.vacate_circular)
+
+    def get_name(self) -> str:
+        """Java's ``getName()`` text: ``AVG_BY_CIRCLE``."""
+        return "AVG_BY_CIRCLE"
+
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
+    ) -> list[Queue]:
+        """Queues of one client; see `Strategy.allocate`."""
+        position = position_of(current_cid, mq_all, cid_all)
+        return list(mq_all[position :: len(cid_all)]) if position >= 0 else []
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """The queue's place modulo the number of clients.
+
+        Examples
+        --------
+        >>> AveragelyByCircle().explain([MessageQueue("t", "b", i) for i in range(7)], ["x", "y"], 5).steps
+        ['the queue is at place 5 of 7: 5 mod 2 clients = 1, client y']
+        """
+        m, reasons = len(client_ids), Reasons()
+        client = _in_circles(INTEGERS, position, len(queues), m)
+        sums = f"{position} mod {m} clients = {client}, client {client_ids[client]}"
+        reasons.say(f"the queue is at place {position} of {len(queues)}: {sums}", client_place=client)
+        reasons.check_id(client_ids, client)
+        return reasons

@@ -1,0 +1,300 @@
+"""``MACHINE_ROOM_NEARBY-<inner>``: queues stay in a room that has a client."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, overload
+
+import numpy as np
+
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import Index, Offsets, Strings, distinct_strings
+from rmqalloc.fleet._groups import check_client_ids
+from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
+from rmqalloc.strategies._base import (
+    DecidedBy,
+    ExclusiveStrategy,
+    Inner,
+    Owners,
+    SharingStrategy,
+    Strategy,
+    WrappingStrategy,
+    check_lists,
+    fresh_owners,
+    position_of,
+)
+from rmqalloc.strategies._ordering import sort_client_ids, sort_queues, utf16
+from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies._room_parts import RoomParts, split_by_room
+
+BrokerRoom = Callable[[Any], str | None] | Mapping[str, str]
+ClientRoom = Callable[[str], str | None] | Mapping[str, str]
+_Rooms = dict[str, list[int]]
+IN_ROOMS: DecidedBy = "positions in rooms"
+
+
+class MachineRoomNearby(WrappingStrategy[Inner]):
+    """Every room's queues are split among its own clients by an inner strategy, those of a room without clients among all.
+
+    Parameters
+    ----------
+    inner : Strategy
+        Splits each room.
+    broker_room : callable or mapping, optional
+        Room of a queue: called with the queue, or looked up by broker name. In a fleet it is asked once per distinct
+        broker, with one queue of it. Without it a fleet must bring the column ``broker_rooms``.
+    client_room : callable or mapping, optional
+        Room of a client id. In a fleet it is asked once per distinct id. Without it a fleet must bring ``client_rooms``.
+
+    Raises
+    ------
+    TypeError
+        ``inner`` is null or not a strategy with owners.
+
+    Notes
+    -----
+    ``AllocateMachineRoomNearby``. One missing room anywhere fails the whole group. Rooms without clients are each split from
+    the first client on, so the first clients take the extra queue of every such room.
+
+    Examples
+    --------
+    >>> from rmqalloc import strategy
+    >>> room = lambda name: name[:2]
+    >>> s = strategy("MACHINE_ROOM_NEARBY", inner=strategy("AVG"), broker_room=lambda q: q[1][:2], client_room=room)
+    >>> s.assign([("t", "hz-a", 0), ("t", "hz-a", 1), ("t", "sh-a", 0)], ["hz-1", "sh-1"]).owners.tolist()
+    [0, 0, 1]
+    """
+
+    reads_rooms = True
+    parameters = (
+        Parameter("inner", "strategy", "Strategy that splits each room", is_needed=True),
+        Parameter("broker_room", "resolver", "Machine room of a queue's broker"),
+        Parameter("client_room", "resolver", "Machine room of a client id"),
+    )
+    in_go = "Go's AllocateByMachineNearby computes AVG"
+    go_computes = "AVG"
+
+    def __init__(
+        self, inner: Inner, broker_room: BrokerRoom | None = None, client_room: ClientRoom | None = None
+    ) -> None:
+        if inner is None:
+            raise TypeError("allocateMessageQueueStrategy is null: give an inner strategy")
+        if not isinstance(inner, Strategy):
+            raise TypeError(f"inner must be a strategy, got {inner!r}")
+        for name, resolver in (("broker_room", broker_room), ("client_room", client_room)):
+            if resolver is not None and not callable(resolver) and not isinstance(resolver, Mapping):
+                raise TypeError(f"{name} must be a callable or a mapping, got {resolver!r}")
+        super().__init__(inner)
+        self.broker_room, self.client_room = broker_room, client_room
+        # Ids give every queue an owner of its own room, so only the queues of a client that leaves move here, too.
+        within: dict[DecidedBy, DecidedBy] = {"counts": IN_ROOMS, "positions": IN_ROOMS, "ids": "ids"}
+        self.decided_by = within.get(inner.decided_by, "anything")
+
+    def _over(self, inner: Strategy) -> Strategy:
+        return MachineRoomNearby(inner, self.broker_room, self.client_room)
+
+    def with_rooms(self, broker_room: Mapping[str, str] | None, client_room: Mapping[str, str] | None) -> Strategy:
+        """The same strategy with the machine rooms of brokers and clients by name."""
+        return MachineRoomNearby(self.inner.with_rooms(broker_room, client_room), broker_room, client_room)
+
+    def by_room(self, fleet: Fleet) -> tuple[RoomParts, Strategy]:
+        """A fleet as units of one machine room each, and the inner strategy."""
+        return split_by_room(self._prepared(fleet)), self.inner
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """The queue's machine room, and there the reasons of the inner strategy."""
+        queue_rooms, client_rooms = self._rooms(queues, client_ids)
+        room = next(name for name, places in queue_rooms.items() if position in places)
+        mine = queue_rooms[room]
+        members = [client_ids[i] for i in client_rooms[room]] if room in client_rooms else client_ids
+        if room in client_rooms:
+            among = f"{len(members)} of the {len(client_ids)} clients stand there too, who share"
+        else:
+            among = f"no client stands there, so all {len(client_ids)} share"
+        inner = self.inner.explain([queues[i] for i in mine], members, mine.index(position))
+        text = f"broker {queues[position].broker_name} stands in machine room {room}; {among} its {len(mine)} queues"
+        facts = {"machine_room": room, "n_room_queues": len(mine), "n_room_clients": len(members)}
+        return Reasons([text, *inner.steps], {**facts, "inner": inner.facts})
+
+    def get_name(self) -> str:
+        """Java's ``getName()`` text: ``MACHINE_ROOM_NEARBY-`` and the inner strategy's name."""
+        return f"MACHINE_ROOM_NEARBY-{self.inner.get_name()}"
+
+    @overload
+    def allocate(
+        self: MachineRoomNearby[ExclusiveStrategy],
+        consumer_group: str,
+        current_cid: str,
+        mq_all: Sequence[Queue],
+        cid_all: Sequence[str],
+    ) -> list[Queue]: ...
+    @overload
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]: ...
+    def allocate(
+        self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
+    ) -> list[Any]:
+        """Queues of one client: its own room's first, then rooms without clients by name; see `Strategy.allocate`."""
+        position = position_of(current_cid, mq_all, cid_all)
+        if position < 0:
+            return []
+        queue_rooms, client_rooms = self._rooms(mq_all, cid_all)
+        own = next(room for room, places in client_rooms.items() if position in places)
+        orphans = sorted(queue_rooms.keys() - client_rooms.keys(), key=utf16)
+        result: list[Any] = []
+        for room in [own, *orphans] if own in queue_rooms else orphans:
+            clients = [cid_all[i] for i in client_rooms[room]] if room in client_rooms else cid_all
+            queues = [mq_all[i] for i in queue_rooms[room]]
+            part = self.inner.allocate(consumer_group, current_cid, queues, clients)
+            if part is None:
+                raise TypeError(f"the inner strategy {self.inner.get_name()} answered null for machine room {room!r}")
+            result += part
+        return result
+
+    @overload
+    def assign(
+        self: MachineRoomNearby[ExclusiveStrategy], mq_all: Sequence[Queue], cid_all: Sequence[str], sort: bool = False
+    ) -> Assignment[Queue]: ...
+    @overload
+    def assign(
+        self: MachineRoomNearby[SharingStrategy], mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> SharedAssignment[Any]: ...
+    @overload
+    def assign(
+        self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> Assignment[Any] | SharedAssignment[Any]: ...
+    def assign(
+        self, mq_all: Sequence[Any], cid_all: Sequence[str], sort: bool = False
+    ) -> Assignment[Any] | SharedAssignment[Any]:
+        """Owners of all queues of one group; what each client gets where the inner strategy shares queues (CONFIG)."""
+        if sort:
+            mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
+        check_lists(mq_all, cid_all)
+        check_client_ids(cid_all)
+        queue_rooms, client_rooms = self._rooms(mq_all, cid_all)
+        owners = np.full(len(mq_all), -1, np.int32)
+        everyone = list(range(len(cid_all)))
+        for room, places in queue_rooms.items():
+            members = client_rooms.get(room, everyone)
+            part = self.inner.assign([mq_all[i] for i in places], [cid_all[i] for i in members])
+            if isinstance(part, SharedAssignment):
+                return SharedAssignment.by_client(self, mq_all, cid_all)
+            owners[places] = np.append(members, -1)[part.owners]
+        return Assignment(owners, mq_all, cid_all)
+
+    def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[_Rooms, _Rooms]:
+        """Places of the queues and of the clients of every room, in order; all queues are checked before any client."""
+        if self.broker_room is None or self.client_room is None:
+            raise TypeError("machineRoomResolver is null: give broker_room and client_room")
+        queue_rooms: _Rooms = {}
+        client_rooms: _Rooms = {}
+        for i, queue in enumerate(mq_all):
+            room = _ask_broker(self.broker_room, queue)
+            if not room:
+                raise ValueError(_no_queue_room(*queue_fields(queue)))
+            queue_rooms.setdefault(room, []).append(i)
+        for i, client_id in enumerate(cid_all):
+            room = _ask_client(self.client_room, client_id)
+            if not room:
+                raise ValueError(_no_client_room(client_id))
+            client_rooms.setdefault(room, []).append(i)
+        return queue_rooms, client_rooms
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        parts = split_by_room(fleet)
+        owners = fresh_owners(parts.fleet)
+        self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
+        out[parts.queue_places] = parts.original(owners)
+
+    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+        queues, clients = fleet.queue_lists, fleet.client_lists
+        assert queues.route_room is not None
+        assert clients.slot_room is not None
+        for unit, place in _first_missing(queues.route_room[queues.queue_route], queues.offsets, fleet.unit_queue_list):
+            route = queues.queue_route[place]
+            topic, broker_name = fleet.topics[queues.route_topic[route]], fleet.brokers[queues.route_broker[route]]
+            reasons.setdefault(unit, _no_queue_room(topic, broker_name, int(queues.queue_ids[place])))
+        for unit, place in _first_missing(clients.slot_room, clients.offsets, fleet.unit_client_list):
+            reasons.setdefault(unit, _no_client_room(clients.client_ids[place]))
+        if type(self.inner)._find_errors is not Strategy._find_errors:
+            good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
+            parts = split_by_room(fleet.select(good))
+            inner_reasons: dict[int, str] = {}
+            self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
+            for part, reason in sorted(inner_reasons.items()):
+                reasons.setdefault(int(good[parts.unit[part]]), reason)
+
+    def _prepared(self, fleet: Fleet) -> Fleet:
+        """The fleet with the rooms of its routes and slots as this strategy sees them."""
+        numbers = {name: i for i, name in enumerate(fleet.rooms.to_list())}
+        route_room, slot_room = fleet.queue_lists.route_room, fleet.client_lists.slot_room
+        if self.broker_room is not None:
+            route_room = _route_rooms(fleet, self.broker_room, numbers)
+        if self.client_room is not None:
+            slot_room = _slot_rooms(fleet.client_lists.client_ids, self.client_room, numbers)
+        if route_room is None or slot_room is None:
+            missing = "broker_room" if route_room is None else "client_room"
+            raise TypeError(f"machineRoomResolver is null: give {missing}, or bring the column {missing}s in the fleet")
+        return replace(
+            fleet,
+            queue_lists=replace(fleet.queue_lists, route_room=route_room),
+            client_lists=replace(fleet.client_lists, slot_room=slot_room),
+            rooms=Strings.from_list(list(numbers)),
+        )
+
+
+def _first_missing(room: Index, list_offsets: Offsets, unit_list: Index) -> list[tuple[int, int]]:
+    """Units whose list has an element without a room, each with the place of the first one."""
+    places = np.flatnonzero(room < 0)
+    first = dict(
+        zip(
+            reversed((np.searchsorted(list_offsets, places, side="right") - 1).tolist()),
+            reversed(places.tolist()),
+            strict=True,
+        )
+    )
+    units = np.flatnonzero(np.isin(unit_list, list(first))).tolist()
+    return [(unit, first[int(unit_list[unit])]) for unit in units]
+
+
+def _route_rooms(fleet: Fleet, broker_room: BrokerRoom, numbers: dict[str, int]) -> Index:
+    """Room of every route, asked once per distinct broker."""
+    lists = fleet.queue_lists
+    rooms = np.full(max(len(fleet.brokers), 1), -1, np.int32)
+    brokers, routes = np.unique(lists.route_broker, return_index=True)
+    for broker, route in zip(brokers.tolist(), routes.tolist(), strict=True):
+        start = int(lists.route_offsets[route])
+        queue_id = int(lists.queue_ids[start]) if start < lists.route_offsets[route + 1] else 0
+        queue = MessageQueue(fleet.topics[lists.route_topic[route]], fleet.brokers[broker], queue_id)
+        rooms[broker] = _number(_ask_broker(broker_room, queue), numbers)
+    return rooms[lists.route_broker]
+
+
+def _slot_rooms(client_ids: Strings, client_room: ClientRoom, numbers: dict[str, int]) -> Index:
+    """Room of every client slot, asked once per distinct id."""
+    codes, names = distinct_strings(client_ids)
+    rooms = [_number(_ask_client(client_room, name), numbers) for name in names.to_list()]
+    return np.array(rooms, np.int32)[codes]
+
+
+def _number(room: str | None, numbers: dict[str, int]) -> int:
+    return numbers.setdefault(room, len(numbers)) if room else -1
+
+
+def _ask_broker(resolver: BrokerRoom, queue: Any) -> str | None:
+    return resolver.get(str(queue_fields(queue)[1])) if isinstance(resolver, Mapping) else resolver(queue)
+
+
+def _ask_client(resolver: ClientRoom, client_id: str) -> str | None:
+    return resolver.get(client_id) if isinstance(resolver, Mapping) else resolver(client_id)
+
+
+def _no_queue_room(topic: str | None, broker_name: str | None, queue_id: int) -> str:
+    return f"Machine room is null for mq {queue_text(topic, broker_name, queue_id)}"
+
+
+def _no_client_room(client_id: str | None) -> str:
+    return f"Machine room is null for consumer id {'null' if client_id is None else client_id}"

@@ -1,0 +1,105 @@
+"""Functions of Arrow record batches that run in Python workers, for ``mapInArrow``. Imports no pyspark."""
+
+from collections.abc import Iterable, Iterator
+
+import pyarrow as pa
+
+from rmqalloc.evaluation._expand import LOAD_SCHEMA, OWNED_SCHEMA, expand_stream, load_stream
+from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
+from rmqalloc.evaluation._quarantine import plan_and_quarantine
+
+Batches = Iterable[pa.RecordBatch]
+
+_TYPES = {
+    pa.string(): "string",
+    pa.int32(): "int",
+    pa.int64(): "bigint",
+    pa.float64(): "double",
+    pa.list_(pa.int32()): "array<int>",
+}
+
+
+def refuse_schema(schema: pa.Schema, spec: PlanSpec) -> None:
+    """Raise the TypeError that a worker would raise for these columns, by planning one row of nulls."""
+    nothing = [pa.nulls(1, field.type) for field in schema]
+    list(plan_stream([pa.RecordBatch.from_arrays(nothing, names=schema.names)], spec))
+
+
+def ddl(schema: pa.Schema) -> str:
+    """A schema as Spark's DDL text.
+
+    Examples
+    --------
+    >>> ddl(pa.schema([("topic", pa.string()), ("owners", pa.list_(pa.int32()))]))
+    'topic string, owners array<int>'
+    """
+    return ", ".join(f"{field.name} {_TYPES[field.type]}" for field in schema)
+
+
+class PlanBatches:
+    """`rmqalloc.evaluation._plan_batch.plan_stream` as ``mapInArrow`` takes it.
+
+    Only the spec travels to the workers, as plain data.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        What to plan.
+
+    Examples
+    --------
+    >>> kernel = PlanBatches(PlanSpec("AVG", output="owners"))
+    >>> queues = [{"broker_name": "b", "queue_id": 0}]
+    >>> unit = {"consumer_group": "g", "topic": "T", "queues": queues, "client_ids": ["c"]}
+    >>> next(kernel([pa.RecordBatch.from_pylist([unit])])).column("owners").to_pylist()
+    [[0]]
+    """
+
+    def __init__(self, spec: PlanSpec) -> None:
+        self.spec = spec
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of what comes out."""
+        return self.spec.schema
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Plan the batches one after the other."""
+        return plan_stream(batches, self.spec)
+
+
+class ExpandOwners(PlanBatches):
+    """`rmqalloc.evaluation._expand.expand_owners` as ``mapInArrow`` takes it."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of what comes out."""
+        return OWNED_SCHEMA
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Name the owners in the batches one after the other."""
+        return expand_stream(batches, self.spec)
+
+
+class ClientLoads(PlanBatches):
+    """`rmqalloc.evaluation._expand.client_load` as ``mapInArrow`` takes it; the parts have to be added up."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of what comes out."""
+        return LOAD_SCHEMA
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Count in the batches one after the other."""
+        return load_stream(batches, self.spec)
+
+
+class QuarantineBatches(PlanBatches):
+    """The bad rows of `rmqalloc.evaluation._quarantine.plan_and_quarantine` as ``mapInArrow`` takes it.
+
+    Their columns are those of the table and `rmqalloc.evaluation._quarantine.REASON`, so ``schema`` tells nothing of them.
+    """
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Plan the batches one after the other, and keep what is bad."""
+        return (bad for _, bad in plan_and_quarantine(batches, self.spec))

@@ -1,0 +1,154 @@
+"""The column functions under SQL names."""
+
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from pyspark.sql import SparkSession
+
+from rmqalloc.strategies._by_name import plain_parameters, plain_strategies
+from spark_udfs import (
+    _arrow_figures as arrow_figures,
+)
+from spark_udfs import (
+    _arrow_owners as arrow_owners,
+)
+from spark_udfs import (
+    _closed_form as closed_form,
+)
+from spark_udfs._arrow_figures import METRICS_DDL
+from spark_udfs._described import Description, describe
+from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL, arrow_function
+
+_OF_ALLOCATE = {
+    "strategy": f"RocketMQ's name: {', '.join(plain_strategies())}",
+    "queues": "array of struct broker_name, queue_id; array of struct broker_name, read_queue_nums; or a number",
+    "clients": "array of client ids; or a number, where queues is one",
+    "topic": "of the queues; CONSISTENT_HASH needs it",
+} | {
+    parameter.name: f"of {name}, {'an array' if parameter.kind == 'names' else f'by default {parameter.default}'}"
+    for name, parameter in plain_parameters()
+}
+_BEFORE_AFTER = {
+    "owners_before, owners_after": "owners of the same queues, as rmq_allocate returns them",
+    "clients_before, clients_after": "arrays of client ids, or numbers of clients",
+}
+_ALLOCATE = "(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]])"
+_COMPARE = "(owners_before, clients_before, owners_after, clients_after)"
+
+
+class _Function(NamedTuple):
+    """The function that workers run, its type in SQL, and its description."""
+
+    body: Callable[..., Any]
+    return_type: str
+    description: Description
+
+
+_FUNCTIONS = {
+    "allocate": _Function(
+        arrow_owners.owners,
+        OWNERS_DDL,
+        Description(
+            f"{_ALLOCATE} - For every queue in Java's order the position of its owner in the sorted client ids, -1 for none. "
+            "NULL for bad queues or clients; a wrong strategy is an error.",
+            _OF_ALLOCATE,
+            "('AVG', 4, 3)",
+            "[0,0,1,2]",
+        ),
+    ),
+    "allocate_or_error": _Function(
+        arrow_owners.owners_or_error,
+        OWNERS_OR_ERROR_DDL,
+        Description(
+            f"{_ALLOCATE} - The owners, or as error what is wrong with the row; never fails.",
+            _OF_ALLOCATE,
+            "('AVG', 4, 3).owners",
+            "[0,0,1,2]",
+        ),
+    ),
+    "assignment_metrics": _Function(
+        arrow_figures.assignment_metrics,
+        METRICS_DDL,
+        Description(
+            "(owners, n_clients) - How even owners are: loads, skew, idle clients, unowned queues.",
+            {"owners": "as rmq_allocate returns them", "n_clients": "number of clients"},
+            "(array(0, 0, 1, -1), 3).skew",
+            "1.5",
+        ),
+    ),
+    "moved": _Function(
+        arrow_figures.moved,
+        "int",
+        Description(
+            f"{_COMPARE} - Queues whose owner's client id changes.",
+            _BEFORE_AFTER,
+            "(array(0, 0, 1, 1), array('a', 'b'), array(0, 0, 0, 0), array('b'))",
+            "2",
+        ),
+    ),
+    "least_moves": _Function(
+        arrow_figures.least_moves,
+        "int",
+        Description(
+            f"{_COMPARE} - The fewest queues that move to any even allocation to the clients after.",
+            _BEFORE_AFTER,
+            "(array(0, 0, 1, 1), 2, array(0, 1, 2, 0), 3)",
+            "1",
+        ),
+    ),
+}
+
+
+def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
+    """Register the functions of `spark_udfs.functions` in a session's SQL, as temporary functions.
+
+    ====================================================================================================== ==============
+    ``rmq_allocate(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]])``              ARRAY<INT>
+    ``rmq_allocate_or_error(``\\ the same\\ ``)``                                                            STRUCT
+    ``rmq_assignment_metrics(owners, n_clients)``                                                          STRUCT
+    ``rmq_moved(owners_before, clients_before, owners_after, clients_after)``                              INT
+    ``rmq_least_moves(``\\ the same\\ ``)``                                                                  INT
+    ``rmq_allocate_by_count(strategy, n_queues, n_clients)``                                               ARRAY<INT>
+    ``rmq_metrics_by_count(n_queues, n_clients)``                                                          STRUCT
+    ``rmq_moved_by_count(strategy, n_queues, n_clients_before, n_clients_after)``                          INT
+    ====================================================================================================== ==============
+
+    Arguments may be named, as in ``virtual_nodes => 160``, and each may be a literal or a column. The last three are plain
+    SQL, the others run in Python workers. Parameters that a row's strategy does not take are not read.
+
+    A row with bad queues or clients is NULL, and so is a row without a strategy. An unknown strategy, or one whose parameters
+    are missing or out of bounds, fails the query with the reason and the closest name, whether it is a literal or in a column
+    (SQL does not say which). ``rmq_allocate_or_error`` does not fail and has the reason as ``error``. Use it within ``CASE``
+    and ``coalesce`` too, because Spark calls a Python function for all rows there.
+
+    ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for the last three,
+    because Connect takes no description of a Python function.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        Of Spark itself or of Spark Connect.
+    prefix : str
+        What the names begin with.
+
+    Raises
+    ------
+    ValueError
+        ``prefix`` cannot begin a name.
+
+    Examples
+    --------
+    >>> from spark_udfs import register_all
+    >>> register_all(spark)  # doctest: +SKIP
+    >>> spark.sql("SELECT rmq_allocate('AVG', 4, 3) AS owners").first().owners  # doctest: +SKIP
+    [0, 0, 1, 2]
+    """
+    if not re.fullmatch(r"([A-Za-z_]\w*)?", prefix, re.ASCII):
+        raise ValueError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
+    new = not spark.catalog.functionExists(f"{prefix}allocate")
+    for name, (body, return_type, _) in _FUNCTIONS.items():
+        spark.udf.register(prefix + name, arrow_function(body, return_type))
+    describe(spark, {prefix + name: function.description for name, function in _FUNCTIONS.items()}, new)
+    for statement in closed_form.sql_functions(prefix):
+        spark.sql(statement)

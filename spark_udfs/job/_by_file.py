@@ -1,0 +1,298 @@
+"""Parquet files planned by the workers themselves, so that rows never enter the JVM. Imports no pyspark.
+
+A task reads the row groups of one bucket, plans them and writes the bucket; only the bucket's number crosses to the worker.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation._quarantine import plan_and_quarantine
+from rmqalloc.evaluation._totals import ByScenario, Totals, added, totals_of
+from rmqalloc.evaluation._worst import worst_columns, worst_of
+from spark_udfs._map_in_arrow import Batches, refuse_schema
+from spark_udfs.job._manifests import QUARANTINE, Run, bucket_name, data_folder
+from spark_udfs.job._output_layout import attempt, commit
+
+BUCKETS = 64
+"""Buckets of a source with at least as many row groups."""
+
+BUCKET_BYTES = 64 << 20
+"""Approximate upper limit of the Parquet bytes of a bucket, however many buckets that makes."""
+
+_ROWS_PER_BATCH = 32_768
+
+MAX_ROWS = 1 << 18
+"""Rows of a plan that are ranked at once."""
+
+
+class Piece(NamedTuple):
+    """Row groups of a Parquet file, ``start`` to before ``stop``; all of them if ``stop`` is -1."""
+
+    path: str
+    start: int = 0
+    stop: int = -1
+
+
+class ParquetFile(NamedTuple):
+    """A file as its directory lists it: bytes, and the time of the last change in nanoseconds."""
+
+    path: str
+    n_bytes: int
+    changed: int
+
+
+class Survey(NamedTuple):
+    """A source of Parquet files: the files, and the buckets."""
+
+    files: list[ParquetFile]
+    buckets: list[list[Piece]]
+
+
+def survey(source: str, spec: PlanSpec) -> Survey | None:
+    """The files and buckets of a source; None if only Spark can read it.
+
+    Raises
+    ------
+    FileNotFoundError
+        As `listed_files`.
+    ValueError
+        A file cannot be read as Parquet.
+    TypeError
+        A column is missing or of the wrong type, and every bucket would fail.
+    """
+    files = listed_files(source)
+    if files is None:
+        return None
+    with _opened(files[0].path) as first:
+        refuse_schema(first.schema_arrow, spec)
+    return Survey(files, cut_files(files))
+
+
+def listed_files(source: str) -> list[ParquetFile] | None:
+    """Files of a directory of Parquet in the order of their paths, or of one file.
+
+    None if it has other files too, or partitions (``name=value``), whose columns are not in the files: only Spark can read
+    such a source.
+
+    Raises
+    ------
+    FileNotFoundError
+        There is no such path, or no Parquet file in it.
+    """
+    root = Path(source)
+    if not root.exists():
+        raise FileNotFoundError(f"{source} does not exist; give a Parquet file or a directory of them")
+    paths = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
+    shown = [path for path in paths if not any(part[0] in "._" for part in path.relative_to(root).parts)]
+    if not shown:
+        raise FileNotFoundError(f"{source} holds no Parquet file")
+    if not all(path.suffix == ".parquet" and "=" not in str(path.relative_to(root)) for path in shown):
+        return None
+    stats = [(str(path.resolve()), path.stat()) for path in shown]
+    return [ParquetFile(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
+
+
+def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS) -> list[list[Piece]]:
+    """Cut files into buckets of about equal bytes, in their order.
+
+    Parameters
+    ----------
+    files : sequence of ParquetFile
+        As `listed_files`.
+    n_buckets : int
+        Fewest buckets, if there are as many row groups; more if they would exceed `BUCKET_BYTES`.
+
+    Raises
+    ------
+    ValueError
+        A file cannot be read as Parquet.
+    """
+    wanted = max(n_buckets, sum(file.n_bytes for file in files) // BUCKET_BYTES)
+    pieces = [(Piece(file.path), file.n_bytes) for file in files]
+    if len(files) < wanted:
+        pieces = [piece for file in files for piece in _row_groups(file.path)]
+    upto = sum(n_bytes for _, n_bytes in pieces)
+    buckets: dict[int, list[Piece]] = {}
+    before = 0
+    for piece, n_bytes in pieces:
+        buckets.setdefault(before * wanted // max(upto, 1), []).append(piece)
+        before += n_bytes
+    return list(buckets.values())
+
+
+def _row_groups(path: str) -> list[tuple[Piece, int]]:
+    """Row groups of a file and their bytes."""
+    with _opened(path) as file:
+        groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
+        return [(Piece(path, i, i + 1), group.total_byte_size) for i, group in enumerate(groups)] or [(Piece(path), 0)]
+
+
+def _opened(path: str) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except (OSError, pa.ArrowException) as error:
+        raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+class PlanFiles:
+    """Plans buckets of Parquet files, for ``mapInArrow``.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        What to plan.
+    buckets : mapping of int to sequence of Piece
+        What to read for the buckets that are missing.
+    out, run
+        As `plan_file_bucket`.
+    """
+
+    def __init__(self, spec: PlanSpec, buckets: Mapping[int, Sequence[Piece]], out: str, run: Run) -> None:
+        self.spec, self.out, self.run = spec, out, run
+        self.buckets = {number: [Piece(*piece) for piece in pieces] for number, pieces in buckets.items()}
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """Plan the buckets at these positions in ``buckets``; returns the positions."""
+        numbers = list(self.buckets)
+        for batch in batches:
+            for position in batch.column(0).to_pylist():
+                plan_file_bucket(self.spec, numbers[position], self.buckets[numbers[position]], self.out, self.run)
+            yield pa.RecordBatch.from_arrays([batch.column(0)], names=["bucket"])
+
+
+class RankRows:
+    """Finds the worst units of rows of a plan, as ``mapInArrow`` takes it.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        What was planned.
+    n : int
+        As `rmqalloc.evaluation._worst.worst_of`.
+    """
+
+    def __init__(self, spec: PlanSpec, n: int) -> None:
+        self.spec, self.n = spec, n
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """The worst units of all rows that come, as JSON."""
+        found = json.dumps(worst_of(batches, self.spec, self.n))
+        yield pa.RecordBatch.from_pydict({"worst": pa.array([found], pa.string())})
+
+
+class RankBuckets:
+    """Finds the worst units of complete buckets, for ``mapInArrow``.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        What was planned.
+    n : int
+        As `rmqalloc.evaluation._worst.worst_of`.
+    files : sequence of sequence of str
+        Paths of the files of every bucket.
+    """
+
+    def __init__(self, spec: PlanSpec, n: int, files: Sequence[Sequence[str]]) -> None:
+        self.spec, self.n, self.files = spec, n, files
+
+    def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
+        """The worst units of the buckets with these numbers, as JSON."""
+        for batch in batches:
+            found = [
+                json.dumps(worst_of(self._rows(number), self.spec, self.n)) for number in batch.column(0).to_pylist()
+            ]
+            yield pa.RecordBatch.from_pydict({"worst": pa.array(found, pa.string())})
+
+    def _rows(self, number: int) -> Iterator[pa.RecordBatch]:
+        columns = [*worst_columns(self.spec), "scenario", "err_code"]
+        for path in self.files[number]:
+            with _opened(path) as file:
+                yield from file.iter_batches(MAX_ROWS, columns=columns, use_threads=False)
+
+
+def plan_file_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, run: Run) -> None:
+    """Plan the pieces of one bucket into files with unique names, and record that it is complete.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        What to plan.
+    number : int
+        Number of the bucket.
+    pieces : sequence of Piece
+        What to read.
+    out, run
+        As `spark_udfs.job._output_layout.begin_run`.
+
+    Raises
+    ------
+    FileNotFoundError
+        The plan's data were removed, see `spark_udfs.job._output_layout.attempt`.
+    """
+    totals: ByScenario = {}
+    with attempt(out, run.plan_id) as tried:
+        home = Path(out, data_folder(run.plan_id), tried)
+        (home / QUARANTINE).mkdir()
+        with _Rows(home / bucket_name(number), f"part-00000-{tried}.parquet") as plan:
+            plan.write(pa.RecordBatch.from_pylist([], spec.schema), even_if_empty=True)
+            for position, piece in enumerate(pieces):
+                bad_at = home / QUARANTINE / bucket_name(number)
+                with _Rows(bad_at, f"part-{position:05d}-{tried}.parquet") as quarantine:
+                    for planned, bad in plan_and_quarantine(_read(piece), spec):
+                        plan.write(planned)
+                        quarantine.write(bad)
+                        totals = added(totals, totals_of(planned))
+    # Once recorded, the files may be named in a manifest, so they stay whatever happens.
+    commit(out, run, number, tried, record_of(totals, spec))
+
+
+def record_of(totals: ByScenario, spec: PlanSpec) -> dict[str, Any]:
+    """The data of a bucket's record: totals of every scenario, even if there are no units."""
+    names = spec.names if spec.output != "best" else []
+    return {"totals": {name: totals.get(name, Totals())._asdict() for name in dict.fromkeys([*names, *totals])}}
+
+
+class _Rows:
+    """A new file of rows, created with the first of them."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self._path = directory / name
+        self._file: IO[bytes] | None = None
+        self._writer: pq.ParquetWriter | None = None
+
+    def __enter__(self) -> "_Rows":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        if self._file is not None:
+            self._file.close()
+
+    def write(self, rows: pa.RecordBatch, even_if_empty: bool = False) -> None:
+        """Add rows."""
+        if not rows.num_rows and not even_if_empty:
+            return
+        if self._writer is None:
+            self._path.parent.mkdir(exist_ok=True)
+            self._file = open(self._path, "xb")  # noqa: SIM115
+            self._writer = pq.ParquetWriter(self._file, rows.schema, compression="zstd")
+        if rows.num_rows:
+            self._writer.write_batch(rows)
+
+
+def _read(piece: Piece) -> Iterator[pa.RecordBatch]:
+    """Batches of a piece; a damaged file is named."""
+    with _opened(piece.path) as file:
+        groups = range(piece.start, file.num_row_groups if piece.stop < 0 else piece.stop)
+        try:
+            yield from file.iter_batches(_ROWS_PER_BATCH, row_groups=list(groups), use_threads=False)
+        except (OSError, pa.ArrowException) as error:
+            raise ValueError(f"{piece.path} cannot be read: {error}") from error

@@ -1,0 +1,110 @@
+"""One bucket of units planned as a DataFrame: any source, any output that Spark can write to."""
+
+from typing import Any, cast
+
+from pyspark.sql import Column, DataFrame, Observation, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation._quarantine import REASON
+from rmqalloc.evaluation._totals import SUMS, ByScenario, Totals
+from spark_udfs._map_in_arrow import PlanBatches, QuarantineBatches, ddl
+from spark_udfs.job._by_file import record_of
+from spark_udfs.job._manifests import PublishError
+from spark_udfs.job._sources import content, literally, parsed
+from spark_udfs.transforms import mapped
+
+
+def plan_frame_bucket(
+    spark: SparkSession, units: DataFrame, spec: PlanSpec, paths: tuple[str, str], by_content: bool = False
+) -> dict[str, Any]:
+    """Plan the units of a bucket.
+
+    Parameters
+    ----------
+    spark : SparkSession
+        The session.
+    units : DataFrame
+        As `spark_udfs.job._sources.UnitSource.read` gives them.
+    spec : PlanSpec
+        What to plan.
+    paths : (str, str)
+        Where to write the plan, and its bad rows if there are any; nothing is there yet.
+    by_content : bool
+        Whether the record has a digest of what was read (`spark_udfs.job._sources.content`), for sources that may change.
+
+    Returns
+    -------
+    dict
+        The bucket's record.
+
+    Raises
+    ------
+    spark_udfs.job._manifests.PublishError
+        The bucket was read again for its bad rows and had changed.
+    """
+    plan_at, quarantine_at = paths
+    seen = Observation("totals")
+    read = Observation("read")
+    observed = (
+        parsed(units.observe(read, *content(units)) if by_content else units)
+        .transform(mapped(PlanBatches(spec)))
+        .observe(seen, *_observed(spec))
+    )
+    observed.write.mode("error").option("compression", "zstd").parquet(plan_at)
+    totals = _totals(seen.get, spec)
+    if any(one.bad_units for one in totals.values()):
+        again = Observation("again")
+        watched = units.observe(again, *content(units)) if by_content else units
+        bad = _suspects(watched, spark.read.schema(observed.schema).parquet(literally(plan_at)))
+        quarantine(bad, spec).write.mode("error").option("compression", "zstd").parquet(quarantine_at)
+        if by_content and again.get != read.get:
+            raise PublishError(
+                "the source changed between its first reading and the one for its bad rows; run the job again"
+            )
+    return {**record_of(totals, spec), **({"read": _sums(read.get)} if by_content else {})}
+
+
+def _sums(seen: dict[str, Any]) -> dict[str, str]:
+    return {name: str(value) for name, value in seen.items()}
+
+
+def quarantine(units: DataFrame, spec: PlanSpec) -> DataFrame:
+    """Bad rows with all their columns, as `rmqalloc.evaluation._quarantine.plan_and_quarantine`."""
+    read = parsed(units)
+    own = read.select([name for name in read.columns if name not in REASON.names])
+    reason = cast(StructType, StructType.fromDDL(ddl(REASON)))
+    return own.mapInArrow(QuarantineBatches(spec), StructType([*own.schema, *reason]))
+
+
+def _suspects(units: DataFrame, plan: DataFrame) -> DataFrame:
+    """The rows with the group and topic of a bad one; only these are planned again."""
+    bad = plan.where(F.col("err_code") != 0).select("consumer_group", "topic").distinct().alias("bad")
+    both = [F.col(f"units.{name}").eqNullSafe(F.col(f"bad.{name}")) for name in ("consumer_group", "topic")]
+    return units.alias("units").join(bad, both, "left_semi")
+
+
+def _states(spec: PlanSpec) -> list[str]:
+    """Scenarios that rows can have; "" stands for none."""
+    return [*spec.names, ""] if spec.output == "best" else spec.names
+
+
+def _observed(spec: PlanSpec) -> list[Column]:
+    """Totals of every scenario, to be added up while the rows are written."""
+    columns = []
+    for number, name in enumerate(_states(spec)):
+        mine = F.col("scenario").eqNullSafe(F.lit(name or None))
+        figures = {"units": F.count_if(mine), "bad_units": F.count_if(mine & (F.col("err_code") != 0))}
+        figures |= {total: F.coalesce(F.sum(F.when(mine, F.col(one))), F.lit(0)) for total, one in SUMS.items()}
+        figures["max_skew"] = F.coalesce(F.max(F.when(mine, F.col("skew"))), F.lit(0.0))
+        columns += [figures[one].alias(f"{one}_{number}") for one in Totals._fields]
+    return columns
+
+
+def _totals(seen: dict[str, Any], spec: PlanSpec) -> ByScenario:
+    """What was observed."""
+    found = {
+        name: Totals(*(seen[f"{one}_{number}"] for one in Totals._fields)) for number, name in enumerate(_states(spec))
+    }
+    return {name: one for name, one in found.items() if one.units or spec.output != "best"}

@@ -1,0 +1,93 @@
+"""The summary of a plan: totals, and the worst groups of every scenario first."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from rmqalloc._text import printable
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation._totals import ByScenario, Totals, added
+from rmqalloc.evaluation._worst import Worst, merged, worst_columns
+from spark_udfs.job._by_file import RankRows
+from spark_udfs.job._sources import literally
+
+
+def totals_in(records: Iterable[Mapping[str, Any]], spec: PlanSpec) -> ByScenario:
+    """Totals of all buckets together, the scenarios in the order of the spec."""
+    totals: ByScenario = {}
+    for record in records:
+        totals = added(totals, {name: Totals(**one) for name, one in record["totals"].items()})
+    return {name: totals[name] for name in [*spec.names, ""] if name in totals}
+
+
+def bad_fraction(totals: ByScenario) -> float:
+    """Bad rows of a plan over all its rows; 0.0 if it has none.
+
+    Examples
+    --------
+    >>> bad_fraction({"current": Totals(units=3, bad_units=1), "ring": Totals(units=3, bad_units=2)})
+    0.5
+    """
+    return sum(one.bad_units for one in totals.values()) / max(sum(one.units for one in totals.values()), 1)
+
+
+def worst(spark: SparkSession, files: Sequence[str], spec: PlanSpec, n: int) -> Worst:
+    """As `rmqalloc.evaluation._worst.worst_of`, of a plan that only Spark can read."""
+    rows = spark.read.parquet(*map(literally, files)).select(*worst_columns(spec), "scenario", "err_code")
+    parts = rows.mapInArrow(RankRows(spec, n), "worst string").collect()
+    return merged((json.loads(row["worst"]) for row in parts), spec, n)
+
+
+def summary(plan_id: str, spec: PlanSpec, totals: ByScenario, ranked: Worst) -> dict[str, Any]:
+    """All of it as plain data; equal plans have equal summaries."""
+    return {
+        "plan": plan_id,
+        "strategy": spec.strategy,
+        "output": spec.output,
+        "scenarios": spec.names,
+        "bad_fraction": bad_fraction(totals),
+        "totals": {name: one._asdict() for name, one in totals.items()},
+        "worst_by": list(spec.best_by),
+        "worst": dict(ranked),
+    }
+
+
+def as_text(told: Mapping[str, Any]) -> str:
+    """A summary for people."""
+    lines = [f"plan {told['plan']}: {told['strategy']}, {told['output']}", "", totals_table(told["totals"])]
+    for name, rows in told["worst"].items():
+        if rows:
+            lines += ["", f"worst groups, {printable(name)}: most {', '.join(told['worst_by'])}"]
+            lines.append(_table([*rows[0]], [[*row.values()] for row in rows]))
+    return "\n".join(lines) + "\n"
+
+
+def totals_table(totals: Mapping[str, Mapping[str, Any]]) -> str:
+    """A line for every scenario."""
+    return _table(
+        ["scenario", *Totals._fields], [[name or "(bad rows)", *one.values()] for name, one in totals.items()]
+    )
+
+
+def _table(header: list[str], rows: list[list[Any]]) -> str:
+    """Columns two blanks apart, numbers flush right."""
+    cells = [header, *([_cell(value) for value in row] for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    flush = ["<" if isinstance(value, str) else ">" for value in (rows[0] if rows else header)]
+    return "\n".join(
+        "  ".join(f"{cell:{to}{width}}" for cell, to, width in zip(row, flush, widths, strict=True)).rstrip()
+        for row in cells
+    )
+
+
+def _cell(value: Any) -> str:
+    if isinstance(value, str):
+        return printable(value)
+    return "-" if value is None else f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
+
+
+def as_json(told: Mapping[str, Any]) -> str:
+    """A summary for programs."""
+    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"

@@ -1,0 +1,375 @@
+"""A planning job: any source is cut into buckets, each is planned and recorded, and the whole is published at the end.
+
+Goals, in this order: what is published is one complete plan of one state of its source; a job that was killed at any point and
+is run again plans only the buckets that are missing; it works through Spark Connect. `spark_udfs.job._manifests` has the rules
+of publishing.
+"""
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any, NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from rmqalloc._version import __version__
+from rmqalloc.errors import Error
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evaluation._totals import ByScenario
+from rmqalloc.scenarios import to_data
+from spark_udfs.job import (
+    _by_file as by_file,
+)
+from spark_udfs.job import (
+    _by_frame as by_frame,
+)
+from spark_udfs.job import (
+    _manifests as manifests,
+)
+from spark_udfs.job import (
+    _plan_summary as plan_summary,
+)
+from spark_udfs.job import (
+    _sources as sources,
+)
+from spark_udfs.job._job_options import WORST
+from spark_udfs.job._manifests import PublishError
+from spark_udfs.job._on_worker import on_worker, tasks_at_once
+from spark_udfs.job._output import (
+    Manifest,
+    Output,
+    Records,
+    SharedDirectory,
+    new_attempt,
+    output_of,
+    worker_path,
+)
+from spark_udfs.job._progress import Watch
+from spark_udfs.job._sources import UnitSource
+from spark_udfs.session import running_session
+
+try:
+    from py4j.protocol import Py4JError
+except ModuleNotFoundError:  # the client of Spark Connect alone has no bridge to Java
+    Py4JError = PySparkException
+
+try:
+    from grpc import RpcError
+except ModuleNotFoundError:  # no client of Spark Connect
+    RpcError = PySparkException
+
+# How Java reports a lost worker depends on what it was doing with it.
+_SIGNS_OF_A_LOST_WORKER = ("Python worker exited unexpectedly", "java.net.SocketException", "java.io.EOFException")
+
+_NAMED = r"(?:[\w$]+\.)+(?P<name>[\w$]*(?:Error|Exception))"
+_JAVA = rf"^(?:Caused by: )?(?:{_NAMED.replace('?P<name>', '?:')}: )*{_NAMED}(?P<rest>: |$)"
+"""A line of Java's with the full class name of an exception; ``name`` is the innermost if one wraps others."""
+
+_OF_JARS = (
+    "NoClassDefFoundError|ClassNotFoundException|NoSuchMethodError|NoSuchFieldError|AbstractMethodError|"
+    "IncompatibleClassChangeError|UnsupportedClassVersionError"
+)
+"""What Java raises for a jar that is missing, or does not fit the release of the others."""
+
+_AT_ONCE = 2
+"""Buckets that are planned at once, so that processors are not idle during the last tasks of one."""
+
+_TASKS_PER_PROCESSOR = 4
+"""Tasks that plan files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
+
+
+class JobError(Error, RuntimeError):
+    """The job could not be done; the message says why in one or two lines."""
+
+
+class TooManyBadRowsError(JobError):
+    """More of the plan's rows are bad than the job was to bear."""
+
+
+class JobResult(NamedTuple):
+    """The result of a job.
+
+    Attributes
+    ----------
+    plan_id : str
+        Digest of the spec and the input: equal jobs have equal ids.
+    summary : dict
+        The summary, see `spark_udfs.job._plan_summary.summary`.
+    shown : str
+        Where people find the plan: a plain path on a disk, elsewhere its manifest.
+    was_complete : bool
+        The plan was complete already, or another run was first; that plan is unchanged.
+    n_buckets, n_resumed : int
+        Buckets, and how many of them an earlier run had done.
+    seconds : float
+        From reading to publishing; starting Spark does not count.
+    jvm_peak, workers_peak : int
+        Bytes, 0 where unknown; see `spark_udfs.job._progress.Watch`.
+    """
+
+    plan_id: str
+    summary: dict[str, Any]
+    shown: str
+    was_complete: bool = False
+    n_buckets: int = 0
+    n_resumed: int = 0
+    seconds: float = 0.0
+    jvm_peak: int = 0
+    workers_peak: int = 0
+
+
+class _Job(NamedTuple):
+    """The input's identity and buckets, and how to plan some of them; otherwise as `spark_udfs.job._sources.Cut`."""
+
+    identity: Any
+    n_buckets: int
+    plan: Callable[[list[int]], None]
+    now: Callable[[], Any]
+    content: dict[str, str] | None = None
+
+
+def run_job(
+    source: UnitSource,
+    target: str,
+    spec: PlanSpec,
+    *,
+    master: str = "local[*]",
+    by_files: bool | None = None,
+    max_bad_fraction: float = 1.0,
+    n_worst: int = WORST,
+    force: bool = False,
+) -> JobResult:
+    """Plan every unit of a source with Spark.
+
+    Parameters
+    ----------
+    source : Source
+        What to read.
+    target : str
+        Output directory, as Spark names it; see `spark_udfs.job._manifests`.
+    spec : PlanSpec
+        What to plan; its parameters are plain data.
+    master : str
+        See `spark_udfs.session.session`; ignored if this process has a Spark session already.
+    by_files : bool, optional
+        Whether the workers read and write Parquet files themselves; by default if possible.
+    max_bad_fraction : float
+        The largest share of bad rows, 0 to 1.
+    n_worst : int
+        Worst groups of every scenario in the summary.
+    force : bool
+        Plan again what is complete; the earlier plan stays until the new one is.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If an argument is wrong, or a column is missing or of the wrong type.
+    OSError
+        If the input is missing, or the output holds files that are not ours.
+    JavaNotFoundError
+        If there is no Java for Spark.
+    TooManyBadRowsError
+        The plan is not published, but its buckets are kept.
+    JobError
+        If Spark fails.
+    """
+    plan_id_of(spec, None)
+    if not 0 <= max_bad_fraction <= 1:
+        raise ValueError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")
+    with spark_errors(), running_session(master) as spark, Watch(spark) as watch:
+        started = time.perf_counter()
+        output = output_of(target, spark)
+        work = _work(spark, source, output, spec, by_files)
+        plan_id = plan_id_of(spec, work.identity)
+        manifest, done = output.begin(plan_id, force)
+        if manifest is None:
+            won, manifest = _planned(spark, source, output, spec, work, done, (max_bad_fraction, n_worst), plan_id)
+        else:
+            won = False
+        summary = {name: value for name, value in manifest["summary"].items() if name != "text"}
+        shown = f"{target}/{output.shown(manifest)}"
+        bad_in = shown + (f"/_{manifests.QUARANTINE}" if not shown.endswith(".json") else " under quarantine")
+        _check_bad(plan_summary.totals_in([summary], spec), max_bad_fraction, bad_in)
+        seconds = time.perf_counter() - started
+    if not won:
+        return JobResult(plan_id, summary, shown, was_complete=True)
+    return JobResult(
+        plan_id, summary, shown, False, work.n_buckets, len(done), seconds, watch.jvm_peak, watch.workers_peak
+    )
+
+
+def _planned(
+    spark: SparkSession,
+    source: UnitSource,
+    output: Output,
+    spec: PlanSpec,
+    work: _Job,
+    done: Records,
+    bounds: tuple[float, int],
+    plan_id: str,
+) -> tuple[bool, Manifest]:
+    """Plan the missing buckets and publish all; returns what `spark_udfs.job._manifests.publish` returns."""
+    max_bad_fraction, n_worst = bounds
+    try:
+        if missing := [number for number in range(work.n_buckets) if number not in done]:
+            with spark_errors("; what is done is kept, and the same command goes on from there"):
+                work.plan(missing)
+        records = output.records()
+        _check_unchanged(source, work, records)
+        totals = plan_summary.totals_in(records.values(), spec)
+        _check_bad(totals, max_bad_fraction, f"{output.uri(manifests.data_folder(plan_id))}/*/{manifests.QUARANTINE}")
+        summary = plan_summary.summary(plan_id, spec, totals, output.worst(spec, records, n_worst))
+        # Ranking reads the plan again and may take long, so the check for a changed source comes last.
+        _check_unchanged(source, work, records)
+        return output.publish(work.n_buckets, records, summary)
+    except (JobError, PublishError, OSError):
+        # A run that was overtaken by another one of the same plan may find its files gone; then that plan is the result.
+        manifest = output.current(plan_id)
+        if manifest is None or manifest["generation"] < output.run.generation:
+            raise
+        return False, manifest
+
+
+def plan_id_of(spec: PlanSpec, identity: Any) -> str:
+    """Digest of the spec and the input; TypeError if the spec has values that are not plain data.
+
+    Examples
+    --------
+    >>> plan_id_of(PlanSpec("AVG"), []) == plan_id_of(PlanSpec("AVG", {}), [])
+    True
+    """
+    what = {
+        "rmqalloc": __version__,
+        "strategy": spec.strategy,
+        "params": dict(spec.params),
+        **to_data(spec.scenarios),
+        "output": spec.output,
+        "best_by": spec.best_by,
+        "input": identity,
+    }
+    # Starts with a letter: Spark would read a directory name that looks like a number as one.
+    return "p" + hashlib.sha256(json.dumps(what, sort_keys=True, default=_plain).encode()).hexdigest()[:16]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, set | frozenset):
+        return sorted(value)
+    raise TypeError(f"the parameters of a job must be plain data, which its plan is known by, got {value!r}")
+
+
+def _work(spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec, by_files: bool | None) -> _Job:
+    """How the source is planned: by files if possible, and not ruled out."""
+    path = worker_path(source.path, spark) if source.path and not source.table else None
+    _check_apart(path, output)
+    plain = source.format == "parquet" and path is not None and not any(c in path for c in "*?[{")
+    if by_files is not False and plain and isinstance(output, SharedDirectory):
+        found = on_worker(spark, by_file.survey, path, spec)
+        if found is not None:
+            return _files_work(spark, str(path), by_file.Survey(*found), output, spec)
+    if by_files:
+        raise ValueError(
+            f"a file job needs a directory of Parquet files without partitions, and an output directory, that the workers see; "
+            f"{source} or the output is not"
+        )
+    return _frame_work(spark, source, output, spec)
+
+
+def _files_work(spark: SparkSession, path: str, found: by_file.Survey, output: SharedDirectory, spec: PlanSpec) -> _Job:
+    def plan(missing: list[int]) -> None:
+        buckets = {number: found.buckets[number] for number in missing}
+        kernel = by_file.PlanFiles(spec, buckets, output.path, output.run)
+        n_tasks = min(len(missing), _TASKS_PER_PROCESSOR * tasks_at_once(spark))
+        spark.range(0, len(missing), 1, n_tasks).mapInArrow(kernel, "bucket bigint").collect()
+
+    def now() -> Any:
+        return ["files", on_worker(spark, by_file.listed_files, path)]
+
+    return _Job(["files", found.files], len(found.buckets), plan, now)
+
+
+def _frame_work(spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec) -> _Job:
+    cut = sources.cut_source(source, spark)
+
+    def plan_one(number: int) -> None:
+        attempt, *paths = new_attempt(output, output.run.plan_id, number)
+        by_content = cut.content is not None
+        record = by_frame.plan_frame_bucket(spark, cut.bucket(number), spec, (paths[0], paths[1]), by_content)
+        output.commit(number, attempt, record)
+
+    def plan(missing: list[int]) -> None:
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            try:
+                for one in [pool.submit(plan_one, number) for number in missing]:
+                    one.result()
+            except BaseException:
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    return _Job(["frames", cut.identity], cut.n_buckets, plan, lambda: ["frames", cut.now()], cut.content)
+
+
+def _check_apart(source: str | None, output: Output) -> None:
+    """The next run must not read what this one writes."""
+    if source is not None and isinstance(output, SharedDirectory) and f"{output.path}/".startswith(f"{source}/"):
+        raise ValueError(f"the output directory {output.path} lies in the input {source}; give one apart from it")
+
+
+def _check_unchanged(source: UnitSource, work: _Job, records: Records) -> None:
+    """Raise JobError if the source changed: a plan is of one state of its source."""
+    advice = "nothing is published; run the job again, on a snapshot if there are such"
+    if work.identity != work.now():
+        raise JobError(f"{source} changed while it was read; {advice}")
+    if work.content is None:
+        return
+    read = [record["read"] for record in records.values()]
+    found = {name: str(sum(int(one[name]) for one in read)) for name in work.content}
+    if found != work.content:
+        raise JobError(
+            f"{source} changed while it was read: it had {int(work.content['rows']):,} rows, and {int(found['rows']):,} were "
+            f"planned{', not the same ones' if found['rows'] == work.content['rows'] else ''}; {advice}"
+        )
+
+
+def _check_bad(totals: ByScenario, most: float, where: str) -> None:
+    fraction = plan_summary.bad_fraction(totals)
+    if fraction > most:
+        n_bad = sum(one.bad_units for one in totals.values())
+        table = plan_summary.totals_table({name: one._asdict() for name, one in totals.items()})
+        raise TooManyBadRowsError(
+            f"{n_bad:,} rows of the plan ({100 * fraction:.3g} %) are bad, more than the {100 * most:.3g} % allowed; see them "
+            f"in {where}\n{table}"
+        )
+
+
+@contextmanager
+def spark_errors(advice: str = "") -> Iterator[None]:
+    """Turn what Spark and its Java bridge raise into a JobError of readable length."""
+    try:
+        yield
+    except (PySparkException, Py4JError, RpcError) as error:
+        raise JobError(_cause(error) + advice) from error
+    except PublishError as error:
+        raise JobError(str(error)) from error
+
+
+def _cause(error: Exception) -> str:
+    """The lines that name the cause, from a report that may be pages of stack traces."""
+    if any(sign in str(error) for sign in _SIGNS_OF_A_LOST_WORKER):
+        return "a Python worker was killed or crashed; if that repeats, look for a lack of memory on its machine"
+    lines = [line.strip(" :") for line in str(error).splitlines()]
+    # Spark's own errors are named [LIKE_THIS]; Python's are at the end of a trace; Java's after the last "Caused by" or, if
+    # there is none, at the top, below the bridge's own line.
+    unfit = [line for line in lines if re.search(_OF_JARS, line) and re.match(_JAVA, line)][:1]
+    said = [line for line in lines if re.search(r"\[[A-Z][A-Z_.]+\]", line)][:1] + unfit
+    said += [line for line in lines if re.match(r"\w+(Error|Exception): ", line)][-1:]
+    said += [line for line in lines if line.startswith("Caused by: ")][-1:]
+    said = said or [line for line in lines if re.match(_JAVA, line)][:1] or lines[:1]
+    # The class of a Spark error adds nothing to the name in brackets; of other errors the class often is the only clue.
+    plain = (re.sub(_JAVA, "" if "[" in line else r"\g<name>\g<rest>", line, count=1) for line in said)
+    advice = "; a jar is missing from the session, or is of a release that does not fit Spark's" if unfit else ""
+    return "; ".join(dict.fromkeys(plain)) + advice

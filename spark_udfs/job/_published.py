@@ -1,0 +1,97 @@
+"""Complete plans for readers without Spark: their files, by which pyarrow, pandas, Polars and DuckDB read them. No pyspark."""
+
+import os
+from typing import Any
+
+import pyarrow.fs as pafs
+
+from spark_udfs.job import _manifests as manifests
+
+
+class ArrowFiles:
+    """The part of `spark_udfs.job._manifests.Storage` that readers need, on any file system of pyarrow."""
+
+    def __init__(self, system: Any, root: str) -> None:
+        self.system, self.root = system, root.rstrip("/")
+
+    def texts(self, folder: str) -> dict[str, str]:
+        """Texts in a folder by name; one that Spark wrote is a folder with one file in it."""
+        texts: dict[str, str] = {}
+        for path in self._files(folder):
+            name, _, part = path.partition("/")
+            if not any(one[:1] in ("_", ".") for one in (name, part)):
+                with self.system.open_input_stream(f"{self.root}/{folder}/{path}") as file:
+                    texts[name] = file.read().decode()
+        return texts
+
+    def plan_ids(self) -> list[str]:
+        """Ids of the complete plans."""
+        found = sorted({path.split("/")[0] for path in self._files(manifests.MANIFESTS)})
+        ids = (name.partition("=")[2] for name in found)
+        return [one for one in ids if manifests.current(self.texts(manifests.manifest_folder(one))) is not None]
+
+    def _files(self, folder: str) -> list[str]:
+        """Names of all files below a folder."""
+        where = f"{self.root}/{folder}"
+        selected = self.system.get_file_info(pafs.FileSelector(where, allow_not_found=True, recursive=True))
+        return sorted(one.path[len(where) + 1 :] for one in selected if one.type == pafs.FileType.File)
+
+
+def manifest_of(target: str | os.PathLike[str], plan_id: str | None = None, filesystem: Any = None) -> dict[str, Any]:
+    """The manifest of a complete plan; for arguments and errors see `files_of_plan`.
+
+    Returns
+    -------
+    dict
+        ``plan``, ``published``, ``summary``, ``buckets`` with ``files``, ``quarantine`` and ``totals`` of each, and more.
+    """
+    return _found(target, plan_id, filesystem)[0]
+
+
+def files_of_plan(
+    target: str | os.PathLike[str], plan_id: str | None = None, *, quarantine: bool = False, filesystem: Any = None
+) -> list[str]:
+    """All files of a complete plan, whatever is being written at the time.
+
+    Parameters
+    ----------
+    target : path or str
+        Output directory of the job: a path, or a URI that pyarrow knows, such as ``s3://bucket/plans``.
+    plan_id : str, optional
+        Which plan; by default the only one.
+    quarantine : bool
+        Those of its bad rows instead; there may be none.
+    filesystem : pyarrow.fs.FileSystem, optional
+        Where ``target`` is a path of, for object stores with settings of their own.
+
+    Returns
+    -------
+    list of str
+        Paths in the order of the input; on other file systems, in their notation.
+
+    Raises
+    ------
+    spark_udfs.job._manifests.PlanNotFoundError
+        There is no such plan, or more than one and none was given.
+
+    Examples
+    --------
+    >>> import duckdb  # doctest: +SKIP
+    >>> duckdb.read_parquet(files_of_plan("plans")).aggregate("sum(unowned)")  # doctest: +SKIP
+    """
+    manifest, root = _found(target, plan_id, filesystem)
+    return [f"{root}/{name}" for name in manifests.files_in(manifest, "quarantine" if quarantine else "files")]
+
+
+def _found(target: str | os.PathLike[str], plan_id: str | None, filesystem: Any) -> tuple[dict[str, Any], str]:
+    """A manifest, and the output directory as its file system has it."""
+    where = os.fspath(target)
+    if filesystem is None and "://" not in where and not where.startswith("file:"):
+        filesystem, where = pafs.LocalFileSystem(), os.path.abspath(where)
+    elif filesystem is None:
+        filesystem, where = pafs.FileSystem.from_uri(where)
+    storage = ArrowFiles(filesystem, where)
+    wanted = manifests.choose_plan(storage.plan_ids(), plan_id, os.fspath(target))
+    manifest = manifests.current(storage.texts(manifests.manifest_folder(wanted)))
+    assert manifest is not None, "a complete plan stays complete"
+    return manifest, storage.root

@@ -1,0 +1,208 @@
+"""The sources of a job's units: files in any format that Spark reads, or a table."""
+
+import os
+import re
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import DataType, StringType
+
+from spark_udfs.job import _hadoop as hadoop
+from spark_udfs.job import _versions as versions
+
+FILE_FORMATS = ("parquet", "orc", "json", "csv", "avro")
+"""Formats whose files can be read one by one; others (Delta, JDBC, ...) are cut by hash."""
+
+BUCKETS = 32
+"""Buckets of a source of files at most."""
+
+HASHED_BUCKETS = 8
+"""Buckets of any other source: each reads all of it, so there are few."""
+
+_TEXT_FORMS = {
+    "brokers": "array<struct<broker_name string, read_queue_nums int>>",
+    "queues": "array<struct<broker_name string, queue_id int>>",
+    "client_ids": "array<string>",
+    "broker_rooms": "array<string>",
+    "client_rooms": "array<string>",
+}
+
+
+class UnitSource(NamedTuple):
+    """What to read.
+
+    Attributes
+    ----------
+    path : str
+        File, directory or pattern, as Spark names them; "" for a format that needs none.
+    format : str
+        Spark's name of it.
+    options : mapping of str to str
+        Options of Spark's reader.
+    table : str
+        Name of a table, which is then read instead.
+    """
+
+    path: str = ""
+    format: str = "parquet"
+    options: Mapping[str, str] = MappingProxyType({})
+    table: str = ""
+
+    def __str__(self) -> str:
+        return self.table or self.path or self.format
+
+    def read(self, spark: SparkSession) -> DataFrame:
+        """The units, as they are stored."""
+        reader = spark.read.options(**self._options())
+        if self.table:
+            return reader.table(self.table)
+        return reader.format(self.format).load(self.path or None)
+
+    def _options(self) -> dict[str, str]:
+        # Files of comma-separated values need names for their columns.
+        return {"header": "true", **self.options} if self.format == "csv" else dict(self.options)
+
+    def read_files(self, spark: SparkSession, files: list[str], like: DataFrame) -> DataFrame:
+        """The units of some files, with the columns of all."""
+        reader = spark.read.format(self.format).options(**self._options()).schema(like.schema)
+        directory = not any(file.endswith("/" + os.path.basename(self.path.rstrip("/"))) for file in files)
+        if directory and not re.search(r"[*?{\[]", self.path):
+            reader = reader.option("basePath", self.path)
+        return reader.load([literally(file) for file in files])
+
+
+class Cut(NamedTuple):
+    """A source in buckets, pinned: every bucket reads the same state of it, or the job detects that it did not.
+
+    Attributes
+    ----------
+    identity : object
+        The state of the input, as plain data: the list of files, the version of a table, or the `content` of all rows.
+    bucket : callable
+        The units of a bucket by its number.
+    n_buckets : int
+        How many there are.
+    now : callable
+        Returns the present identity.
+    content : dict, optional
+        The `content` of all rows, if nothing else pins them: the buckets must have read the same in sum.
+    """
+
+    identity: Any
+    bucket: Callable[[int], DataFrame]
+    n_buckets: int
+    now: Callable[[], Any]
+    content: dict[str, str] | None = None
+
+
+def cut_source(source: UnitSource, spark: SparkSession) -> Cut:
+    """Cut a source into buckets: by files if it has any, else by hash of group and topic."""
+    units = source.read(spark)
+    listed = _listed(source, spark) if _is_files(source) else []
+    if not listed:
+        return _pinned(source, spark) or _by_content(units)
+    n_buckets = min(len(listed), BUCKETS)
+    bounds = [len(listed) * i // n_buckets for i in range(n_buckets + 1)]
+
+    def bucket(number: int) -> DataFrame:
+        names = [name for name, *_ in listed[bounds[number] : bounds[number + 1]]]
+        return source.read_files(spark, names, units)
+
+    return Cut(listed, bucket, n_buckets, lambda: _listed(source, spark))
+
+
+def _listed(source: UnitSource, spark: SparkSession) -> list[list[Any]]:
+    """Files of a source with size, time of the last change, and etag if the file system has one."""
+    files = [unquote(name) for name in source.read(spark).inputFiles()]
+    if not files:
+        return []
+    listing = spark.read.format("binaryFile").load([literally(file) for file in files])
+    rows = listing.select("path", "length", F.unix_micros("modificationTime").alias("changed")).collect()
+    etags = hadoop.etags(spark, sorted({name.rpartition("/")[0] for name in files})) if hadoop.bridge(spark) else {}
+    found = ([row["path"], row["length"], row["changed"], etags.get(row["path"])] for row in rows)
+    return sorted(([one for one in row if one is not None] for row in found), key=str)
+
+
+def _is_files(source: UnitSource) -> bool:
+    return not source.table and source.format in FILE_FORMATS
+
+
+def literally(path: str) -> str:
+    """A path with its wildcard characters escaped."""
+    return re.sub(r"([\\{}\[\]*?])", r"\\\1", path)
+
+
+def _pinned(source: UnitSource, spark: SparkSession) -> Cut | None:
+    """Buckets by hash of a version of a table; None if it has no versions."""
+    pin = versions.pin(spark, source.table, source.path, source.format, source.options)
+    if pin is None:
+        return None
+
+    def now() -> Any:
+        assert pin is not None
+        return pin.now()
+
+    units = pin.read()
+    return Cut(pin.identity, _hashed(units), HASHED_BUCKETS, now)
+
+
+def _by_content(units: DataFrame) -> Cut:
+    """Buckets by hash of any other source, which is identified by its rows."""
+
+    def now() -> dict[str, str]:
+        row = units.select(*content(units)).first()
+        assert row is not None
+        return {name: str(value) for name, value in row.asDict().items()}
+
+    found = now()
+    # Every bucket records what it read, which proves more than reading everything again at the end.
+    return Cut(found, _hashed(units), HASHED_BUCKETS, lambda: found, found)
+
+
+def _hashed(units: DataFrame) -> Callable[[int], DataFrame]:
+    number = F.pmod(F.xxhash64("consumer_group", "topic"), F.lit(HASHED_BUCKETS))
+    return lambda i: units.where(number == i)
+
+
+def content(units: DataFrame) -> list[Column]:
+    """A digest of rows in any order that can be summed over buckets: their number, and a sum of hashes."""
+    whole = F.struct(*[_named(name) for name in units.columns])
+    # The hash ignores nulls, wherever they are; the text truncates times. Together they miss neither.
+    texts = F.to_json(whole, {"ignoreNullFields": "false"})
+    exact = [_named(field.name) for field in units.schema.fields if not _has_map(field.dataType)]
+    hashes = F.coalesce(F.sum(F.xxhash64(texts, *exact).cast("decimal(20,0)")), F.lit(0))
+    return [F.count(F.lit(1)).alias("rows"), hashes.cast("string").alias("hashes")]
+
+
+def _named(name: str) -> Column:
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _has_map(kind: DataType) -> bool:
+    """Whether Spark cannot hash a type."""
+    return any(word in kind.simpleString() for word in ("map<", "variant"))
+
+
+def parsed(units: DataFrame) -> DataFrame:
+    """Read lists that a source holds as text from JSON.
+
+    Text that is not JSON reads as null, which makes a bad row; ``<name>_text`` keeps it.
+
+    Examples
+    --------
+    >>> parsed(spark.read.option("header", True).csv("fleet.csv")).columns  # doctest: +SKIP
+    ['consumer_group', 'topic', 'brokers', 'client_ids', 'brokers_text', 'client_ids_text']
+    """
+    texts = [field.name for field in units.schema.fields if isinstance(field.dataType, StringType)]
+    made: dict[str, Column] = {}
+    for name, form in _TEXT_FORMS.items():
+        if name in texts:
+            made |= {f"{name}_text": F.col(name), name: F.from_json(name, form)}
+    if "virtual_nodes" in texts:  # a text that is no number must not fall back to the spec's
+        number = F.coalesce(F.col("virtual_nodes").try_cast("int"), F.lit(-1))
+        made["virtual_nodes"] = F.when(F.col("virtual_nodes").isNotNull(), number)
+    return units.withColumns(made) if made else units

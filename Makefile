@@ -49,7 +49,7 @@ $(VENV)/tools:
 FLEET := $(OUTPUT)/fleet-$(UNITS)-$(SEED)
 plan: install
 	@$(BIN)/python -c 'from spark_udfs._requirements import require_java, JavaNotFoundError; require_java()' 2>/dev/null \
-	  || $(BIN)/python -c 'import sys; from spark_udfs import requirements as r; found = r.java_version(); \
+	  || $(BIN)/python -c 'import sys; from spark_udfs import _requirements as r; found = r.java_version(); \
 	     sys.exit("Spark needs Java %d or newer, found %s. Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17" % (r.LEAST_JAVA, found))'
 	@test -d $(FLEET) || $(BIN)/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET)
 	$(BIN)/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)

@@ -16,8 +16,8 @@ from rmqalloc.evidence._fit import OwnedQueues, candidates, fits_of
 from rmqalloc.evidence._method import Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios._patterns import matcher
+from rmqalloc.snapshot._matching import ALL, by_name, chosen
 from rmqalloc.snapshot._snapshot import Group, Snapshot
-from rmqalloc.snapshot._units import ALL, by_name, chosen
 from rmqalloc.strategies import sort_client_ids
 
 

@@ -17,7 +17,7 @@ from rmqalloc.broker._consumer_manager import ConsumerManager
 from rmqalloc.broker._group_info import ClientChannelInfo, ConsumerGroupInfo
 from rmqalloc.broker._lock_manager import RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker._offsets import ConsumerOffsetManager
-from rmqalloc.broker._query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
+from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment, RequestMode, RequestModes
 from rmqalloc.remoting._clock import Clock, Timer
 
 # As in the client half: what goes wrong is logged for whoever asks for the log.
@@ -25,6 +25,7 @@ logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __all__ = [
     "Broker",
+    "BrokerRouteViews",
     "Channel",
     "ClientChannelInfo",
     "Clock",
@@ -40,7 +41,6 @@ __all__ = [
     "RebalanceLockManager",
     "RequestMode",
     "RequestModes",
-    "RouteViews",
     "SubscriptionGroup",
     "Timer",
     "locked_by_quorum",

@@ -9,7 +9,7 @@ from rmqalloc.broker._change_listener import ConsumerIdsChangeListener, Consumer
 from rmqalloc.broker._consumer_manager import CHANNEL_EXPIRED_TIMEOUT, ConsumerManager
 from rmqalloc.broker._lock_manager import LOCK_MAX_LIVE_TIME, RebalanceLockManager, locked_by_quorum
 from rmqalloc.broker._offsets import ConsumerOffsetManager
-from rmqalloc.broker._query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
+from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment, RequestMode, RequestModes
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import (
     ConsumeType,
@@ -127,7 +127,7 @@ class Broker:
         )
         self.locks = RebalanceLockManager(clock, lock_max_live_time)
         self.request_modes = request_modes or RequestModes()
-        routes = RouteViews(clock, topic_route or _no_route)
+        routes = BrokerRouteViews(clock, topic_route or _no_route)
         self.assignment = self._divider(routes, server_load_balancer_enable)
         self._profile = profile
         self.auto_create_subscription_group = auto_create_subscription_group
@@ -226,7 +226,7 @@ class Broker:
                 raise ResponseError(code, f"consumer group {consumer_group} is not configured")
         self.request_modes.set(topic, consumer_group, mode)
 
-    def _divider(self, routes: RouteViews, is_on: bool) -> QueryAssignment:
+    def _divider(self, routes: BrokerRouteViews, is_on: bool) -> QueryAssignment:
         return QueryAssignment(self.name, self.request_modes, routes, self.consumers.consumer_ids, is_on)
 
     def _check_server_assignment(self) -> None:

@@ -77,7 +77,7 @@ class RequestModes:
         return self._stored.get((topic, consumer_group), default)
 
 
-class RouteViews:
+class BrokerRouteViews:
     """Queues of topics as this broker sees them: asked for when first needed, after a second and then every 30 s.
 
     A topic without queues is asked for again whenever it is needed. One that the name server does not know is forgotten, its
@@ -132,7 +132,7 @@ class QueryAssignment:
         The broker's own name, which light queues are on.
     modes : RequestModes
         How topics are read.
-    routes : RouteViews
+    routes : BrokerRouteViews
         Queues by topic.
     consumer_ids : callable
         Client ids of a group by this broker's own connections; ResponseError if there are none.
@@ -148,7 +148,7 @@ class QueryAssignment:
         self,
         broker_name: str,
         modes: RequestModes,
-        routes: RouteViews,
+        routes: BrokerRouteViews,
         consumer_ids: Callable[[str], list[str]],
         server_load_balancer_enable: bool = True,
     ) -> None:

@@ -49,7 +49,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: TableOpti
     """
     import rmqalloc
     from rmqalloc.scenarios import SetStrategy
-    from rmqalloc.snapshot._units import none_planned
+    from rmqalloc.snapshot._matching import none_planned
 
     candidates = _candidates(strategies)
     [*scenarios] = changes.scenarios

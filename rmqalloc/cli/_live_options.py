@@ -162,7 +162,7 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
 
 def _tell_unmatched(snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[str, ...]) -> None:
     """Tell of a pattern that matches nothing of a cluster which could be read only in part."""
-    from rmqalloc.snapshot._units import NoMatchError
+    from rmqalloc.snapshot._matching import NoMatchError
     from rmqalloc.snapshot.live._fetching import check_matches
 
     try:

@@ -31,7 +31,7 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
     """
     import rmqalloc
     from rmqalloc.plans._unmatched import NO_ROOM, refused_after, unassigned
-    from rmqalloc.snapshot._units import none_planned
+    from rmqalloc.snapshot._matching import none_planned
 
     strict = not changes.from_file
     with rooms_unknown():

@@ -76,7 +76,7 @@ def watch(looking: Looking, settle: float) -> NoReturn:
 
 def _looked(looking: Looking, raised: _Raised, status: _Status) -> str:
     """Look once; what is to be said of it in a few words."""
-    from rmqalloc.snapshot._units import NoMatchError
+    from rmqalloc.snapshot._matching import NoMatchError
 
     try:
         now = looking.look()

@@ -27,7 +27,7 @@ from rmqalloc.evaluation._assigner import Assigner, Owners
 from rmqalloc.evaluation._balance import balance, cross_room
 from rmqalloc.evaluation._equivalence import EquivalenceClasses
 from rmqalloc.evaluation._movement import movement_of
-from rmqalloc.evaluation._rows import Bad, Read, Units, empties
+from rmqalloc.evaluation._rows import Bad, Read, ReadUnits, empties
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, offsets_of, ranges
 from rmqalloc.scenarios import Changed, Rules, Scenario, apply
@@ -200,7 +200,7 @@ class _Evaluator:
 
     Parameters
     ----------
-    units : Units
+    units : ReadUnits
     with_names, with_figures : bool
         As for `evaluate`.
 
@@ -210,7 +210,7 @@ class _Evaluator:
         By row, units that turned out to be none of those; they are left out.
     """
 
-    def __init__(self, units: Units, with_names: bool, with_figures: bool) -> None:
+    def __init__(self, units: ReadUnits, with_names: bool, with_figures: bool) -> None:
         self._with_names, self._with_figures = with_names, with_figures
         self._use(units)
         self._assigner = Assigner(units.fleet)
@@ -226,7 +226,7 @@ class _Evaluator:
         outcome = Outcome(figures, self._rules.select(self._firsts), self._owners, fleet.queue_offsets, {})
         self._current = Layer(outcome, self._everyone, self._class_of)
 
-    def _use(self, units: Units) -> None:
+    def _use(self, units: ReadUnits) -> None:
         self._fleet, self._rules, self._rows = units.fleet, units.rules, units.rows
         self._everyone = np.arange(self._fleet.n_units)
         self._classes = EquivalenceClasses(self._fleet, self._rules)
@@ -286,7 +286,9 @@ class _Evaluator:
         return owners
 
 
-def _cured(units: Units, unassigned: Bad, scenarios: Sequence[Scenario], with_figures: bool) -> list[EvaluatedUnits]:
+def _cured(
+    units: ReadUnits, unassigned: Bad, scenarios: Sequence[Scenario], with_figures: bool
+) -> list[EvaluatedUnits]:
     """Units that cannot be assigned before any change, in every state; queues that get an owner have moved, as from nobody."""
     fleet, rules, everyone = units.fleet, units.rules, np.arange(units.rows.size)
     nobody = np.full(int(fleet.queue_offsets[-1]), -1, np.int32)

@@ -70,7 +70,7 @@ Bad = dict[int, Reason]
 
 
 @dataclass(frozen=True, eq=False)
-class Units:
+class ReadUnits:
     """Good units of a batch.
 
     Attributes
@@ -87,10 +87,10 @@ class Units:
     rules: Rules
     rows: NDArray[np.int64]
 
-    def without(self, units: list[int]) -> Units:
+    def without(self, units: list[int]) -> ReadUnits:
         """All but some of them."""
         rest = np.delete(np.arange(self.rows.size), units)
-        return Units(subfleet(self.fleet, rest), self.rules.select(rest), self.rows[rest])
+        return ReadUnits(subfleet(self.fleet, rest), self.rules.select(rest), self.rows[rest])
 
 
 class Unusable(Strategy):
@@ -123,7 +123,7 @@ class Read:
 
     Attributes
     ----------
-    units : list of Units
+    units : list of ReadUnits
         The good ones; at least one. Those with repeated or empty client ids are kept apart, for they take longer ways.
     spoiled : dict of int to Reason
         Rows that say nothing that could be planned, whatever a scenario changes.
@@ -132,27 +132,27 @@ class Read:
         that nobody knows.
     """
 
-    units: list[Units]
+    units: list[ReadUnits]
     spoiled: Bad
     unassigned: Bad
-    _whole: Units  # all rows that were read, in order, be they good or bad
+    _whole: ReadUnits  # all rows that were read, in order, be they good or bad
 
-    def units_of(self, rows: list[int]) -> Units:
+    def units_of(self, rows: list[int]) -> ReadUnits:
         """Some rows that are not spoiled, as a fleet of their own."""
         chosen = np.array(sorted(rows), np.int64)
         at = np.searchsorted(self._whole.rows, chosen)
-        return Units(ordered(self._whole.fleet.select(at).own_lists()), self._whole.rules.select(at), chosen)
+        return ReadUnits(ordered(self._whole.fleet.select(at).own_lists()), self._whole.rules.select(at), chosen)
 
     def among(self, rows: NDArray[np.int64], left_out: Bad) -> Read:
         """The same of a batch of which those rows were read and others left out."""
-        units = [Units(part.fleet, part.rules, rows[part.rows]) for part in self.units]
+        units = [ReadUnits(part.fleet, part.rules, rows[part.rows]) for part in self.units]
         spoiled, unassigned = (
             {int(rows[row]): reason for row, reason in bad.items()} for bad in (self.spoiled, self.unassigned)
         )
         return Read(units, left_out | spoiled, unassigned, replace(self._whole, rows=rows))
 
 
-def read_units(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str]) -> tuple[list[Units], Bad]:
+def read_units(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str]) -> tuple[list[ReadUnits], Bad]:
     """The good units of a batch, and why the other rows are bad; see `read_batch`."""
     read = read_batch(batch, default, too_large)
     return read.units, read.spoiled | read.unassigned
@@ -194,7 +194,7 @@ def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
     _find_duplicates(fleet, spoiled)
     unassigned = {row: reason for row, reason in unassigned.items() if row not in spoiled}
     units = _good(fleet, rules, [*spoiled, *unassigned])
-    return Read(units, spoiled, unassigned, Units(fleet, rules, np.arange(batch.num_rows)))
+    return Read(units, spoiled, unassigned, ReadUnits(fleet, rules, np.arange(batch.num_rows)))
 
 
 def empties(fleet: Fleet) -> Bad:
@@ -203,12 +203,12 @@ def empties(fleet: Fleet) -> Bad:
     return {unit: Reason(ErrCode.EMPTY, NO_CLIENTS if n_queues[unit] else NO_QUEUES) for unit in units}
 
 
-def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[Units]:
+def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
     """All units but the bad ones."""
     lists = fleet.client_lists
     distinct = DistinctLists(lists.offsets, lists.client_ids, lists.slot_room)
     if not bad and not lists.irregular.any():
-        return [Units(replace(fleet, client_lists=distinct), rules, np.arange(fleet.n_units))]
+        return [ReadUnits(replace(fleet, client_lists=distinct), rules, np.arange(fleet.n_units))]
     good = np.ones(fleet.n_units, bool)
     good[bad] = False
     regular = lists.irregular[fleet.unit_client_list] == 0
@@ -216,7 +216,7 @@ def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[Units]:
     for kind, lists_ in ((regular, distinct), (~regular, lists)):
         rows = np.flatnonzero(good & kind)
         if rows.size or kind is regular:  # there is always one, whose fleet tells what the table knows
-            units.append(Units(subfleet(replace(fleet, client_lists=lists_), rows), rules.select(rows), rows))
+            units.append(ReadUnits(subfleet(replace(fleet, client_lists=lists_), rows), rules.select(rows), rows))
     return units
 
 

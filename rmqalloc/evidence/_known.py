@@ -19,8 +19,8 @@ from rmqalloc._text import counted, named
 from rmqalloc.evidence._fit import Fit, OwnedQueues, candidates, fits_of, guesses, nearby
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
-from rmqalloc.snapshot._units import ALL
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies._by_name import full_name, lacks_inner, outer_name
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES

@@ -23,8 +23,8 @@ from rmqalloc.results import TableResult
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
 from rmqalloc.scenarios._changes import Change
 from rmqalloc.scenarios._subfleet import subfleet
+from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import ALL
 from rmqalloc.strategies._by_name import from_label
 
 _AFTER = (

@@ -16,8 +16,9 @@ from rmqalloc.evidence import with_strategies
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios._patterns import literal
+from rmqalloc.snapshot._matching import by_name, no_match
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import by_name, no_match, read_units
+from rmqalloc.snapshot._units import read_units
 from rmqalloc.strategies import Strategy, sort_queues
 from rmqalloc.strategies._by_name import rule
 from rmqalloc.strategies._ordering import utf16

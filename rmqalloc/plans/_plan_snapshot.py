@@ -17,8 +17,9 @@ from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
 from rmqalloc.scenarios import Scenario
+from rmqalloc.snapshot._matching import ALL, NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import ALL, NoMatchError, read_units
+from rmqalloc.snapshot._units import read_units
 
 
 def plan_snapshot(

@@ -24,7 +24,8 @@ from rmqalloc.scenarios import (
 )
 from rmqalloc.scenarios._changes import ALL
 from rmqalloc.scenarios._patterns import is_pattern, matcher
-from rmqalloc.snapshot._units import RETRY_PREFIX, near
+from rmqalloc.snapshot._matching import near
+from rmqalloc.snapshot._units import RETRY_PREFIX
 
 NO_ROOM = "Machine room is null"
 """How Java's text begins where a client or broker has no machine room."""

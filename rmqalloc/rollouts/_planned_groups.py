@@ -12,14 +12,15 @@ from numpy.typing import NDArray
 
 from rmqalloc._text import named
 from rmqalloc.evaluation._assigner import Assigner
-from rmqalloc.evaluation._rows import Units
+from rmqalloc.evaluation._rows import ReadUnits
 from rmqalloc.evaluation._rows import read_units as read_rows
 from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
 from rmqalloc.rollouts._schedule import GroupAtStart, Mask
 from rmqalloc.scenarios._subfleet import Rules, subfleet
+from rmqalloc.snapshot._matching import none_planned
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import none_planned, read_units
+from rmqalloc.snapshot._units import read_units
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies._by_name import rule
 
@@ -121,7 +122,7 @@ def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
     return kept
 
 
-def _good_units(batch: pa.RecordBatch, leave_out: LeaveOut, stable_ids: bool) -> Units:
+def _good_units(batch: pa.RecordBatch, leave_out: LeaveOut, stable_ids: bool) -> ReadUnits:
     """Units that their strategies can assign; the reasons of others are reported."""
     own = ("strategy", "virtual_nodes", "strategy_params")
     parts, bad = read_rows(batch.drop_columns(list(own)), rule("AVG"), {})
@@ -143,7 +144,7 @@ def _good_units(batch: pa.RecordBatch, leave_out: LeaveOut, stable_ids: bool) ->
     numbers = {kind: number for number, kind in enumerate(kinds)}
     wrong = {unit: reasons[json.dumps(row)] for unit, row in enumerate(rows) if json.dumps(row) in reasons}
     rules = Rules(tuple(table), np.array([numbers[json.dumps(row)] for row in rows], np.int32))
-    units = Units(units.fleet, rules, units.rows)
+    units = ReadUnits(units.fleet, rules, units.rows)
     refused = Assigner(units.fleet).owners(units.fleet, rules)[1] if rows else {}
     wrong |= {unit: reason.text for unit, reason in refused.items()}
     for unit, text in wrong.items():

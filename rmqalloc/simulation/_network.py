@@ -58,7 +58,7 @@ class Host(Protocol):
         """Spend the time that giving up ordered queues waits for the user's code."""
 
 
-class Connection:
+class NetworkConnection:
     """A connection of one client to one broker; a `rmqalloc.broker.Channel`.
 
     Attributes
@@ -127,7 +127,7 @@ class Network:
         Notices of brokers.
     arrivals : list of int
         A heap of the times at which offsets arrive.
-    notices : dict of Connection to str
+    notices : dict of NetworkConnection to str
         What brokers tell at this moment. Notices that reach a client together wake it once, so they travel together.
     """
 
@@ -140,22 +140,22 @@ class Network:
         self.requests: Counter[str] = Counter()
         self.max_idle: dict[str, int] = {}
         self.n_notices = 0
-        self.notices: dict[Connection, str] = {}
+        self.notices: dict[NetworkConnection, str] = {}
         self.notices_sent = 0
-        self._commits: dict[int, list[tuple[Connection, str, dict[MessageQueue, int]]]] = {}
+        self._commits: dict[int, list[tuple[NetworkConnection, str, dict[MessageQueue, int]]]] = {}
         self.arrivals: list[int] = []
 
     def later(self, action: Callable[[], None]) -> None:
         """What is sent now happens at the other end."""
         self.clock.call_later(self.latency, action)
 
-    def is_up(self, connection: Connection) -> bool:
+    def is_up(self, connection: NetworkConnection) -> bool:
         """Whether something sent over it now arrives."""
         if self.partitions and (connection.host.name, connection.broker.name) in self.partitions:
             return False
         return connection.is_open
 
-    def notify(self, connections: Collection[Connection], consumer_group: str) -> None:
+    def notify(self, connections: Collection[NetworkConnection], consumer_group: str) -> None:
         """Send one notice over many connections; all that is sent at one moment is one event on the clock."""
         self.n_notices += len(connections)
         now = self.clock.time
@@ -166,7 +166,7 @@ class Network:
             self.later(partial(self._deliver, self.notices))
         self.notices.update(dict.fromkeys(connections, consumer_group))
 
-    def _deliver(self, notices: dict[Connection, str]) -> None:
+    def _deliver(self, notices: dict[NetworkConnection, str]) -> None:
         self.notices_sent = 0  # what is sent from now on travels anew, even if it is the same moment
         for connection, consumer_group in notices.items():
             # First what costs least: nearly all notices reach a client that another broker has woken at this moment.
@@ -174,11 +174,11 @@ class Network:
                 self.clock.begin_action()
                 connection.host.notified(consumer_group)
 
-    def send(self, connection: Connection, action: Callable[[Connection], None]) -> None:
+    def send(self, connection: NetworkConnection, action: Callable[[NetworkConnection], None]) -> None:
         """Something takes effect when it arrives at the broker; what is cut off on its way is lost."""
         self.later(lambda: action(connection) if self.is_up(connection) else None)
 
-    def commit(self, connection: Connection, consumer_group: str, offsets: dict[MessageQueue, int]) -> None:
+    def commit(self, connection: NetworkConnection, consumer_group: str, offsets: dict[MessageQueue, int]) -> None:
         """Offsets are on their way to be stored."""
         arrival = self.clock.time + self.latency
         arriving = self._commits.get(arrival)
@@ -215,13 +215,13 @@ class ClientRemoting:
     """
 
     def __init__(self, network: Network, host: Host) -> None:
-        self.connections: dict[str, Connection] = {}
+        self.connections: dict[str, NetworkConnection] = {}
         self._network = network
         self._host = host
 
     # --- How requests travel ---
 
-    def _connection(self, address: str, timeout: int) -> Connection:
+    def _connection(self, address: str, timeout: int) -> NetworkConnection:
         """The connection to an address, made if need be."""
         network = self._network
         broker = network.brokers.get(address)
@@ -233,12 +233,12 @@ class ClientRemoting:
             raise RemotingError(f"{address} gave no answer within {timeout} ms")
         connection = self.connections.get(address)
         if connection is None or not connection.is_open:
-            connection = self.connections[address] = Connection(network, self._host, broker)
+            connection = self.connections[address] = NetworkConnection(network, self._host, broker)
             self._host.connected(address)
         connection.last_used = network.clock.time
         return connection
 
-    def _ask(self, kind: str, address: str, timeout: int, question: Callable[[Connection], Answer]) -> Answer:
+    def _ask(self, kind: str, address: str, timeout: int, question: Callable[[NetworkConnection], Answer]) -> Answer:
         """A request and its answer, there and back."""
         network = self._network
         network.requests[kind] += 1
@@ -254,13 +254,13 @@ class ClientRemoting:
             raise RemotingError(f"{address} gave no answer within {timeout} ms")
         return answer
 
-    def _order(self, kind: str, address: str, timeout: int, action: Callable[[Connection], None]) -> None:
+    def _order(self, kind: str, address: str, timeout: int, action: Callable[[NetworkConnection], None]) -> None:
         """A request whose answer says nothing but that it arrived."""
         self._begin(kind)
         self._network.send(self._connection(address, timeout), action)
         self._network.clock.spend(min(2 * self._network.latency, timeout))
 
-    def _open_connection(self, address: str) -> Connection:
+    def _open_connection(self, address: str) -> NetworkConnection:
         """The connection to an address, for something that nobody waits for."""
         connection = self.connections.get(address)
         if connection is None or not connection.is_open:
@@ -305,7 +305,7 @@ class ClientRemoting:
         """Code 42."""
         given_up = list(queues)
 
-        def unlock(connection: Connection) -> None:
+        def unlock(connection: NetworkConnection) -> None:
             connection.broker.unlock_batch(consumer_group, client_id, given_up)
 
         self._host.before_unlock(given_up)
@@ -329,7 +329,7 @@ class ClientRemoting:
     def query_offset(self, address: str, consumer_group: str, queue: MessageQueue) -> int:
         """Code 14."""
 
-        def ask(connection: Connection) -> int:
+        def ask(connection: NetworkConnection) -> int:
             network = self._network
             if network.arrivals:
                 network.arrive(network.clock.time)

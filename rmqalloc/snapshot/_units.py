@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from fnmatch import translate
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from rmqalloc._text import named, nearest
-from rmqalloc.errors import Error
+from rmqalloc._text import named
+from rmqalloc.snapshot._matching import ALL, by_name, chosen
 from rmqalloc.snapshot._snapshot import PERM_READ, Client, Group, Snapshot, Topic, TopicBroker
 
 RETRY_PREFIX = "%RETRY%"
@@ -22,17 +20,6 @@ _BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums",
 _TEXTS = pa.list_(pa.string())
 _SERVER_SIDE = ("AVG", "AVG_BY_CIRCLE")
 _INT32_MAX = 2**31 - 1
-
-ALL = ("*",)
-
-
-class NoMatchError(Error, ValueError):
-    """Nothing of a snapshot matches a pattern, or nothing that does can be planned."""
-
-
-def none_planned(warnings: Sequence[str]) -> NoMatchError:
-    """The error that nothing is left to plan, with what was left out."""
-    return NoMatchError(f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}")
 
 
 class Units(NamedTuple):
@@ -171,69 +158,6 @@ class _Reading:
 def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
     """Machine rooms of all brokers of some topics."""
     return {broker.broker_name: broker.machine_room for topic in topics for broker in topic.brokers}
-
-
-def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
-    """Items by their names.
-
-    Raises
-    ------
-    ValueError
-        Two have one name.
-    """
-    named: dict[str, Any] = {}
-    for item in items:
-        if item.name in named:
-            raise ValueError(f"two {what} of the snapshot are named {item.name!r}; names must differ")
-        named[item.name] = item
-    return named
-
-
-def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict[str, Any]:
-    """Items whose name matches one of the patterns.
-
-    Parameters
-    ----------
-    patterns : sequence of str
-        As `fnmatch.fnmatchcase` has them.
-    items : mapping of str
-        By name.
-    what : str
-        What they are, for the error.
-
-    Raises
-    ------
-    NoMatchError
-        A pattern matches nothing, unless it is the one pattern for all.
-    """
-    if tuple(patterns) == ALL:
-        return dict(items)
-    found: set[str] = set()
-    for pattern in patterns:
-        matching = set(filter(re.compile(translate(pattern)).match, items))
-        if not matching:
-            raise NoMatchError(
-                f"no {what} matches {pattern!r}{near(pattern, items) or f'; the snapshot has {len(items):,}'}"
-            )
-        found |= matching
-    return {name: item for name, item in items.items() if name in found}
-
-
-def no_match(name: str, names: Collection[str], what: str) -> NoMatchError:
-    """The error that nothing has a name or matches a pattern."""
-    return NoMatchError(f"no {what} matches {name!r}{near(name, names) or f'; the snapshot has {len(names):,}'}")
-
-
-def near(name: str, names: Iterable[str]) -> str:
-    """The end of an error about a name that is not there: those that may be meant, or nothing.
-
-    Examples
-    --------
-    >>> near("order", ["orders", "refunds"]), near("x", ["orders"])
-    ("; near it is 'orders'", '')
-    """
-    found = nearest(name, names, 3, 0.5)
-    return f"; near it {'is' if len(found) == 1 else 'are'} {', '.join(map(repr, found))}" if found else ""
 
 
 def _batch(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:

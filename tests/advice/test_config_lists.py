@@ -17,8 +17,8 @@ from rmqalloc.plans._compare import Candidate, compare
 from rmqalloc.plans._explain import explain
 from rmqalloc.rollouts._restart import restart
 from rmqalloc.rollouts._switch import change_strategy
+from rmqalloc.snapshot._matching import NoMatchError
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot._units import NoMatchError
 from rmqalloc.strategies import ConfigByClient
 from rmqalloc.strategies._by_name import rule
 

@@ -19,6 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.audit import RULES, SEVERITIES, check_snapshot
+from rmqalloc.snapshot._matching import NoMatchError
 from rmqalloc.snapshot._snapshot import (
     Client,
     Group,
@@ -28,7 +29,6 @@ from rmqalloc.snapshot._snapshot import (
     Topic,
     TopicBroker,
 )
-from rmqalloc.snapshot._units import NoMatchError
 
 OWNERSHIP = ("unowned-queue", "double-owned-queue")
 

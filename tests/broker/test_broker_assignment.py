@@ -5,7 +5,7 @@ from broker_parts import NEW, OLD, RememberingChannel, heard_of
 
 from rmqalloc import MessageQueue, strategy
 from rmqalloc.broker import Broker, RequestMode, RequestModes
-from rmqalloc.broker._query_assignment import QueryAssignment, RouteViews
+from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment
 from rmqalloc.remoting import (
     HeartbeatData,
     MessageModel,
@@ -58,7 +58,7 @@ def asking(clock, names, client_ids=CLIENT_IDS, modes=None, **more):
         return client_ids
 
     half = QueryAssignment(
-        "broker-a", modes or RequestModes(), RouteViews(clock, names.topic_route), consumer_ids, **more
+        "broker-a", modes or RequestModes(), BrokerRouteViews(clock, names.topic_route), consumer_ids, **more
     )
 
     def ask(client_id="c1", topic="t", name="AVG", model=CLUSTERING, group="g"):
@@ -182,7 +182,7 @@ def test_6_5_a_topic_that_is_gone_is_forgotten_and_any_other_failure_leaves_the_
             raise answer
         return answer
 
-    views = RouteViews(clock, topic_route)
+    views = BrokerRouteViews(clock, topic_route)
     assert len(views.queues(topic)) == 5
     clock.run(clock.now() + 1_000)
     known = views.queues(topic)

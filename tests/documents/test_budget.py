@@ -250,7 +250,7 @@ def test_an_escaped_backslash_before_u_is_no_half_of_a_pair():
 MEASURED = """
 import gzip, io, resource, sys
 import pyarrow as pa, pyarrow.parquet as pq
-from rmqalloc.documents import DocumentError, read_budget as budget
+from rmqalloc.documents import DocumentError, _read_budget as budget
 from rmqalloc.snapshot.files import read_snapshot
 from rmqalloc.plans import load_plan
 from rmqalloc.scenarios import read_scenarios

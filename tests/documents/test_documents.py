@@ -434,11 +434,12 @@ def test_no_message_shows_a_secret(name, tmp_path):
 # --- Nobody reads on their own ---
 
 MACHINE_LINES = {
-    "documents/json_text.py", "documents/yaml_text.py",
-    "remoting/frame.py", "remoting/loose_json.py",  # bodies and headers of servers
-    "rebalance/offset_file.py",  # what clients keep, in a JSON of their own
-    "plans/explain.py", "rollouts/planned_groups.py",  # columns that we filled
-    "job/on_worker.py", "job/output_layout.py", "job/manifests.py", "job/output.py",  # a Spark job's own notes
+    "documents/_json_text.py", "documents/_yaml_text.py",
+    "remoting/_frame.py", "remoting/_loose_json.py",  # bodies and headers of servers
+    "rebalance/_offset_file.py",  # what clients keep, in a JSON of their own
+    "plans/_explain.py", "rollouts/_planned_groups.py",  # columns that we filled
+    "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py", "job/_output.py",
+    "job/_plan_summary.py",  # a Spark job's own notes
 }  # fmt: skip
 """Modules that read JSON or YAML and no file that people write, and the two that read those."""
 
@@ -480,7 +481,7 @@ def test_the_python_reader_of_yaml_says_the_same():
     script = """
 import yaml
 del yaml.CSafeLoader, yaml.CSafeDumper
-from rmqalloc.documents import yaml_text
+from rmqalloc.documents import _yaml_text as yaml_text
 print(yaml_text.loads(yaml_text.dump({"on": ["no", "010", 10, 1.5, None, True, {"a": "b"}]})))
 print(yaml_text.loads("{<<: {a: 1, b: 2}, b: 3}"))
 try:

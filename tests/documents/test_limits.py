@@ -175,9 +175,9 @@ def test_a_unit_and_a_topic_may_have_so_many_queues():
     bounds.check_size(bounds.MAX_PER_UNIT, "queues")
     with pytest.raises(ValueError, match="at most 2147483647"):
         bounds.check_size(bounds.MAX_PER_UNIT + 1, "queues")
-    audited_group.check_size("T", audited_group.MAX_QUEUES)
+    audited_group.check_queue_count("T", audited_group.MAX_QUEUES)
     with pytest.raises(ValueError, match="has 1,000,001 queues; at most 1,000,000 can be checked"):
-        audited_group.check_size("T", audited_group.MAX_QUEUES + 1)
+        audited_group.check_queue_count("T", audited_group.MAX_QUEUES + 1)
 
 
 def test_times_and_members_of_a_script():

@@ -22,7 +22,7 @@ from rmqalloc.strategies import (
     _hashing as hashing,
 )
 from rmqalloc.strategies import (
-    _machine_room_nearby as machine_room_nearby,
+    _room_parts as room_parts,
 )
 
 
@@ -179,8 +179,8 @@ def count_hashes(monkeypatch):
 def test_few_units_near_their_rooms_cut_their_own_lists_alone(monkeypatch, inner, chosen):
     made = [(f"g{i}", f"t{i}", [("hz-a", 0), ("sh-a", 1)], [f"hz-{i}", f"sh-{i}", f"hz-x{i}"]) for i in range(100)]
     near = strategy("MACHINE_ROOM_NEARBY", inner=inner, broker_room=lambda q: q[1][:2], client_room=lambda c: c[:2])
-    cut, whole_cut = [], machine_room_nearby._cut
-    monkeypatch.setattr(machine_room_nearby, "_cut", lambda room, *a: (cut.append(room.size), whole_cut(room, *a))[1])
+    cut, whole_cut = [], room_parts._cut
+    monkeypatch.setattr(room_parts, "_cut", lambda room, *a: (cut.append(room.size), whole_cut(room, *a))[1])
     whole = Fleet.from_groups(made).sorted()
     owners = near.assign_fleet(whole.select(np.array(chosen)))
     assert set(cut) == {len(chosen) * 2, len(chosen) * 3}

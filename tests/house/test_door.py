@@ -12,7 +12,7 @@ from source_modules import MODULES
 import rmqalloc
 
 VERBS = ("check", "compare", "explain", "fetch", "plan", "read", "recommend", "rollout", "simulate")
-AT_IMPORT = {"_engine", "errors", "fleet", "lazy", "model", "strategies", "text", "version"}
+AT_IMPORT = {"_engine", "_lazy", "_text", "_version", "errors", "fleet", "model", "strategies"}
 
 
 def test_importing_rmqalloc_loads_the_engine_alone():

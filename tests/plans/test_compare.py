@@ -21,8 +21,8 @@ from rmqalloc.plans._compare import COMPARISON_SCHEMA, Candidate, compare
 from rmqalloc.plans._departures import departures
 from rmqalloc.scenarios import RemoveClients, ordered, scenarios_of
 from rmqalloc.scenarios._subfleet import Rules
+from rmqalloc.snapshot._matching import NoMatchError
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot._units import NoMatchError
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"

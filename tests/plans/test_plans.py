@@ -26,8 +26,9 @@ from rmqalloc.plans import (
 )
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.plans._plan_totals import client_totals, summaries
+from rmqalloc.snapshot._matching import NoMatchError
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot._units import NoMatchError, read_units, units_of
+from rmqalloc.snapshot._units import read_units, units_of
 
 GONE = [{"name": "second leaves", "changes": [{"remove_clients": {"ids": "c2"}}]}]
 

@@ -52,7 +52,7 @@ PORTS = ["Remoting", "PullDispatcher", "RebalancingConsumer"]
 
 @pytest.mark.parametrize("port", PORTS)
 def test_the_page_has_a_row_for_every_method_of_a_port(port):
-    ports = ast.parse((ROOT / "rmqalloc" / "rebalance" / "ports.py").read_text(encoding="utf-8"))
+    ports = ast.parse((ROOT / "rmqalloc" / "rebalance" / "_ports.py").read_text(encoding="utf-8"))
     (body,) = [node.body for node in ports.body if isinstance(node, ast.ClassDef) and node.name == port]
     methods = [node.name for node in body if isinstance(node, ast.FunctionDef)]
     section = PAGE.read_text(encoding="utf-8").partition(f"### {port}\n")[2].partition("\n#")[0]

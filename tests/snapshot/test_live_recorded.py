@@ -222,12 +222,12 @@ def test_a_refusal_to_tell_is_told():
 
 def test_only_brokers_of_the_topics_count_and_shares_that_differ_are_none():
     def modes(share, topic="T"):
-        return answers.Modes({(topic, "g"): answers.RequestMode(True, share)}, answers.RequestMode(False, 0))
+        return answers.Modes({(topic, "g"): answers.GroupMode(True, share)}, answers.GroupMode(False, 0))
 
     served = {"c": answers.RunningInfo((), (), ("T",), "AVG", False, False)}
     view = {
         "a": answers.Connections(
-            (answers.Connection("c", "JAVA", "5.5.0"),), frozenset({"T", "%RETRY%g"}), "CLUSTERING"
+            (answers.ClientConnection("c", "JAVA", "5.5.0"),), frozenset({"T", "%RETRY%g"}), "CLUSTERING"
         )
     }
     routes = {"T": Topic("T", (TopicBroker("a", 4), TopicBroker("b", 4)))}
@@ -261,7 +261,7 @@ def test_an_empty_table_of_a_consumer_that_pulls_tells_nothing(table, kind, owne
     body = {"properties": {"PROP_CONSUME_TYPE": kind}} | ({} if table is None else {"mqTable": table})
     told = answers.running_info(body)
     assert told.owned == owned
-    view = {"a": answers.Connections((answers.Connection("c", "JAVA", "4.9.8"),), frozenset({"T"}), "CLUSTERING")}
+    view = {"a": answers.Connections((answers.ClientConnection("c", "JAVA", "4.9.8"),), frozenset({"T"}), "CLUSTERING")}
     assert members.group("g", view, {"c": told}, {}).clients[0].owned == owned
     popped = told._replace(popped=(MessageQueue("T", "a", -1),))
     assert members.group("g", view, {"c": popped}, {}).clients[0].owned == (MessageQueue("T", "a", -1), *(owned or ()))

@@ -7,7 +7,7 @@ from little_cluster import VirtualClock
 from live_proofs import make_topic, settled
 
 from rmqalloc import MessageQueue, strategy
-from rmqalloc.broker._query_assignment import QueryAssignment, RequestMode, RequestModes, RouteViews
+from rmqalloc.broker._query_assignment import BrokerRouteViews, QueryAssignment, RequestMode, RequestModes
 from rmqalloc.remoting import MessageModel, MessageRequestMode, QueueData, TopicRouteData
 from rmqalloc.remoting._client import Remote, body_of
 from rmqalloc.remoting._read_codes import ReadCode
@@ -64,7 +64,7 @@ def ours(snapshot, mode, broker, topic, client_id, rule, listed):
 
     modes = RequestModes()
     modes.set(TOPIC, GROUP, mode)
-    half = QueryAssignment(broker, modes, RouteViews(VirtualClock(), route), lambda _group: list(listed))
+    half = QueryAssignment(broker, modes, BrokerRouteViews(VirtualClock(), route), lambda _group: list(listed))
     given = half.query(topic, GROUP, client_id, rule, MessageModel.CLUSTERING)
     return None if given is None else sorted((one.queue, one.mode.name) for one in given)
 

@@ -15,7 +15,7 @@ from rmqalloc.cli import _watch as watch
 from rmqalloc.cli import main
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._read_codes import ReadCode
-from rmqalloc.snapshot._units import NoMatchError
+from rmqalloc.snapshot._matching import NoMatchError
 
 
 def finding(rule, topic="T"):

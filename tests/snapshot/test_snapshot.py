@@ -140,7 +140,7 @@ def test_a_static_topic_is_refused_by_name():
 
 
 def view(*client_ids):
-    connections = tuple(answers.Connection(client_id, "JAVA", "5.3.3") for client_id in client_ids)
+    connections = tuple(answers.ClientConnection(client_id, "JAVA", "5.3.3") for client_id in client_ids)
     return answers.Connections(connections, frozenset({"T"}), "CLUSTERING")
 
 

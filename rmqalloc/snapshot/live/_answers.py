@@ -59,7 +59,7 @@ def refuse(error: AnswerError) -> None:
     raise error
 
 
-class Connection(NamedTuple):
+class ClientConnection(NamedTuple):
     """One client as a broker lists it."""
 
     client_id: str
@@ -70,7 +70,7 @@ class Connection(NamedTuple):
 class Connections(NamedTuple):
     """A group as a broker knows it."""
 
-    connections: tuple[Connection, ...]
+    connections: tuple[ClientConnection, ...]
     subscriptions: frozenset[str]
     message_model: str
 
@@ -86,7 +86,7 @@ class RunningInfo(NamedTuple):
     client_rebalance: bool
 
 
-class RequestMode(NamedTuple):
+class GroupMode(NamedTuple):
     """How the queues of a topic are read by a group, where brokers assign them."""
 
     is_pop: bool
@@ -96,8 +96,8 @@ class RequestMode(NamedTuple):
 class Modes(NamedTuple):
     """What one broker goes by when it assigns queues: what was set by topic and group, and for all others, if known."""
 
-    given: Mapping[tuple[str, str], RequestMode]
-    default: RequestMode | None
+    given: Mapping[tuple[str, str], GroupMode]
+    default: GroupMode | None
 
 
 def is_system_group(name: str) -> bool:
@@ -174,17 +174,17 @@ def connections(body: Any) -> Connections:
     return Connections(tuple(sorted(found, key=_by_id)), frozenset(topics), model)
 
 
-def _connection(data: Any) -> Connection:
+def _connection(data: Any) -> ClientConnection:
     one = _object(data, "connection")
     language, version = one.get("language"), one.get("version")
-    return Connection(
+    return ClientConnection(
         _text(one.get("clientId"), "clientId"),
         None if language is None else _text(language, "language"),
         None if version is None else version_name(_whole(version, -_INT, _INT)),
     )
 
 
-def _by_id(one: Connection) -> tuple[str, ...]:
+def _by_id(one: ClientConnection) -> tuple[str, ...]:
     """Where a connection stands among those of its client id, be its language and version known or not."""
     return one.client_id, one.language or "", one.version or ""
 
@@ -242,7 +242,7 @@ def group_names(body: Any, told: Told = refuse) -> list[str]:
     return [name for name in names if not is_system_group(name)]
 
 
-def request_modes(body: Any) -> dict[tuple[str, str], RequestMode]:
+def request_modes(body: Any) -> dict[tuple[str, str], GroupMode]:
     """How groups read topics where brokers assign the queues, by topic and group, as far as somebody has set it."""
     table = _object(_object(body, "request modes").get("messageRequestModeMap") or {}, "messageRequestModeMap")
     found = {}
@@ -250,21 +250,21 @@ def request_modes(body: Any) -> dict[tuple[str, str], RequestMode]:
         for group, value in _object(groups, "request modes of a topic").items():
             one = _object(value, "request mode")
             share = _whole(one.get("popShareQueueNum") or 0, -_INT, _INT)
-            found[_text(topic, "topic"), _text(group, "group")] = RequestMode(one.get("mode") == "POP", share)
+            found[_text(topic, "topic"), _text(group, "group")] = GroupMode(one.get("mode") == "POP", share)
     return found
 
 
-def default_mode(settings: str) -> RequestMode:
+def default_mode(settings: str) -> GroupMode:
     """How groups read of which nobody has set it, by a broker's settings.
 
     Examples
     --------
     >>> default_mode("brokerName=a\\ndefaultMessageRequestMode=POP\\ndefaultPopShareQueueNum=-1\\n")
-    RequestMode(is_pop=True, share=-1)
+    GroupMode(is_pop=True, share=-1)
     """
     values = dict(line.partition("=")[::2] for line in settings.splitlines())
     is_pop = values.get("defaultMessageRequestMode") == "POP"
-    return RequestMode(is_pop, _whole(values.get("defaultPopShareQueueNum", 0), -_INT, _INT))
+    return GroupMode(is_pop, _whole(values.get("defaultPopShareQueueNum", 0), -_INT, _INT))
 
 
 def version_name(ordinal: int) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from rmqalloc.errors import Error
 from rmqalloc.remoting._client import Access, name_servers
 from rmqalloc.remoting._credentials import read_credentials, tls_context
+from rmqalloc.snapshot._matching import ALL, by_name, chosen
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import ALL, by_name, chosen
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 StrPath = str | os.PathLike[str]

@@ -9,7 +9,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._data import RETRY_PREFIX
 from rmqalloc.snapshot._proxy import is_behind_proxy
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Topic
-from rmqalloc.snapshot.live._answers import Connection, Connections, Modes, RunningInfo
+from rmqalloc.snapshot.live._answers import ClientConnection, Connections, Modes, RunningInfo
 
 
 def group(
@@ -100,7 +100,7 @@ def _assignment(
     return ("PULL", 0) if is_known else (None, 0)
 
 
-def _clients(connections: Iterable[Connection], infos: Mapping[str, RunningInfo]) -> Iterable[Client]:
+def _clients(connections: Iterable[ClientConnection], infos: Mapping[str, RunningInfo]) -> Iterable[Client]:
     """Clients of a list; of several connections of one id only one answers for itself, so only the first gets it."""
     answered = set()
     for one in connections:

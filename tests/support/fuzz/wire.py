@@ -225,7 +225,7 @@ def read_body(name: str, data: bytes) -> None:
 
 def _snapshot(name: str, found: Any) -> Snapshot:
     """The part of a snapshot that an answer comes to."""
-    client = answers.Connection("c", "JAVA", "5.5.0")
+    client = answers.ClientConnection("c", "JAVA", "5.5.0")
     view = {"b": answers.Connections((client,), frozenset({"T"}), "CLUSTERING")}
     match name:
         case "cluster":

@@ -12,7 +12,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files.mqadmin._outputs import RETRY, Connected, Progress
 from rmqalloc.snapshot.live import _members as members
-from rmqalloc.snapshot.live._answers import Connection, Connections, RunningInfo
+from rmqalloc.snapshot.live._answers import ClientConnection, Connections, RunningInfo
 
 
 @dataclass(slots=True)
@@ -20,10 +20,10 @@ class Seen:
     """What was said of one group."""
 
     connected: Connected | None = None
-    listed: list[Connection] = field(default_factory=list)
+    listed: list[ClientConnection] = field(default_factory=list)
     progress: Progress | None = None
     infos: dict[str, RunningInfo] = field(default_factory=dict)
-    answered: dict[str, Connection] = field(default_factory=dict)
+    answered: dict[str, ClientConnection] = field(default_factory=dict)
     owned: dict[str, list[MessageQueue]] = field(default_factory=dict)
 
 
@@ -113,7 +113,7 @@ class Gathered:
             return replace(group, clients=self._owning(name, group.clients, seen.progress))
         return group
 
-    def _connections(self, name: str, seen: Seen) -> list[Connection]:
+    def _connections(self, name: str, seen: Seen) -> list[ClientConnection]:
         """Clients of a group whose consumerConnection is not given, from what else names them."""
         if seen.listed:
             return seen.listed
@@ -124,14 +124,14 @@ class Gathered:
             )
             return list(seen.answered.values())
         if seen.owned:
-            return [Connection(client_id, None, None) for client_id in seen.owned]
+            return [ClientConnection(client_id, None, None) for client_id in seen.owned]
         addresses = set(seen.progress.owners.values()) if seen.progress else set()
         if addresses:
             self.warnings.append(
                 f"group {printable(name)}: its clients are known by their addresses only; two on one host look like one, "
                 "and idle ones are missing; give its consumerConnection as well"
             )
-        return [Connection(address, None, None) for address in addresses]
+        return [ClientConnection(address, None, None) for address in addresses]
 
     def _owning(self, name: str, clients: tuple[Client, ...], progress: Progress) -> tuple[Client, ...]:
         """Clients with the queues that consumerProgress shows at their addresses."""

@@ -14,7 +14,7 @@ from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
 from rmqalloc.snapshot.files.mqadmin._gathered import Gathered, group_of_retry_topic
 from rmqalloc.snapshot.files.mqadmin._sections import Section, sections
 from rmqalloc.snapshot.live import _answers as answers
-from rmqalloc.snapshot.live._answers import Connection
+from rmqalloc.snapshot.live._answers import ClientConnection
 
 _ALLOCATION = "allocateMQ"
 
@@ -120,7 +120,7 @@ def _take_running_info(section: Section, gathered: Gathered) -> None:
     client_id = _client_id(section, properties)
     release = outputs.version(properties.get("PROP_CLIENT_VERSION", "")) or None
     gathered.groups[group].infos[client_id] = info
-    gathered.groups[group].answered[client_id] = Connection(client_id, properties.get("language"), release)
+    gathered.groups[group].answered[client_id] = ClientConnection(client_id, properties.get("language"), release)
 
 
 def _pass_over(section: Section, gathered: Gathered) -> None:

@@ -18,7 +18,7 @@ from rmqalloc.remoting import _loose_json as loose_json
 from rmqalloc.snapshot._snapshot import Lag, Topic, TopicBroker
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _answers as answers
-from rmqalloc.snapshot.live._answers import Connection, RunningInfo
+from rmqalloc.snapshot.live._answers import ClientConnection, RunningInfo
 
 RETRY = "%RETRY%"
 NOT_KNOWN = ("N/A", "NA")
@@ -62,7 +62,7 @@ class Progress(NamedTuple):
 class Connected:
     """Output of consumerConnection."""
 
-    connections: list[Connection] = field(default_factory=list)
+    connections: list[ClientConnection] = field(default_factory=list)
     subscriptions: list[str] = field(default_factory=list)
     message_model: str = "CLUSTERING"
 
@@ -158,16 +158,16 @@ def connections(section: Section) -> Connected:
     raise section.error("the output of consumerConnection is cut: its MessageModel is missing")
 
 
-def _connection(section: Section, offset: int, line: str) -> Connection:
+def _connection(section: Section, offset: int, line: str) -> ClientConnection:
     if row := _CONNECTION.fullmatch(line):
-        return Connection(row["id"], row["language"], version(row["version"]))
+        return ClientConnection(row["id"], row["language"], version(row["version"]))
     cells = line.split()
     if len(cells) != 4:
         raise section.error("not a row of consumerConnection: client id, address, language, version", offset)
-    return Connection(cells[0], cells[2], version(cells[3]))
+    return ClientConnection(cells[0], cells[2], version(cells[3]))
 
 
-def clients(section: Section) -> list[Connection]:
+def clients(section: Section) -> list[ClientConnection]:
     """The table of clients that consumerStatus prints."""
     found = []
     for offset, line in _rows(section):
@@ -175,9 +175,9 @@ def clients(section: Section) -> list[Connection]:
             break
         cells = line.split()
         if row := _LISTED.fullmatch(line):
-            found.append(Connection(row["lead"] + row["id"].rstrip(" "), None, version(row["version"])))
+            found.append(ClientConnection(row["lead"] + row["id"].rstrip(" "), None, version(row["version"])))
         elif len(cells) == 4:
-            found.append(Connection(cells[1], None, version(cells[2])))
+            found.append(ClientConnection(cells[1], None, version(cells[2])))
         else:
             raise section.error("not a row of consumerStatus: number, client id, version, file", offset)
     return found

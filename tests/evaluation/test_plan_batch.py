@@ -227,7 +227,7 @@ def test_columns_of_strategies_of_any_fitting_type():
         ({"output": "all"}, "output must be one of metrics, owners, best, got 'all'"),
         ({"best_by": ()}, "best_by must be some of unowned, "),
         ({"best_by": ("beauty",)}, "best_by must be some of unowned, "),
-        ({"scenarios": [{"name": "x"}]}, "scenario 'x' has no changes"),
+        ({"scenarios": [{"name": "x"}]}, "scenario 'x': changes is missing"),
     ],
 )
 def test_a_wrong_spec_is_refused(fields, said):

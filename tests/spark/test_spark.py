@@ -30,7 +30,7 @@ def rows_of(frame):
 
 
 def test_what_runs_in_workers_imports_no_spark():
-    names = ("map_in_arrow", "job.by_file", "job.output_layout", "job.manifests", "job.published", "requirements")
+    names = ("_map_in_arrow", "job._by_file", "job._output_layout", "job._manifests", "job._published", "_requirements")
     modules = ", ".join(f"spark_udfs.{name}" for name in names)
     done = python("-c", f"import sys, {modules}; print('pyspark' in sys.modules)")
     assert (done.stdout, done.stderr) == ("False\n", "")

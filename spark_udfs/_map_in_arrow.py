@@ -37,7 +37,7 @@ def ddl(schema: pa.Schema) -> str:
 
 
 class PlanBatches:
-    """`rmqalloc.evaluation._plan_batch.plan_stream` as ``mapInArrow`` takes it.
+    """`rmqalloc.evaluation.plan_stream` as ``mapInArrow`` takes it.
 
     Only the spec travels to the workers, as plain data.
 
@@ -69,7 +69,7 @@ class PlanBatches:
 
 
 class ExpandOwners(PlanBatches):
-    """`rmqalloc.evaluation._expand.expand_owners` as ``mapInArrow`` takes it."""
+    """`rmqalloc.evaluation.expand_owners` as ``mapInArrow`` takes it."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -82,7 +82,7 @@ class ExpandOwners(PlanBatches):
 
 
 class ClientLoads(PlanBatches):
-    """`rmqalloc.evaluation._expand.client_load` as ``mapInArrow`` takes it; the parts have to be added up."""
+    """`rmqalloc.evaluation.client_load` as ``mapInArrow`` takes it; the parts have to be added up."""
 
     @property
     def schema(self) -> pa.Schema:

@@ -36,14 +36,14 @@ def plan(
     strategy : str
         RocketMQ's name of the strategy of the rows that do not name one.
     output : {"metrics", "owners", "best"}
-        See `rmqalloc.evaluation._plan_batch.PlanSpec`, like ``best_by``.
+        See `rmqalloc.evaluation.PlanSpec`, like ``best_by``.
     **params
         Parameters of the strategy, e.g. ``virtual_nodes=160``.
 
     Returns
     -------
     callable
-        From a table with the columns that `rmqalloc.evaluation._plan_batch.plan_batch` reads to its result. Other columns
+        From a table with the columns that `rmqalloc.evaluation.plan_batch` reads to its result. Other columns
         do not leave the JVM; a bad row becomes a row with an ``err_code``.
 
     Raises
@@ -74,12 +74,12 @@ def assign(strategy: str = "CONSISTENT_HASH", **params: Any) -> Transform:
 
 
 def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", **params: Any) -> Transform:
-    """The owner of every queue by name, see `rmqalloc.evaluation._expand.expand_owners`; arguments as for `plan`."""
+    """The owner of every queue by name, see `rmqalloc.evaluation.expand_owners`; arguments as for `plan`."""
     return mapped(ExpandOwners(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
 
 
 def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any) -> Transform:
-    """Queues of every client, or host, over all topics and groups, see `rmqalloc.evaluation._expand.sum_loads`.
+    """Queues of every client, or host, over all topics and groups, see `rmqalloc.evaluation.sum_loads`.
 
     Only sums are shuffled. Arguments are those of `plan`.
 

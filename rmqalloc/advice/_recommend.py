@@ -44,7 +44,7 @@ def advise(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 4),)), tuple(Client(f"c{i}") for i in range(6))
     >>> [row] = advise(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))).groups.to_pylist()
     >>> row["idle_ids"], row["even_counts"]

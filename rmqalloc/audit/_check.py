@@ -42,7 +42,7 @@ def check_snapshot(
     rules : iterable of str, optional
         Keys of `RULES` to apply; all by default.
     planned : mapping of consumer group to mapping of MessageQueue to client id, optional
-        Owners to compare with, see `rmqalloc.audit._rules_planned.owners_after`.
+        Owners to compare with, see `rmqalloc.audit.owners_after`.
 
     Returns
     -------
@@ -58,7 +58,7 @@ def check_snapshot(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Topic, TopicBroker
     >>> topic = Topic("T", (TopicBroker("b", 4),))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c1")), strategy="AVG"),))
     >>> [(one.rule, [queue.queue_id for queue in one.queues]) for one in check_snapshot(snapshot)]

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rmqalloc.scenarios import Scenario
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
-"""Forms of a result, as `rmqalloc.report._formats.write_table` has them."""
+"""Forms of a result, as `rmqalloc.report.write_table` has them."""
 
 Command = Callable[..., Any]
 

@@ -45,7 +45,7 @@ class Outcome(NamedTuple):
     Attributes
     ----------
     figures : dict of str to ndarray
-        The numbers of `rmqalloc.evaluation._plan_batch.PLAN_SCHEMA`, one per unit; ``cross_room`` only where rooms are known.
+        The numbers of `rmqalloc.evaluation.PLAN_SCHEMA`, one per unit; ``cross_room`` only where rooms are known.
     rules : Rules
         Their strategies.
     owners : ndarray of int32

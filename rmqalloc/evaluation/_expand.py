@@ -51,7 +51,7 @@ def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     Parameters
     ----------
     batch : pyarrow.RecordBatch
-        As `rmqalloc.evaluation._plan_batch.plan_batch`; the names never leave it, so nothing has to be joined.
+        As `rmqalloc.evaluation.plan_batch`; the names never leave it, so nothing has to be joined.
     spec : PlanSpec
         What to plan; its output is not looked at.
 
@@ -65,7 +65,7 @@ def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     Raises
     ------
     TypeError
-        As `rmqalloc.evaluation._plan_batch.plan_batch`.
+        As `rmqalloc.evaluation.plan_batch`.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     Parameters
     ----------
     batch : pyarrow.RecordBatch
-        As `rmqalloc.evaluation._plan_batch.plan_batch`; bad rows count nothing.
+        As `rmqalloc.evaluation.plan_batch`; bad rows count nothing.
     spec : PlanSpec
         What to plan; its output is not looked at.
 
@@ -105,7 +105,7 @@ def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     Raises
     ------
     TypeError
-        As `rmqalloc.evaluation._plan_batch.plan_batch`.
+        As `rmqalloc.evaluation.plan_batch`.
     """
     return _loaded(batch, spec, too_large_rows(batch, spec))
 

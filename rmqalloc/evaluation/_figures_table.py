@@ -50,7 +50,7 @@ PLAN_SCHEMA = pa.schema(
         ("err_msg", pa.string()),
     ]
 )
-"""Columns of a plan; see `rmqalloc.evaluation._plan_batch.plan_batch`."""
+"""Columns of a plan; see `rmqalloc.evaluation.plan_batch`."""
 
 OWNERS_FIELD = pa.field("owners", pa.list_(pa.int32()))
 """The column that the output "owners" has behind those."""

@@ -43,7 +43,7 @@ def plan_files(
     Parameters
     ----------
     source : path
-        A Parquet file or a directory of them; columns as `rmqalloc.evaluation._plan_batch.plan_batch`.
+        A Parquet file or a directory of them; columns as `rmqalloc.evaluation.plan_batch`.
     target : path
         Directory for the result, ``part-*.parquet`` of schema ``spec.schema``; the rows follow those of ``source``.
         An earlier result is replaced when the new one is complete.

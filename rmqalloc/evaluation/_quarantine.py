@@ -32,12 +32,12 @@ def plan_and_quarantine(
     Parameters
     ----------
     batches, spec, max_queues
-        As `rmqalloc.evaluation._plan_batch.plan_stream`.
+        As `rmqalloc.evaluation.plan_stream`.
 
     Yields
     ------
     planned : pyarrow.RecordBatch
-        As `rmqalloc.evaluation._plan_batch.plan_stream`.
+        As `rmqalloc.evaluation.plan_stream`.
     bad : pyarrow.RecordBatch
         Of the same rows those that are bad, schema `quarantine_schema`: a row that is bad before any change once, with the
         scenario "current", be it that a scenario cures it or not; another one once for every scenario in which its strategy
@@ -48,7 +48,7 @@ def plan_and_quarantine(
     Raises
     ------
     TypeError
-        As `rmqalloc.evaluation._plan_batch.plan_batch`.
+        As `rmqalloc.evaluation.plan_batch`.
 
     Examples
     --------

@@ -164,7 +164,7 @@ def read_batch(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, st
     Parameters
     ----------
     batch : pyarrow.RecordBatch
-        As `rmqalloc.evaluation._plan_batch.plan_batch`.
+        As `rmqalloc.evaluation.plan_batch`.
     default : Strategy
         The strategy of the rows that do not name one.
     too_large : dict of int to str

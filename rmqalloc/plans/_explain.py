@@ -109,7 +109,7 @@ def explain(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 5),)), (Client("c2"), Client("c1"))
     >>> print(*explain(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),)), "g", "T", "b", 3).steps, sep="\\n")
     5 queues = 2 clients × 2 + 1: each client takes 2, the first 1 take one more

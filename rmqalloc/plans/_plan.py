@@ -128,7 +128,7 @@ class Plan(TableResult):
     Attributes
     ----------
     units : pyarrow.Table
-        One row per consumer group, topic and scenario, "current" first: `rmqalloc.evaluation._plan_batch.PLAN_SCHEMA`.
+        One row per consumer group, topic and scenario, "current" first: `rmqalloc.evaluation.PLAN_SCHEMA`.
     groups : pyarrow.Table
         One row per scenario and group, over all its topics that could be planned, made when it is first read:
         `GROUPS_SCHEMA`. ``idle`` counts clients without a queue of any topic, ``n_clients`` a repeated id as often as it

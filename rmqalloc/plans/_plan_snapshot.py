@@ -60,7 +60,7 @@ def plan_snapshot(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 4),)), (Client("c1"), Client("c2"))
     >>> cluster = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
     >>> plan = plan_snapshot(cluster, [{"name": "one more", "changes": [{"add_clients": {"ids": "c3"}}]}])

@@ -55,7 +55,7 @@ class PlanTables:
     batch : pyarrow.RecordBatch
         Its units.
     units : pyarrow.Table
-        `rmqalloc.plans._plan.Plan.units`.
+        `rmqalloc.plans.Plan.units`.
     evaluated : sequence of ScenarioState
         The units in every state.
     """
@@ -68,7 +68,7 @@ class PlanTables:
 
     @lazy_property
     def input_digest(self) -> str:
-        """`rmqalloc.plans._plan.Plan.input_digest`."""
+        """`rmqalloc.plans.Plan.input_digest`."""
         return input_digest(self.snapshot)
 
     @lazy_property
@@ -96,7 +96,7 @@ class PlanTables:
 
     @lazy_property
     def groups(self) -> pa.Table:
-        """`rmqalloc.plans._plan.Plan.groups`."""
+        """`rmqalloc.plans.Plan.groups`."""
         coded = self.batch.column("consumer_group").dictionary_encode()
         of_row, n_groups = coded.indices.to_numpy(), len(coded.dictionary)
         parts = []
@@ -171,7 +171,7 @@ class PlanTables:
 
     @lazy_property
     def clients(self) -> pa.Table:
-        """`rmqalloc.plans._plan.Plan.clients`."""
+        """`rmqalloc.plans.Plan.clients`."""
         numbers = self._numbers
         ids = text_array(numbers.clients).cast(pa.string())
         hosts = pc.list_element(pc.split_pattern(ids, pattern="@", max_splits=1), 0)
@@ -190,7 +190,7 @@ class PlanTables:
 
     @lazy_property
     def queues(self) -> pa.Table:
-        """`rmqalloc.plans._plan.Plan.queues`."""
+        """`rmqalloc.plans.Plan.queues`."""
         numbers = self._numbers
         ids, brokers = text_array(numbers.clients).cast(pa.string()), pa.array(numbers.brokers, pa.string())
         parts = []

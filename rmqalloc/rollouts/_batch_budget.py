@@ -95,7 +95,7 @@ def within_budget(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 24),)), tuple(Client(f"c{i}@1#1") for i in range(6))
     >>> choice = within_budget(Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),)), 4.0)
     >>> [(row["n_batches"], row["batch"], row["in_budget"]) for row in choice.tried.to_pylist()]

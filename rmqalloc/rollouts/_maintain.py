@@ -55,7 +55,7 @@ def maintain_broker(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic = Topic("T", (TopicBroker("a", 2), TopicBroker("b", 2)))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
     >>> [(row["action"], row["moved"], row["only_dry"]) for row in maintain_broker(snapshot, "a").steps.to_pylist()]

@@ -137,7 +137,7 @@ def resize_queues(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 4),)), tuple(Client(f"c{i}") for i in range(4))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
     >>> [row["action"] for row in resize_queues(snapshot, "T", 8).steps.to_pylist()]

@@ -85,7 +85,7 @@ def restart(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}@1#1") for i in range(4))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
     >>> restart(snapshot, batch=2).totals.to_pylist()[0]["moved_per_queue"]

@@ -24,7 +24,7 @@ def violated_gates(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
     >>> from rmqalloc.rollouts._restart import restart
     >>> topic = Topic("T", (TopicBroker("b", 8),))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))

@@ -62,7 +62,7 @@ def change_subscription(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}") for i in range(4))
     >>> change_subscription(Snapshot((topic,), (Group("g", (), clients, strategy="AVG"),)), "T").steps["unowned"].to_pylist()
     [8, 6, 4, 2, 0]

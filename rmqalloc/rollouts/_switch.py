@@ -65,7 +65,7 @@ def change_strategy(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client, Group, Topic, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Group, Topic, TopicBroker
     >>> topic, clients = Topic("T", (TopicBroker("b", 8),)), tuple(Client(f"c{i}") for i in range(4))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
     >>> rollout = change_strategy(snapshot, "AVG_BY_CIRCLE", order="sorted")

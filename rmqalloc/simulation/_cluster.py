@@ -54,7 +54,7 @@ class Cluster:
     Examples
     --------
     >>> from rmqalloc.remoting import DEFAULT_PROFILE
-    >>> from rmqalloc.simulation._messages import Flow
+    >>> from rmqalloc.simulation import Flow
     >>> from rmqalloc import strategy
     >>> cluster = Cluster(DEFAULT_PROFILE)
     >>> cluster.start_broker("broker-a")

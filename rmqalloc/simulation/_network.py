@@ -201,7 +201,7 @@ class Network:
 
 
 class ClientRemoting:
-    """A client's requests; a `rmqalloc.rebalance._ports.Remoting`.
+    """A client's requests; a `rmqalloc.rebalance.Remoting`.
 
     A request that waits for its answer takes effect at once and spends its time on the clock, so that the client's later steps
     are later; what is only sent takes effect when it arrives.

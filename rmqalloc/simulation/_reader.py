@@ -50,7 +50,7 @@ class _Read:
 
 
 class Reader:
-    """Reads the queues that one push consumer is given; a `rmqalloc.rebalance._ports.PullDispatcher`.
+    """Reads the queues that one push consumer is given; a `rmqalloc.rebalance.PullDispatcher`.
 
     `look` is called after each action of the consumer and before each of its requests, so that no time passes between a
     change of a process queue and the look that finds it. It looks at those that have changed; at all of them only when the

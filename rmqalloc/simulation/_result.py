@@ -76,7 +76,7 @@ class GroupResult(NamedTuple):
     moved, n_gaps, gap, longest_gap, n_double, double, longest_double : int
         Moves of queues; number, sum and longest (ms) of the times without an owner and with more than one.
     consumed_twice, delayed, longest_delay, left : int
-        See `rmqalloc.simulation._messages.MessageCounts`.
+        See `rmqalloc.simulation.MessageCounts`.
     """
 
     consumer_group: str

@@ -36,7 +36,7 @@ def to_document(snapshot: Snapshot) -> dict[str, Any]:
 
     Examples
     --------
-    >>> to_document(Snapshot(groups=(model.Group("g"),)))
+    >>> to_document(Snapshot(groups=(Group("g"),)))
     {'apiVersion': 'rmqalloc/v2', 'kind': 'Snapshot', 'groups': [{'name': 'g'}]}
     """
     return {**HEAD, **_plain(snapshot)}

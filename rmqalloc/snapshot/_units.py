@@ -38,7 +38,7 @@ class Units(NamedTuple):
 
 
 def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL) -> pa.RecordBatch:
-    """The rows that `rmqalloc.evaluation._plan_batch.plan_batch` reads, in the order of the snapshot.
+    """The rows that `rmqalloc.evaluation.plan_batch` reads, in the order of the snapshot.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[s
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Client
+    >>> from rmqalloc.snapshot import Client
     >>> topic, group = Topic("T", (TopicBroker("b", 4),)), Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG")
     >>> units_of(Snapshot((topic,), (group,))).to_pylist()[0]["client_ids"]
     ['c1', 'c2']

@@ -88,7 +88,7 @@ def formulas(snapshot: Snapshot) -> Iterator[tuple[int, str, str]]:
 
     Examples
     --------
-    >>> from rmqalloc.snapshot._snapshot import Group
+    >>> from rmqalloc.snapshot import Group
     >>> list(formulas(Snapshot(groups=(Group("g"), Group("=1+1")))))
     [(3, 'consumer_group', '=1+1')]
     """

@@ -105,7 +105,7 @@ class Rows:
         Raises
         ------
         SnapshotError
-            As `snapshot` and `rmqalloc.snapshot.files._checks.check`; the message names the file.
+            As `snapshot` and `rmqalloc.check`; the message names the file.
         """
         try:
             snapshot, warnings = self.snapshot()

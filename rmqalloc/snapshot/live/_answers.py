@@ -1,4 +1,4 @@
-"""What the answers of a cluster mean: parts of a `rmqalloc.snapshot._snapshot.Snapshot` from bodies; nothing is asked here.
+"""What the answers of a cluster mean: parts of a `rmqalloc.snapshot.Snapshot` from bodies; nothing is asked here.
 
 Bodies come from the network: whatever is not of the expected kind and range raises `AnswerError`, and nothing else does. What
 passes fits into a snapshot's file. In lists of all brokers, topics or groups a bad entry alone is left out, see `Told`.

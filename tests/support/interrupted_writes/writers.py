@@ -11,6 +11,7 @@ from rmqalloc import MessageQueue, store
 from rmqalloc.cli._app import run
 from rmqalloc.rebalance._offset_file import merge_offsets, read_offsets
 from rmqalloc.snapshot._directory import own_directory
+from rmqalloc.store import _writing
 
 EXAMPLES = ROOT / "examples"
 NONE = "none"
@@ -89,12 +90,12 @@ def _created(target, inputs, is_new):
 
 def _without_exchange(write):
     def wrapped(*arguments):
-        before = store.writing.exchange
-        store.writing.exchange = lambda *_: False
+        before = _writing.exchange
+        _writing.exchange = lambda *_: False
         try:
             return write(*arguments)
         finally:
-            store.writing.exchange = before
+            _writing.exchange = before
 
     return wrapped
 

@@ -112,19 +112,20 @@ class Record:
         self.cls = cls
         self.kinds: dict[str, Kind] = kinds_of(cls) | kinds
         self.needed = needed_fields(cls)
-        self._readers: dict[str, Callable[[Any], Any]] = {name: kind.read for name, kind in self.kinds.items()}
+        self._readers = _Readers((name, kind.read) for name, kind in self.kinds.items())
 
     def read(self, given: Any) -> Any:
         """The instance."""
         if not isinstance(given, Mapping):
             raise FieldError(f"must be a mapping, got {shown(given)}")
         readers, found, key = self._readers, {}, ""
-        check_names(given, readers, self.needed)
         try:
             for key, value in given.items():
                 found[key] = readers[key](value)
         except FieldError as error:
-            raise error.inside(key) from None
+            raise error.inside(str(key)) from None
+        if len(found) < len(readers):
+            _check_needed(found, self.needed)
         return self.cls(**found)
 
     def schema(self) -> dict[str, Any]:
@@ -132,11 +133,22 @@ class Record:
         return object_schema(self.cls, self.kinds)
 
 
-def check_names(given: Mapping[Any, Any], known: Collection[str], needed: Collection[str]) -> None:
+class _Readers(dict[str, Callable[[Any], Any]]):
+    """What reads each field; a name that is not known is an error of that field."""
+
+    def __missing__(self, name: Any) -> Callable[[Any], Any]:
+        raise FieldError(f"is not known; {known_names(str(name), self)}")
+
+
+def _check_names(given: Mapping[Any, Any], known: Collection[str], needed: Collection[str]) -> None:
     """Refuse a field that is not known, and one that is missing."""
     for name in given:
         if name not in known:
             raise FieldError(f"is not known; {known_names(str(name), known)}", (str(name),))
+    _check_needed(given, needed)
+
+
+def _check_needed(given: Collection[str], needed: Collection[str]) -> None:
     for name in needed:
         if name not in given:
             raise FieldError("is missing", (name,))
@@ -241,7 +253,7 @@ class Checked:
             raise ScenarioError(f"must be a mapping, got {shown(data)}")
         given = {name: value for name, value in data.items() if value is not None}
         try:
-            check_names(given, [one.name for one in fields(cls)], needed_fields(cls))
+            _check_names(given, [one.name for one in fields(cls)], needed_fields(cls))
         except FieldError as error:
             raise ScenarioError(error.what, error.parts) from None
         return cls(**given)

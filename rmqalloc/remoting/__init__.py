@@ -1,7 +1,7 @@
-"""What clients, brokers and name servers say to one another, without saying how it travels.
+"""RocketMQ's wire protocol: frames, codes and bodies, and how releases of RocketMQ differ, as data.
 
-`data` holds the bodies (routes, heartbeats, assignments), `errors` what a request can end with, `clock` the port to time, and
-`profile` how releases of RocketMQ differ in a rebalance, as data.
+Bodies (routes, heartbeats, assignments) and codes say what clients, brokers and name servers tell one another, whether or not
+there is a network between them; frames, connections and credentials carry them over one.
 """
 
 from rmqalloc.remoting._data import (

@@ -29,7 +29,8 @@ def restarted_with_shim():
         subprocess.run(["cc", "-O1", "-Wall", "-shared", "-fPIC", "-o", library, SHIM, "-ldl"], check=True)
         environment = os.environ | {"WRITING_SHIM": str(library), "LD_PRELOAD": str(library)}
         environment |= {"PYTHONDONTWRITEBYTECODE": "1"}  # what is counted is what the writers write
-        return subprocess.run([sys.executable, "-m", "interrupted_writes", *sys.argv[1:]], env=environment, check=False).returncode
+        command = [sys.executable, "-m", "interrupted_writes", *sys.argv[1:]]
+        return subprocess.run(command, env=environment, check=False).returncode
 
 
 def shim():

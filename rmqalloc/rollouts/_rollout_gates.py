@@ -25,10 +25,10 @@ def violated_gates(
     Examples
     --------
     >>> from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
-    >>> from rmqalloc.rollouts._restart import restart
+    >>> from rmqalloc.rollouts import rollout
     >>> topic = Topic("T", (TopicBroker("b", 8),))
     >>> snapshot = Snapshot((topic,), (Group("g", ("T",), (Client("c1"), Client("c2")), strategy="AVG"),))
-    >>> [line.partition(":")[2] for line in violated_gates(restart(snapshot), max_unowned=3)]
+    >>> [line.partition(":")[2] for line in violated_gates(rollout.restart(snapshot), max_unowned=3)]
     [' 4 queues without a reader at the worst moment of step 1 (batch 1 of 2: 1 client stops), at most 3 are allowed']
     """
     if max_moved_per_queue is not None:

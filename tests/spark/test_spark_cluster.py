@@ -97,7 +97,7 @@ def test_the_job_on_a_cluster_writes_the_same(answers, fleet):
 
 
 def test_the_job_is_submitted_with_its_environment(master, fleet, archive, place):
-    from spark_udfs.job import _command as job
+    from spark_udfs.job import __main__ as job
 
     settings = [f"--conf={key}={value}" for key, value in SETTINGS.items()]
     submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, "--archives", f"{archive}#environment"]

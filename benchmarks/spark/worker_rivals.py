@@ -10,7 +10,7 @@ import pyarrow as pa
 from rivals import plain_ring
 from shapes import Group
 
-from rmqalloc.evaluation._plan_batch import plan_schema
+from rmqalloc.evaluation._plan_batch import figures_schema
 
 N_QUEUES = 16
 VIRTUAL_NODES = 10
@@ -23,7 +23,7 @@ PARAMS: dict[str, dict[str, Any]] = {
 
 N_SCENARIOS = 32
 
-OWNERS_SCHEMA = plan_schema("owners")
+OWNERS_SCHEMA = figures_schema("owners")
 ANY: dict[str, Any] = dict.fromkeys(("idle", "unowned", "moved", "least_moves", "clients_affected", "err_code"), 0)
 ANY |= {"scenario": "current", "strategy": "AVG", "n_queues": N_QUEUES, "n_clients": 10, "owners": [7] * N_QUEUES}
 ANY |= {"min_load": 1, "max_load": 2, "mean_load": 1.6, "skew": 1.25}

@@ -13,7 +13,7 @@ import click
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._sink import hand_over, say, tell
-from rmqalloc.cli._terminal_text import printable, table
+from rmqalloc.cli._terminal_text import printable, printable_table
 
 if TYPE_CHECKING:
     from rmqalloc import Strategy
@@ -123,12 +123,12 @@ def _as_table(group: str, strategy_name: str, client_ids: list[str], owned: list
     tables = [f"{'  '.join(filter(None, parts))}  {len(owned)} queues"]
     for topic, mine in groupby(owned, lambda one: one.topic):
         rows = [(f"{one.broker_name}:{one.queue_id}", one.client_id or "-") for one in mine]
-        tables.append(f"Topic {printable(topic)}\n{table(('queue', 'owner'), rows)}")
+        tables.append(f"Topic {printable(topic)}\n{printable_table(('queue', 'owner'), rows)}")
     counts = dict.fromkeys(client_ids, 0)
     for one in owned:
         if one.client_id is not None:
             counts[one.client_id] += 1
-    tables.append(table(("client", "queues"), [(client_id, str(n)) for client_id, n in counts.items()]))
+    tables.append(printable_table(("client", "queues"), [(client_id, str(n)) for client_id, n in counts.items()]))
     return "\n\n".join(tables)
 
 

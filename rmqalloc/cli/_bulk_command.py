@@ -13,7 +13,7 @@ from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import say
-from rmqalloc.cli._terminal_text import ProgressLine, printable, table
+from rmqalloc.cli._terminal_text import ProgressLine, printable, printable_table
 from spark_udfs.job._job_options import JOB_OPTIONS
 
 if TYPE_CHECKING:
@@ -148,4 +148,4 @@ def _summary(totals: ByScenario, seconds: float) -> str:
     lines = [
         (name or "(bad units)", *map("{:,}".format, one[:-1]), f"{one.max_skew:,.3f}") for name, one in totals.items()
     ]
-    return table(header, lines)
+    return printable_table(header, lines)

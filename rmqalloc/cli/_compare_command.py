@@ -14,10 +14,10 @@ from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
+    print_notes,
     snapshot_of,
     snapshot_options,
     strategy_known_options,
-    tell,
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
 
@@ -63,7 +63,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: TableOpti
         found = rmqalloc.compare(snapshot, candidates, made, inputs.groups, inputs.topics)
     if found.table["n_queues"].null_count == found.table.num_rows:
         raise none_planned(found.warnings)
-    tell(found.warnings)
+    print_notes(found.warnings)
     if tables.is_text:
         for line in found.lines(sys.stdout, tables.top):
             say(line)

@@ -8,7 +8,7 @@ import click
 
 from rmqalloc._extras import needs
 from rmqalloc.cli._sink import say
-from rmqalloc.cli._terminal_text import table
+from rmqalloc.cli._terminal_text import printable_table
 
 
 def version_of(package: str) -> str:
@@ -43,4 +43,4 @@ def doctor() -> None:
         ("java", f"{java[1]} at {java[0]}" if java else "not found"),
         ("spark jobs", f"need {', '.join(missing)}" if missing else "can run"),
     ]
-    say(table(("part", "found"), rows))
+    say(printable_table(("part", "found"), rows))

@@ -10,15 +10,15 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import Bound, Changes, change_options, file_to_write
-from rmqalloc.cli._planning import planned, tell_broken
+from rmqalloc.cli._planning import plan_inputs, tell_broken
 from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
+    print_notes,
     snapshot_of,
     snapshot_options,
     strategy_known_options,
-    tell,
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
 
@@ -84,10 +84,10 @@ def plan(
         )
     gates = _gates(max_moved, max_skew, fail_if_worse, gates_file)
     snapshot = snapshot_of(inputs)
-    made = planned(snapshot, inputs, changes, with_retry)
+    made = plan_inputs(snapshot, inputs, changes, with_retry)
     _print(made, gates, tables, show)
     if out is not None:
-        tell([f"plan {save_plan(made, out)[:12]} saved: {out}"])
+        print_notes([f"plan {save_plan(made, out)[:12]} saved: {out}"])
     return (
         doubt_code(snapshot, inputs, _clients_join(changes))
         or _gate_code(made, gates)

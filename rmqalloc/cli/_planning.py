@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli._options import Changes
-from rmqalloc.cli._snapshot_input import Inputs, tell
+from rmqalloc.cli._snapshot_input import Inputs, print_notes
 
 if TYPE_CHECKING:
     from rmqalloc.plans import Plan
@@ -21,7 +21,7 @@ MOST_TOLD = 20
 _ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --scale N=ROOM, --add-broker NAME:Q=ROOM"
 
 
-def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
+def plan_inputs(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bool = False) -> Plan:
     """A plan of what the options ask for; its warnings go to standard error.
 
     Raises
@@ -38,9 +38,9 @@ def planned(snapshot: Snapshot, inputs: Inputs, changes: Changes, with_retry: bo
         made = rmqalloc.plan(snapshot, changes.scenarios, inputs.groups, inputs.topics, with_retry, strict)
     if not any(made.groups["n_topics"].to_pylist()):
         raise none_planned([*made.warnings, *unassigned(made)])
-    tell(made.warnings)
+    print_notes(made.warnings)
     if strict and _no_room_given(changes) and any(NO_ROOM in one for one in refused_after(made.units)):
-        tell([_ROOM_FLAGS])
+        print_notes([_ROOM_FLAGS])
     return made
 
 
@@ -65,4 +65,4 @@ def rooms_unknown() -> Iterator[None]:
 def tell_broken(broken: Sequence[object]) -> None:
     """Tell the first of the gates that are not kept, and how many more there are."""
     more = [f"and {len(broken) - MOST_TOLD:,} more"] if len(broken) > MOST_TOLD else []
-    tell([*map(str, broken[:MOST_TOLD]), *more], "gate not kept")
+    print_notes([*map(str, broken[:MOST_TOLD]), *more], "gate not kept")

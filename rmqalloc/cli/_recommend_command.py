@@ -13,10 +13,10 @@ from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
+    print_notes,
     snapshot_of,
     snapshot_options,
     strategy_known_options,
-    tell,
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.store import write_file
@@ -59,9 +59,9 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
 
     snapshot = snapshot_of(inputs)
     advice = rmqalloc.recommend(snapshot, inputs.groups, inputs.topics, balance)
-    tell(advice.warnings)
+    print_notes(advice.warnings)
     if advice.left_out is not None and (out is not None or show == "lists"):
-        tell([advice.left_out])
+        print_notes([advice.left_out])
     if show is None and tables.is_text:
         for line in advice.lines(top=tables.top):
             say(line)
@@ -69,5 +69,5 @@ def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, t
         tables.write(getattr(advice, show or "groups"))
     if out is not None:
         write_file(out, json.dumps(config_document(advice), indent=1) + "\n")
-        tell([f"lists for CONFIG saved: {out}"])
+        print_notes([f"lists for CONFIG saved: {out}"])
     return doubt_code(snapshot, inputs)

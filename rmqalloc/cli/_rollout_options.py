@@ -18,9 +18,9 @@ from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
+    print_notes,
     snapshot_options,
     strategy_known_options,
-    tell,
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
 
@@ -58,7 +58,7 @@ class Printing:
         """Write the tables that are asked for; gives the exit code."""
         from rmqalloc.rollouts._rollout_gates import violated_gates
 
-        tell(rollout.warnings)
+        print_notes(rollout.warnings)
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
         made["skipped"] = rollout.skipped
         as_text = self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide")
@@ -70,9 +70,9 @@ class Printing:
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
             reasons = rollout.skipped["reason"].to_pylist()
             more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
-            tell([*reasons[:MOST_TOLD], *more], "skipped")
+            print_notes([*reasons[:MOST_TOLD], *more], "skipped")
         broken = list(violated_gates(rollout, self.max_moved_per_queue, self.max_unowned))
-        tell(rollout.refusals, "refused")
+        print_notes(rollout.refusals, "refused")
         tell_broken(broken)
         code = doubt_code(snapshot, inputs)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
-from rmqalloc.cli._snapshot_input import ALL, Inputs, partial_code, tell
+from rmqalloc.cli._snapshot_input import ALL, Inputs, partial_code, print_notes
 
 
 @click.command()
@@ -30,6 +30,6 @@ def snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...], allow
     from rmqalloc.snapshot.files import write_snapshot
 
     taken = with_strategies(live_snapshot(live, groups or ALL, topics or ALL))
-    tell(evidence_lines(taken))
+    print_notes(evidence_lines(taken))
     write_snapshot(taken, out)
     return partial_code(taken, Inputs(live.servers, allow_partial=allow_partial))

@@ -141,7 +141,7 @@ def snapshot_of(inputs: Inputs) -> Snapshot:
     if inputs.live is not None:
         return _known(live_snapshot(inputs.live, inputs.groups, inputs.topics), inputs)
     snapshot, notes = read_snapshot_with_warnings(inputs.source or inputs.file, inputs.form)
-    tell(notes)
+    print_notes(notes)
     return _known(snapshot, inputs)
 
 
@@ -155,8 +155,8 @@ def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
         snapshot = with_strategies(snapshot, inputs.groups, strategy=name, params=params)
     found = with_strategies(snapshot, inputs.groups)
     if inputs.live is None or not inputs.live.is_quiet:
-        tell(evidence_lines(found, inputs.groups))
-        tell(
+        print_notes(evidence_lines(found, inputs.groups))
+        print_notes(
             f"the strategy of {one.name} is in doubt{' and accepted' if inputs.assume else ''}: {one.strategy_doubt}"
             for one in doubtful(found, inputs.groups, inputs.topics)[:_SHOWN_ERRORS]
         )
@@ -182,17 +182,19 @@ def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False) -
     if not found:
         return partial_code(snapshot, inputs)
     names = named([one.name for one in found])
-    tell([f"left out, their strategies being in doubt: {names}; --strategy states one, --assume accepts what is there"])
+    print_notes(
+        [f"left out, their strategies being in doubt: {names}; --strategy states one, --assume accepts what is there"]
+    )
     return exit_codes.FAILURE
 
 
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
     """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0; what it lacks is told."""
     errors = snapshot.errors
-    tell(_lacks(errors))
+    print_notes(_lacks(errors))
     if not errors or inputs.allow_partial:
         return 0
-    tell(["the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same"])
+    print_notes(["the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same"])
     return exit_codes.PARTIAL
 
 
@@ -211,7 +213,7 @@ def _lacks(errors: Iterable[SourceError]) -> Iterable[str]:
             yield f"and {more:,} more things of {source} that could not be asked"
 
 
-def tell(notes: Iterable[str], what: str = "note") -> None:
+def print_notes(notes: Iterable[str], what: str = "note") -> None:
     """Print notes for people to standard error, a line each."""
     for note in notes:
         sink.tell(what, note)

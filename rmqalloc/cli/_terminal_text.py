@@ -11,7 +11,7 @@ from rmqalloc.results._terminal import text_table
 _LINE_EVERY = 5.0
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def printable_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table of texts; every cell is made printable."""
     return "\n".join(text_table(header, rows))
 

@@ -75,7 +75,7 @@ Places = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-def plan_schema(output: str) -> pa.Schema:
+def figures_schema(output: str) -> pa.Schema:
     """Columns of a plan with that output."""
     return PLAN_SCHEMA.append(OWNERS_FIELD) if output == "owners" else PLAN_SCHEMA
 
@@ -148,7 +148,7 @@ class FiguresTable:
         columns["err_code"], columns["err_msg"] = pa.array(codes[at]), self._messages(at, bad)
         if output == "owners":
             columns["owners"] = self._owners(at, bad)
-        schema = plan_schema(output)
+        schema = figures_schema(output)
         return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
     def _figure(self, name: str) -> NDArray[Any]:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
 from rmqalloc.evaluation._totals import ByScenario, Totals, added, totals_of
 from rmqalloc.fleet._arrow_columns import utf8
-from rmqalloc.snapshot._directory import replaced_directory
+from rmqalloc.snapshot._directory import replaced_result
 
 INPUT_COLUMNS = (
     "consumer_group", "topic", "brokers", "queues", "client_ids", "broker_rooms", "client_rooms", "strategy", "virtual_nodes",
@@ -72,7 +72,7 @@ def plan_files(
     """
     pieces = _pieces(source, threads := threads or _processors())
     totals: ByScenario = {}
-    with replaced_directory(target, PLAN_KIND) as new, ThreadPoolExecutor(threads) as pool:
+    with replaced_result(target, PLAN_KIND) as new, ThreadPoolExecutor(threads) as pool:
         paths = (new / f"part-{number:05d}.parquet" for number in range(len(pieces)))
         halted: list[bool] = []
         futures = [

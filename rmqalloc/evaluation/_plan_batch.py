@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from rmqalloc.evaluation._evaluate import evaluate
-from rmqalloc.evaluation._figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, plan_schema
+from rmqalloc.evaluation._figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema
 from rmqalloc.evaluation._limits import Sizes
 from rmqalloc.evaluation._rows import ErrCode, read_batch
 from rmqalloc.scenarios import CURRENT, Scenario, scenarios_of
@@ -27,8 +27,8 @@ __all__ = [
     "PLAN_SCHEMA",
     "ErrCode",
     "PlanSpec",
+    "figures_schema",
     "plan_batch",
-    "plan_schema",
     "plan_stream",
 ]
 
@@ -105,7 +105,7 @@ class PlanSpec:
     @property
     def schema(self) -> pa.Schema:
         """Columns of the plan."""
-        return plan_schema(self.output)
+        return figures_schema(self.output)
 
 
 def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:

@@ -43,7 +43,7 @@ _OF_INT64 = 2**31
 _MOST_KEPT = 31 << 20
 
 
-def build(data: Any, on_error: str) -> FleetColumns:
+def columns_from_arrow(data: Any, on_error: str) -> FleetColumns:
     """See `Fleet.from_arrow`."""
     check_on_error(on_error)
     table = _table(data)

@@ -61,7 +61,7 @@ class Strings:
         joined = "".join(texts)
         if joined.isascii():
             return cls._of(joined.encode(), [len(t) for t in texts])
-        encoded = [encode(t) for t in texts]
+        encoded = [utf8_of(t) for t in texts]
         return cls._of(b"".join(encoded), [len(e) for e in encoded])
 
     @classmethod
@@ -156,7 +156,7 @@ def _scratch(list_offsets: Offsets) -> tuple[Digits, Index, Index]:
     return np.empty(longest, np.uint64), spare, order
 
 
-def encode(text: str) -> bytes:
+def utf8_of(text: str) -> bytes:
     """UTF-8 of one string as Java sees it: halves of a surrogate pair joined, lone ones kept in their 3-byte form."""
     try:
         return text.encode()

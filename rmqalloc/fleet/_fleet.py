@@ -72,9 +72,9 @@ class Fleet(FleetColumns):
         TypeError
             An item is not a 4-tuple.
         """
-        from rmqalloc.fleet._groups import build
+        from rmqalloc.fleet._groups import columns_from_groups
 
-        return cls(**vars(build(groups, on_error)))
+        return cls(**vars(columns_from_groups(groups, on_error)))
 
     @classmethod
     def from_arrow(cls, data: Any, on_error: Literal["raise", "report"] = "raise") -> Fleet:
@@ -98,9 +98,9 @@ class Fleet(FleetColumns):
         TypeError
             A column is missing or of the wrong type.
         """
-        from rmqalloc.fleet._arrow import build
+        from rmqalloc.fleet._arrow import columns_from_arrow
 
-        return cls(**vars(build(data, on_error)))
+        return cls(**vars(columns_from_arrow(data, on_error)))
 
     def to_arrow(self, owners: NDArray[np.int32]) -> pa.Table:
         """Owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of int32), one row per unit."""

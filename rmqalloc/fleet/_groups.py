@@ -19,7 +19,7 @@ Fields = tuple[str, str, int]
 NO_LIST = 0  # both kinds of lists begin with an empty one, which malformed units name
 
 
-def build(groups: Iterable[Any], on_error: str) -> FleetColumns:
+def columns_from_groups(groups: Iterable[Any], on_error: str) -> FleetColumns:
     """See `Fleet.from_groups`."""
     check_on_error(on_error)
     builder = _Builder()

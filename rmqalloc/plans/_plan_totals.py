@@ -56,10 +56,10 @@ class Summary(NamedTuple):
 
 def summaries(plan: Plan) -> list[Summary]:
     """Every scenario of a plan, the state before any change left out."""
-    return [summary(plan, number) for number in range(1, len(plan.scenarios) + 1)]
+    return [scenario_summary(plan, number) for number in range(1, len(plan.scenarios) + 1)]
 
 
-def summary(plan: Plan, number: int) -> Summary:
+def scenario_summary(plan: Plan, number: int) -> Summary:
     """The ``number``-th scenario of a plan, counted from 1."""
     groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
     moved, unowned, gain, lose = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)

@@ -84,7 +84,7 @@ class Connection:
         ForbiddenRequestError
             If the request does not only read.
         """
-        read_codes.check(code)
+        read_codes.check_read_code(code)
         writer = await self._opened()
         fields = dict(ext_fields or {})
         if self._credentials is not None:

@@ -1,4 +1,4 @@
-"""What may be asked of a cluster: requests that read. Nothing else can leave, for `check` stands where bytes leave."""
+"""What may be asked of a cluster: requests that read. Nothing else can leave, for `check_read_code` stands where bytes leave."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ForbiddenRequestError(Error):
     """Something that is not a read was about to be sent; this is a mistake in the program."""
 
 
-def check(code: int) -> None:
+def check_read_code(code: int) -> None:
     """Refuse every code that is not in `ReadCode`.
 
     Raises

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._text import named
 from rmqalloc.evaluation._assigner import Assigner
-from rmqalloc.evaluation._rows import ReadUnits
-from rmqalloc.evaluation._rows import read_units as read_rows
+from rmqalloc.evaluation._rows import ReadUnits, good_units
 from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
 from rmqalloc.rollouts._schedule import GroupAtStart, Mask
@@ -90,7 +89,7 @@ def planned_groups_of(
         name = f"{batch.column('consumer_group')[row]} on {batch.column('topic')[row]}"
         left_out.setdefault(reason, []).append(name)
 
-    units = _good_units(batch, leave_out, stable_ids)
+    units = _assignable_units(batch, leave_out, stable_ids)
     reasons = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
     warnings = (*warnings, *reasons)
     if not units.fleet.n_units:
@@ -122,10 +121,10 @@ def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
     return kept
 
 
-def _good_units(batch: pa.RecordBatch, leave_out: LeaveOut, stable_ids: bool) -> ReadUnits:
+def _assignable_units(batch: pa.RecordBatch, leave_out: LeaveOut, stable_ids: bool) -> ReadUnits:
     """Units that their strategies can assign; the reasons of others are reported."""
     own = ("strategy", "virtual_nodes", "strategy_params")
-    parts, bad = read_rows(batch.drop_columns(list(own)), rule("AVG"), {})
+    parts, bad = good_units(batch.drop_columns(list(own)), rule("AVG"), {})
     for row, reason in bad.items():
         leave_out(row, reason.text)
     for part in parts[1:]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.fleet._columns import Strings, encode
+from rmqalloc.fleet._columns import Strings, utf8_of
 from rmqalloc.remoting._data import RETRY_PREFIX
 
 Mask = NDArray[np.bool_]
@@ -104,7 +104,7 @@ def _with_ends(pattern: str, names: Strings) -> Mask:
     That is told by the bytes, for in UTF-8 no character begins inside another.
     """
     before, star, behind = pattern.partition("*")
-    begin, end = encode(before), encode(behind)
+    begin, end = utf8_of(before), utf8_of(behind)
     starts, stops = names.offsets[:-1], names.offsets[1:]
     n_bytes, lengths = len(begin) + len(end), stops - starts
     rows = np.flatnonzero(lengths >= n_bytes if star else lengths == n_bytes)

@@ -45,7 +45,7 @@ def text_timeline(result: Result, rows: int = 24) -> str:
     """
     blocks = []
     for ownership in result.ownerships:
-        places = chosen(len(ownership.queues), rows)
+        places = spread_rows(len(ownership.queues), rows)
         cells = _cells(ownership, places, result.duration)
         labels = [queue_label(ownership, place) for place in places]
         width = max(map(len, labels), default=0)
@@ -58,7 +58,7 @@ def text_timeline(result: Result, rows: int = 24) -> str:
     return "\n\n".join(blocks)
 
 
-def chosen(n_queues: int, rows: int) -> list[int]:
+def spread_rows(n_queues: int, rows: int) -> list[int]:
     """All queues, or as many as there is room for, at even distances."""
     return list(range(n_queues)) if n_queues <= rows else [i * n_queues // rows for i in range(rows)]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from rmqalloc._text import counted, printable, shortened
 from rmqalloc.simulation._client_styles import BACKGROUND, DOUBLE, GAP, MOST_STYLES, definitions, fill
-from rmqalloc.simulation._picture import chosen, queue_label
+from rmqalloc.simulation._picture import queue_label, spread_rows
 from rmqalloc.simulation._result import EventResult, Ownership, Result
 from rmqalloc.simulation._timeline import Spans
 
@@ -98,7 +98,7 @@ class _Block:
 
     def __init__(self, ownership: Ownership, rows: int) -> None:
         self.of = ownership
-        self.places = chosen(len(ownership.queues), rows)
+        self.places = spread_rows(len(ownership.queues), rows)
         self._row_of = {place: row for row, place in enumerate(self.places)}
         spans = ownership.intervals
         is_shown = np.isin(spans.queue, self.places) & (spans.end > spans.start)

@@ -20,7 +20,7 @@ _UNFINISHED = f".{MARKER}.*.new"
 
 
 @contextmanager
-def replaced_directory(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
+def replaced_result(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
     """Fill a new directory, and let it take the place of ``path`` when the block ends without an error.
 
     Parameters
@@ -95,7 +95,7 @@ def own_directory(path: str | os.PathLike[str], kind: str) -> None:
         It may be absent, empty, or ours already; what else is in a directory of ours does not matter, for nothing but
         what bears the name of a result is ever touched.
     kind : str
-        As `replaced_directory`.
+        As `replaced_result`.
 
     Raises
     ------

@@ -31,7 +31,7 @@ import pyarrow.parquet as pq
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from rmqalloc.snapshot._directory import replaced_directory
+from rmqalloc.snapshot._directory import replaced_result
 
 FLEET_SCHEMA = pa.schema(
     [
@@ -113,7 +113,7 @@ def write_fleet(path: str | os.PathLike[str], n_units: int = 1_000_000, seed: in
     synthetic_fleet(0, seed if n_units >= 0 else -1)
     bounds = [n_units * i // n_files for i in range(n_files + 1)]
     lengths = [list(_lengths(stop - start, _ROWS_PER_ROW_GROUP)) for start, stop in pairwise(bounds)]
-    with replaced_directory(path, "fleet") as new:
+    with replaced_result(path, "fleet") as new:
         batches = _cut(_blocks(n_units, seed), chain.from_iterable(lengths))
         for number, in_file in enumerate(lengths):
             with pq.ParquetWriter(new / f"part-{number:05d}.parquet", FLEET_SCHEMA, compression="zstd") as writer:

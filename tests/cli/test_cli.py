@@ -19,7 +19,7 @@ import rmqalloc
 from rmqalloc import MessageQueue, sort_client_ids, sort_queues, strategy
 from rmqalloc.cli import main
 from rmqalloc.cli._app import VERBS, app
-from rmqalloc.cli._terminal_text import ProgressLine, printable, table
+from rmqalloc.cli._terminal_text import ProgressLine, printable, printable_table
 from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
 
 GROUP = ["allocate", "-t", "orders", "--queues", "broker-b:2,broker-a:3", "-c", "c2,c10,c1"]
@@ -414,7 +414,7 @@ def test_printable_is_unambiguous():
     assert printable("10.0.0.1@1#2 😀 é 中") == "10.0.0.1@1#2 😀 é 中"
     assert printable(DELETED) == r"\x1b[2J\u202e\n\x9b\ud800"
     assert printable("\x1b") != printable(r"\x1b")
-    assert table(("a", "b"), [("\n", "x")]) == "a   b\n\\n  x"
+    assert printable_table(("a", "b"), [("\n", "x")]) == "a   b\n\\n  x"
 
 
 @pytest.mark.parametrize("on_terminal", [True, False])

@@ -153,7 +153,9 @@ def test_names_that_are_no_patterns_are_looked_up(monkeypatch):
 def test_a_report_adds_up_each_scenario_once(monkeypatch):
     added = []
     monkeypatch.setattr(
-        scenario_page, "summary", lambda plan, number: added.append(number) or plan_totals.summary(plan, number)
+        scenario_page,
+        "scenario_summary",
+        lambda plan, number: added.append(number) or plan_totals.scenario_summary(plan, number),
     )
     made = plan_snapshot(mixed(3), [Scenario(f"s{i}", [RemoveClients(count=1)]) for i in range(5)])
     report(made)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from rmqalloc.evaluation._parquet_plan import plan_files
 from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA, PlanSpec, plan_batch, plan_stream
 from rmqalloc.evaluation._totals import Totals, added, totals_of, two_columns
-from rmqalloc.snapshot._directory import MARKER, replaced_directory
+from rmqalloc.snapshot._directory import MARKER, replaced_result
 from rmqalloc.snapshot._synthetic import FLEET_SCHEMA, synthetic_fleet, write_fleet
 
 SPECS = [
@@ -311,7 +311,7 @@ def test_a_fleet_of_no_files(tmp_path):
 
 
 def fill(path, kind="owners", text=""):
-    with replaced_directory(path, kind) as new:
+    with replaced_result(path, kind) as new:
         (new / "part-00000.parquet").write_text(text)
 
 
@@ -380,7 +380,7 @@ def test_what_is_not_ours_is_never_replaced(tmp_path, make, said):
 
 
 def test_a_foreign_file_that_came_meanwhile_is_kept(tmp_path):
-    with pytest.raises(FileExistsError, match="thesis"), replaced_directory(tmp_path / "out", "owners"):
+    with pytest.raises(FileExistsError, match="thesis"), replaced_result(tmp_path / "out", "owners"):
         foreign_file(tmp_path / "out")
     assert (tmp_path / "out" / "thesis.txt").read_text() == "the only copy"
 

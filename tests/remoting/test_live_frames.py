@@ -11,7 +11,7 @@ from json_values import JSON_VALUES, TEXTS
 from rmqalloc.remoting import _loose_json as loose_json
 from rmqalloc.remoting._credentials import Credentials, read_credentials, tls_context
 from rmqalloc.remoting._frame import Command, FrameError, decode, encode
-from rmqalloc.remoting._read_codes import ForbiddenRequestError, ReadCode, check
+from rmqalloc.remoting._read_codes import ForbiddenRequestError, ReadCode, check_read_code
 
 
 def read_or_refused(read, data, error):
@@ -131,11 +131,11 @@ def test_what_is_no_json_says_why(body, said):
 
 def test_only_reads_are_allowed():
     for code in ReadCode:
-        check(code)
+        check_read_code(code)
     reads = set(map(int, ReadCode))
     for code in set(range(500)) - reads:
         with pytest.raises(ForbiddenRequestError, match=f"code {code} "):
-            check(code)
+            check_read_code(code)
     assert not reads & {34, 35, 15, 41, 42, 40, 17, 217, 401}, "heartbeats, commits, locks and settings are not reads"
 
 

@@ -17,7 +17,7 @@ from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot._proxy import is_behind_proxy
 from rmqalloc.snapshot._snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot._units import read_units
-from rmqalloc.snapshot.files._checks import check
+from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
@@ -350,13 +350,13 @@ def test_how_the_findings_read():
 
 
 def test_roles_in_files_are_checked():
-    check(bereft())
+    check_values(bereft())
     with pytest.raises(
         SnapshotError, match=r"brokers\[1\].role must be one of MASTER, SLAVE, ACTING_MASTER, got 'BOSS'"
     ):
-        check(bereft("BOSS"))
+        check_values(bereft("BOSS"))
     with pytest.raises(SnapshotError, match=r"brokers\[1\].broker_name repeats broker a"):
-        check(Snapshot(brokers=(Broker("a", "x"), Broker("a", "y"))))
+        check_values(Snapshot(brokers=(Broker("a", "x"), Broker("a", "y"))))
 
 
 def test_the_verbs_say_that_a_master_is_gone_and_that_nothing_matches(capsys):

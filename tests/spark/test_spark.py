@@ -13,7 +13,7 @@ from programs import python
 
 from rmqalloc import strategy
 from rmqalloc.evaluation import _expand as names
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch, plan_schema
+from rmqalloc.evaluation._plan_batch import PlanSpec, figures_schema, plan_batch
 from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
 from spark_udfs import _requirements as requirements
 from spark_udfs._map_in_arrow import PlanBatches
@@ -191,7 +191,7 @@ def test_the_schema_is_the_same_in_sparks_words(spark):
     from spark_udfs.transforms import assign
 
     schema = to_arrow_schema(spark.createDataFrame(units.synthetic(1)).transform(assign()).schema)
-    wanted = plan_schema("owners")
+    wanted = figures_schema("owners")
     assert schema.names == wanted.names
     for name in schema.names:
         assert str(schema.field(name).type).replace("element", "item") == str(wanted.field(name).type)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA, PlanSpec, plan_stream
 from rmqalloc.evaluation._quarantine import plan_and_quarantine, quarantine_schema
 from rmqalloc.evaluation._worst import merged, worst_columns, worst_of
-from rmqalloc.snapshot._directory import MARKER, own_directory, replaced_directory
+from rmqalloc.snapshot._directory import MARKER, own_directory, replaced_result
 from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
 
 TRIED = [{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}]
@@ -97,7 +97,7 @@ def test_a_directory_is_ours_if_it_was_empty(tmp_path):
         assert sorted(one.name for one in path.iterdir()) == [MARKER, "thesis.txt"]
     with pytest.raises(FileExistsError, match="holds 'plans' and would be replaced by 'fleet'"):
         own_directory(tmp_path / "new", "fleet")
-    with replaced_directory(tmp_path / "fleet", "fleet"):
+    with replaced_result(tmp_path / "fleet", "fleet"):
         pass
     with pytest.raises(FileExistsError, match="holds 'fleet'"):
         own_directory(tmp_path / "fleet", "plans")

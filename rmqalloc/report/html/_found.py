@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from rmqalloc._text import counted
 from rmqalloc.audit._finding import SEVERITIES, Finding
-from rmqalloc.report.html._page_tables import Markup, table
+from rmqalloc.report.html._page_tables import Markup, html_table
 from rmqalloc.results._markup import name
 
 MOST_FINDINGS = 200
@@ -25,7 +25,7 @@ def findings_section(findings: Sequence[Finding]) -> str:
     )
     return (
         '<section id="findings" aria-labelledby="findings-h"><h2 id="findings-h">Findings</h2>'
-        f"{table(caption, heads, map(_row, ordered[:MOST_FINDINGS]))}</section>"
+        f"{html_table(caption, heads, map(_row, ordered[:MOST_FINDINGS]))}</section>"
     )
 
 

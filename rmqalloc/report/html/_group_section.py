@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc._text import counted
-from rmqalloc.report.html._page_tables import BeforeAfter, Markup, table
+from rmqalloc.report.html._page_tables import BeforeAfter, Markup, html_table
 from rmqalloc.report.html.charts._bars import owners_figure
 from rmqalloc.report.html.charts._flows import flows_figure
 from rmqalloc.report.html.charts._heat import heat_figure
@@ -75,7 +75,7 @@ def _topic_table(before: list[dict[str, Any]], after: list[dict[str, Any]]) -> s
         for row in ordered[:MOST_ROWS]
     ]
     heads = [(head, i > 0) for i, head in enumerate(_HEADS)]
-    return table(_caption(f"Topics, before → after, {LEAST}", len(rows), len(after), "topic"), heads, rows)
+    return html_table(_caption(f"Topics, before → after, {LEAST}", len(rows), len(after), "topic"), heads, rows)
 
 
 def _client_table(clients: pa.Table) -> str:
@@ -87,7 +87,7 @@ def _client_table(clients: pa.Table) -> str:
     ordered = summed.append_column("changed", changed).sort_by([("changed", "descending"), ("client_id", "ascending")])
     heads = [(head, i > 2) for i, head in enumerate(("client", "machine room", "status", *counts))]
     rows = [list(row.values())[:-1] for row in ordered.slice(0, MOST_ROWS).to_pylist()]
-    return table(
+    return html_table(
         _caption("Clients over all topics, those that change most first", len(rows), summed.num_rows, "client"),
         heads,
         rows,

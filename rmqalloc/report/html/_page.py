@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rmqalloc._text import counted
 from rmqalloc.report.html._page_script import SORTING
-from rmqalloc.report.html._page_tables import table
+from rmqalloc.report.html._page_tables import html_table
 from rmqalloc.report.html._style import style_sheet
 from rmqalloc.results._markup import escaped
 from rmqalloc.results._terminal import is_number
@@ -62,7 +62,9 @@ def table_page(shown: pa.Table) -> Iterator[str]:
     heads = [(field.name, is_number(field.type)) for field in shown.schema]
     rows = zip(*(column.to_pylist() for column in shown.columns), strict=True)
     caption = counted(shown.num_rows, "row")
-    yield page("rmqalloc", f'<main id="main"><section><h1>rmqalloc</h1>{table(caption, heads, rows)}</section></main>')
+    yield page(
+        "rmqalloc", f'<main id="main"><section><h1>rmqalloc</h1>{html_table(caption, heads, rows)}</section></main>'
+    )
 
 
 def _hash(text: str) -> str:

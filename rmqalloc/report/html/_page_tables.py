@@ -23,7 +23,7 @@ class Markup(NamedTuple):
     sorted_by: float | int | str = ""
 
 
-def table(
+def html_table(
     caption: str, heads: Sequence[tuple[str, bool]], rows: Iterable[Sequence[Any]], is_sortable: bool = True
 ) -> str:
     """A table with its caption, in a frame of its own that scrolls where it is too wide.

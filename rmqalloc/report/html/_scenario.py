@@ -11,9 +11,9 @@ import pyarrow.compute as pc
 from rmqalloc._text import counted, shortened
 from rmqalloc.plans import Plan
 from rmqalloc.plans._plan_text import WORST_FIRST
-from rmqalloc.plans._plan_totals import summary
+from rmqalloc.plans._plan_totals import scenario_summary
 from rmqalloc.report.html._group_section import LEAST, figures, group_details
-from rmqalloc.report.html._page_tables import table
+from rmqalloc.report.html._page_tables import html_table
 from rmqalloc.report.html._summary import of_scenario
 from rmqalloc.results._markup import escaped, name
 from rmqalloc.scenarios import CURRENT
@@ -46,7 +46,7 @@ def scenario_section(plan: Plan, number: int, pictured: int) -> str:
     rest = f'<p class="soft">Pictures of {counted(more, "more group")} are left out.</p>' if more else ""
     return (
         f'<section id="{ident}" aria-labelledby="{ident}-h"><h2 id="{ident}-h">{name(scenario.name)}</h2>'
-        f'<p>{escaped(summary(plan, number).sentence(plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
+        f'<p>{escaped(scenario_summary(plan, number).sentence(plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
         f"{_group_table(groups, worst, current)}{''.join(details)}{rest}</section>"
     )
 
@@ -71,4 +71,4 @@ def _group_table(groups: pa.Table, worst: pa.Table, current: dict[str, dict[str,
     caption = f"Groups over all their topics, before → after, {LEAST}; queues without owner and most movement first"
     if groups.num_rows > len(rows):
         caption += f" ({len(rows)} of {groups.num_rows:,}; all are in the saved plan)"
-    return table(caption, heads, rows)
+    return html_table(caption, heads, rows)

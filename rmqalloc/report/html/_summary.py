@@ -14,7 +14,7 @@ from rmqalloc._text import counted
 from rmqalloc.audit._finding import SEVERITIES, Finding
 from rmqalloc.plans import Gates, Plan
 from rmqalloc.plans._plan_totals import summaries
-from rmqalloc.report.html._page_tables import table
+from rmqalloc.report.html._page_tables import html_table
 from rmqalloc.results._markup import escaped, name, number
 from rmqalloc.scenarios import CURRENT
 
@@ -54,7 +54,7 @@ def summary_section(plan: Plan, gates: Gates, findings: Sequence[Finding] = ()) 
         '<section id="summary" aria-labelledby="summary-h"><h2 id="summary-h">Summary</h2>'
         f'<p class="soft">{escaped(_time(plan))}</p>'
         f"{_sentences(plan)}{_rising(rows)}{_gates(plan, gates)}{_warnings(plan.warnings)}{_found(findings)}"
-        f'<ul class="tiles">{shown}</ul>{table(_CAPTION, heads, rows)}{_facts(plan)}</section>'
+        f'<ul class="tiles">{shown}</ul>{html_table(_CAPTION, heads, rows)}{_facts(plan)}</section>'
     )
 
 
@@ -151,5 +151,5 @@ def failed_section(plan: Plan) -> str:
     )
     return (
         '<section id="failed" aria-labelledby="failed-h"><h2 id="failed-h">Not planned</h2>'
-        f"{table(caption, heads, [list(row.values()) for row in rows])}</section>"
+        f"{html_table(caption, heads, [list(row.values()) for row in rows])}</section>"
     )

@@ -22,7 +22,7 @@ CHOICES = {
 """Kinds of the fields that hold one of a few words."""
 
 
-def check(snapshot: Snapshot) -> None:
+def check_values(snapshot: Snapshot) -> None:
     """Raise unless names are unique where they must be, and counts and words are such as RocketMQ has.
 
     Raises

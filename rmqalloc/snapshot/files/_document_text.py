@@ -19,7 +19,7 @@ from rmqalloc.documents import (
 from rmqalloc.documents._read_budget import made_of_json
 from rmqalloc.snapshot._plain_data import SnapshotError, from_document, to_document
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot.files._checks import check
+from rmqalloc.snapshot.files._checks import check_values
 
 
 def read(source: Source, form: str) -> Snapshot:
@@ -33,7 +33,7 @@ def read(source: Source, form: str) -> Snapshot:
     document = parse(source, form)
     try:
         snapshot = from_document(document.data)
-        check(snapshot)
+        check_values(snapshot)
     except SnapshotError as error:
         raise document.located(error) from None
     return snapshot

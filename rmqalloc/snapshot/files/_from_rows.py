@@ -12,7 +12,7 @@ from rmqalloc.documents import _json_text as json_text
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot.files._checks import check
+from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files._table_columns import OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
 
 _NEEDS = {
@@ -109,7 +109,7 @@ class Rows:
         """
         try:
             snapshot, warnings = self.snapshot()
-            check(snapshot)
+            check_values(snapshot)
         except SnapshotError as error:
             raise source.error(str(error)) from None
         return snapshot, warnings

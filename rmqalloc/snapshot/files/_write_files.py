@@ -13,7 +13,7 @@ from rmqalloc.snapshot._plain_data import SnapshotError, to_document
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot.files import _csv_text as csv_text
 from rmqalloc.snapshot.files import _document_text as document_text
-from rmqalloc.snapshot.files._checks import check
+from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files._from_rows import from_rows
 from rmqalloc.snapshot.files._read_files import AUTO, FORMS, SUFFIXES
 from rmqalloc.snapshot.files._to_rows import to_rows
@@ -50,7 +50,7 @@ def write_snapshot(snapshot: Snapshot, path_or_dash: str, form: str = AUTO, safe
         If the form needs a package that is not installed (PyYAML, pyarrow).
     """
     form = form_to_write(path_or_dash, form)
-    check(snapshot)
+    check_values(snapshot)
     content = _bytes(snapshot, form, safe)
     if len(content) > read_budget.MAX_BYTES:
         raise SnapshotError(f"has more than {read_budget.MAX_BYTES >> 20} MiB as {form}; give fewer groups at once")

@@ -9,7 +9,7 @@ from pathlib import Path
 from interrupted_writes.writers import leftovers
 from rmqalloc import MessageQueue, store
 from rmqalloc.rebalance._offset_file import merge_offsets, read_offsets
-from rmqalloc.snapshot._directory import MARKER, replaced_directory
+from rmqalloc.snapshot._directory import MARKER, replaced_result
 
 PARTS = 4
 
@@ -71,7 +71,7 @@ def directories(folder, rounds):
 
     def work(letter, n):
         for _ in range(n):
-            with replaced_directory(path, "race") as new:
+            with replaced_result(path, "race") as new:
                 for number in range(PARTS):
                     (new / f"part-{number}.parquet").write_text(letter * 2000)
 

@@ -9,7 +9,7 @@ from rmqalloc.documents import Source
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot._snapshot import Snapshot, Topic
-from rmqalloc.snapshot.files._checks import check
+from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
 from rmqalloc.snapshot.files.mqadmin._gathered import Gathered, group_of_retry_topic
 from rmqalloc.snapshot.files.mqadmin._sections import Section, sections
@@ -30,7 +30,7 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
     gathered = _gathered(sources)
     snapshot = gathered.snapshot("mqadmin: " + ", ".join(source.name for source in sources))
     try:
-        check(snapshot)
+        check_values(snapshot)
     except SnapshotError as error:
         raise SnapshotError(f"mqadmin text: {error}") from None
     return snapshot, tuple(gathered.warnings)

@@ -15,7 +15,7 @@ from audited import (
     topic,
     topics,
 )
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.audit import RULES, SEVERITIES, check_snapshot
@@ -45,7 +45,11 @@ def test_ten_clients_of_which_two_share_an_id_leave_four_queues_unowned_and_four
     assert {one.rule for one in found} == {*OWNERSHIP, "duplicate-client-id"}
 
 
+TWO_OF_ONE_ID = tuple(Client("c1", strategy="CONSISTENT_HASH", virtual_nodes=nodes) for nodes in (None, 0))
+
+
 @settings(max_examples=150, deadline=None)
+@example(Group("g", (TOPIC,), TWO_OF_ONE_ID, strategy="CONSISTENT_HASH"), topic(b=1))
 @given(odd_groups, topics)
 def test_the_queues_named_are_those_that_the_clients_one_by_one_leave_or_take_twice(one, route):
     found = check_snapshot(Snapshot((route,), (one,)))

@@ -46,9 +46,17 @@ def own_strategy(group, client):
     """What a client divides by, made as the strategies' own face makes it."""
     name = client.strategy or group.strategy
     params = dict(group.strategy_params) if name == group.strategy else {}
-    if name == "CONSISTENT_HASH" and client.virtual_nodes is not None:
-        params["virtual_nodes"] = client.virtual_nodes
+    nodes = client.virtual_nodes if client.virtual_nodes is not None else agreed_nodes(group)
+    if name == "CONSISTENT_HASH" and nodes is not None:
+        params["virtual_nodes"] = nodes
     return strategy(name, **params)
+
+
+def agreed_nodes(group):
+    """The one number of virtual nodes that clients report, where the group's ring is known from its clients alone."""
+    reported = {client.virtual_nodes for client in group.clients} - {None}
+    is_reported = all(client.strategy == group.strategy for client in group.clients) and not group.strategy_params
+    return min(reported) if is_reported and len(reported) == 1 else None
 
 
 def seen(client, topic):

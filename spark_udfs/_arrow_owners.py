@@ -329,9 +329,9 @@ def owners(
     """`allocate_arrays` in arguments that SQL can name; the owners alone.
 
     What is wrong with a strategy or its parameters is raised, for a misspelt name would otherwise be null in all rows and
-    nobody told. A worker cannot tell a literal of SQL from a column, and gets rows in batches that nobody chose: so this holds
-    for every value, wherever it comes from. Queues, clients and topics are data: a row of bad ones is null, as is one without
-    a strategy.
+    nobody noticed. A worker cannot tell a literal of SQL from a column, and gets rows in batches that nobody chose: so this
+    holds for every value, wherever it comes from. Queues, clients and topics are data: a row of bad ones is null, as is
+    one without a strategy.
 
     Raises
     ------

@@ -97,7 +97,7 @@ class ClientLoads(PlanBatches):
 class QuarantineBatches(PlanBatches):
     """The bad rows of `rmqalloc.evaluation._quarantine.plan_and_quarantine` as ``mapInArrow`` takes it.
 
-    Their columns are those of the table and `rmqalloc.evaluation._quarantine.REASON`, so ``schema`` tells nothing of them.
+    Their columns are those of the table and `rmqalloc.evaluation._quarantine.REASON`, so ``schema`` says nothing of them.
     """
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -1,4 +1,4 @@
-"""The broker half of RocketMQ: who is in a group, who is told of it, who holds which lock, who has come how far.
+"""The broker half of RocketMQ: who is in a group, who is notified of it, who holds which lock, who has come how far.
 
 `Broker` gathers the parts; each can be used alone. Nothing here knows of a network or of real time: connections are the port
 `Channel`, time is the port `Clock`.

@@ -33,7 +33,7 @@ LockElsewhere = Callable[[str, str, set[MessageQueue]], set[MessageQueue]]
 """``ask(consumer_group, client_id, queues)``: locks of another replica; RemotingError if it does not answer in time."""
 
 UnlockElsewhere = Callable[[str, str, set[MessageQueue]], None]
-"""``tell(consumer_group, client_id, queues)``: locks of another replica are given up; nothing waits for it."""
+"""``unlock(consumer_group, client_id, queues)``: locks of another replica are given up; nothing waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Broker:
     fast_channel_events : bool
         See `ConsumerManager`.
     reject_pull_consumers : bool
-        Pass over what heartbeats tell of groups that pull actively (``rejectPullConsumerEnable``; not before 5.x).
+        Pass over what heartbeats report of groups that pull actively (``rejectPullConsumerEnable``; not before 5.x).
     request_modes : RequestModes, optional
         How topics are read under broker-side assignment.
     server_load_balancer_enable : bool
@@ -78,7 +78,7 @@ class Broker:
     replicas : sequence of callable
         How the other replicas of a broker in strict lock mode are asked; without any, this broker's locks suffice.
     unlock_elsewhere : sequence of callable
-        How they are told that locks were given up; whom this does not reach keeps them until they expire.
+        How they learn that locks were given up; whom this does not reach keeps them until they expire.
 
     Attributes
     ----------
@@ -190,9 +190,9 @@ class Broker:
         """Give up locks (code 42), those of the other replicas too where there are any."""
         given_up = set(queues)
         self.locks.unlock_batch(consumer_group, given_up, client_id)
-        for tell in () if only_this_broker else self._unlock_elsewhere:
+        for unlock in () if only_this_broker else self._unlock_elsewhere:
             try:
-                tell(consumer_group, client_id, given_up)
+                unlock(consumer_group, client_id, given_up)
             except RemotingError as error:
                 log.warning("a replica keeps locks of %r in %s: %s", client_id, consumer_group, error)
 

@@ -1,4 +1,4 @@
-"""How a broker tells the clients of a group that its members have changed."""
+"""How a broker notifies the clients of a group that its members have changed."""
 
 import logging
 from collections.abc import Callable, Collection
@@ -35,7 +35,8 @@ class ConsumerIdsChangeListener(Protocol):
 class ConsumerIdsChangeNotifier:
     """Sends "consumer ids changed" to the channels of a group, at once or collected.
 
-    A list without channels is a list too: told at once it ends what is left of the one before, collected it replaces that one.
+    A list without channels is a list too: announced at once it ends what is left of the one before, collected
+    it replaces that one.
 
     Parameters
     ----------
@@ -44,10 +45,10 @@ class ConsumerIdsChangeNotifier:
     profile : Profile
         Its ``interruptible_notices`` and ``collects_notices``.
     notify_consumer_ids_changed_enable : bool
-        The broker's flag; off, nobody is ever told. The group's own flag is looked at before, by `ConsumerManager`.
+        The broker's flag; off, nobody is ever notified. The group's own flag is looked at before, by `ConsumerManager`.
     real_time : bool
         Tell at once (``realTimeNotifyConsumerChange``), else flush the latest list of each group after 30 s and then every
-        15 s; releases before 5.x always tell at once.
+        15 s; releases before 5.x always notify at once.
 
     Attributes
     ----------
@@ -55,7 +56,7 @@ class ConsumerIdsChangeNotifier:
         Settings, which may change while the broker runs. What was collected is flushed all the same, if the broker's flag is
         then on.
     tell_together : callable or None
-        Told all channels and the group instead of one channel after the other, by whom telling never fails or changes a group.
+        Notifies all channels and the group instead of one channel after the other, and a notice never fails or changes a group.
 
     Notes
     -----
@@ -128,4 +129,4 @@ def _tell(channel: Channel, consumer_group: str) -> None:
     try:
         channel.notify_consumer_ids_changed(consumer_group)
     except Exception:
-        log.exception("a client of %s could not be told of a change", consumer_group)
+        log.exception("a client of %s could not be notified of a change", consumer_group)

@@ -1,4 +1,4 @@
-"""Which groups a broker knows, how clients enter and leave them, and who is told."""
+"""Which groups a broker knows, how clients enter and leave them, and who is notified."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -38,7 +38,7 @@ class ConsumerManager:
         Milliseconds without a heartbeat after which a channel is dropped; a constant before 5.1.0.
     fast_channel_events : bool
         ``enableFastChannelEventProcess``: a closed channel leaves the groups that it entered by a full heartbeat, and no
-        others; broadcasting groups are told too. Releases before 5.x do not know it.
+        others; broadcasting groups are notified too. Releases before 5.x do not know it.
 
     Attributes
     ----------
@@ -96,7 +96,7 @@ class ConsumerManager:
         Returns
         -------
         bool
-            Whether a channel came, or topics came or went; then the group is told.
+            Whether a channel came, or topics came or went; then the group is notified.
         """
         client = self.client(client) if isinstance(client, str) else client
         group = self._group(data)
@@ -126,7 +126,7 @@ class ConsumerManager:
         return is_new
 
     def unregister(self, channel: Channel, client_id: str, consumer_group: str, notify: bool = True) -> None:
-        """A client leaves a group; the group is told even if the channel was not in it.
+        """A client leaves a group; the group is notified even if the channel was not in it.
 
         Listeners hear who says that it leaves, which need not be whom the channel was known as.
         """
@@ -142,7 +142,7 @@ class ConsumerManager:
             self._tell_change(group)
 
     def channel_closed(self, channel: Channel) -> None:
-        """A channel was closed, failed or was idle: it leaves its groups, which are told whatever their own flag says."""
+        """A channel was closed, failed or was idle: it leaves its groups, which are notified whatever their own flag says."""
         self._closed_by_scan.discard(channel)
         groups = list(self._entered.pop(channel, ())) if self.fast_channel_events else list(self.groups)
         for name in groups:
@@ -161,8 +161,8 @@ class ConsumerManager:
     def scan(self) -> None:
         """Drop and close the channels without a heartbeat for too long.
 
-        Nobody is told: not now, and not when the close comes back as an event, for the channel is no longer in the group. The
-        clients that are left learn of it at their next own pass.
+        Nobody is notified: not now, and not when the close comes back as an event, for the channel is no longer in the group.
+        The clients that are left learn of it at their next own pass.
         """
         now = self._clock.now()
         for name, group in list(self.groups.items()):

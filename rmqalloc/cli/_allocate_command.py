@@ -143,7 +143,7 @@ def _as_json(group: str, strategy_name: str, client_ids: list[str], owned: list[
 
 
 def _as_csv(group: str, strategy_name: str, client_ids: list[str], owned: list[OwnedQueue]) -> str:
-    # A file gets names as they are; a terminal must not be told by them what to do.
+    # A file gets names as they are; they must not control a terminal.
     shown = printable if sys.stdout.isatty() else lambda name: name.encode("utf-8", "backslashreplace").decode()
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")

@@ -100,7 +100,7 @@ class _Looking:
         return self.inputs.file
 
     def look(self) -> Findings:
-        """What is wrong now; looks after the first tell nothing else."""
+        """What is wrong now; looks after the first report nothing else."""
         import rmqalloc
 
         if self._has_places and self.inputs.source is None:
@@ -130,7 +130,7 @@ class _Looking:
         sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:
-        """Where the groups stand in the file, if the output tells."""
+        """Where the groups stand in the file, if the output shows places."""
         if self.inputs.source is None:
             return None
         from rmqalloc.snapshot.files._group_lines import group_places
@@ -139,7 +139,7 @@ class _Looking:
 
     @property
     def _has_places(self) -> bool:
-        """Whether the output tells of places in a file, and there is one."""
+        """Whether the output shows places in a file, and there is one."""
         return self.output == "sarif" and self.inputs.live is None and self.inputs.file != "-"
 
     def partial_code(self) -> int:

@@ -1,4 +1,4 @@
-"""Values of options and arguments, told what is near them when they are wrong: words of a list, files, and examples."""
+"""Values of options and arguments, with what is near them when they are wrong: words of a list, files, and examples."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of commands that tell which command was perhaps meant."""
+"""Groups of commands that suggest which command was perhaps meant."""
 
 from __future__ import annotations
 

@@ -50,8 +50,8 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bo
     """Make a snapshot file of another form, or of what mqadmin prints.
 
     IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs of mqadmin: topicRoute (also
-    with -l), consumerConnection, consumerProgress -g, consumerStatus and the files it writes, allocateMQ. Forms are told by
-    suffix or content. What the input hides and what the output cannot hold is told on standard error.
+    with -l), consumerConnection, consumerProgress -g, consumerStatus and the files it writes, allocateMQ. Forms are detected by
+    suffix or content. What the input hides and what the output cannot hold is reported on standard error.
 
     \b
     mqadmin topicRoute -t orders > topicRoute.orders.json

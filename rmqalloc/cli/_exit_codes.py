@@ -24,7 +24,7 @@ DIFFERENCE = 2
 GATE = 3
 """A gate such as ``--max-moved`` is not kept."""
 PARTIAL = 4
-"""The snapshot lacks what some broker or client did not tell, or not before ``--deadline``."""
+"""The snapshot lacks what some broker or client did not answer, or not before ``--deadline``."""
 USAGE = 64
 DEFECT = 70
 """An exception that nothing given should cause: a defect of rmqalloc, whose traceback is printed."""

@@ -41,7 +41,7 @@ class Live:
     deadline : float or None
         Seconds that reading everything may take; what is not read by then is missing.
     is_quiet : bool
-        Whether nothing is told on standard error, neither how far it is nor what was found: it was looked before.
+        Whether nothing is printed on standard error, neither how far it is nor what was found: it was looked before.
     """
 
     name_server: str | None = None

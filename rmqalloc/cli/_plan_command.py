@@ -146,7 +146,7 @@ def _gates(max_moved: str | None, max_skew: float | None, fail_if_worse: bool, f
 
 
 def _gate_code(made: Plan, gates: Gates) -> int:
-    """`exit_codes.GATE` if a gate is not kept, which is told, else 0."""
+    """`exit_codes.GATE` if a gate is not kept, which is reported, else 0."""
     broken = gates.broken(made)
     tell_broken(broken)
     return exit_codes.GATE if broken else 0

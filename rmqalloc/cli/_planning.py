@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rmqalloc.snapshot._snapshot import Snapshot
 
 MOST_TOLD = 20
-"""Most groups that are told not to keep a gate."""
+"""Most groups that are named for not keeping a gate."""
 
 _ROOM_FLAGS = "to say in which machine room it stands: --add-client ID=ROOM, --scale N=ROOM, --add-broker NAME:Q=ROOM"
 

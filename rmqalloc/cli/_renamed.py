@@ -22,7 +22,7 @@ def renamed(
     Parameters
     ----------
     old, new : str
-        Both options as they are told, such as ``--format`` and ``-o``.
+        Both options as they are named, such as ``--format`` and ``-o``.
     into : str
         The command's argument of the option of today.
     declared : tuple of str

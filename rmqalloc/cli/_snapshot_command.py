@@ -16,7 +16,7 @@ from rmqalloc.cli._snapshot_input import ALL, Inputs, partial_code, print_notes
 @click.option(
     "-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*', and their groups."
 )
-@click.option("--allow-partial", is_flag=True, help="End with 0 although some broker or client did not tell.")
+@click.option("--allow-partial", is_flag=True, help="End with 0 although some broker or client did not answer.")
 @click.option(
     "--out", default="-", metavar="FILE", help="File to write (JSON, or by suffix .yaml); standard output by default."
 )

@@ -74,7 +74,7 @@ def strategy_known_options(name: str | None = "--strategy") -> Callable[[Callabl
         )(made)
         if name is None:
             return made
-        text = "What the clients use now, such as CONSISTENT_HASH:160, whatever the snapshot tells."
+        text = "What the clients use now, such as CONSISTENT_HASH:160, whatever the snapshot says."
         return click.option(name, "stated", metavar="S", help=text)(made)
 
     return add
@@ -109,7 +109,7 @@ def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 _OPTIONS = (
     click.option(
-        "--allow-partial", is_flag=True, help="Take a snapshot that lacks what some broker or client did not tell."
+        "--allow-partial", is_flag=True, help="Take a snapshot that lacks what some broker or client did not answer."
     ),
     click.option(
         "--from", "form", default="auto", show_default=True, metavar="FORM", help="Form of the snapshot file."
@@ -146,7 +146,7 @@ def snapshot_of(inputs: Inputs) -> Snapshot:
 
 
 def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
-    """The snapshot with what the options say of strategies; how these are known is told, and what is in doubt."""
+    """The snapshot with what the options say of strategies; how these are known is reported, and what is in doubt."""
     from rmqalloc.cli._options import candidate
     from rmqalloc.evidence import doubtful, evidence_lines, with_strategies
 
@@ -166,7 +166,7 @@ def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
 
 
 def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False) -> int:
-    """`exit_codes.FAILURE` if groups were left out for the doubt in their strategies, which is told; else `partial_code`.
+    """`exit_codes.FAILURE` if groups were left out for the doubt in their strategies, which is reported; else `partial_code`.
 
     Parameters
     ----------
@@ -189,7 +189,7 @@ def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False) -
 
 
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
-    """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0; what it lacks is told."""
+    """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0; what it lacks is reported."""
     errors = snapshot.errors
     print_notes(_lacks(errors))
     if not errors or inputs.allow_partial:

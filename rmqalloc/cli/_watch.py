@@ -61,8 +61,8 @@ def settled(look: Look, settle: float) -> Sequence[Finding]:
 def watch(looking: Looking, settle: float) -> NoReturn:
     """Look every ``settle`` seconds, until interrupted, and show what is raised and cleared.
 
-    A group that does not exist yet is waited for. A cluster that cannot be reached for a while is told and asked again; at the
-    first look it is an error.
+    A group that does not exist yet is waited for. A cluster that cannot be reached for a while is reported and asked again; at
+    the first look it is an error.
     """
     status, raised = _Status(looking.cluster), _Raised(looking)
     try:

@@ -2,7 +2,7 @@
 
 A few bytes can stand for many: a packed file for its content, an empty list for an object of Python, a Parquet file for rows
 that repeat. So every reader counts before it makes anything: bytes as they are unpacked, values of JSON by their brackets and
-commas, rows of tables as they are told or read.
+commas, rows of tables as they are declared or read.
 """
 
 from __future__ import annotations

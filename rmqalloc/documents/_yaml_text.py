@@ -1,6 +1,6 @@
 """YAML text: data as JSON would have it, and where in the text a piece of it stands.
 
-Only what JSON has is told from text: true, false, null and decimal numbers. So ``on``, ``12:30`` and dates stay what they look
+Only what JSON has is not text: true, false, null and decimal numbers. So ``on``, ``12:30`` and dates stay what they look
 like, as names of topics and clients should. All of it is special in YAML 1.1 too, so what PyYAML writes is read back.
 
 Keys are text, each given once. A merge (``<<: *base``) brings what the mapping itself does not give.
@@ -41,7 +41,7 @@ _WORDS = {
     "merge": (r"<<", "<"),
 }
 _ALWAYS = ("null", "merge")
-"""What is told from text even where numbers are taken as they stand."""
+"""What is not text even where numbers are taken as they stand."""
 
 
 def loads(text: str, words: bool = False) -> Any:

@@ -215,7 +215,7 @@ def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
     units = []
     for kind, lists_ in ((regular, distinct), (~regular, lists)):
         rows = np.flatnonzero(good & kind)
-        if rows.size or kind is regular:  # there is always one, whose fleet tells what the table knows
+        if rows.size or kind is regular:  # there is always one, whose fleet shows what the table knows
             units.append(ReadUnits(subfleet(replace(fleet, client_lists=lists_), rows), rules.select(rows), rows))
     return units
 

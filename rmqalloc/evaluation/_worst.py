@@ -17,7 +17,7 @@ Worst = Mapping[str, list[dict[str, Any]]]
 
 
 def worst_columns(spec: PlanSpec) -> list[str]:
-    """Columns that tell of a bad unit: its names, and what is weighed first.
+    """Columns that describe a bad unit: its names, and what is weighed first.
 
     Examples
     --------

@@ -266,7 +266,7 @@ def _with(group: Group, method: Method, source: str, explains: float | None, dou
 def _unfounded(claim: _Claim, group: Group) -> str | None:
     """Why a claim is a guess if no owners are known, or None if it is not one."""
     if claim.source == "assumed":
-        return f"nothing tells which strategy its clients use; {DEFAULT_STRATEGY} is RocketMQ's default"
+        return f"nothing shows which strategy its clients use; {DEFAULT_STRATEGY} is RocketMQ's default"
     if lacks_inner(claim.method.name):
         return f"the strategy inside {claim.method.name} is not known"
     if claim.source == "reported":

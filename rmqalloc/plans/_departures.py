@@ -3,7 +3,7 @@
 A group of n clients has n departures of n - 1 clients each: laid out one by one they are n² slots. Most strategies need none
 of that. Where a strategy goes by names, a queue moves if and only if its owner leaves. Where it goes by positions, the
 owners of n - 1 clients are the same whoever left, but for the name of the position: those behind the one who left have
-moved up by one. So one more allocation tells all departures. Ids that repeat or are empty hold places that nobody owns
+moved up by one. So one more allocation answers for all departures. Ids that repeat or are empty hold places that nobody owns
 by; of equal ones it is taken that the last leaves, behind which the others hold what they held. Laid out is the rest: of
 rings the ids that repeat or are empty, whose points are not those of their owner alone, and of rooms the lists with such ids.
 """
@@ -141,7 +141,7 @@ def _holders(fleet: Fleet) -> tuple[Keys, Keys]:
 def _moved(fleet: Fleet, s: Strategy, had: Owners, starts: Keys, holders: Keys, ids: _Ids) -> Keys:
     """Queues that move by the client that leaves, the clients of pair ``p`` being ``starts[p]`` to ``starts[p + 1]``.
 
-    Of equal ids the first counts; of those of a ring that are odd nothing is told.
+    Of equal ids the first counts; of those of a ring that are odd nothing is reported.
     """
     if s.decided_by == "ids":
         slots = np.repeat(starts[holders], fleet.n_queues) + had

@@ -161,12 +161,12 @@ class PlanTables:
         of_key, grown = touched // n_clients, np.bincount(place, np.concatenate(growth), touched.size)
         messages, known = self._lags.of(queues.keys)
         backlog = _added(group[moved], messages[moved], n_groups)
-        told = np.bincount(group[known], minlength=n_groups) > 0
+        is_known = np.bincount(group[known], minlength=n_groups) > 0
         return {
             "clients_affected": np.bincount(of_key, minlength=n_groups),
             "clients_gaining": np.bincount(of_key[grown > 0], minlength=n_groups),
             "clients_losing": np.bincount(of_key[grown < 0], minlength=n_groups),
-            "backlog_moved": pa.array(backlog, mask=~told),
+            "backlog_moved": pa.array(backlog, mask=~is_known),
         }
 
     @lazy_property

@@ -78,7 +78,7 @@ class MQClientFactory:
     remoting : Remoting
         Its own way to name servers and brokers.
     routes : RouteTable
-        What it was told of topics and brokers.
+        What it knows of topics and brokers.
     consumers : dict of str to RebalancingConsumer
         Its consumer groups.
     has_ended : bool
@@ -114,12 +114,12 @@ class MQClientFactory:
         return self.consumers.setdefault(consumer.consumer_group, consumer) is consumer
 
     def unregister_consumer(self, consumer_group: str) -> None:
-        """Let a consumer go and tell every known broker; a broker that cannot be told finds out by itself."""
+        """Let a consumer go and unregister it at every known broker; one that cannot be reached finds out by itself."""
         self.consumers.pop(consumer_group, None)
         for address in self.routes.addresses():
             try:
                 self.remoting.unregister_client(address, self.client_id, consumer_group)
-            except Exception as error:  # whatever it is, the other brokers are told and the client ends
+            except Exception as error:  # whatever it is, the other brokers are asked too and the client ends
                 log.info("%s could not leave %s at %s: %s", self.client_id, consumer_group, address, error)
 
     def start(self) -> None:
@@ -274,7 +274,7 @@ class MQClientFactory:
         try:
             return self.remoting.consumer_ids(address, consumer_group)
         except Exception as error:
-            log.info("%s cannot tell %s the clients of %s: %s", address, self.client_id, consumer_group, error)
+            log.info("%s cannot give %s the clients of %s: %s", address, self.client_id, consumer_group, error)
             return None
 
     def query_assignment(
@@ -312,7 +312,7 @@ class MQClientFactory:
         try:
             return ask(address)
         except Exception as error:
-            raise ClientError(f"broker {address} did not tell an offset of {queue}: {error}") from error
+            raise ClientError(f"broker {address} gave no offset of {queue}: {error}") from error
 
     def _some_address(self, topic: str) -> str | None:
         """Address of a random broker of a topic, after asking once for a route where there is none."""
@@ -333,7 +333,7 @@ class MQClientManager:
     clock : Clock
         Time and timers of the process.
     connect : callable
-        ``connect(factory)`` gives a new client its `Remoting`. Keep the factory to tell it of notices
+        ``connect(factory)`` gives a new client its `Remoting`. Keep the factory to pass on notices
         (`MQClientFactory.notify_consumer_ids_changed`, `MQClientFactory.channel_active`).
     profile : Profile
         Release of RocketMQ; the newest if not given.

@@ -77,7 +77,7 @@ class Consumer(ABC):
     listener : callable, optional
         Hears of changed queues.
     unit_mode : bool
-        Told in heartbeats.
+        Reported in heartbeats.
 
     Attributes
     ----------
@@ -172,7 +172,7 @@ class Consumer(ABC):
             raise
 
     def shutdown(self) -> None:
-        """Leave the group: store offsets, tell brokers, end the client if nobody else uses it."""
+        """Leave the group: store offsets, unregister, end the client if nobody else uses it."""
         if self.state is ServiceState.RUNNING:
             self.persist_consumer_offset()
             self.client_factory.unregister_consumer(self.consumer_group)
@@ -217,7 +217,7 @@ class Consumer(ABC):
         """One pass; False asks for another one soon."""
 
     def consumer_data(self) -> ConsumerData:
-        """What heartbeats tell of it."""
+        """What heartbeats report of it."""
         return ConsumerData(
             self.consumer_group,
             self.rebalance.consume_type(),

@@ -37,7 +37,7 @@ def offset_without_history(
     Raises
     ------
     ClientError
-        The broker is not known or does not tell.
+        The broker is not known or gives none.
     ValueError
         The timestamp is not one.
     """

@@ -1,4 +1,4 @@
-"""How a client tells brokers that it lives and what it subscribes to."""
+"""Heartbeats: that a client lives, and what it subscribes to."""
 
 import logging
 from collections.abc import Callable
@@ -46,7 +46,7 @@ class Heartbeats:
         Parameters
         ----------
         rebalanced : bool
-            The allocation has changed, so every broker is told everything.
+            The allocation has changed, so every broker gets everything.
 
         Returns
         -------
@@ -75,7 +75,7 @@ class Heartbeats:
                 self._send_second_form(address, heartbeat)
             else:
                 self._remoting.send_heartbeat(address, heartbeat)
-        except Exception as error:  # whatever it is, the other brokers are told
+        except Exception as error:  # whatever it is, the other brokers get theirs
             log.info("heartbeat of %s to %s failed: %s", heartbeat.client_id, address, error)
             return False
         finally:
@@ -83,7 +83,7 @@ class Heartbeats:
         return True
 
     def _send_second_form(self, address: str, heartbeat: HeartbeatData) -> None:
-        """Brokers that never answered with support for it are told everything each time."""
+        """Brokers that never answered with support for it get everything each time."""
         fingerprint = fingerprint_of(heartbeat)
         heartbeat = replace(heartbeat, fingerprint=fingerprint)
         if self._fingerprints.get(address) == fingerprint:

@@ -59,7 +59,7 @@ class LitePullConsumer(Consumer):
     consume_from_where : ConsumeFromWhere
         LAST_OFFSET, FIRST_OFFSET or TIMESTAMP; ValueError for the deprecated others.
     subscriptions_for_heartbeat : set of SubscriptionData
-        What it tells brokers besides what it subscribes to (5.5).
+        What it reports to brokers besides what it subscribes to (5.5).
 
     Notes
     -----
@@ -86,7 +86,7 @@ class LitePullConsumer(Consumer):
         self._subscription_type = SubscriptionType.NONE
 
     def subscribe(self, topic: str, expression: str = "*", listener: MessageQueueListener | None = None) -> None:
-        """Subscribe to a topic, tell brokers and ask for its route.
+        """Subscribe to a topic, send heartbeats and ask for its route.
 
         Parameters
         ----------
@@ -146,9 +146,9 @@ class LitePullConsumer(Consumer):
         self._consume_from_where = where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:
-        """What it subscribes to, and what it was given to tell besides."""
-        told = self.subscriptions_for_heartbeat if self.manager.profile.tells_more_subscriptions else ()
-        return dict.fromkeys([*super().subscriptions(), *told])
+        """What it subscribes to, and what it was given to report besides."""
+        more = self.subscriptions_for_heartbeat if self.manager.profile.tells_more_subscriptions else ()
+        return dict.fromkeys([*super().subscriptions(), *more])
 
     def pause(self, queues: Iterable[MessageQueue]) -> None:
         """Do not pull these for now; they stay its own."""
@@ -228,7 +228,7 @@ class LitePullConsumer(Consumer):
 
 
 class RebalanceLitePull(RebalancePull):
-    """Queues of a lite pull consumer: told and stored as a pull consumer's, begun as the group wishes.
+    """Queues of a lite pull consumer: reported and stored as a pull consumer's, begun as the group wishes.
 
     Notes
     -----
@@ -245,7 +245,7 @@ class RebalanceLitePull(RebalancePull):
         Raises
         ------
         ClientError
-            Nobody tells a first offset.
+            No broker gives a first offset.
         ValueError
             The consume timestamp is not one.
         """

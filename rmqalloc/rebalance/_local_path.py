@@ -86,7 +86,7 @@ def _view_to_divide(impl: GroupQueues, topic: str) -> AbstractSet[MessageQueue] 
 
 
 def _tell_null_route(impl: GroupQueues, topic: str) -> None:
-    """A topic without a route is told as an empty one, at every pass; its queues stay."""
+    """A topic without a route is reported as an empty one, at every pass; its queues stay."""
     log.info("%s has no route to %s", impl.consumer_group, topic)
     if impl.client_factory.profile.tells_null_route:
         impl.message_queue_changed(topic, _NOTHING, _NOTHING)

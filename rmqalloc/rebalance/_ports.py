@@ -5,7 +5,7 @@ The same code then runs in virtual time, in a test, or over a real transport. do
 Rules for every port
 --------------------
 Thread: nothing here is called by two threads at once, and nothing here may call a client from another thread. In real time all
-clients of a process run on one clock (`SystemClock`): every port is called on its thread, and whoever has something to tell a
+clients of a process run on one clock (`SystemClock`): every port is called on its thread, and whoever has something for a
 client does so through ``SystemClock.call`` or ``call_later``.
 
 Waiting: a request waits for its answer, and all else on the clock waits with it. A port that is not a request (dispatchers,
@@ -38,8 +38,8 @@ MessageQueueListener = Callable[[str, AbstractSet[MessageQueue] | None, Abstract
 """``listener(topic, mq_all, mq_divided)``: the queues of a topic have changed; ``mq_all`` is None where a broker assigned.
 
 Called at the end of the pass over that topic, after the table of queues was changed and new queues were dispatched. An error of
-a push consumer's listener makes the pass count as unfinished, so another follows after 1 s; the change is not told again. That
-of a pull consumer's is logged.
+a push consumer's listener makes the pass count as unfinished, so another follows after 1 s; the change is not reported again.
+That of a pull consumer's is logged.
 """
 
 
@@ -55,7 +55,7 @@ class PullDispatcher(Protocol):
         """Begin to pull, ``delay`` milliseconds from now.
 
         Whoever pulls sets ``process_queue.last_pull_timestamp`` at every try, paused or not (or ``process_queue.pulling``),
-        moves ``next_offset``, and tells ``consumer.offset_store`` what was consumed while the queue is not dropped.
+        moves ``next_offset``, and reports to ``consumer.offset_store`` what was consumed while the queue is not dropped.
         """
 
     def pop_later(self, request: PopRequest, delay: int) -> None:
@@ -76,7 +76,7 @@ class RebalancingConsumer(Protocol):
         """Its group; it does not change."""
 
     def consumer_data(self) -> ConsumerData:
-        """What heartbeats tell of it; an error keeps the heartbeats of all groups of the client from being sent."""
+        """What heartbeats report of it; an error keeps the heartbeats of all groups of the client from being sent."""
 
     def subscribed_topics(self) -> Iterable[str]:
         """Topics whose routes are kept up to date for it; an error keeps all routes of the client from being asked for."""
@@ -117,11 +117,11 @@ class Remoting(Protocol):
         """Heartbeat (code 34); the answer matters to heartbeats with a fingerprint only, and None is that of an old broker.
 
         Called every 30 s, at the start of a push consumer, when it subscribes and when its queues change. After an error the
-        other brokers are told all the same, and this one at the next heartbeat.
+        other brokers get theirs all the same, and this one at the next heartbeat.
         """
 
     def unregister_client(self, address: str, client_id: str, consumer_group: str) -> None:
-        """Leave a group (code 35), at shutdown; after an error the consumer ends all the same, and the broker is not told."""
+        """Leave a group (code 35), at shutdown; after an error the consumer ends all the same, unknown to the broker."""
 
     def consumer_ids(self, address: str, consumer_group: str) -> list[str]:
         """Client ids of a group, in any order, repeats included (code 38); SYSTEM_ERROR where there are none.

@@ -10,7 +10,7 @@ LOCK_MAX_LIVE = 30_000
 class ProcessQueue:
     """A client's side of one queue: whether it still counts, when it was pulled and locked, what waits in it.
 
-    Times are milliseconds since the epoch, as `rmqalloc.remoting._clock.Clock` tells them.
+    Times are milliseconds since the epoch, as `rmqalloc.remoting._clock.Clock` gives them.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class ProcessQueue:
     locked : bool
         The broker's lock is held. Every new queue says so, whether or not its group consumes in order.
     pulling : bool
-        A loop of pulls is at work, so the queue cannot be idle. For whoever runs pulls without telling each one.
+        A loop of pulls is at work, so the queue cannot be idle. For whoever runs pulls without reporting each one.
     last_pull_timestamp, last_lock_timestamp : int
         When it was last pulled and last locked.
     try_unlock_times : int
@@ -82,7 +82,7 @@ class ProcessQueue:
         self.n_bytes += n_bytes
 
     def remove_messages(self, n_messages: int, n_bytes: int) -> None:
-        """Messages were consumed; an empty queue has no bytes, whatever was told."""
+        """Messages were consumed; an empty queue has no bytes, whatever was reported."""
         self.n_messages -= n_messages
         self.n_bytes = self.n_bytes - n_bytes if self.n_messages else 0
 

@@ -1,4 +1,4 @@
-"""A pull consumer: it is told which queues are its own and reads them as it likes."""
+"""A pull consumer: it learns which queues are its own and reads them as it likes."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ class PullConsumer(Consumer):
     Attributes
     ----------
     register_topics : set of str
-        Topics it tells brokers of. Those of `start` are allocated; what is added later is only told.
+        Topics it reports to brokers. Those of `start` are allocated; what is added later is only reported.
     register_subscriptions : set of SubscriptionData
-        What it tells brokers instead, if there is anything in it (5.x).
+        What it reports instead, if there is anything in it (5.x).
 
     Notes
     -----
@@ -61,7 +61,7 @@ class PullConsumer(Consumer):
         self.register_topics.add(topic)
 
     def unsubscribe(self, topic: str) -> None:
-        """Do not tell of a topic any longer, and end its allocation: the next pass drops its queues.
+        """Report a topic no longer, and end its allocation: the next pass drops its queues.
 
         In Java these are two steps; ``DefaultMQPullConsumerImpl.unsubscribe`` alone does not take the topic out of heartbeats.
         """

@@ -115,13 +115,13 @@ class PushConsumer(Consumer):
         self.rebalance = RebalancePush(self)
 
     def subscribe(self, topic: str, expression: str = "*") -> None:
-        """Subscribe to a topic and tell brokers; its route is asked for at the next poll, unless it comes before `start`."""
+        """Subscribe to a topic and send heartbeats; its route is asked for at the next poll, unless it comes before `start`."""
         self._subscribe(topic, expression)
         if hasattr(self, "client_factory"):  # also after its end, while other groups use its client
             self.client_factory.send_heartbeat_to_all_brokers()
 
     def unsubscribe(self, topic: str) -> None:
-        """End a subscription; the next pass drops its queues and the next heartbeat tells brokers."""
+        """End a subscription; the next pass drops its queues and the next heartbeat reports it."""
         self.rebalance.subscription_inner.pop(topic, None)
 
     def pause(self) -> None:
@@ -145,7 +145,7 @@ class PushConsumer(Consumer):
             self.pull_threshold_size_for_queue = max(1, self.pull_threshold_size_for_topic // n_queues)
 
     def shutdown(self) -> None:
-        """Leave the group: stop consuming (ordered: unlock all), store offsets, tell brokers, and drop all queues."""
+        """Leave the group: stop consuming (ordered: unlock all), store offsets, unregister, and drop all queues."""
         if self.state is ServiceState.RUNNING:
             if self.orderly_service is not None:
                 self.orderly_service.shutdown()
@@ -201,7 +201,7 @@ class RebalancePush(RebalanceImpl):
         return ConsumeType.PASSIVELY
 
     def client_rebalance(self, topic: str) -> bool:
-        """Only a concurrent clustering consumer that was told to leaves it to brokers, where they can."""
+        """Only a concurrent clustering consumer that is set to leaves it to brokers, where they can."""
         consumer = self._consumer
         broadcasts = self.message_model is MessageModel.BROADCASTING
         can_ask = self.client_factory.profile.server_assignment
@@ -210,7 +210,7 @@ class RebalancePush(RebalanceImpl):
     def message_queue_changed(
         self, topic: str, mq_all: AbstractSet[MessageQueue] | None, mq_divided: AbstractSet[MessageQueue]
     ) -> None:
-        """Make the subscription newer, share out thresholds, tell every broker, then tell the user's listener.
+        """Make the subscription newer, share out thresholds, send heartbeats to every broker, then call the user's listener.
 
         Raises
         ------
@@ -284,7 +284,7 @@ class RebalancePush(RebalanceImpl):
         Raises
         ------
         ClientError
-            The store cannot be read (5.x; before, the answer is -1), or nobody tells a first offset.
+            The store cannot be read (5.x; before, the answer is -1), or no broker gives a first offset.
         ValueError
             The consume timestamp is not one.
         """
@@ -299,7 +299,7 @@ class RebalancePush(RebalanceImpl):
         where, timestamp = self._consumer.consume_from_where, self._consumer.consume_timestamp
         offset = offset_without_history(self.client_factory, queue, where, timestamp)
         if offset < 0 and raises:
-            raise ClientError(f"a broker told the first offset of {queue} as {offset}", ResponseCode.SYSTEM_ERROR)
+            raise ClientError(f"a broker gave the first offset of {queue} as {offset}", ResponseCode.SYSTEM_ERROR)
         return offset
 
     def consume_init_mode(self) -> int:
@@ -324,13 +324,13 @@ class RebalancePush(RebalanceImpl):
                 self._not_taken(request)
 
     def _not_taken(self, request: PullRequest | PopRequest) -> None:
-        """The queue stands in the table already, so the pass must come to its end: brokers and the listener are told."""
+        """The queue stands in the table already, so the pass must come to its end: brokers and the listener are informed."""
         log.warning("nobody reads %s for %s", request.queue, self.consumer_group, exc_info=True)
 
     def prepare_ordered_pull(self, request: PullRequest) -> bool:
         """Whether an ordered queue may be pulled: only while locked, the first time from its offset read anew.
 
-        Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) when told no.
+        Whoever pulls asks this before each pull of an ordered group and tries again later (1 s) if not.
         """
         if not request.process_queue.locked:
             return False

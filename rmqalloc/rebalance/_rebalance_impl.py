@@ -55,8 +55,8 @@ class RebalanceImpl(GroupQueues):
     def truncate_message_queue_not_my_topic(self) -> None:
         """Drop the queues of topics no longer subscribed to.
 
-        Nothing is stored, unlocked or told: the offset left over is forgotten, uncommitted, when offsets are next stored, and
-        the broker's lock of an ordered queue runs out.
+        Nothing is stored, unlocked or reported: the offset left over is forgotten, uncommitted, when offsets are next stored,
+        and the broker's lock of an ordered queue runs out.
         """
         self.process_queue_table.drop_topics_not_in(self.subscription_inner)
         self.pop_process_queue_table.drop_topics_not_in(self.subscription_inner)

@@ -91,7 +91,7 @@ class RouteViews:
 
 
 class RouteTable:
-    """Routes of topics and addresses of brokers, as one client has been told.
+    """Routes of topics and addresses of brokers, as one client knows them.
 
     Attributes
     ----------
@@ -115,7 +115,7 @@ class RouteTable:
         return old is None or (old is not route and _ordered(old) != _ordered(route))
 
     def put(self, topic: str, route: TopicRouteData) -> None:
-        """Keep a route and the addresses it tells."""
+        """Keep a route and the addresses it holds."""
         for broker in route.broker_datas:
             self.broker_addresses[broker.broker_name] = broker.addresses
         endpoints = static_endpoints(topic, route)

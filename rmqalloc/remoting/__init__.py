@@ -1,6 +1,6 @@
 """RocketMQ's wire protocol: frames, codes and bodies, and how releases of RocketMQ differ, as data.
 
-Bodies (routes, heartbeats, assignments) and codes say what clients, brokers and name servers tell one another, whether or not
+Bodies (routes, heartbeats, assignments) and codes are what clients, brokers and name servers exchange, whether or not
 there is a network between them; frames, connections and credentials carry them over one.
 """
 

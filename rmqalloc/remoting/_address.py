@@ -1,4 +1,4 @@
-"""Addresses of servers, which people give and name servers tell."""
+"""Addresses of servers, which people give and name servers return."""
 
 from __future__ import annotations
 

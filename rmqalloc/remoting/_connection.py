@@ -152,7 +152,7 @@ class Connection:
             if error.partial:
                 reason = "the connection was closed in the midst of an answer"
         except Exception as error:
-            # Whatever it is, those who wait are told, and nobody awaits this task who could be told otherwise.
+            # Whatever it is, those who wait get the error, for nobody awaits this task.
             reason = _reason(error)
         finally:
             self._writer = None
@@ -162,7 +162,7 @@ class Connection:
                     waiting.set_exception(RemotingError(f"{self.address}: {reason}"))
 
     def _hand_over(self, data: bytes) -> None:
-        """Give an answer to who waits for it; one that cannot be read is an error of that request, if it tells which.
+        """Give an answer to who waits for it; one that cannot be read is an error of that request, if it says which.
 
         Raises
         ------

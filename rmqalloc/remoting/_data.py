@@ -60,7 +60,7 @@ class SubscriptionData:
 
 @dataclass(frozen=True, slots=True)
 class ConsumerData:
-    """What a heartbeat tells of one consumer group."""
+    """What a heartbeat reports of one consumer group."""
 
     consumer_group: str
     consume_type: ConsumeType = ConsumeType.PASSIVELY

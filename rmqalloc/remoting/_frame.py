@@ -15,7 +15,7 @@ RESPONSE, ONEWAY = 1, 2
 LANGUAGE = "PYTHON"
 VERSION = 479  # of 5.3.3, so that brokers answer in standard JSON where they can
 MAX_FRAME = 64 << 20
-"""Bytes of a frame at most; a broker sends 16 MiB at most unless it is told otherwise."""
+"""Bytes of a frame at most; a broker sends 16 MiB at most unless it is configured otherwise."""
 
 MAX_HEADER = 1 << 20
 """Bytes of a header at most: real ones have some hundred, and a remark may hold a Java stack trace."""

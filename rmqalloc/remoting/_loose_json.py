@@ -23,8 +23,8 @@ MAX_DEPTH = 64
 MAX_MARKS = 3_000_000
 """Brackets, braces and commas of a body at most. They bound the values in it, and so the time and memory that it takes.
 
-A broker sends 16 MiB at most unless told otherwise, which are the offsets of 110,000 queues, with 10 marks each. 300,000 queues
-or 3,000,000 topics are within the bound.
+A broker sends 16 MiB at most unless configured otherwise, which are the offsets of 110,000 queues, with 10 marks each.
+300,000 queues or 3,000,000 topics are within the bound.
 """
 
 _CHECKED_EVERY = 4096  # values of the tolerant parser between two looks at the time

@@ -1,4 +1,4 @@
-"""What may be asked of a cluster: requests that read. Nothing else can leave, for `check_read_code` stands where bytes leave."""
+"""Codes of requests that a cluster may get: reads. Nothing else can leave, for `check_read_code` stands where bytes do."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ class Profile:
     channel_events_rebalance : bool
         A channel that becomes active again triggers a heartbeat and a pass.
     empty_view_is_missing : bool
-        A route without a readable queue counts as a missing one where queues are divided: the listener is told empty sets, the
+        A route without a readable queue counts as a missing one where queues are divided: the listener gets empty sets, the
         pass is balanced (5.5.0 ``RebalanceImpl`` 289); else the strategy fails over no queues, and so does the pass.
     empty_client_list_is_missing : bool
         A client list without clients changes nothing and is balanced (5.5.0 ``RebalanceImpl`` 298); else the strategy fails.
@@ -91,9 +91,9 @@ class Profile:
     pull_passes_switch : bool
         ``enableRebalance`` of a pull consumer is looked at (5.3.3 ``DefaultMQPullConsumerImpl`` 399).
     told_subscriptions : bool
-        A pull consumer can be told what to say in heartbeats (5.3.3 ``DefaultMQPullConsumerImpl`` 359).
+        A pull consumer can be given what its heartbeats say (5.3.3 ``DefaultMQPullConsumerImpl`` 359).
     tells_more_subscriptions : bool
-        A lite pull consumer can be told what to say in heartbeats besides its own (5.5.0 ``DefaultLitePullConsumerImpl`` 1125).
+        A lite pull consumer can be given what its heartbeats say besides its own (5.5.0 ``DefaultLitePullConsumerImpl`` 1125).
     client_events : bool
         Listeners of a broker hear of each channel that comes or goes (5.3.3 ``ConsumerManager`` 251).
     indexes_groups : bool

@@ -142,7 +142,7 @@ def _plain(value: Any) -> Any:
 
 
 def _json_line(row: dict[str, Any]) -> str:
-    # ASCII alone: no terminal is told by a name what to do, and no encoding lacks anything.
+    # ASCII alone: no name controls a terminal, and no encoding lacks anything.
     return json.dumps(_plain(row), default=str)
 
 
@@ -169,7 +169,7 @@ def _yaml(table: pa.Table, _file: object) -> Iterator[str]:
 
 
 def _csv(table: pa.Table, file: IO[str] | IO[bytes]) -> Iterator[str]:
-    # A file gets names as they are; a terminal must not be told by them what to do.
+    # A file gets names as they are; they must not control a terminal.
     shown = printable if _is_terminal(file) else str
     yield ",".join(_csv_text(name) for name in table.column_names) + "\n"
     for row in _rows(table):

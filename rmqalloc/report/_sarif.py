@@ -139,11 +139,11 @@ def _location(finding: Finding, source: str | None, places: Places) -> dict[str,
 
 
 def _fingerprint(finding: Finding) -> str:
-    """What tells this finding from all others and is the same in the next snapshot."""
+    """What distinguishes this finding from all others and is the same in the next snapshot."""
     place = json.dumps([finding.rule, finding.consumer_group, finding.topic])
     return hashlib.sha256(place.encode()).hexdigest()
 
 
 def _dumped(document: dict[str, Any]) -> str:
-    # ASCII alone: no terminal is told by a name what to do, and no encoding lacks anything.
+    # ASCII alone: no name controls a terminal, and no encoding lacks anything.
     return json.dumps(document, indent=2)

@@ -33,8 +33,8 @@ def name(text: str, most: int = SHOWN) -> str:
     shown = printable(text)
     if len(shown) <= most:
         return f"<bdi>{escape(shown)}</bdi>"
-    told = shown if len(shown) <= IN_TITLE else f"{shortened(shown, IN_TITLE)} ({len(text):,} characters)"
-    return f'<bdi title="{escape(told, quote=True)}">{escape(shortened(shown, most))}</bdi>'
+    title = shown if len(shown) <= IN_TITLE else f"{shortened(shown, IN_TITLE)} ({len(text):,} characters)"
+    return f'<bdi title="{escape(title, quote=True)}">{escape(shortened(shown, most))}</bdi>'
 
 
 def number(value: float | int | None, digits: int = 2) -> str:

@@ -101,7 +101,7 @@ def matches_topics(patterns: tuple[str, ...], topics: Strings) -> Mask:
 def _with_ends(pattern: str, names: Strings) -> Mask:
     """Which names begin and end as a pattern with one star does, or are the pattern without any.
 
-    That is told by the bytes, for in UTF-8 no character begins inside another.
+    The bytes alone show that, for in UTF-8 no character begins inside another.
     """
     before, star, behind = pattern.partition("*")
     begin, end = utf8_of(before), utf8_of(behind)

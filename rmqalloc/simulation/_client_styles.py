@@ -1,4 +1,4 @@
-"""What tells the clients of a picture apart: a colour, a pattern on it, and a number.
+"""What distinguishes the clients of a picture: a colour, a pattern on it, and a number.
 
 The first eight clients have plain colours; the next ones repeat them under a pattern, because not everybody can tell
 more than eight colours apart. The colours differ from each other, from white, from the two colours with a fixed meaning

@@ -141,7 +141,7 @@ class Cluster:
                 group.timeline.remove_queues(sort_queues(before - after), now)
 
     def set_notices(self, enabled: bool) -> None:
-        """Let all brokers tell clients of changed groups or not."""
+        """Let all brokers notify clients of changed groups or not."""
         for name in self._brokers:
             self.configure_broker(name, {"notify_consumer_ids_changed_enable": enabled})
 

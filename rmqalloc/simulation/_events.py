@@ -135,7 +135,7 @@ class Partition(Checked):
 
 @dataclass(frozen=True)
 class Notices(Checked):
-    """Brokers tell clients of changed groups, or no longer do: `update_broker_config` of that flag on all brokers."""
+    """Brokers notify clients of changed groups, or no longer do: `update_broker_config` of that flag on all brokers."""
 
     enabled: bool = needed(Truth(), "notifyConsumerIdsChangedEnable of all brokers.")
 

@@ -144,7 +144,7 @@ class Member:
         return self.consumer.strategy
 
     def shutdown(self) -> None:
-        """Leave in good order: consuming stops, then offsets are stored, locks given up and brokers told."""
+        """Leave in good order: consuming stops, then offsets are stored, locks given up and brokers informed."""
         self.process.thaw()
         self.reader.suspend()
         self.consumer.shutdown()

@@ -24,7 +24,7 @@ TIMEOUT = 3_000
 OFFSET_TIMEOUT = 5_000
 UNLOCK_TIMEOUT = 1_000
 MAX_IDLE = 120_000
-"""``serverChannelMaxIdleTimeSeconds`` of a broker, in milliseconds, unless it is told otherwise."""
+"""``serverChannelMaxIdleTimeSeconds`` of a broker, in milliseconds, unless it is configured otherwise."""
 
 Answer = TypeVar("Answer")
 
@@ -128,7 +128,7 @@ class Network:
     arrivals : list of int
         A heap of the times at which offsets arrive.
     notices : dict of NetworkConnection to str
-        What brokers tell at this moment. Notices that reach a client together wake it once, so they travel together.
+        What brokers send at this moment. Notices that reach a client together wake it once, so they travel together.
     """
 
     def __init__(self, clock: VirtualClock, topic_route: Callable[[str], TopicRouteData], latency: int) -> None:

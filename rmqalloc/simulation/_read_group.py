@@ -18,9 +18,9 @@ class ReadGroup:
     name : str
         Its name.
     topics : tuple of str
-        What its members subscribe to, unless they are told otherwise.
+        What its members subscribe to, unless they say otherwise.
     strategy : Strategy
-        How its members divide queues, unless they are told otherwise.
+        How its members divide queues, unless they say otherwise.
     flows : dict of str to Flow
         Rates of its topics' queues.
     timeline : Timeline

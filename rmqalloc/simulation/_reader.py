@@ -54,7 +54,7 @@ class Reader:
 
     `look` is called after each action of the consumer and before each of its requests, so that no time passes between a
     change of a process queue and the look that finds it. It looks at those that have changed; at all of them only when the
-    first of the locks held has run out, which nobody tells.
+    first of the locks held has run out, of which there is no notice.
 
     Parameters
     ----------

@@ -99,7 +99,7 @@ class BrokerSettings(UpdateBrokerConfig):
     )
     server_channel_max_idle_time_seconds: int | None = optional(
         Duration(),
-        says="A connection that nothing came over for so long is closed, and its groups are told; 0 for never. Default 120s.",
+        says="A connection that was silent for so long is closed, and its groups are notified; 0 for never. Default 120s.",
     )
 
 
@@ -108,7 +108,9 @@ class GroupSettings(Checked):
     """The configuration of a group on brokers: a group with one needs no auto_create_subscription_group."""
 
     notify_consumer_ids_changed_enable: bool = optional(
-        Truth(), True, "Tell its clients when others come or unregister; a closed connection is told whatever it says."
+        Truth(),
+        True,
+        "Notify its clients when others come or unregister; a closed connection is announced whatever it says.",
     )
     retry_queue_nums: int = optional(
         Whole(1, MAX_RETRY_QUEUES), 1, "Queues of its retry topic, which is made with its first heartbeat."
@@ -135,7 +137,7 @@ class UpdateSubGroup(_Needy):
 
 @dataclass(frozen=True)
 class SetConsumeMode(Checked):
-    """Brokers are told how a group with server_assignment reads a topic (mqadmin setConsumeMode)."""
+    """Brokers learn how a group with server_assignment reads a topic (mqadmin setConsumeMode)."""
 
     group: str = needed(Text(), "Name of the group.")
     topic: str = needed(Text(), "Name of the topic.")

@@ -34,7 +34,7 @@ class VirtualClock:
     Attributes
     ----------
     time : int
-        What `now` tells, for those who ask often.
+        What `now` returns, for those who ask often.
 
     Examples
     --------

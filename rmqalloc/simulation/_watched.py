@@ -1,4 +1,4 @@
-"""Process queues that tell when they are dropped or their lock changes, so that nobody has to look at all of them."""
+"""Process queues that report when they are dropped or their lock changes, so that nobody has to look at all of them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rmqalloc.rebalance import ProcessQueue, RebalancePush
 
 
 def _watched(name: str) -> Any:
-    """An attribute of `ProcessQueue` that tells when it is set, whoever sets it."""
+    """An attribute of `ProcessQueue` that reports when it is set, whoever sets it."""
     slot = getattr(ProcessQueue, name)
 
     def set_and_tell(queue: WatchedQueue, value: Any) -> None:

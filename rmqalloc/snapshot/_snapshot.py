@@ -1,7 +1,7 @@
 """What a cluster looked like at one moment: its topics, and the consumer groups with their clients.
 
 Everything that is not known is None, so that nothing has to be made up: a file may hold routes and client ids alone, a live
-cluster tells most of the rest.
+cluster reports most of the rest.
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ class Group:
         Its parameters, as `rmqalloc.strategy` takes them (``virtual_nodes``, ``machine_rooms``, ...).
     strategy_source : {"given", "reported", "fitted", "assumed"} or None
         How the strategy is known: somebody wrote it down, the clients report it, it is the one that explains what they own,
-        or it is RocketMQ's default because nothing tells. None where `rmqalloc.evidence.with_strategies` has not looked yet.
+        or it is RocketMQ's default because nothing shows it. None where `rmqalloc.evidence.with_strategies` has not looked yet.
     strategy_explains : float or None
         Share of the queues with one known owner that the strategy gives to that owner; None where no owner is known.
     strategy_doubt : str or None

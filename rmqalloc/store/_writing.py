@@ -324,7 +324,7 @@ def _swap(new: Path, target: Path, check: Callable[[Path], object]) -> None:
 
 @contextmanager
 def _named(path: StrPath) -> Iterator[None]:
-    """Errors name the path that was asked for: the name of a file of ours would tell nobody anything."""
+    """Errors name the path that was asked for: the name of a file of ours would mean nothing to anybody."""
     try:
         yield
     except LockedError:

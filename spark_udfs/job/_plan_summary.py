@@ -54,12 +54,16 @@ def summary(plan_id: str, spec: PlanSpec, totals: ByScenario, ranked: Worst) -> 
     }
 
 
-def as_text(told: Mapping[str, Any]) -> str:
+def as_text(summary_data: Mapping[str, Any]) -> str:
     """A summary for people."""
-    lines = [f"plan {told['plan']}: {told['strategy']}, {told['output']}", "", totals_table(told["totals"])]
-    for name, rows in told["worst"].items():
+    lines = [
+        f"plan {summary_data['plan']}: {summary_data['strategy']}, {summary_data['output']}",
+        "",
+        totals_table(summary_data["totals"]),
+    ]
+    for name, rows in summary_data["worst"].items():
         if rows:
-            lines += ["", f"worst groups, {printable(name)}: most {', '.join(told['worst_by'])}"]
+            lines += ["", f"worst groups, {printable(name)}: most {', '.join(summary_data['worst_by'])}"]
             lines.append(_table([*rows[0]], [[*row.values()] for row in rows]))
     return "\n".join(lines) + "\n"
 
@@ -88,6 +92,6 @@ def _cell(value: Any) -> str:
     return "-" if value is None else f"{value:,.3f}" if isinstance(value, float) else f"{value:,}"
 
 
-def as_json(told: Mapping[str, Any]) -> str:
+def as_json(summary_data: Mapping[str, Any]) -> str:
     """A summary for programs."""
-    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+    return json.dumps(summary_data, indent=1, ensure_ascii=False) + "\n"

@@ -70,7 +70,7 @@ def test_what_all_clients_report_counts_where_nothing_is_written_down():
 @pytest.mark.parametrize(
     ("clients", "fields", "doubt"),
     [
-        ([Client("c1")], {}, "nothing tells which strategy"),
+        ([Client("c1")], {}, "nothing shows which strategy"),
         ([Client("c1", strategy="AVG"), Client("c2", strategy="AVG_BY_CIRCLE")], {}, "1 client reports AVG, 1 client"),
         ([Client("c1", strategy="AVG"), Client("c2")], {}, "only 1 of 2 clients reports a strategy"),
         ([Client("c1", strategy="CONSISTENT_HASH")], {}, "do not report their virtual nodes"),

@@ -114,7 +114,7 @@ def test_a_list_of_topics_that_cannot_be_read_is_missing():
         assert [error.request for error in snapshot.errors] == [CODE.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER.name]
         assert len(snapshot.groups[0].clients) == 2
         servers.more[CODE.GET_BROKER_CLUSTER_INFO] = "[]"
-        with pytest.raises(RemotingError, match="no name server tells its brokers: cluster: an object was expected"):
+        with pytest.raises(RemotingError, match="no name server lists its brokers: cluster: an object was expected"):
             take_snapshot([servers.name_server])
 
 

@@ -26,8 +26,8 @@ def group_places(path: str | Source, form: str = AUTO) -> dict[str, Place]:
     Returns
     -------
     dict of str to (int, int or None)
-        Line and column by group. A document tells both, CSV the line of a group's first row, mqadmin that of its first output;
-        Parquet has no lines, so nothing is told of it.
+        Line and column by group. A document has both, CSV the line of a group's first row, mqadmin that of its first output;
+        Parquet has no lines, so it gets none.
 
     Raises
     ------

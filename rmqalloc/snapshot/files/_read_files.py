@@ -107,7 +107,7 @@ def form_of(source: Source) -> str:
     Raises
     ------
     SnapshotError
-        If neither tells.
+        If neither shows it.
 
     Examples
     --------

@@ -1,6 +1,6 @@
 """Columns of the long table: a row says something of a topic's broker, a group, a client, or a queue, or of several at once.
 
-Which it is, the filled cells tell; every other column belongs to one of these and repeats it wherever it is given:
+The filled cells show which it is; every other column belongs to one of these and repeats it wherever it is given:
 
 ===================================================  ==========================================================
 filled                                               the row says that

@@ -1,4 +1,4 @@
-"""Writing snapshots, and telling what a form cannot hold."""
+"""Writing snapshots, and reporting what a form cannot hold."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What the answers of a cluster mean: parts of a `rmqalloc.snapshot.Snapshot` from bodies; nothing is asked here.
 
 Bodies come from the network: whatever is not of the expected kind and range raises `AnswerError`, and nothing else does. What
-passes fits into a snapshot's file. In lists of all brokers, topics or groups a bad entry alone is left out, see `Told`.
+passes fits into a snapshot's file. In lists of all brokers, topics or groups a bad entry alone is left out, see `OnLeftOut`.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ class AnswerError(Error, ValueError):
     """A body that can be read but is not what was asked for."""
 
 
-Told = Callable[[AnswerError], None]
-"""Is told of every entry of a list that is left out."""
+OnLeftOut = Callable[[AnswerError], None]
+"""Is called for every entry of a list that is left out."""
 
 
 def refuse(error: AnswerError) -> None:
@@ -105,10 +105,10 @@ def is_system_group(name: str) -> bool:
     return _SYSTEM_GROUPS.fullmatch(name) is not None
 
 
-def brokers(body: Any, told: Told = refuse) -> tuple[Broker, ...]:
+def brokers(body: Any, on_left_out: OnLeftOut = refuse) -> tuple[Broker, ...]:
     """Whom to ask of every broker, by name: the master, or the slave of the lowest id where there is none."""
     table = _object(_object(body, "cluster").get("brokerAddrTable") or {}, "brokerAddrTable")
-    found = _each(sorted(table.items()), lambda item: _broker(*item), told)
+    found = _each(sorted(table.items()), lambda item: _broker(*item), on_left_out)
     return tuple(one for one in found if one is not None)
 
 
@@ -129,16 +129,16 @@ def _broker(name: str, content: Any) -> Broker | None:
     return Broker(name, address, "MASTER" if least == _MASTER_ID else stands_in)
 
 
-def clusters(body: Any, told: Told = refuse) -> list[str]:
+def clusters(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
     """Names of the clusters that a name server knows."""
     table = _object(_object(body, "cluster").get("clusterAddrTable") or {}, "clusterAddrTable")
-    return _each(table, lambda name: _text(name, "cluster"), told)
+    return _each(table, lambda name: _text(name, "cluster"), on_left_out)
 
 
-def topic_names(body: Any, told: Told = refuse) -> list[str]:
+def topic_names(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
     """All topics that a name server lists."""
     names = _list(_object(body, "topics").get("topicList") or [], "topicList")
-    return _each(names, lambda name: _text(name, "topic"), told)
+    return _each(names, lambda name: _text(name, "topic"), on_left_out)
 
 
 def route(name: str, body: Any) -> Topic:
@@ -147,7 +147,7 @@ def route(name: str, body: Any) -> Topic:
     Raises
     ------
     AnswerError
-        Also for a static topic, whose queues are logical: they cannot be told from its route alone.
+        Also for a static topic, whose queues are logical: they do not follow from its route alone.
     """
     content = _object(body, "route")
     if content.get("topicQueueMappingByBroker"):
@@ -194,7 +194,7 @@ def running_info(body: Any) -> RunningInfo:
 
     Notes
     -----
-    Consumers that pull need not tell their queues: DefaultLitePullConsumer of 4.9 and DefaultMQPullConsumer of any release
+    Consumers that pull need not report their queues: DefaultLitePullConsumer of 4.9 and DefaultMQPullConsumer of any release
     answer with an empty table whatever they own. So an empty table says that a client owns nothing only if messages are
     pushed to it; see `tells_queues`.
     """
@@ -235,10 +235,10 @@ def lags(body: Any) -> tuple[list[Lag], float]:
     return found, float(tps)
 
 
-def group_names(body: Any, told: Told = refuse) -> list[str]:
+def group_names(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
     """Groups that a broker has settings for, RocketMQ's own aside."""
     table = _object(_object(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable")
-    names = _each(table, lambda name: _text(name, "group"), told)
+    names = _each(table, lambda name: _text(name, "group"), on_left_out)
     return [name for name in names if not is_system_group(name)]
 
 
@@ -345,12 +345,12 @@ def _shown(value: Any) -> str:
     return text or ("null" if value is None else type(value).__name__)
 
 
-def _each(items: Iterable[Any], read: Callable[[Any], T], told: Told) -> list[T]:
-    """What the entries of a list come to; an entry that cannot be read is told of and left out."""
+def _each(items: Iterable[Any], read: Callable[[Any], T], on_left_out: OnLeftOut) -> list[T]:
+    """What the entries of a list come to; an entry that cannot be read is reported and left out."""
     found = []
     for item in items:
         try:
             found.append(read(item))
         except AnswerError as error:
-            told(error)
+            on_left_out(error)
     return found

@@ -120,7 +120,7 @@ def _clients(connections: Iterable[ClientConnection], infos: Mapping[str, Runnin
 
 
 def _owned(info: RunningInfo) -> tuple[MessageQueue, ...] | None:
-    """Queues that a client says it pulls or pops, None where it tells neither."""
+    """Queues that a client says it pulls or pops, None where it reports neither."""
     return None if info.owned is None and not info.popped else tuple(sorted({*(info.owned or ()), *info.popped}))
 
 

@@ -80,7 +80,7 @@ def take_snapshot(
     Raises
     ------
     RemotingError
-        If no name server tells its brokers, before `Access.deadline` if there is one.
+        If no name server lists its brokers, before `Access.deadline` if there is one.
     ResponseError
         If the name server refuses.
     """
@@ -132,19 +132,21 @@ class Taker:
 
         def read(body: Any) -> tuple[tuple[Broker, ...], list[str]]:
             listed = self._listed(
-                NAME_SERVER, code, lambda body, told: (answers.brokers(body, told), answers.clusters(body, told))
+                NAME_SERVER,
+                code,
+                lambda body, on_left_out: (answers.brokers(body, on_left_out), answers.clusters(body, on_left_out)),
             )
             return listed(body)
 
         try:
             brokers, clusters = await self.remote.ask_name_server(code, read=read)
         except answers.AnswerError as error:
-            raise RemotingError(f"no name server tells its brokers: {error}") from error
+            raise RemotingError(f"no name server lists its brokers: {error}") from error
         self.brokers = {one.broker_name: one for one in brokers}
         # Brokers and clusters have a topic each that bears their name.
         self._own_topics = {*self.brokers, *clusters}
 
-    def _listed(self, source: str, code: ReadCode, read: Callable[[Any, answers.Told], T]) -> Callable[[Any], T]:
+    def _listed(self, source: str, code: ReadCode, read: Callable[[Any, answers.OnLeftOut], T]) -> Callable[[Any], T]:
         """A reader of a list that keeps what it leaves out as errors."""
 
         def listed(body: Any) -> T:
@@ -271,8 +273,8 @@ class Taker:
             found: T = (await self.remote.ask(self.brokers[broker].address, code, fields, read=read))[0]
             return found
 
-        told = ", ".join(value for key, value in fields.items() if key != "jstackEnable")
-        return await self._kept(f"broker {broker}", f"{code.name} {told}".strip(), ask, no_errors)
+        asked = ", ".join(value for key, value in fields.items() if key != "jstackEnable")
+        return await self._kept(f"broker {broker}", f"{code.name} {asked}".strip(), ask, no_errors)
 
     async def _kept(
         self, source: str, request: str, ask: Callable[[], Awaitable[T]], no_errors: Collection[int] = _NOT_THERE

@@ -239,7 +239,7 @@ MUTANTS = [
     ),
     Mutant(
         _BROKER,
-        "for tell in () if only_this_broker else self._unlock_elsewhere:",
+        "for unlock in () if only_this_broker else self._unlock_elsewhere:",
         "for tell in ():",
         "in strict mode replicas keep locks that were given up",
         "tests/broker/test_broker_locks.py -k strict",

@@ -10,9 +10,9 @@ _LITE = "rmqalloc/rebalance/_lite_pull_consumer.py"
 _PROCESS_QUEUE = "rmqalloc/rebalance/_process_queue.py"
 
 MUTANTS = [
-    Mutant("rmqalloc/rebalance/_heartbeats.py", "except Exception as error:  # whatever it is, the other brokers are told", "except OSError as error:", "a heartbeat that fails keeps the other brokers from being told", _PORTS),
-    Mutant(_FACTORY, "except Exception as error:  # whatever it is, the other brokers are told and the client ends", "except OSError as error:", "a client that cannot say that it leaves does not end", _PORTS),
-    Mutant(_FACTORY, 'except Exception as error:\n            log.info("%s cannot tell', 'except OSError as error:\n            log.info("%s cannot tell', "an error instead of a client list fails the pass", _PORTS),
+    Mutant("rmqalloc/rebalance/_heartbeats.py", "except Exception as error:  # whatever it is, the other brokers get theirs", "except OSError as error:", "a heartbeat that fails keeps the other brokers from being told", _PORTS),
+    Mutant(_FACTORY, "except Exception as error:  # whatever it is, the other brokers are asked too and the client ends", "except OSError as error:", "a client that cannot say that it leaves does not end", _PORTS),
+    Mutant(_FACTORY, 'except Exception as error:\n            log.info("%s cannot give', 'except OSError as error:\n            log.info("%s cannot give', "an error instead of a client list fails the pass", _PORTS),
     Mutant(_FACTORY, 'except Exception as error:\n            raise ClientError(f"broker', 'except OSError as error:\n            raise ClientError(f"broker', "an error instead of a first offset is not the client's own", f"{_PORTS} tests/rebalance/test_rebalance_first_offset.py"),
     Mutant(_PUSH, "pull_later(request, delay)\n            except Exception:", "pull_later(request, delay)\n            except KeyError:", "a reader that refuses one queue keeps all others from being read", _READERS),
     Mutant(_PUSH, "pop_later(request, delay)\n            except Exception:", "pop_later(request, delay)\n            except KeyError:", "a popped queue that is refused ends the pass", _READERS),

@@ -46,7 +46,7 @@ MUTANTS = [
     ),
     Mutant(
         f"{_LIVE}/_answers.py",
-        "        except AnswerError as error:\n            told(error)",
+        "        except AnswerError as error:\n            on_left_out(error)",
         "        except AnswerError:\n            pass",
         "entries are left out and nobody is told",
         f"{_ANSWERS} -k bad_entry",

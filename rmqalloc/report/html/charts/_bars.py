@@ -57,8 +57,8 @@ def _bar(loads: Loads, owned: NDArray[np.float64], x: float, y: float, whose: st
     scale = (PANEL - 30) / max(loads.most, 1)
     for i in np.flatnonzero(owned).tolist():
         width = float(owned[i]) * scale
-        told = f"{whose}: {number(float(owned[i]))} of {loads.topics[i]}"
-        yield box(x, y, max(width - 1, 0.8), BAR, _colour(loads, i), told)
+        description = f"{whose}: {number(float(owned[i]))} of {loads.topics[i]}"
+        yield box(x, y, max(width - 1, 0.8), BAR, _colour(loads, i), description)
         x += width
     yield text(x + 4, y + BAR - 2, number(float(owned.sum())), "" if owned.any() else "soft")
 

@@ -56,13 +56,13 @@ def flows_figure(ident: str, queues: pa.Table, client_ids: Sequence[str]) -> str
     scale = HEIGHT / sum(flows.values())
     left, right = (_nodes(flows, side, place, scale) for side in (0, 1))
     most = flows.most_common(MOST_CLIENTS)
-    told = "; ".join(f"{shortened(a.said, LABEL)} to {shortened(b.said, LABEL)}: {n}" for (a, b), n in most)
+    description = "; ".join(f"{shortened(a.said, LABEL)} to {shortened(b.said, LABEL)}: {n}" for (a, b), n in most)
     height = max(nodes[-1].y + max(nodes[-1].height, LEAST) for nodes in (left, right)) + 8
     return figure(
         f"{ident}-flows",
         f"{_counts(queues)}; kept ones are not drawn",
         "Queues that change, from old owner to new owner",
-        told,
+        description,
         height,
         [*_heads(), *_bands(flows, left, right, scale), *_boxes(left, LEFT), *_boxes(right, RIGHT)],
     )
@@ -131,26 +131,26 @@ def _bands(flows: Counter[tuple[End, End]], left: list[Node], right: list[Node],
         for target in right:
             n = flows.get((source.end, target.end), 0)
             if n:
-                told = f"{source.end.said} → {target.end.said}: {counted(n, 'queue')}"
-                yield _band(leaves[source.end], reaches[target.end], n * scale, source.colour, told)
+                description = f"{source.end.said} → {target.end.said}: {counted(n, 'queue')}"
+                yield _band(leaves[source.end], reaches[target.end], n * scale, source.colour, description)
                 leaves[source.end] += n * scale
                 reaches[target.end] += n * scale
 
 
-def _band(y1: float, y2: float, height: float, colour: str, told: str) -> str:
+def _band(y1: float, y2: float, height: float, colour: str, description: str) -> str:
     x1, x2, middle = LEFT + NODE, RIGHT - NODE, (LEFT + RIGHT) / 2
     path = (
         f"M{x1} {y1:.2f}C{middle:g} {y1:.2f} {middle:g} {y2:.2f} {x2} {y2:.2f}v{height:.2f}"
         f"C{middle:g} {y2 + height:.2f} {middle:g} {y1 + height:.2f} {x1} {y1 + height:.2f}z"
     )
-    return f'<path class="flow {colour}" d="{path}"><title>{escaped(shortened(told, 400))}</title></path>'
+    return f'<path class="flow {colour}" d="{path}"><title>{escaped(shortened(description, 400))}</title></path>'
 
 
 def _boxes(nodes: list[Node], x: int) -> Iterator[str]:
     on_left = x == LEFT
     for node in nodes:
-        told = f"{node.end.said}: {counted(node.total, 'queue')}"
-        yield box(x if on_left else x - NODE, node.y, NODE, max(node.height, 1), node.colour, told)
+        description = f"{node.end.said}: {counted(node.total, 'queue')}"
+        yield box(x if on_left else x - NODE, node.y, NODE, max(node.height, 1), node.colour, description)
         y = node.y + max(node.height / 2, LEAST / 2) + 4
         count, label = (x - 8, x - 44) if on_left else (x + 36, x + 44)
         yield text(count, y, f"{node.total:,}", "end soft")

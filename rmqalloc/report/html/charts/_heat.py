@@ -29,7 +29,7 @@ def heat_figure(ident: str, loads: Loads) -> str:
     topics = ", ".join(f"T{i} {name(topic)}" for i, topic in enumerate(loads.topics, start=1))
     caption = f"Load over the mean load of a client; 1 is even, 2 is twice the mean. Topics: {topics}"
     seen = loads.after.shares[~np.isnan(loads.after.shares)]
-    told = (
+    description = (
         f"After the change shares go from {number(float(seen.min()))} to {number(float(seen.max()))}."
         if seen.size
         else ""
@@ -37,7 +37,7 @@ def heat_figure(ident: str, loads: Loads) -> str:
     key = key_of((f"h{i} cell", word) for i, word in enumerate(HEAT_WORDS))
     height = TOP + ROW * len(loads.labels) + 4
     title = f"Load over mean load, {counted(len(loads.labels), 'row')} by {counted(len(loads.topics), 'topic')}"
-    return figure(f"{ident}-heat", caption, title, told, height, _parts(loads), key)
+    return figure(f"{ident}-heat", caption, title, description, height, _parts(loads), key)
 
 
 def _parts(loads: Loads) -> Iterator[str]:

@@ -15,7 +15,9 @@ LABEL = 27
 """Characters of a name at most, fewer where they are wide."""
 
 
-def figure(ident: str, caption: str, title: str, told: str, height: float, parts: Iterable[str], key: str = "") -> str:
+def figure(
+    ident: str, caption: str, title: str, description: str, height: float, parts: Iterable[str], key: str = ""
+) -> str:
     """A picture with its caption.
 
     Parameters
@@ -24,7 +26,7 @@ def figure(ident: str, caption: str, title: str, told: str, height: float, parts
         Of the picture in the page.
     caption : str
         Markup.
-    title, told : str
+    title, description : str
         What a screen reader says: a name, and what is to be seen; plain text.
     height : float
         In units of which the picture is `WIDTH` wide.
@@ -37,7 +39,7 @@ def figure(ident: str, caption: str, title: str, told: str, height: float, parts
     return (
         f'<figure><figcaption>{caption}</figcaption>{key}<div class="wide">'
         f'<svg role="img" aria-labelledby="{ident}-t" aria-describedby="{ident}-d" viewBox="0 0 {WIDTH} {height:g}">'
-        f'<title id="{ident}-t">{escaped(title)}</title><desc id="{ident}-d">{escaped(told)}</desc>'
+        f'<title id="{ident}-t">{escaped(title)}</title><desc id="{ident}-d">{escaped(description)}</desc>'
         f'\n<g aria-hidden="true">{body}</g></svg></div></figure>'
     )
 
@@ -64,10 +66,10 @@ def _width(text: str) -> float:
     return width_of(text) + sum(0.7 if c in "MWmw@%…" else 0.25 * c.isupper() for c in text)
 
 
-def box(x: float, y: float, width: float, height: float, classes: str, told: str) -> str:
+def box(x: float, y: float, width: float, height: float, classes: str, description: str) -> str:
     """A rectangle that says what it is when pointed at."""
     size = f'x="{x:.2f}" y="{y:.2f}" width="{width:.2f}" height="{height:.2f}"'
-    return f'<rect {size} class="{classes}"><title>{escaped(shortened(told, 400))}</title></rect>'
+    return f'<rect {size} class="{classes}"><title>{escaped(shortened(description, 400))}</title></rect>'
 
 
 def series(place: int) -> str:

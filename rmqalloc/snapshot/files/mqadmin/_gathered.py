@@ -146,7 +146,7 @@ class Gathered:
         if shared := sorted(host for host, count in hosts.items() if count > 1):
             self.warnings.append(
                 f"group {printable(name)}: several clients run at {', '.join(map(printable, shared[:3]))}; consumerProgress "
-                "does not tell which of them owns a queue, so what they own is left open; give their consumerStatus files"
+                "does not say which of them owns a queue, so what they own is left open; give their consumerStatus files"
             )
         return tuple(
             replace(one, owned=tuple(queues.get(one.host, ()))) if hosts[one.host] == 1 else one for one in clients

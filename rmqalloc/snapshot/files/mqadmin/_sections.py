@@ -41,7 +41,7 @@ class Section:
     line : int
         Line of the file, from 1, that is the first of ``lines``.
     kind : str
-        One of the kinds of output that are told apart by their first line.
+        One of the kinds of output distinguished by their first line.
     asked : str or None
         Topic or group that the command was asked about, where known.
     lines : list of str

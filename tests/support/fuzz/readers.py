@@ -21,7 +21,7 @@ from fuzz import mutations as change
 from rmqalloc.cli._allocate_command import _parse_clients
 from rmqalloc.documents import DocumentError
 from rmqalloc.model import MessageQueue
-from rmqalloc.plans import PlanError, load_plan, plan_snapshot
+from rmqalloc.plans import GatesError, PlanError, load_plan, plan_snapshot, read_gates
 from rmqalloc.plans._plan import canonical
 from rmqalloc.rebalance._offset_file import OffsetFileError, read_offsets, write_offsets
 from rmqalloc.remoting._credentials import CredentialsError, read_credentials
@@ -300,6 +300,7 @@ def _own(path):
 
 
 DOCUMENT = to_document(SNAPSHOT)
+GATES = {"max_moved": 5, "max_moved_share": 0.2, "max_skew": 1.5, "fail_if_worse": True}
 SNAPSHOT_OR_DOCUMENT = (SnapshotError, DocumentError)
 READERS = {
     "snapshot, JSON": Reader("s.json", _json_of(DOCUMENT), read_snapshot, SNAPSHOT_OR_DOCUMENT),
@@ -316,6 +317,8 @@ READERS = {
     "scenarios, YAML": Reader("s.yaml", _yaml_of(SCENARIOS), read_scenarios, (ScenarioError,)),
     "simulation": Reader("s.json", _json_of(SIMULATION), read_script, (ScenarioError,)),
     "simulation, YAML": Reader("s.yaml", _yaml_of(SIMULATION), read_script, (ScenarioError,)),
+    "gates": Reader("g.json", _json_of(GATES), read_gates, (GatesError,)),
+    "gates, YAML": Reader("g.yaml", _yaml_of(GATES), read_gates, (GatesError,)),
     "credentials": Reader("tools.yml", _yaml_of(KEYS), read_credentials, (CredentialsError,)),
     "offsets": Reader("offsets.json.bak", _offsets, _backup_too, (OffsetFileError,)),
     "list of clients": Reader(

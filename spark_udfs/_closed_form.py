@@ -1,7 +1,7 @@
 """What follows from numbers of queues and clients alone, as Spark's own expressions: no Python worker takes part.
 
 Client ids are taken to be distinct, and clients are known by their positions. Everything is null where a number is null,
-below 1 or above `spark_udfs._arrow_owners.MAX_COUNT`, as it is when the kernels are asked the same.
+below 1 or above `MAX_COUNT`, as it is when the kernels are asked the same.
 
 Every expression is written once, for operands that are columns or `SqlText`, the text of an expression, of which the bodies of
 SQL functions are made: Spark makes neither from the other. The formula of a strategy stands on the strategy.

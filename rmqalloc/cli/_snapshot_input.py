@@ -42,7 +42,7 @@ class Inputs:
     live : Live or None
         How to reach a running cluster, where no file is given.
     strategy : str or None
-        What the clients of the groups use, whatever is known of them, as `rmqalloc.cli._options.candidate` reads it.
+        What the clients of the groups use, whatever is known of them, as `candidate` reads it.
     assume : bool
         Whether strategies that are in doubt are accepted.
     source : Source or None

@@ -82,7 +82,7 @@ def read_source(
     OSError
         If it cannot be read.
     DocumentError
-        As ``error``, if it has more than `rmqalloc.documents._read_budget.MAX_BYTES`, packed or unpacked, or is not packed.
+        As ``error``, if it has more than `MAX_BYTES`, packed or unpacked, or is not packed.
     """
     most = read_budget.MAX_BYTES
     if path == STDIN:

@@ -118,7 +118,7 @@ def dump(data: Any) -> str:
 
 
 def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
-    """As `rmqalloc.documents._json_text.place`; what a merge brings stands where it is written."""
+    """As `place` of JSON; what a merge brings stands where it is written."""
     import yaml
 
     node = yaml.compose(text, Loader=_loader())
@@ -133,7 +133,7 @@ def place(text: str, parts: tuple[str | int, ...]) -> tuple[int, int]:
 
 
 def places(text: str, key: str) -> list[tuple[int, int]]:
-    """As `rmqalloc.documents._json_text.places`."""
+    """As `places` of JSON."""
     import yaml
 
     node = yaml.compose(text, Loader=_loader())

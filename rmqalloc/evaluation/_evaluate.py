@@ -172,7 +172,7 @@ def evaluate(
     Parameters
     ----------
     read : Read
-        What `rmqalloc.evaluation._rows.read_batch` gives.
+        What `read_batch` gives.
     scenarios : sequence of Scenario
     with_names : bool
         Whether names will be read (`EvaluatedUnits.fleet`): fleets that are made on the way are kept then. Without it they

@@ -45,7 +45,7 @@ class PlanSpec:
     Attributes
     ----------
     strategy : str
-        Strategy of the rows that do not name one, as `rmqalloc.strategies._by_name.rule`.
+        Strategy of the rows that do not name one, as `rmqalloc.strategy`.
     params : mapping
         Its parameters.
     scenarios : tuple of Scenario
@@ -127,7 +127,7 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
         Schema ``spec.schema``. A unit has a row for the state before any change (scenario "current") and one for each
         scenario, all together, units in the order of the batch; with the output "best" it has the row of its best
         scenario alone, or of "current" if there are no scenarios. The figures are those after the scenario
-        (`rmqalloc.evaluation._balance.Balance`) and what it moves (`rmqalloc.evaluation._movement.Movement`), ``mean_load`` is
+        (`Balance`) and what it moves (`Movement`), ``mean_load`` is
         queues over clients (0.0 without clients), ``cross_room`` is null where the table has no machine rooms,
         ``owners[i]`` belongs to the ``i``-th of the *sorted* queues after and is a position in the *sorted* client list
         after, -1 for nobody.

@@ -43,7 +43,7 @@ class ErrCode(IntEnum):
         A queue stands there twice, which no route of RocketMQ says.
     TOO_LARGE
         A client id of more than `MAX_CLIENT_ID_BYTES`, more queues than a batch may have, or a ring of more points than
-        `rmqalloc.evaluation._assigner.MAX_POINTS`.
+        `MAX_POINTS`.
     BAD_STRATEGY
         The column ``strategy``, ``virtual_nodes`` or ``strategy_params`` holds something that there is not.
     REFUSED

@@ -81,7 +81,7 @@ class Method:
     name : str
         RocketMQ's name.
     params : mapping
-        As `rmqalloc.strategies._by_name.rule` takes them.
+        As `rmqalloc.strategy` takes them.
     pop_share : int or None
         ``popShareQueueNum`` where the broker shares queues by POP.
     problem : str or None

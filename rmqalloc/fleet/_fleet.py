@@ -67,7 +67,7 @@ class Fleet(FleetColumns):
         Raises
         ------
         FleetError
-            A unit is malformed and ``on_error`` is "raise". A unit of more than `rmqalloc.fleet._bounds.MAX_PER_UNIT` queues or
+            A unit is malformed and ``on_error`` is "raise". A unit of more than `MAX_PER_UNIT` queues or
             clients is malformed, too.
         TypeError
             An item is not a 4-tuple.

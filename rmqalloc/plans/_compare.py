@@ -53,7 +53,7 @@ class Candidate(NamedTuple):
     label : str
         What to call it.
     strategy : str
-        As `rmqalloc.strategies._by_name.rule` takes it.
+        As `rmqalloc.strategy` takes it.
     params : mapping
         Its parameters.
     """
@@ -111,12 +111,12 @@ def compare(
     changes : sequence of changes
         What else happens, the same for each.
     groups, topics : sequence of str
-        Patterns, as for `rmqalloc.plans._plan_snapshot`.
+        Patterns, as for `plan_snapshot`.
 
     Raises
     ------
     NoMatchError, ScenarioError, ValueError, TypeError
-        Those of `rmqalloc.plans._plan_snapshot`.
+        Those of `plan_snapshot`.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def comparison_lines(rows: Sequence[Row], file: IO[str] | None, top: int) -> Ite
     Parameters
     ----------
     rows : sequence of mapping
-        As `rmqalloc.plans._compare.COMPARISON_SCHEMA` has them.
+        As `COMPARISON_SCHEMA` has them.
     file : text file or None
         Where they go.
     top : int

@@ -19,7 +19,7 @@ class Queues(NamedTuple):
     Attributes
     ----------
     keys : ndarray of int64
-        See `rmqalloc.plans._states.Numbers.queue_key`.
+        See `Numbers.queue_key`.
     before, after : ndarray of int32
         Number of the owner, -1 for nobody or where the queue is not there.
     was, is_ : ndarray of bool

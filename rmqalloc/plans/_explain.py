@@ -96,7 +96,7 @@ def explain(
         Names, not patterns.
     queue_id : int
     strategy : str, optional
-        As `rmqalloc.strategies._by_name.rule` takes it; the group's own if not given.
+        As `rmqalloc.strategy` takes it; the group's own if not given.
     params : mapping, optional
         Its parameters.
 

@@ -123,7 +123,7 @@ class StoredTables(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(TableResult):
-    """What scenarios make of the consumer groups of a snapshot; `rmqalloc.plans._plan_snapshot` makes it.
+    """What scenarios make of the consumer groups of a snapshot; `plan_snapshot` makes it.
 
     Attributes
     ----------

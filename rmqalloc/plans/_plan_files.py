@@ -112,7 +112,7 @@ def _plan_of(data: Any) -> Plan:
 
 
 def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:
-    """The table that `rmqalloc.plans._plan.columns_of` wrote."""
+    """The table that `columns_of` wrote."""
     if not isinstance(columns, Mapping):
         raise PlanError(f"tables.{name} must be a mapping of columns")
     made = [_column(columns.get(field.name), f"tables.{name}.{field.name}", field.type) for field in schema]

@@ -121,7 +121,7 @@ class Remote:
     Java's client answers with threads (as many as it has processors) that it also needs to read the offsets it answers with,
     and for every other answer of a broker: a few such requests at once stop it until they time out, heartbeats included. With
     one processor a single one does, while it has queues whose offsets it must ask for; nothing can be done about that here.
-    Different clients are asked side by side (`rmqalloc.remoting._health.MOST_RELAYED`); one that was silent once is not
+    Different clients are asked side by side (`MOST_RELAYED`); one that was silent once is not
     asked again in its other groups.
 
     A server that failed to answer twice, with no answer in between, is down: what else would be asked of it fails at once.

@@ -86,12 +86,12 @@ def within_budget(
     max_batch : int, optional
         Most clients that may be away at once.
     **how
-        ``surge``, ``ids``, ``order``, ``seed`` and ``topics`` of `rmqalloc.rollouts._restart.restart`.
+        ``surge``, ``ids``, ``order``, ``seed`` and ``topics`` of `restart`.
 
     Raises
     ------
     ValueError
-        The budget is negative, or one of those of `rmqalloc.rollouts._restart.restart`.
+        The budget is negative, or one of those of `restart`.
 
     Examples
     --------

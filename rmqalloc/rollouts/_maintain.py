@@ -41,7 +41,7 @@ def maintain_broker(
     refreshed : float
         Share of the clients that have the new routes at the moment that `Rollout.exposed` shows.
     order, seed, detail, topics
-        As for `rmqalloc.rollouts._restart.restart`.
+        As for `restart`.
 
     Returns
     -------

@@ -50,7 +50,7 @@ def play_schedules(
     schedule_of : callable
         Makes the schedule of a group, or raises `InapplicableError`.
     rules, variants
-        As for `rmqalloc.rollouts._replay.replay_of`.
+        As for `replay_of`.
     detail : bool
         Whether to make the tables of topics and of exposed queues.
     refusals : tuple of str

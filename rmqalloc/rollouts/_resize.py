@@ -123,7 +123,7 @@ def resize_queues(
     assume_drained : bool
         Assume that a group has consumed the queues whose lag the snapshot does not know.
     order, seed, detail
-        As for `rmqalloc.rollouts._restart.restart`.
+        As for `restart`.
 
     Returns
     -------

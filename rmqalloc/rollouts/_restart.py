@@ -62,7 +62,7 @@ def restart(
         How clients come back: with another number after ``#``, as Java's clients on the same host; under the same id; or from
         another address, as new pods.
     order : {"shuffled", "sorted", "reversed"}
-        Who goes first, see `rmqalloc.rollouts._schedule.positions_in_order`.
+        Who goes first, see `positions_in_order`.
     seed : int
         For the order.
     detail : bool

@@ -47,7 +47,7 @@ def change_subscription(
     remove : bool
         Whether the topic is removed from the subscriptions.
     batch, order, seed, detail
-        As for `rmqalloc.rollouts._restart.restart`.
+        As for `restart`.
 
     Returns
     -------

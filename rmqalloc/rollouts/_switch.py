@@ -43,19 +43,19 @@ def change_strategy(
 
     Every client computes its queues by its own strategy, from the list of all clients. Clients of the two strategies know
     nothing of each other, so until the last step is done a queue may have no reader or two. Client ids do not change; for the
-    cost of a restart, if the switch needs one, see `rmqalloc.rollouts._restart.restart`.
+    cost of a restart, if the switch needs one, see `restart`.
 
     Parameters
     ----------
     snapshot : Snapshot
     strategy : str
-        The new strategy, as `rmqalloc.strategies._by_name.rule` takes it.
+        The new strategy, as `rmqalloc.strategy` takes it.
     groups : sequence of str
         Patterns of consumer groups.
     params : mapping, optional
         Parameters of the new strategy.
     batch, order, seed, detail, topics
-        As for `rmqalloc.rollouts._restart.restart`.
+        As for `restart`.
 
     Raises
     ------

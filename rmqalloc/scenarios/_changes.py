@@ -116,7 +116,7 @@ class SetStrategy(Checked):
     Attributes
     ----------
     strategy : str
-        RocketMQ's name of it, e.g. ``AVG`` or ``MACHINE_ROOM_NEARBY-AVG``; see `rmqalloc.strategies._by_name.rule`.
+        RocketMQ's name of it, e.g. ``AVG`` or ``MACHINE_ROOM_NEARBY-AVG``; see `rmqalloc.strategy`.
     params : mapping
         Its parameters.
     """

@@ -51,7 +51,7 @@ class CountingConsumer(PushConsumer):
 
 
 class Member:
-    """A process that runs one push consumer; a `rmqalloc.simulation._network.Host`.
+    """A process that runs one push consumer; a `Host`.
 
     Parameters
     ----------

@@ -170,7 +170,7 @@ class Group:
         Why the clients may divide by something else, so that no owners are computed from the strategy; None for no doubt.
     is_shared : bool
         Whether clients share the messages of a queue, as those behind a proxy (gRPC) do, be it only some of them: then no queue
-        has an owner. See `rmqalloc.snapshot._proxy.is_behind_proxy`.
+        has an owner. See `is_behind_proxy`.
     is_ordered : bool
     server_assignment : str or None
         ``PULL`` or ``POP`` where brokers assign the queues, None where clients do.

@@ -51,7 +51,7 @@ class Strategy(ABC):
     virtual_nodes : int or None
         Points per client on the ring, None without a ring.
     has_shared_points : bool
-        Whether owners follow from `rmqalloc.strategies._hashing.hash_ids` and ``md5_queues`` alone, so that a caller may keep
+        Whether owners follow from `hash_ids` and ``md5_queues`` alone, so that a caller may keep
         these hashes from call to call.
     weighs_repeats : bool
         Whether an id that is there twice gets more than it would once, so that more than its queues move if one leaves.

@@ -229,12 +229,12 @@ def plan_file_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: 
     pieces : sequence of Piece
         What to read.
     out, run
-        As `spark_udfs.job._output_layout.begin_run`.
+        As `begin_run`.
 
     Raises
     ------
     FileNotFoundError
-        The plan's data were removed, see `spark_udfs.job._output_layout.attempt`.
+        The plan's data were removed, see `attempt`.
     """
     totals: ByScenario = {}
     with attempt(out, run.plan_id) as tried:

@@ -26,13 +26,13 @@ def plan_frame_bucket(
     spark : SparkSession
         The session.
     units : DataFrame
-        As `spark_udfs.job._sources.UnitSource.read` gives them.
+        As `UnitSource.read` gives them.
     spec : PlanSpec
         What to plan.
     paths : (str, str)
         Where to write the plan, and its bad rows if there are any; nothing is there yet.
     by_content : bool
-        Whether the record has a digest of what was read (`spark_udfs.job._sources.content`), for sources that may change.
+        Whether the record has a digest of what was read (`content`), for sources that may change.
 
     Returns
     -------

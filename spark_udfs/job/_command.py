@@ -107,7 +107,7 @@ def source_of(path: str, table: str, form: str, options: Sequence[str]) -> UnitS
 
 
 def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str, **how: Any) -> int:
-    """Run a job (`spark_udfs.job._planning_job.run_job`), print the totals or the error, and return the exit code."""
+    """Run a job (`run_job`), print the totals or the error, and return the exit code."""
     # Unless the caller has set up logging, the Java bridge would print an interrupt with its stack trace.
     logging.basicConfig(level=logging.CRITICAL)
     try:

@@ -14,7 +14,7 @@ those the first by name.
 
 Why that needs no conditional write: between listing and writing a run may sleep for any time. What it then writes is either of
 an older generation, and loses; or of the same, and then both manifests are whole, both plans have the same input, and nobody
-deletes the files of either (`spark_udfs.job._output_layout.sweep_leftovers` takes the next generation first). Where a store
+deletes the files of either (`sweep_leftovers` takes the next generation first). Where a store
 can create a file exclusively, the name is fixed for a generation, so there is only one manifest of it.
 
 A manifest that is not whole JSON is still being written and does not count. Imports no pyspark.

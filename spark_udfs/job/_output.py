@@ -56,7 +56,7 @@ class Output(Protocol):
         """The worst units of all buckets, as `rmqalloc.evaluation._worst.worst_of`."""
 
     def publish(self, n_buckets: int, records: Records, summary: Mapping[str, Any]) -> tuple[bool, Manifest]:
-        """Publish the plan, see `spark_udfs.job._manifests.publish`."""
+        """Publish the plan, see `publish`."""
 
     def current(self, plan_id: str) -> Manifest | None:
         """The manifest of a plan if it is complete."""
@@ -150,7 +150,7 @@ def _numbered(records: Mapping[str, Any]) -> Records:
 
 
 class SparkOutput(Output):
-    """Anything that Spark can write to, such as an object store; also `spark_udfs.job._manifests.Storage` on it.
+    """Anything that Spark can write to, such as an object store; also `Storage` on it.
 
     Spark reads texts. Its driver's Hadoop client writes them, exclusively if the file system supports that. Under Spark
     Connect, which has no such client, Spark writes a text as a folder with one file in it, under a unique name.

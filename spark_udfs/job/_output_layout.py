@@ -41,7 +41,7 @@ DAY = 86_400.0
 
 
 class LocalFiles:
-    """`spark_udfs.job._manifests.Storage` on a disk."""
+    """`Storage` on a disk."""
 
     exclusive = True
 
@@ -96,9 +96,9 @@ def begin_run(
     Returns
     -------
     manifest, run
-        See `spark_udfs.job._manifests.begin`.
+        See `begin`.
     records : dict of int to record
-        See `spark_udfs.job._manifests.records`.
+        See `records`.
 
     Raises
     ------
@@ -159,21 +159,21 @@ def commit(out: str, run: Run, number: int, attempt: str, record: Mapping[str, A
 
 
 def complete_records(out: str, run: Run) -> dict[int, Any]:
-    """Records of complete buckets, see `spark_udfs.job._manifests.records`."""
+    """Records of complete buckets, see `records`."""
     return manifests.records(LocalFiles(out), Run(*run))
 
 
 def publish_and_show(
     out: str, run: Run, n_buckets: int, done: list[dict[str, Any]], summary: Mapping[str, Any], text: str
 ) -> tuple[bool, dict[str, Any]]:
-    """Publish the plan (`spark_udfs.job._manifests.publish`), then `show_plan`; ``text`` is the summary for people."""
+    """Publish the plan (`publish`), then `show_plan`; ``text`` is the summary for people."""
     won, manifest = manifests.publish(LocalFiles(out), Run(*run), n_buckets, done, {**summary, "text": text})
     show_plan(out, run[0])
     return won, manifest
 
 
 def current_manifest(out: str, plan_id: str) -> dict[str, Any] | None:
-    """The manifest of a plan, see `spark_udfs.job._manifests.current`."""
+    """The manifest of a plan, see `current`."""
     return manifests.current(LocalFiles(out).texts(manifests.manifest_folder(plan_id)))
 
 

@@ -99,7 +99,7 @@ class JobResult(NamedTuple):
     plan_id : str
         Digest of the spec and the input: equal jobs have equal ids.
     summary : dict
-        The summary, see `spark_udfs.job._plan_summary.summary`.
+        The summary, see `summary`.
     shown : str
         Where people find the plan: a plain path on a disk, elsewhere its manifest.
     was_complete : bool
@@ -109,7 +109,7 @@ class JobResult(NamedTuple):
     seconds : float
         From reading to publishing; starting Spark does not count.
     jvm_peak, workers_peak : int
-        Bytes, 0 where unknown; see `spark_udfs.job._progress.Watch`.
+        Bytes, 0 where unknown; see `Watch`.
     """
 
     plan_id: str
@@ -124,7 +124,7 @@ class JobResult(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """The input's identity and buckets, and how to plan some of them; otherwise as `spark_udfs.job._sources.Cut`."""
+    """The input's identity and buckets, and how to plan some of them; otherwise as `Cut`."""
 
     identity: Any
     n_buckets: int
@@ -213,7 +213,7 @@ def _planned(
     bounds: tuple[float, int],
     plan_id: str,
 ) -> tuple[bool, Manifest]:
-    """Plan the missing buckets and publish all; returns what `spark_udfs.job._manifests.publish` returns."""
+    """Plan the missing buckets and publish all; returns what `publish` returns."""
     max_bad_fraction, n_worst = bounds
     try:
         if missing := [number for number in range(work.n_buckets) if number not in done]:

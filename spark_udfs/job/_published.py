@@ -7,9 +7,12 @@ import pyarrow.fs as pafs
 
 from spark_udfs.job import _manifests as manifests
 
+TRIES = 5
+"""How often a folder is listed whose folders come and go meanwhile."""
+
 
 class ArrowFiles:
-    """The part of `spark_udfs.job._manifests.Storage` that readers need, on any file system of pyarrow."""
+    """The part of `Storage` that readers need, on any file system of pyarrow."""
 
     def __init__(self, system: Any, root: str) -> None:
         self.system, self.root = system, root.rstrip("/")
@@ -33,7 +36,14 @@ class ArrowFiles:
     def _files(self, folder: str) -> list[str]:
         """Names of all files below a folder."""
         where = f"{self.root}/{folder}"
-        selected = self.system.get_file_info(pafs.FileSelector(where, allow_not_found=True, recursive=True))
+        selector = pafs.FileSelector(where, allow_not_found=True, recursive=True)
+        for tries_left in reversed(range(TRIES)):
+            try:
+                selected = self.system.get_file_info(selector)
+                break
+            except FileNotFoundError:  # a folder that came or went while it was listed
+                if not tries_left:
+                    raise
         return sorted(one.path[len(where) + 1 :] for one in selected if one.type == pafs.FileType.File)
 
 

@@ -37,7 +37,7 @@ def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[
     spark : SparkSession
         The session.
     table, path, form, options
-        As `spark_udfs.job._sources.UnitSource` has them.
+        As `UnitSource` has them.
     """
     if any(name.lower() in _CHOSEN for name in options):
         return None

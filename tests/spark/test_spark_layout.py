@@ -6,6 +6,7 @@ import time
 from pathlib import Path
 
 import pyarrow.dataset as ds
+import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 import random_units as units
@@ -22,7 +23,7 @@ from spark_udfs.job import (
     _output_layout as output_layout,
 )
 from spark_udfs.job._manifests import PlanNotFoundError
-from spark_udfs.job._published import files_of_plan, manifest_of
+from spark_udfs.job._published import TRIES, files_of_plan, manifest_of
 
 PLAN = "p1"
 SPEC = PlanSpec("AVG")
@@ -320,3 +321,30 @@ def test_a_manifest_that_spark_wrote_is_a_folder(fleet, tmp_path):
     (manifest / ".part-00000.txt.crc").write_text("")
     assert output_layout.current_manifest(str(out), PLAN) == manifest_of(out)
     assert len(rows_in(files_of_plan(out))) == 150
+
+
+class Flickering:
+    """A file system whose folder came or went while it was listed, a number of times."""
+
+    def __init__(self, times):
+        self.times, self.inner = times, pafs.LocalFileSystem()
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+    def get_file_info(self, selector):
+        if self.times:
+            self.times -= 1
+            raise FileNotFoundError("Cannot list directory")
+        return self.inner.get_file_info(selector)
+
+
+def test_a_folder_that_comes_or_goes_while_it_is_listed_is_listed_again(fleet, tmp_path):
+    out = tmp_path / "out"
+    run, *_ = run_of(out)
+    plan_some(fleet, out, run)
+    finish(out, run)
+    wanted = files_of_plan(out)
+    assert files_of_plan(str(out), filesystem=Flickering(TRIES - 1)) == wanted != []
+    with pytest.raises(FileNotFoundError):
+        files_of_plan(str(out), filesystem=Flickering(TRIES))

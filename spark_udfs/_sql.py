@@ -17,7 +17,7 @@ from spark_udfs import (
     _closed_form as closed_form,
 )
 from spark_udfs._arrow_figures import METRICS_DDL
-from spark_udfs._described import Description, describe
+from spark_udfs._function_descriptions import Description, describe
 from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL, arrow_function
 
 _OF_ALLOCATE = {

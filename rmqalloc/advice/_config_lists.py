@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.advice._advice import ConfigLists
-from rmqalloc.advice._present import Present
+from rmqalloc.advice._owners_now import Present
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import RETRY_PREFIX
 

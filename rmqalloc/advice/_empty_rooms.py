@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc.advice._advice import ROOMS_SCHEMA
-from rmqalloc.advice._present import Present
+from rmqalloc.advice._owners_now import Present
 
 
 def rooms_table(present: Present) -> pa.Table:

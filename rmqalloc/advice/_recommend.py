@@ -16,7 +16,7 @@ from rmqalloc._text import named
 from rmqalloc.advice._advice import GROUPS_SCHEMA, Advice
 from rmqalloc.advice._config_lists import lists_of
 from rmqalloc.advice._empty_rooms import rooms_table
-from rmqalloc.advice._present import Present, present_of
+from rmqalloc.advice._owners_now import Present, present_of
 from rmqalloc.advice._rings import rings_table
 from rmqalloc.advice._sentences import advised_nodes, paragraph
 from rmqalloc.advice._sizing import counts_table

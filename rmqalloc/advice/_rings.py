@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc.advice._advice import RINGS_SCHEMA
-from rmqalloc.advice._present import Present
+from rmqalloc.advice._owners_now import Present
 from rmqalloc.evaluation._assigner import MAX_POINTS
 from rmqalloc.rollouts._planned_groups import PlannedGroups
-from rmqalloc.rollouts._play import play_schedules
+from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, Moment, Schedule, Step, everyone
 from rmqalloc.strategies import Strategy
 

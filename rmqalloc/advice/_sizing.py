@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc.advice._advice import COUNTS_SCHEMA
-from rmqalloc.advice._present import Present
-from rmqalloc.rollouts._play import play_schedules
+from rmqalloc.advice._owners_now import Present
+from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, Moment, Schedule, Step
 from rmqalloc.strategies._ordering import sort_client_ids
 

@@ -10,7 +10,7 @@ from rmqalloc.audit._finding import Fault, backlog
 from rmqalloc.audit._reported import WHOLE_BROKER
 from rmqalloc.audit._unit import Queues
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting._data import LOGICAL_BROKER_PREFIX
+from rmqalloc.remoting._bodies import LOGICAL_BROKER_PREFIX
 from rmqalloc.snapshot._snapshot import PERM_WRITE, Topic, TopicBroker
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues

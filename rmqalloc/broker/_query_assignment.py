@@ -13,8 +13,8 @@ from rmqalloc.remoting import (
     ResponseError,
     TopicRouteData,
 )
+from rmqalloc.remoting._bodies import LMQ_PREFIX, RETRY_PREFIX
 from rmqalloc.remoting._clock import Clock
-from rmqalloc.remoting._data import LMQ_PREFIX, RETRY_PREFIX
 from rmqalloc.strategies import Pop, sort_client_ids, sort_queues, strategy
 from rmqalloc.strategies._by_name import server_side
 

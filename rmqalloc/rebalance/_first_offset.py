@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import ConsumeFromWhere
-from rmqalloc.remoting._data import RETRY_PREFIX
+from rmqalloc.remoting._bodies import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance._client_factory import MQClientFactory

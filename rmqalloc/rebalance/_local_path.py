@@ -10,7 +10,7 @@ from rmqalloc.rebalance._allocation import UnsortableError
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._table_update import update_process_queue_table
 from rmqalloc.remoting import MessageModel
-from rmqalloc.remoting._data import RETRY_PREFIX
+from rmqalloc.remoting._bodies import RETRY_PREFIX
 
 log = logging.getLogger(__name__)
 

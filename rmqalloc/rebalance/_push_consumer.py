@@ -25,7 +25,7 @@ from rmqalloc.remoting import (
     MessageModel,
     ResponseCode,
 )
-from rmqalloc.remoting._data import RETRY_PREFIX
+from rmqalloc.remoting._bodies import RETRY_PREFIX
 
 if TYPE_CHECKING:
     pass

@@ -8,7 +8,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._local_path import rebalance_by_topic
 from rmqalloc.rebalance._server_path import rebalance_by_broker
-from rmqalloc.remoting._data import RETRY_PREFIX
+from rmqalloc.remoting._bodies import RETRY_PREFIX
 
 log = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._table_update import add_popped, add_pulled, drop_unneeded, offset_or_nothing
 from rmqalloc.remoting import MessageRequestMode, QueueAssignment, SubscriptionData
-from rmqalloc.remoting._data import RETRY_PREFIX
+from rmqalloc.remoting._bodies import RETRY_PREFIX
 
 if TYPE_CHECKING:
     from rmqalloc.rebalance._process_queue import PopProcessQueue

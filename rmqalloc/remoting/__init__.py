@@ -4,7 +4,7 @@ Bodies (routes, heartbeats, assignments) and codes are what clients, brokers and
 there is a network between them; frames, connections and credentials carry them over one.
 """
 
-from rmqalloc.remoting._data import (
+from rmqalloc.remoting._bodies import (
     BrokerData,
     ConsumeFromWhere,
     ConsumerData,

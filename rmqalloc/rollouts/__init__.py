@@ -7,9 +7,9 @@ So every step has a worst moment, at which most queues are unowned or double-own
     The kinds of rollouts: a snapshot in, a `Rollout` out.
 ``planned_groups``, ``schedule``
     The groups that rollouts start from, as a fleet; the steps of one group, as its clients see them.
-``replay``, ``exposure``, ``informed``
+``replay``, ``exposure``, ``worst_moment``
     The owners at every moment, as one fleet; the queues that a step hands over; the worst moment of a step.
-``rollout_tables``, ``play``, ``rollout``, ``rollout_gates``
+``rollout_tables``, ``replay_groups``, ``rollout``, ``rollout_gates``
     Figures by group and topic; all of it for many groups; the result; bounds that it must keep.
 ``batch_budget``
     The smallest batch of a rolling restart that stays within a number of moves.

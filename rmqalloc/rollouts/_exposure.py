@@ -3,7 +3,7 @@
 A step is described by the final moment of the step before it and its own: ``old`` is the reader of a queue in the former,
 ``new`` the reader in the latter. A client that will be informed of the step reads its old queues until then and its new ones
 afterwards. A client that leaves reads nothing. A client that is neither informed nor leaves (one that keeps its strategy while
-others change theirs) reads the same queues before and after. `rmqalloc.rollouts._informed` finds the worst moment.
+others change theirs) reads the same queues before and after. `rmqalloc.rollouts._worst_moment` finds the worst moment.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet._columns import offsets_of, ranges
-from rmqalloc.rollouts._informed import Graphs, Worst, worst_moments
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts._schedule import Mask
+from rmqalloc.rollouts._worst_moment import Graphs, Worst, worst_moments
 
 Columns = dict[str, NDArray[Any]]
 

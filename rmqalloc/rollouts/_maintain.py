@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from rmqalloc.rollouts._planned_groups import planned_groups_of
-from rmqalloc.rollouts._play import play_schedules
+from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
 from rmqalloc.rollouts._schedule import GroupAtStart, Schedule, fresh_clients, refresh, still
 from rmqalloc.scenarios._patterns import matcher

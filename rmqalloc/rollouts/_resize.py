@@ -12,7 +12,7 @@ from rmqalloc._text import counted, named
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import MessageQueue
 from rmqalloc.rollouts._planned_groups import first_queues, planned_groups_of
-from rmqalloc.rollouts._play import play_schedules
+from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
 from rmqalloc.rollouts._schedule import GroupAtStart, Mask, Schedule, fresh_clients, refresh, still
 from rmqalloc.scenarios._patterns import literal, matcher

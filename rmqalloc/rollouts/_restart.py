@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._text import counted
 from rmqalloc.rollouts._planned_groups import planned_groups_of
-from rmqalloc.rollouts._play import play_schedules
+from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
 from rmqalloc.rollouts._schedule import (
     ClientView,

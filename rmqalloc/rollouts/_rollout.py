@@ -106,7 +106,7 @@ class Rollout(TableResult):
         each figure is its own maximum over all sets of informed clients: a queue that passes from one client to another has
         no reader or two, depending on which is informed first. ``unowned_written``, ``unowned_dry``: the same for queues that
         producers write to, and for the others. If ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures
-        are upper bounds, see `rmqalloc.rollouts._informed`. Loads are those after the step; ``idle`` clients have no queue,
+        are upper bounds, see `rmqalloc.rollouts._worst_moment`. Loads are those after the step; ``idle`` clients have no queue,
         ``only_dry`` clients have none that is written to.
     topics : pyarrow.Table
         The same by topic: `TOPICS_SCHEMA`. Empty unless asked for.

@@ -3,7 +3,7 @@
 Clients share no state: each divides the queues that it sees among the clients that it sees. So a moment is described by at most
 two views, the old one and the new one, each with the clients that act on it. A step that takes effect at once has one
 moment. A gradual one has two: one with a chosen set of informed clients, for tables that name queues, and the final one, in
-which all are informed. `rmqalloc.rollouts._informed` finds the worst set.
+which all are informed. `rmqalloc.rollouts._worst_moment` finds the worst set.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from rmqalloc._text import counted
 from rmqalloc.rollouts._planned_groups import planned_groups_of
-from rmqalloc.rollouts._play import none_left, play_schedules
+from rmqalloc.rollouts._replay_groups import none_left, play_schedules
 from rmqalloc.rollouts._rollout import Rollout
 from rmqalloc.rollouts._schedule import (
     ClientView,

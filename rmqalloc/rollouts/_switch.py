@@ -10,7 +10,7 @@ import numpy as np
 from rmqalloc._text import counted
 from rmqalloc.evaluation._assigner import Assigner
 from rmqalloc.rollouts._planned_groups import PlannedGroups, planned_groups_of
-from rmqalloc.rollouts._play import play_schedules
+from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
 from rmqalloc.rollouts._schedule import (
     ClientView,

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet._columns import Strings, utf8_of
-from rmqalloc.remoting._data import RETRY_PREFIX
+from rmqalloc.remoting._bodies import RETRY_PREFIX
 
 Mask = NDArray[np.bool_]
 _SPECIAL = frozenset("*?[")

@@ -8,7 +8,7 @@ from typing import Any
 
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.remoting import ResponseError
-from rmqalloc.remoting._data import PERM_READ, PERM_WRITE
+from rmqalloc.remoting._bodies import PERM_READ, PERM_WRITE
 from rmqalloc.simulation._cluster import Cluster
 from rmqalloc.simulation._events import (
     ChangeTopic,

@@ -17,7 +17,7 @@ from rmqalloc.simulation._network import ClientRemoting, Network
 from rmqalloc.simulation._read_group import ReadGroup
 from rmqalloc.simulation._reader import Reader
 from rmqalloc.simulation._virtual_clock import Process
-from rmqalloc.simulation._watched import WatchedRebalance
+from rmqalloc.simulation._watched_queues import WatchedRebalance
 from rmqalloc.strategies import Strategy
 
 

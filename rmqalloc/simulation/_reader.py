@@ -13,7 +13,7 @@ from rmqalloc.simulation._messages import Flow, Reading
 from rmqalloc.simulation._read_group import ReadGroup
 from rmqalloc.simulation._timeline import OPEN
 from rmqalloc.simulation._virtual_clock import EPOCH, Process, VirtualClock
-from rmqalloc.simulation._watched import WatchedQueue
+from rmqalloc.simulation._watched_queues import WatchedQueue
 
 RETRY_PULL = 3_000
 NEVER = 2**62

@@ -8,8 +8,8 @@ from typing import IO
 from rmqalloc._text import printable
 from rmqalloc.results import drawn
 from rmqalloc.results._terminal import text_table
-from rmqalloc.simulation._picture import text_timeline
 from rmqalloc.simulation._result import Result
+from rmqalloc.simulation._timeline_text import text_timeline
 
 MOST_ROWS = 40
 _EVENT_HEADER = (

@@ -14,9 +14,9 @@ import numpy as np
 
 from rmqalloc._text import counted, printable, shortened
 from rmqalloc.simulation._client_styles import BACKGROUND, DOUBLE, GAP, MOST_STYLES, definitions, fill
-from rmqalloc.simulation._picture import queue_label, spread_rows
 from rmqalloc.simulation._result import EventResult, Ownership, Result
 from rmqalloc.simulation._timeline import Spans
+from rmqalloc.simulation._timeline_text import queue_label, spread_rows
 
 LEFT, TOP, WIDTH, ROW, BAR = 170, 46, 780, 14, 10
 FULL = LEFT + WIDTH + 20

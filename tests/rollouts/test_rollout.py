@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.rollouts import _play as play
+from rmqalloc.rollouts import _replay_groups as play
 from rmqalloc.rollouts._maintain import maintain_broker
 from rmqalloc.rollouts._resize import resize_queues
 from rmqalloc.rollouts._restart import new_id, restart

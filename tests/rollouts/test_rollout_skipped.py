@@ -8,7 +8,7 @@ import pytest
 from rmqalloc.advice._recommend import advise
 from rmqalloc.cli import main
 from rmqalloc.evaluation import _assigner as assigner
-from rmqalloc.rollouts import _play as play
+from rmqalloc.rollouts import _replay_groups as play
 from rmqalloc.rollouts._batch_budget import within_budget
 from rmqalloc.rollouts._restart import restart
 from rmqalloc.rollouts._subscribe import change_subscription

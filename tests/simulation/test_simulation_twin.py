@@ -23,7 +23,7 @@ from rmqalloc.simulation import (
 )
 from rmqalloc.simulation._network import Network
 from rmqalloc.simulation._reader import Reader
-from rmqalloc.simulation._watched import WatchedQueue
+from rmqalloc.simulation._watched_queues import WatchedQueue
 
 SEEDS = range(45)
 

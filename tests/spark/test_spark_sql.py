@@ -118,7 +118,7 @@ class Unlike:
 
 @pytest.mark.parametrize("wrong", ["listFunction", "lookupFunction", "lookupFunctionBuilder", "registerFunction"])
 def test_where_spark_takes_no_description_the_functions_work(classic, sql, monkeypatch, wrong):
-    from spark_udfs import _described as described
+    from spark_udfs import _function_descriptions as described
     from spark_udfs import register_all
 
     whole = described._identifiers
@@ -135,6 +135,6 @@ def test_where_spark_takes_no_description_the_functions_work(classic, sql, monke
 
 
 def test_a_session_without_a_registry_is_left_as_it_is():
-    from spark_udfs import _described as described
+    from spark_udfs import _function_descriptions as described
 
     assert not described.describe(object(), {"f": described.Description("()", {}, "()", "1")})

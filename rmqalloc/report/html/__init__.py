@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rmqalloc._text import counted
 from rmqalloc.audit._finding import Finding
 from rmqalloc.plans import Gates, Plan
-from rmqalloc.report.html._found import findings_section
+from rmqalloc.report.html._findings_section import findings_section
 from rmqalloc.report.html._page import page
 from rmqalloc.report.html._scenario import PICTURED, scenario_section
 from rmqalloc.report.html._summary import failed_section, summary_section

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from rmqalloc.model import MessageQueue
-from rmqalloc.remoting._data import RETRY_PREFIX
+from rmqalloc.remoting._bodies import RETRY_PREFIX
 from rmqalloc.snapshot._proxy import is_behind_proxy
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Topic
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, Modes, RunningInfo

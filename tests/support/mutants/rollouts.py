@@ -3,7 +3,7 @@
 from mutants.mutant import Mutant
 
 _SIZES = "rmqalloc/evaluation/_limits.py"
-_PLAYING = "rmqalloc/rollouts/_play.py"
+_PLAYING = "rmqalloc/rollouts/_replay_groups.py"
 _EDGES = "tests/house/test_edges.py -k"
 _SKIPPED = "tests/rollouts/test_rollout_skipped.py -k"
 _ROOMS = "tests/scenarios/test_joining_rooms.py -k"

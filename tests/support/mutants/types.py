@@ -5,7 +5,7 @@ from mutants.mutant import Mutant
 _WORDS = "tests/spark/test_spark_words.py"
 _SQL = "tests/spark/test_spark_sql.py"
 _TYPING = "tests/house/test_typing.py -k public"
-_DESCRIBED = "spark_udfs/_described.py"
+_DESCRIBED = "spark_udfs/_function_descriptions.py"
 _COLUMNS = "spark_udfs/_arrow_owners.py"
 _PLANNING = "spark_udfs/job/_planning_job.py"
 _BULK = "rmqalloc/evaluation/_parquet_plan.py"

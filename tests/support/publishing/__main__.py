@@ -56,7 +56,7 @@ def report(proof, mounted, seconds):
     note = "" if mounted is not False else "No disk could be mounted here: the disk of too little space was left out.\n"
     return (
         "| what | points | seconds |\n| --- | ---: | ---: |\n" + "\n".join(lines) + f"\n\n{seen}; {seconds:.0f} s.\n"
-        f"{note}{proof.replaced} looks at the plain path listed files that `--force` replaced before they were opened."
+        f"{note}{proof.replaced} looks at the plain path were overtaken by a `--force` that replaced it."
     )
 
 

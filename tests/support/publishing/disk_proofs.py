@@ -76,8 +76,15 @@ class Proof:
             self.replaced += listed.pop(None, 0)
             self.looks += sum(seen.values()) + sum(listed.values())
             rows = {disk_runs.WHOLE[0], before[0]}
-            self.half += sum(n for what, n in seen.items() if what not in (before, disk_runs.WHOLE))
-            self.half += sum(n for what, n in listed.items() if what not in rows)
+            self._half_seen(
+                "the manifest", {what: n for what, n in seen.items() if what not in (before, disk_runs.WHOLE)}
+            )
+            self._half_seen("the plain path", {what: n for what, n in listed.items() if what not in rows})
+
+    def _half_seen(self, where, looks):
+        self.half += sum(looks.values())
+        for what, n in looks.items():
+            print(f"half seen by {where} at {n} looks: {what}", flush=True)
 
     def check(self, out, code=True):
         """The plan is whole, by its manifest and by its path."""

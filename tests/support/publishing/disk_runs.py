@@ -80,10 +80,19 @@ def by_manifest(out):
 
 
 def by_path(out):
-    """Rows that a reader gets who looks at the plain path; None if what was listed is replaced before it is opened."""
+    """Rows that a reader gets who looks at the plain path; None if the path is replaced while it is listed and opened."""
     folder = Path(out, manifests.plan_name(PLAN))
+    before = _identity(folder)
     try:
-        return rows_of(sorted(folder.glob("bucket=*/*.parquet")))
+        rows = rows_of(sorted(folder.glob("bucket=*/*.parquet")))
+    except FileNotFoundError:
+        return None
+    return rows if before in (None, _identity(folder)) else None
+
+
+def _identity(folder):
+    try:
+        return folder.stat().st_ino
     except FileNotFoundError:
         return None
 

@@ -387,7 +387,7 @@ def test_an_empty_group_is_planned_only_by_a_strategy_that_is_known(tmp_path):
 def test_the_audit_notes_a_guess_and_nothing_else_of_it():
     found = check_snapshot(cluster(*map(Client, IDS)))
     assert [(one.rule, one.severity) for one in found] == [("strategy-assumed", "note")]
-    assert "rest on a guess, AVG: nothing tells" in found[0].message
+    assert "rest on a guess, AVG: nothing shows" in found[0].message
     assert check_snapshot(cluster(*map(Client, IDS), strategy="AVG")) == ()
     assert "strategy-assumed" not in {
         one.rule for one in check_snapshot(cluster(*owning("AVG", *IDS), strategy="AVG_BY_CIRCLE"))

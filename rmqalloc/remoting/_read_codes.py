@@ -39,8 +39,8 @@ def check_read_code(code: int) -> None:
 
     Examples
     --------
-    >>> check(105)
-    >>> check(34)
+    >>> check_read_code(105)
+    >>> check_read_code(34)
     Traceback (most recent call last):
     rmqalloc.remoting._read_codes.ForbiddenRequestError: request code 34 does not only read; it is not sent
     """

@@ -44,7 +44,7 @@ def replaced_result(path: str | os.PathLike[str], kind: str) -> Iterator[Path]:
     --------
     >>> import tempfile
     >>> home = Path(tempfile.mkdtemp())
-    >>> with replaced_directory(home / "out", "owners") as new:
+    >>> with replaced_result(home / "out", "owners") as new:
     ...     _ = (new / "part-0.parquet").write_text("")
     >>> sorted(p.name for p in (home / "out").iterdir())
     ['_rmqalloc.json', 'part-0.parquet']

@@ -41,7 +41,7 @@ def html_table(
 
     Examples
     --------
-    >>> "<td class=\\"n\\" data-v=\\"3\\">2 → 3</td>" in html_table("t", [("a", False), ("b", True)], [("x", BeforeAfter(2, 3))])
+    >>> "<td class=\\"n\\" data-v=\\"3\\">2 → 3</td>" in html_table("t", [("a", False), ("", True)], [("x", BeforeAfter(2, 3))])
     True
     """
     head = "".join(f'<th scope="col"{_class(numeric)}>{escaped(title)}</th>' for title, numeric in heads)

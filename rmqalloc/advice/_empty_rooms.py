@@ -24,7 +24,7 @@ def rooms_table(present: Present) -> pa.Table:
         orphan = ~np.isin(room, group.rooms)
         if not orphan.any():
             continue
-        owners = present.owners[fleet.queue_offsets[unit] : fleet.queue_offsets[unit + 1]]
+        owners = present.planned.owners[fleet.queue_offsets[unit] : fleet.queue_offsets[unit + 1]]
         n_clients = len(group.client_ids)
         loads, own = (np.bincount(some, minlength=n_clients) for some in (owners, owners[~orphan]))
         pooled = _levelled(own, int(orphan.sum()))

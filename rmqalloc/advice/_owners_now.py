@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.evaluation._assigner import Assigner
 from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.snapshot._snapshot import Group, Snapshot
 
@@ -19,15 +18,13 @@ class Present:
     Attributes
     ----------
     planned : PlannedGroups
-    owners : ndarray of int32
-        By strategy: positions in the group's client ids, -1 for nobody.
     actual : ndarray of int32
-        As reported, if all clients of a group report; else by strategy. A queue that several report is the first one's.
+        Positions in the group's client ids, -1 for nobody: as reported, if all clients of a group report; else by strategy. A
+        queue that several report is the first one's.
     is_actual : ndarray of bool, shape (n_groups,)
     """
 
     planned: PlannedGroups
-    owners: NDArray[np.int32]
     actual: NDArray[np.int32]
     is_actual: NDArray[np.bool_]
 
@@ -37,22 +34,21 @@ class Present:
         return np.arange(first, stop)
 
     def cells_of(self, group: int) -> slice:
-        """The queues of a group in ``owners``."""
+        """The queues of a group in ``actual``."""
         units, offsets = self.units_of(group), self.planned.fleet.queue_offsets
         return slice(int(offsets[units[0]]), int(offsets[units[-1] + 1]))
 
     def loads_of(self, group: int) -> NDArray[np.int64]:
         """Queues of every client of a group by its strategy, over all topics."""
-        owners = self.owners[self.cells_of(group)]
+        owners = self.planned.owners[self.cells_of(group)]
         return np.bincount(owners[owners >= 0], minlength=len(self.planned.groups[group].client_ids))
 
 
 def present_of(snapshot: Snapshot, planned: PlannedGroups) -> Present:
     """Compute who owns which queue."""
-    owners, _ = Assigner(planned.fleet).owners(planned.fleet, planned.rules)
     by_name = {group.name: group for group in snapshot.groups}
-    actual, is_actual = owners.copy(), np.zeros(len(planned.groups), bool)
-    present = Present(planned, owners, actual, is_actual)
+    actual, is_actual = planned.owners.copy(), np.zeros(len(planned.groups), bool)
+    present = Present(planned, actual, is_actual)
     for number, start in enumerate(planned.groups):
         group = by_name[start.consumer_group]
         if all(client.owned is not None for client in group.clients):

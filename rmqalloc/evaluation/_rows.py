@@ -152,12 +152,6 @@ class Read:
         return Read(units, left_out | spoiled, unassigned, replace(self._whole, rows=rows))
 
 
-def good_units(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str]) -> tuple[list[ReadUnits], Bad]:
-    """The good units of a batch, and why the other rows are bad; see `read_batch`."""
-    read = read_batch(batch, default, too_large)
-    return read.units, read.spoiled | read.unassigned
-
-
 def read_batch(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, str]) -> Read:
     """The units of a batch.
 

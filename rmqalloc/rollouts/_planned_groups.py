@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,22 +10,21 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc._text import named
-from rmqalloc.evaluation._assigner import Assigner
-from rmqalloc.evaluation._rows import ReadUnits, good_units
+from rmqalloc.evaluation._assigner import Owners
+from rmqalloc.evaluation._evaluate import evaluate
+from rmqalloc.evaluation._rows import read_batch
 from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import ranges
 from rmqalloc.rollouts._schedule import GroupAtStart, Mask
 from rmqalloc.scenarios._subfleet import Rules, subfleet
 from rmqalloc.snapshot._matching import none_planned
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import read_units
-from rmqalloc.strategies import Strategy
 from rmqalloc.strategies._by_name import rule
 
 _TWINS = "a client id of the group is empty or listed twice, which must be put right first"
 _BY_ID = "the lists of CONFIG are by client id and its clients would have other ids; with stable ids it can be planned"
-
-LeaveOut = Callable[[int, str], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +37,8 @@ class PlannedGroups:
         A unit for every group and topic, in Java's order; the units of a group stand side by side.
     rules : Rules
         Their strategies.
+    owners : ndarray of int32
+        Of all their queues, as positions in the client lists; -1 for nobody.
     group_of : ndarray of int64, shape (n_units,)
         Position of each unit's group in ``groups``, ascending.
     groups : tuple of GroupAtStart
@@ -50,6 +50,7 @@ class PlannedGroups:
 
     fleet: Fleet
     rules: Rules
+    owners: Owners
     group_of: NDArray[np.int64]
     groups: tuple[GroupAtStart, ...]
     written: Mask
@@ -58,10 +59,10 @@ class PlannedGroups:
     def part(self, positions: Sequence[int]) -> PlannedGroups:
         """The groups at these positions, which are ascending."""
         units = np.flatnonzero(np.isin(self.group_of, positions))
-        fleet, rules = subfleet(self.fleet, units), self.rules.select(units)
+        fleet, rules, owners = _some(self.fleet, self.rules, self.owners, units)
         group_of = np.searchsorted(positions, self.group_of[units]).astype(np.int64)
         at_start = tuple(self.groups[position] for position in positions)
-        return PlannedGroups(fleet, rules, group_of, at_start, self.written, self.warnings)
+        return PlannedGroups(fleet, rules, owners, group_of, at_start, self.written, self.warnings)
 
 
 def planned_groups_of(
@@ -83,23 +84,21 @@ def planned_groups_of(
         A pattern matches nothing, or no group can be planned; the message says why.
     """
     batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics)
+    fleet, rules, owners, wrong = _assignable_units(batch, stable_ids)
     left_out: dict[str, list[str]] = {}
-
-    def leave_out(row: int, reason: str) -> None:
+    for row, reason in sorted(wrong.items()):
         name = f"{batch.column('consumer_group')[row]} on {batch.column('topic')[row]}"
         left_out.setdefault(reason, []).append(name)
-
-    units = _assignable_units(batch, leave_out, stable_ids)
     reasons = (f"left out: {named(names)}: {reason}" for reason, names in left_out.items())
     warnings = (*warnings, *reasons)
-    if not units.fleet.n_units:
+    if not fleet.n_units:
         raise none_planned(warnings)
-    names = units.fleet.consumer_groups.to_list()
+    names = fleet.consumer_groups.to_list()
     positions = {name: position for position, name in enumerate(dict.fromkeys(names))}
     group_of = np.array([positions[name] for name in names], np.int64)
     firsts = np.unique(group_of, return_index=True)[1].tolist()
-    at_start = tuple(_group_at_start(units.fleet, unit) for unit in firsts)
-    return PlannedGroups(units.fleet, units.rules, group_of, at_start, _written(units.fleet, snapshot), warnings)
+    at_start = tuple(_group_at_start(fleet, unit) for unit in firsts)
+    return PlannedGroups(fleet, rules, owners, group_of, at_start, _written(fleet, snapshot), warnings)
 
 
 def _written(fleet: Fleet, snapshot: Snapshot) -> Mask:
@@ -121,45 +120,26 @@ def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
     return kept
 
 
-def _assignable_units(batch: pa.RecordBatch, leave_out: LeaveOut, stable_ids: bool) -> ReadUnits:
-    """Units that their strategies can assign; the reasons of others are reported."""
-    own = ("strategy", "virtual_nodes", "strategy_params")
-    parts, bad = good_units(batch.drop_columns(list(own)), rule("AVG"), {})
-    for row, reason in bad.items():
-        leave_out(row, reason.text)
-    for part in parts[1:]:
-        for row in part.rows.tolist():
-            leave_out(row, _TWINS)
-    units = parts[0]
-    rows = pa.table([batch.column(name).take(pa.array(units.rows)) for name in own], list(own)).to_pylist()
-    kinds = {json.dumps(row): row for row in rows}
-    table, reasons = [], {}
-    for kind, row in kinds.items():
-        try:
-            table.append(_rule(units.fleet, stable_ids, **row))
-        except (ValueError, TypeError) as error:
-            table.append(rule("AVG"))
-            reasons[kind] = str(error)
-    numbers = {kind: number for number, kind in enumerate(kinds)}
-    wrong = {unit: reasons[json.dumps(row)] for unit, row in enumerate(rows) if json.dumps(row) in reasons}
-    rules = Rules(tuple(table), np.array([numbers[json.dumps(row)] for row in rows], np.int32))
-    units = ReadUnits(units.fleet, rules, units.rows)
-    refused = Assigner(units.fleet).owners(units.fleet, rules)[1] if rows else {}
-    wrong |= {unit: reason.text for unit, reason in refused.items()}
-    for unit, text in wrong.items():
-        leave_out(int(units.rows[unit]), text)
-    return units.without(list(wrong)) if wrong else units
+def _assignable_units(batch: pa.RecordBatch, stable_ids: bool) -> tuple[Fleet, Rules, Owners, dict[int, str]]:
+    """Units that their strategies can assign, with their owners, and why other rows are left out."""
+    evaluation = evaluate(read_batch(batch, rule("AVG"), {}), (), with_names=True, with_figures=False)
+    regular, *others = evaluation.states[0].parts  # the first are those with distinct client ids
+    wrong = {row: reason.text for row, reason in evaluation.spoiled.items()}
+    for part in others:
+        rows = enumerate(part.rows.tolist())
+        wrong |= {row: part.bad[unit].text if unit in part.bad else _TWINS for unit, row in rows}
+    fleet, rules, owners = regular.fleet, regular.rules, regular.owners
+    if not stable_ids:
+        by_id = np.array([one.is_listed for one in rules.table])[rules.of_unit]
+        wrong |= dict.fromkeys(regular.rows[by_id].tolist(), _BY_ID)
+        fleet, rules, owners = _some(fleet, rules, owners, np.flatnonzero(~by_id))
+    return fleet, rules, owners, wrong
 
 
-def _rule(
-    fleet: Fleet, stable_ids: bool, strategy: str, virtual_nodes: int | None, strategy_params: str | None
-) -> Strategy:
-    """The strategy of a row, if the fleet has what it needs."""
-    made = rule(strategy, **(json.loads(strategy_params) if strategy_params else {}))
-    if made.is_listed and not stable_ids:
-        raise ValueError(_BY_ID)
-    made.fleet_errors(fleet.select(np.zeros(0, np.int64)))
-    return made if virtual_nodes is None else made.with_virtual_nodes(virtual_nodes)
+def _some(fleet: Fleet, rules: Rules, owners: Owners, units: NDArray[np.int64]) -> tuple[Fleet, Rules, Owners]:
+    """Some units of a fleet."""
+    some: Owners = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
+    return subfleet(fleet, units), rules.select(units), some
 
 
 def _group_at_start(fleet: Fleet, unit: int) -> GroupAtStart:

@@ -39,7 +39,13 @@ def test_x(spark, name_server, tmp_path):
         pathlib.Path(ready).touch()
         END
 """
-SERVERS = (b"NamesrvStartup", b"deploy.master", b"deploy.worker", b"SparkSubmit", *([b"chrom"] if chromium.find() else []))
+SERVERS = (
+    b"NamesrvStartup",
+    b"deploy.master",
+    b"deploy.worker",
+    b"SparkSubmit",
+    *([b"chrom"] if chromium.find() else []),
+)
 ENDS = {"fails": "raise AssertionError", "waits": "time.sleep(600)"}
 
 

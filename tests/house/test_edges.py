@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc.advice._config_lists import balanced_owners
-from rmqalloc.views._reported import ReportedOwners
+from rmqalloc.audit._reported import ReportedOwners
 from rmqalloc.documents._fields import MAX_TEXT_BYTES, FieldError, Text, Whole
 from rmqalloc.evaluation import _limits as limits
 from rmqalloc.evaluation._limits import MAX_CLIENTS, MAX_OWNERS, Sizes

@@ -22,6 +22,12 @@ MAX_POINTS = 1 << 24
 _MOST_SOURCES = 8  # ids hashed, and kept, for one that is asked for
 
 
+def owners_of_units(fleet: Fleet, owners: Owners, units: NDArray[np.int64]) -> Owners:
+    """Owners of the queues of some units of a fleet."""
+    some: Owners = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
+    return some
+
+
 class Assigner:
     """Gives queues their owners, again and again for fleets that are made out of one another.
 

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.evaluation._assigner import Assigner, Owners
+from rmqalloc.evaluation._assigner import Assigner, Owners, owners_of_units
 from rmqalloc.evaluation._balance import balance, cross_room
 from rmqalloc.evaluation._equivalence import EquivalenceClasses
 from rmqalloc.evaluation._movement import movement_of
@@ -220,7 +220,7 @@ class _Evaluator:
         if bad.size:
             owners = self._owners_of(np.delete(self._everyone, bad))
             self._use(units.without(bad.tolist()))
-            self._owners = _some(owners, self._fleet, self._firsts)
+            self._owners = owners_of_units(self._fleet, owners, self._firsts)
         fleet = self._part(self._firsts)
         figures = _figures(fleet, self._owners, fleet, self._owners, unmoved(fleet)) if with_figures else {}
         outcome = Outcome(figures, self._rules.select(self._firsts), self._owners, fleet.queue_offsets, {})
@@ -327,12 +327,6 @@ def _some_changed(before: Fleet, made: Changed, units: Positions) -> Changed:
     """Some of the units of a fleet that was changed."""
     renamed = made.renamed[ranges(before.client_offsets[units], before.n_clients[units])]
     return Changed(subfleet(made.fleet, units), renamed, made.rules.select(units), made.units[units])
-
-
-def _some(owners: Owners, fleet: Fleet, units: Positions) -> Owners:
-    """Owners of the queues of some units of a fleet."""
-    some: Owners = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
-    return some
 
 
 def _figures(before: Fleet, owners_before: Owners, after: Fleet, owners_after: Owners, renamed: Index) -> Columns:

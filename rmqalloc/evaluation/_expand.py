@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._balance import loads
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, Evaluation, evaluate
 from rmqalloc.evaluation._figures_table import words_column
@@ -182,7 +183,7 @@ def _owned(part: EvaluatedUnits, number: int, n_states: int) -> tuple[NDArray[np
     fleet, good = part.fleet, part.good
     lists, n_queues = fleet.queue_lists, fleet.n_queues[good]
     places = ranges(fleet.queue_starts[good], n_queues)
-    owners = part.owners[ranges(fleet.queue_offsets[good], n_queues)]
+    owners = owners_of_units(fleet, part.owners, good)
     slots = np.repeat(fleet.slot_starts[good], n_queues) + owners
     columns = {
         "broker_name": text_array(fleet.brokers).take(pa.array(lists.route_broker[lists.queue_route[places]])),

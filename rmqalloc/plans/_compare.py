@@ -10,10 +10,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import distinct_strings, ranges
+from rmqalloc.fleet._columns import distinct_strings
 from rmqalloc.plans._comparison_text import MOST_GROUPS, comparison_lines
 from rmqalloc.plans._departures import Departures, departures
 from rmqalloc.plans._plan_snapshot import planned
@@ -187,7 +188,7 @@ def _departures(state: ScenarioState) -> dict[str, list[_Cost]]:
     found: dict[str, dict[tuple[str, int], _Cost]] = {}
     for part in state.parts:
         whole, good = part.fleet, part.good
-        owners = part.owners[ranges(whole.queue_offsets[good], whole.n_queues[good])]
+        owners = owners_of_units(whole, part.owners, good)
         fleet, rules = subfleet(whole, good), part.rules.select(good)
         for group, which, cost in _costs(fleet, departures(fleet, rules, owners)):
             costs = found.setdefault(group, {})

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.evaluation._assigner import Assigner, Owners
+from rmqalloc.evaluation._assigner import Assigner, Owners, owners_of_units
 from rmqalloc.evaluation._movement import movement_of
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import distinct_strings, list_positions, offsets_of, ranges
@@ -86,7 +86,7 @@ def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
         _lay_out(fleet, rules, owners, units[laid_out], starts[of_unit[units[laid_out]]], (moved, least))
         some = units[~laid_out]
         if some.size:
-            had = owners[ranges(fleet.queue_offsets[some], fleet.n_queues[some])]
+            had = owners_of_units(fleet, owners, some)
             part, holders = subfleet(fleet, some), of_unit[some]
             found = _moved(part, s, had, starts, holders, ids)
             if s.weighs_repeats:
@@ -272,7 +272,7 @@ def _one_by_one(fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places:
     clients = ClientsUnderChange(own)
     clients.remove(list_positions(own.offsets) == np.repeat(places, sizes))
     after = replace(before, client_lists=clients.lists)
-    had = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
+    had = owners_of_units(fleet, owners, units)
     has, _ = Assigner(before).owners(after, rules.select(units))
     found = movement_of(before, had, after, has, per_unit(before, clients.positions()))
     return found.moved.astype(np.int64), found.least_moves.astype(np.int64)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._balance import loads
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges
@@ -203,7 +204,7 @@ def _queues(one: _Numbered) -> tuple[Keys, Index]:
     n_queues = fleet.n_queues[units]
     places = ranges(fleet.queue_starts[units], n_queues)
     brokers = _places(fleet.brokers, numbers.brokers)[lists.route_broker[lists.queue_route[places]]]
-    owners = part.owners[ranges(fleet.queue_offsets[units], n_queues)]
+    owners = owners_of_units(fleet, part.owners, units)
     owner_slots = np.repeat(fleet.slot_starts[units], n_queues) + np.maximum(owners, 0)
     keys = numbers.queue_key(np.repeat(part.rows[units], n_queues), brokers, lists.queue_ids[places])
     return keys, np.where(owners < 0, np.int32(-1), np.append(one.client_of_slot, np.int32(-1))[owner_slots])
@@ -233,7 +234,7 @@ def _owned(one: _Numbered) -> Owned:
         repeats = repeats_of(in_list * (1 + int(client_of_slot.max(initial=0))) + client_of_slot)
     row_of_pair = part.rows[units[firsts]]
     slots = ranges(fleet.slot_starts[units[firsts]], fleet.n_clients[units[firsts]])
-    owners = part.owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
+    owners = owners_of_units(fleet, part.owners, units)
     has = owners >= 0
     owner_slots = (np.repeat(fleet.slot_starts[units], fleet.n_queues[units]) + owners)[has]
     return Owned(

@@ -10,12 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc._text import named
-from rmqalloc.evaluation._assigner import Owners
+from rmqalloc.evaluation._assigner import Owners, owners_of_units
 from rmqalloc.evaluation._evaluate import evaluate
 from rmqalloc.evaluation._rows import read_batch
 from rmqalloc.evidence import with_strategies
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import ranges
 from rmqalloc.rollouts._schedule import GroupAtStart, Mask
 from rmqalloc.scenarios._subfleet import Rules, subfleet
 from rmqalloc.snapshot._matching import none_planned
@@ -122,7 +121,7 @@ def first_queues(fleet: Fleet, of_route: NDArray[np.int64]) -> Mask:
 
 def _assignable_units(batch: pa.RecordBatch, stable_ids: bool) -> tuple[Fleet, Rules, Owners, dict[int, str]]:
     """Units that their strategies can assign, with their owners, and why other rows are left out."""
-    evaluation = evaluate(read_batch(batch, rule("AVG"), {}), (), with_names=True, with_figures=False)
+    evaluation = evaluate(read_batch(batch, rule("AVG"), {}), (), with_figures=False)
     regular, *others = evaluation.states[0].parts  # the first are those with distinct client ids
     wrong = {row: reason.text for row, reason in evaluation.spoiled.items()}
     for part in others:
@@ -138,8 +137,7 @@ def _assignable_units(batch: pa.RecordBatch, stable_ids: bool) -> tuple[Fleet, R
 
 def _some(fleet: Fleet, rules: Rules, owners: Owners, units: NDArray[np.int64]) -> tuple[Fleet, Rules, Owners]:
     """Some units of a fleet."""
-    some: Owners = owners[ranges(fleet.queue_offsets[units], fleet.n_queues[units])]
-    return subfleet(fleet, units), rules.select(units), some
+    return subfleet(fleet, units), rules.select(units), owners_of_units(fleet, owners, units)
 
 
 def _group_at_start(fleet: Fleet, unit: int) -> GroupAtStart:

@@ -10,6 +10,7 @@ from rmqalloc.cli import main
 from rmqalloc.evaluation import _assigner as assigner
 from rmqalloc.rollouts import _replay_groups as play
 from rmqalloc.rollouts._batch_budget import within_budget
+from rmqalloc.rollouts._planned_groups import planned_groups_of
 from rmqalloc.rollouts._restart import restart
 from rmqalloc.rollouts._subscribe import change_subscription
 from rmqalloc.rollouts._switch import change_strategy
@@ -56,6 +57,21 @@ def played(rollout):
 
 def skipped(rollout):
     return [(row["consumer_group"], row["reason"]) for row in rollout.skipped.to_pylist()]
+
+
+def test_owners_go_along_with_the_groups_that_are_left():
+    lists = {"message_queues": {"listed0@1#1": [{"topic": "T", "broker_name": "a", "queue_id": 3}]}}
+    listed = Group("listed", ("T",), (Client("listed0@1#1"),), strategy="CONFIG", strategy_params=lists)
+    snapshot = fleet(subscriptions=("T", "U"))
+    snapshot = Snapshot(snapshot.topics, (snapshot.groups[0], listed, *snapshot.groups[1:]))
+    whole = planned_groups_of(snapshot, ("*",), stable_ids=True)
+    left = planned_groups_of(snapshot, ("*",), stable_ids=False)
+    assert [one.consumer_group for one in whole.groups] == ["two", "listed", "one", "three"]
+    assert [one.consumer_group for one in left.groups] == list(SIZES)
+    for planned in (whole, left, whole.part([1, 3]), left.part([2])):
+        anew, _ = assigner.Assigner(planned.fleet).owners(planned.fleet, planned.rules)
+        assert planned.owners.tolist() == anew.tolist()
+    assert whole.part([1]).owners.tolist() == [-1, -1, -1, 0]
 
 
 @pytest.mark.parametrize(("batch", "left"), [(1, ["two", "one", "three"]), (2, ["two", "three"]), (3, ["three"])])

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rmqalloc._text import named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, backlog, exposed, some_of
-from rmqalloc.audit._unit import Unit
+from rmqalloc.views._unit_views import UnitViews
 
 
 def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
@@ -41,7 +41,7 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
-def _why(audited: AuditedGroup, unit: Unit) -> str:
+def _why(audited: AuditedGroup, unit: UnitViews) -> str:
     """What is unusual about the clients of a unit."""
     causes = []
     if audited.repeated_ids:

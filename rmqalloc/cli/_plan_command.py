@@ -89,7 +89,7 @@ def plan(
     if out is not None:
         print_notes([f"plan {save_plan(made, out)[:12]} saved: {out}"])
     return (
-        doubt_code(snapshot, inputs, _clients_join(changes))
+        doubt_code(snapshot, inputs, _clients_join(changes), by_client=True)
         or _gate_code(made, gates)
         or _refused_code(made)
         or _difference(made, detailed_exitcode)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +17,7 @@ from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 
 if TYPE_CHECKING:
     from rmqalloc.documents import Source
-    from rmqalloc.snapshot._snapshot import Snapshot, SourceError
+    from rmqalloc.snapshot._snapshot import Group, Snapshot, SourceError
 
 ALL = ("*",)
 
@@ -156,16 +156,24 @@ def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
     found = with_strategies(snapshot, inputs.groups)
     if inputs.live is None or not inputs.live.is_quiet:
         print_notes(evidence_lines(found, inputs.groups))
-        print_notes(
-            f"the strategy of {one.name} is in doubt{' and accepted' if inputs.assume else ''}: {one.strategy_doubt}"
-            for one in doubtful(found, inputs.groups, inputs.topics)[:_SHOWN_ERRORS]
-        )
+        print_notes(_doubts(doubtful(found, inputs.groups, inputs.topics)[:_SHOWN_ERRORS], inputs.assume))
     click.get_current_context().meta[_KNOWN] = found
     # Otherwise it stays as it was read, so that a plan bears the hash of what it was made from.
     return with_strategies(found, inputs.groups, assume=True) if inputs.assume else snapshot
 
 
-def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False) -> int:
+def _doubts(groups: Iterable[Group], is_accepted: bool) -> Iterator[str]:
+    """What is in doubt about the strategies of groups."""
+    from rmqalloc.evidence._known import known_by_client
+
+    for one in groups:
+        if known_by_client(one):
+            yield f"the clients of {one.name} divide by different strategies: {one.strategy_doubt}"
+        else:
+            yield f"the strategy of {one.name} is in doubt{' and accepted' if is_accepted else ''}: {one.strategy_doubt}"
+
+
+def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False, by_client: bool = False) -> int:
     """`exit_codes.FAILURE` if groups were left out for the doubt in their strategies, which is reported; else `partial_code`.
 
     Parameters
@@ -174,11 +182,16 @@ def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False) -
     inputs : Inputs
     clients_join : bool
         Whether groups without clients get some, so that their strategies matter.
+    by_client : bool
+        Whether groups whose clients differ are worked out client by client, so that only what these divide by must be known.
     """
     from rmqalloc.evidence import doubtful
+    from rmqalloc.evidence._known import known_by_client
 
     known = click.get_current_context().meta[_KNOWN]  # by `snapshot_of`: to find it out again would take as long
     found = [] if inputs.assume else doubtful(known, inputs.groups, inputs.topics, clients_join)
+    if by_client:
+        found = [one for one in found if not known_by_client(one)]
     if not found:
         return partial_code(snapshot, inputs)
     names = named([one.name for one in found])

@@ -16,6 +16,7 @@ from math import floor
 from typing import Any, NamedTuple
 
 from rmqalloc._text import counted, named
+from rmqalloc.evidence._client_method import divide_otherwise
 from rmqalloc.evidence._fit import Fit, OwnedQueues, candidates, fits_of, guesses, nearby
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.model import MessageQueue
@@ -96,6 +97,45 @@ def divides(group: Group) -> bool:
 def method_of_group(group: Group) -> Method:
     """The group's strategy, RocketMQ's default where it is not known."""
     return Method(*full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params)))
+
+
+def known_by_client(group: Group) -> bool:
+    """Whether clients of a group divide by something else than its strategy, and it is known of each by what.
+
+    Parameters
+    ----------
+    group : Group
+        With its strategy, see `with_strategies`.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import Client
+    >>> clients = Client("a", strategy="AVG"), Client("b", strategy="AVG_BY_CIRCLE"), Client("c", strategy="CONSISTENT_HASH")
+    >>> known = with_strategies(Snapshot(groups=(Group("g", clients=clients[:2]), Group("h", clients=clients))))
+    >>> [known_by_client(group) for group in known.groups]
+    [True, False]
+    """
+    kinds = {(one.strategy, one.virtual_nodes, one.language == "GO") for one in group.clients}
+    return divides(group) and divide_otherwise(group) and all(_is_whole(group, *kind) for kind in kinds)
+
+
+def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, in_go: bool) -> bool:
+    """Whether it is known what a client divides by that reports a strategy and virtual nodes."""
+    given = method_of_group(group)
+    is_given = group.strategy_source == "given"
+    if name is None and not is_given:
+        return False
+    is_same = name is None or _is_same(name, given.name)
+    method = given if is_same else Method(name or given.name)
+    if lacks_inner(method.name) or (in_go and method.in_go) or (not is_same and _asks_for_more(method)):
+        return False
+    on_ring = method.virtual_nodes is not None
+    return not on_ring or virtual_nodes is not None or "virtual_nodes" in method.params or (is_given and is_same)
+
+
+def _asks_for_more(method: Method) -> bool:
+    """Whether a strategy has parameters that clients do not report."""
+    return method.asks_for_rooms or method.is_config
 
 
 def doubtful(

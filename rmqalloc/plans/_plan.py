@@ -12,6 +12,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.evaluation import PLAN_SCHEMA
 from rmqalloc.plans._plan_writing import write_plan
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios import Scenario
@@ -23,6 +24,7 @@ __all__ = [
     "KIND",
     "QUEUES_SCHEMA",
     "TIME",
+    "UNITS_SCHEMA",
     "Details",
     "Plan",
     "StoredTables",
@@ -35,6 +37,9 @@ KIND = "Plan"
 TIME = "snapshotTime"
 """Field of a plan's file that is there only where the time is known."""
 
+UNITS_SCHEMA = PLAN_SCHEMA.insert(1 + PLAN_SCHEMA.get_field_index("unowned"), pa.field("double_owned", pa.int32()))
+"""Columns of `Plan.units`."""
+
 GROUPS_SCHEMA = pa.schema(
     [
         ("scenario", pa.string()),
@@ -44,6 +49,7 @@ GROUPS_SCHEMA = pa.schema(
         ("n_clients", pa.int64()),
         ("idle", pa.int64()),
         ("unowned", pa.int64()),
+        ("double_owned", pa.int64()),
         ("min_load", pa.int64()),
         ("mean_load", pa.float64()),
         ("max_load", pa.int64()),
@@ -84,7 +90,9 @@ QUEUES_SCHEMA = pa.schema(
         ("broker_name", pa.string()),
         ("queue_id", pa.int32()),
         ("owner_before", pa.string()),
+        ("others_before", pa.list_(pa.string())),
         ("owner_after", pa.string()),
+        ("others_after", pa.list_(pa.string())),
         ("change", pa.string()),
         ("lag", pa.int64()),
     ]
@@ -128,7 +136,7 @@ class Plan(TableResult):
     Attributes
     ----------
     units : pyarrow.Table
-        One row per consumer group, topic and scenario, "current" first: `rmqalloc.evaluation.PLAN_SCHEMA`.
+        One row per consumer group, topic and scenario, "current" first: `UNITS_SCHEMA`.
     groups : pyarrow.Table
         One row per scenario and group, over all its topics that could be planned, made when it is first read:
         `GROUPS_SCHEMA`. ``idle`` counts clients without a queue of any topic, ``n_clients`` a repeated id as often as it

@@ -21,20 +21,20 @@ from rmqalloc.documents._records import (
     document_schema,
     record,
 )
-from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA
 from rmqalloc.plans._plan import (
     API_VERSION,
     CLIENTS_SCHEMA,
     GROUPS_SCHEMA,
     KIND,
     QUEUES_SCHEMA,
+    UNITS_SCHEMA,
     Plan,
     StoredTables,
 )
 from rmqalloc.plans._plan_writing import PACKED, PlanError, write_plan
 from rmqalloc.scenarios import scenarios_of, scenarios_schema
 
-_SCHEMAS = {"units": PLAN_SCHEMA, "groups": GROUPS_SCHEMA, "clients": CLIENTS_SCHEMA, "queues": QUEUES_SCHEMA}
+_SCHEMAS = {"units": UNITS_SCHEMA, "groups": GROUPS_SCHEMA, "clients": CLIENTS_SCHEMA, "queues": QUEUES_SCHEMA}
 
 
 save_plan = write_plan
@@ -97,6 +97,8 @@ def _column_schema(kind: pa.DataType) -> dict[str, Any]:
     rows = ListOf(Maybe(SIGNED)).schema()
     if pa.types.is_string(kind):
         return _of_fields({"words": {"type": "array", "items": {"type": "string"}}, "rows": rows})
+    if pa.types.is_list(kind):
+        return ListOf(Maybe(ListOf(ANY_TEXT))).schema()
     return ListOf(Maybe(Number())).schema() if pa.types.is_floating(kind) else rows
 
 

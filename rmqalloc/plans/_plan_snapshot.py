@@ -16,10 +16,10 @@ from rmqalloc.evidence import with_strategies
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
-from rmqalloc.scenarios import Scenario
+from rmqalloc.scenarios import AddClients, Scenario
 from rmqalloc.snapshot._matching import ALL, NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import read_units
+from rmqalloc.views._view_units import view_units
 
 
 def plan_snapshot(
@@ -40,7 +40,7 @@ def plan_snapshot(
     groups, topics : sequence of str
         Patterns, as `fnmatch.fnmatchcase` has them; a group or topic must match one.
     with_retry : bool
-        As for `rmqalloc.snapshot._units.read_units`.
+        As for `rmqalloc.snapshot._units.unit_pairs`.
     strict : bool
         Refuse scenarios that name a client, broker, topic or machine room which nothing planned has; else it is a warning.
 
@@ -80,14 +80,17 @@ def planned(
 ) -> tuple[Plan, Evaluation]:
     """`plan_snapshot`, and the evaluation that the plan stands on."""
     spec = PlanSpec(scenarios=tuple(scenarios))
-    batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics, with_retry)
-    missing = tuple(missing_names(batch, spec.scenarios))
+    changes = (change for each in spec.scenarios for change in each.changes if isinstance(change, AddClients))
+    joining = {one for change in changes for one in change.ids or ()}
+    read = view_units(with_strategies(snapshot, groups), groups, topics, with_retry, joining)
+    missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
-    read = read_batch(batch, spec.rule(), too_large_rows(batch, spec))
-    evaluation = evaluate(read, spec.scenarios, with_names=True)
-    figures = FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)
-    units = pa.Table.from_batches([figures])
-    said = tuple(dict.fromkeys((*warnings, *missing, *refused_after(units))))  # scenarios may lack the same name
-    tables = PlanTables(spec.names, snapshot, batch, units, evaluation.states)
-    return Plan(units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation
+    evaluation = evaluate(
+        read_batch(read.batch, spec.rule(), too_large_rows(read.batch, spec)), spec.scenarios, with_names=True
+    )
+    rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
+    tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states)
+    # Scenarios may lack the same name.
+    said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
+    return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation

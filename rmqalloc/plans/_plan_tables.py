@@ -17,13 +17,16 @@ from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._figures_table import words_column
 from rmqalloc.fleet._arrow import text_array
-from rmqalloc.plans._diff import Clients, Queues, clients_between, queues_between, rows_of
+from rmqalloc.fleet._columns import Index, offsets_of
+from rmqalloc.plans._diff import Clients, Queues, clients_between, lost_and_gained, queues_between
+from rmqalloc.plans._mixed_figures import units_table, with_mixed
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, canonical
-from rmqalloc.plans._states import Keys, NumberedState, NumberedStates, Numbers, numbered
+from rmqalloc.plans._states import Keys, NumberedState, NumberedStates, Numbers, numbered, rows_of
 from rmqalloc.snapshot._plain_data import to_document
 from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.views._view_units import ViewUnits
 
-_SUMS = ("n_queues", "unowned", "moved", "least_moves")
+_SUMS = ("n_queues", "unowned", "double_owned", "moved", "least_moves")
 _STATUS = ("stays", "new", "gone")
 _CHANGE = ("kept", "moved", "new", "gone", "unowned")
 
@@ -52,19 +55,31 @@ class PlanTables:
     names : list of str
         Scenarios, the state before any change first.
     snapshot : Snapshot
-    batch : pyarrow.RecordBatch
+    read : ViewUnits
         Its units.
-    units : pyarrow.Table
-        `rmqalloc.plans.Plan.units`.
+    figures : pyarrow.Table
+        Figures of all views in every state: `rmqalloc.evaluation.PLAN_SCHEMA`.
     evaluated : sequence of ScenarioState
-        The units in every state.
+        The views in every state.
     """
 
     names: list[str]
     snapshot: Snapshot
-    batch: pa.RecordBatch
-    units: pa.Table
+    read: ViewUnits
+    figures: pa.Table
     evaluated: Sequence[ScenarioState]
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        """The rows that are units."""
+        return self.read.units
+
+    @lazy_property
+    def units(self) -> pa.Table:
+        """`rmqalloc.plans.Plan.units`."""
+        if not self.read.mixed.unit_of:
+            return units_table(self.figures)
+        return with_mixed(self.figures, self._numbered, self._between)
 
     @lazy_property
     def input_digest(self) -> str:
@@ -73,7 +88,7 @@ class PlanTables:
 
     @lazy_property
     def _numbered(self) -> NumberedStates:
-        return numbered(self.evaluated, self.batch.num_rows)
+        return numbered(self.evaluated, self.read.n_units, self.read.mixed)
 
     @property
     def _numbers(self) -> Numbers:
@@ -151,11 +166,9 @@ class PlanTables:
         """Clients that gain or lose a queue of any topic, and the backlog that moves."""
         queues, n_clients = self._between[scenario], max(len(self._numbers.clients), 1)
         group, moved = of_row[rows_of(queues.keys, self._numbers)], queues.moved
-        differs = queues.before != queues.after
         keys, growth = [], []
-        for owners, step in ((queues.before, -1), (queues.after, 1)):
-            some = differs & (owners >= 0)
-            keys.append(group[some].astype(np.int64) * n_clients + owners[some])
+        for readers, step in zip(lost_and_gained(queues, self._numbers.sets), (-1, 1), strict=True):
+            keys.append(group[readers.places].astype(np.int64) * n_clients + readers.clients)
             growth.append(np.full(keys[-1].size, step))
         touched, place = np.unique(np.concatenate(keys), return_inverse=True)
         of_key, grown = touched // n_clients, np.bincount(place, np.concatenate(growth), touched.size)
@@ -201,13 +214,32 @@ class PlanTables:
             columns = self._names(name, rows_of(queues.keys, numbers)) | {
                 "broker_name": brokers.take(pa.array(route % max(len(numbers.brokers), 1))),
                 "queue_id": queue_id.astype(np.int32),
-                "owner_before": ids.take(pa.array(queues.before, mask=queues.before < 0)),
-                "owner_after": ids.take(pa.array(queues.after, mask=queues.after < 0)),
                 "change": words_column(_CHANGE, _change(queues)),
                 "lag": pa.array(messages, mask=~known),
             }
+            for when, owners in (("before", queues.before), ("after", queues.after)):
+                first, others = self._owner_names(owners, ids)
+                columns |= {f"owner_{when}": first, f"others_{when}": others}
             parts.append(pa.table([columns[name] for name in QUEUES_SCHEMA.names], schema=QUEUES_SCHEMA))
         return pa.concat_tables(parts).combine_chunks()
+
+    def _owner_names(self, owners: Index, ids: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """The first owner of every queue, and the others where there are several."""
+        sets = self._numbers.sets
+        is_set = np.flatnonzero(owners >= len(self._numbers.clients)) if len(sets) else np.zeros(0, np.int64)
+        first, others = owners.copy(), pa.nulls(owners.size, QUEUES_SCHEMA.field("others_before").type)
+        if is_set.size:
+            places, clients = sets.readers(owners[is_set])
+            n_each = np.bincount(places, minlength=is_set.size)
+            starts = offsets_of(n_each)
+            first[is_set] = clients[starts[:-1]]
+            rest = np.delete(clients, starts[:-1])
+            sizes = np.zeros(owners.size, np.int64)
+            sizes[is_set] = n_each - 1
+            others = pa.ListArray.from_arrays(
+                pa.array(offsets_of(sizes).astype(np.int32)), ids.take(pa.array(rest)), mask=pa.array(sizes == 0)
+            )
+        return ids.take(pa.array(first, mask=first < 0)), others
 
     def _names(self, scenario: str, rows: Keys) -> dict[str, Any]:
         names = {name: self.batch.column(name).take(pa.array(rows)) for name in ("consumer_group", "topic")}

@@ -181,6 +181,8 @@ def _moved(before: Row, after: Row) -> str:
     parts.append(f"min/max {_loads(before)} → {_loads(after)}")
     parts.append(f"skew {_skew(before)} → {_skew(after)}")
     parts += [f"{name} {_arrow(before[name], after[name])}" for name in ("idle", "unowned")]
+    if before["double_owned"] or after["double_owned"]:
+        parts.append(f"double-owned {_arrow(before['double_owned'], after['double_owned'])}")
     if after["cross_room"] is not None and before["cross_room"] is not None:
         parts.append(f"cross-room {_arrow(before['cross_room'], after['cross_room'])}")
     if after.get("backlog_moved") is not None:
@@ -209,6 +211,8 @@ def _warnings(before: Row, after: Row, file: IO[str] | None) -> Iterator[str]:
         yield marked("!", f"{idle} no queue: {sizes}", file)
     if after["unowned"]:
         yield marked("!", f"{counted(after['unowned'], 'queue is', 'queues are')} owned by nobody", file)
+    if after["double_owned"]:
+        yield marked("!", f"{counted(after['double_owned'], 'queue is', 'queues are')} owned by several clients", file)
 
 
 # --- Many groups ---

@@ -73,7 +73,15 @@ def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[s
 def read_units(
     snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_retry: bool = False
 ) -> Units:
-    """`units_of` with what it leaves out.
+    """`units_of` with what it leaves out; ``with_retry`` as for `unit_pairs`."""
+    pairs, warnings = unit_pairs(snapshot, groups, topics, with_retry)
+    return Units(batch_of(pairs), warnings)
+
+
+def unit_pairs(
+    snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str], with_retry: bool = False
+) -> tuple[list[tuple[Group, Topic]], tuple[str, ...]]:
+    """The groups and topics that are the rows of `units_of`, and what is left out.
 
     Parameters
     ----------
@@ -95,7 +103,7 @@ def read_units(
         for topic in subscribed[group.name]
         if topic.name in wanted and reading.is_readable(group, topic)
     ]
-    return Units(_batch(pairs), tuple(reading.warnings()))
+    return pairs, tuple(reading.warnings())
 
 
 class _Reading:
@@ -160,7 +168,8 @@ def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
     return {broker.broker_name: broker.machine_room for topic in topics for broker in topic.brokers}
 
 
-def _batch(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
+def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
+    """A row for every group and topic; see `units_of`."""
     groups, topics = [group for group, _ in pairs], [topic for _, topic in pairs]
     readable = [[broker for broker in topic.brokers if broker.perm & PERM_READ] for topic in topics]
     clients = [group.clients for group in groups]

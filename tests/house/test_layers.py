@@ -34,6 +34,7 @@ FLOORS = {
     "rmqalloc.scenarios": 5,
     "rmqalloc.rebalance": 5,
     "rmqalloc.broker": 5,
+    "rmqalloc.views": 5.5,
     "rmqalloc.evaluation": 6,
     "rmqalloc.whatif": 7,  # former names
     "rmqalloc.plans": 7,

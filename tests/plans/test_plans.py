@@ -24,7 +24,7 @@ from rmqalloc.plans import (
     plan_snapshot,
     save_plan,
 )
-from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
+from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, UNITS_SCHEMA
 from rmqalloc.plans._plan_totals import client_totals, summaries
 from rmqalloc.snapshot._matching import NoMatchError
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
@@ -57,7 +57,7 @@ def test_every_table_says_what_the_twin_says(data):
     except ValueError:
         assume(False)
     plan = plan_snapshot(snapshot, scenarios)
-    schemas = [(plan.units, PLAN_SCHEMA), (plan.groups, GROUPS_SCHEMA)]
+    schemas = [(plan.units, UNITS_SCHEMA), (plan.groups, GROUPS_SCHEMA)]
     for table, schema in [*schemas, (plan.clients, CLIENTS_SCHEMA), (plan.queues, QUEUES_SCHEMA)]:
         table.validate(full=True)
         assert table.schema == schema
@@ -131,7 +131,7 @@ def test_the_second_of_four_leaves():
     }  # fmt: skip
     moved = [row["queue_id"] for row in rows(plan.queues) if row["change"] == "moved"]
     assert moved == [6, 7, 8, 9, 10, 11, 16, 17]
-    assert summaries(plan)[0] == ("second leaves", 1, 8, 0, 3, 1)
+    assert summaries(plan)[0] == ("second leaves", 1, 8, 0, 0, 3, 1)
 
 
 def test_the_remainder_always_lands_on_the_first_clients():
@@ -319,7 +319,8 @@ def test_ten_thousand_groups_as_plan_batch_says():
     plan = plan_snapshot(snapshot, scenarios, with_retry=True)
     batch = read_units(snapshot, with_retry=True).batch
     assert batch.num_rows == 20_000
-    assert plan.units.equals(pa.Table.from_batches([plan_batch(batch, PlanSpec(scenarios=scenarios))]))
+    made = pa.Table.from_batches([plan_batch(batch, PlanSpec(scenarios=scenarios))])
+    assert plan.units.drop_columns(["double_owned"]).equals(made)
     assert plan.groups.num_rows == 60_000
     assert pc.sum(plan.groups["moved"]).as_py() == pc.sum(plan.units["moved"]).as_py()
 

@@ -20,7 +20,7 @@ MUTANTS = [
     Mutant("rmqalloc/rollouts/_rollout_gates.py", 'if row["step"] and unread', "if unread", "a gate counts the state before", f"{_EDGES} state_before"),
     Mutant("rmqalloc/advice/_config_lists.py", "np.lexsort((others, -had))", "np.lexsort((-had,))", "the greater loads of all topics go to the first clients", f"{_EDGES} equally_many"),
     Mutant("rmqalloc/snapshot/files/_from_rows.py", 'raise SnapshotError(f"a row of a group names broker', 'SnapshotError(f"a row of a group names broker', "a row without its queue_id says nothing", f"{_EDGES} no_queue"),
-    Mutant("rmqalloc/audit/_reported.py", "expected.difference(self.silent) != {owner}", "expected != {owner}", "who says nothing is missed", f"{_EDGES} says_nothing"),
+    Mutant("rmqalloc/views/_reported.py", "expected.difference(self.silent) != {owner}", "expected != {owner}", "who says nothing is missed", f"{_EDGES} says_nothing"),
     Mutant(_PLAYING, "left_out[group.consumer_group] = str(error)", "raise", "one group refuses a fleet", f"{_SKIPPED} skips_the_group"),
     Mutant(_PLAYING, "yield (planned if whole else planned.part([*schedules]))", "yield planned", "figures of a group go to the one before it", f"{_SKIPPED} skip_the_same"),
     Mutant("rmqalloc/rollouts/_switch.py", "refused = _refused(planned, made)", "_refused(planned, made)\n    refused: dict[str, str] = {}", "queues of a refused group are unowned", f"{_SKIPPED} refuses_one_group"),

@@ -70,7 +70,9 @@ def helped(command):
 
 def usage(words, command):
     """The line of usage."""
-    context = click.Context(command, info_name=f"rmqalloc {' '.join(words)}")
+    context = click.Context(
+        command, info_name=f"rmqalloc {' '.join(words)}", help_option_names=["-h", "--help"]
+    )  # click keeps it
     return " ".join([context.command_path, *command.collect_usage_pieces(context)])
 
 

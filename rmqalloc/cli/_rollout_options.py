@@ -28,11 +28,27 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rmqalloc.rollouts._rollout import Rollout
+    from rmqalloc.rollouts._rollout_gates import SecondsBound
     from rmqalloc.snapshot._snapshot import Snapshot
 
 SHOWN = ("totals", "steps", "topics", "queues", "skipped")
 
 Command = Callable[..., Any]
+
+
+class Seconds(click.ParamType):
+    """A bound such as ``30@p99``."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> SecondsBound:
+        """The bound; a message of the option where it is none."""
+        from rmqalloc.rollouts._rollout_gates import SecondsBound
+
+        try:
+            return value if isinstance(value, SecondsBound) else SecondsBound.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
 @dataclass(frozen=True)
@@ -43,6 +59,8 @@ class Printing:
     show: str | None
     max_moved_per_queue: float | None
     max_unowned: int | None
+    max_double: int | None
+    max_unowned_seconds: SecondsBound | None
 
     @property
     def detail(self) -> bool:
@@ -52,7 +70,11 @@ class Printing:
     @property
     def has_gates(self) -> bool:
         """Whether a bound must be kept."""
-        return self.max_moved_per_queue is not None or self.max_unowned is not None
+        return any(bound is not None for bound in self._gates)
+
+    @property
+    def _gates(self) -> tuple[Any, ...]:
+        return self.max_moved_per_queue, self.max_unowned, self.max_double, self.max_unowned_seconds
 
     def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs) -> int:
         """Write the tables that are asked for; gives the exit code."""
@@ -71,7 +93,7 @@ class Printing:
             reasons = rollout.skipped["reason"].to_pylist()
             more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
             print_notes([*reasons[:MOST_TOLD], *more], "skipped")
-        broken = list(violated_gates(rollout, self.max_moved_per_queue, self.max_unowned))
+        broken = list(violated_gates(rollout, *self._gates))
         print_notes(rollout.refusals, "refused")
         tell_broken(broken)
         code = doubt_code(snapshot, inputs)
@@ -97,6 +119,18 @@ def rollout_options(command: Command) -> Command:
 
     made: Command = bundled
     for option in (
+        click.option(
+            "--max-unowned-seconds",
+            type=Seconds(),
+            metavar="S[@worst|@p99]",
+            help="Gate: longest time that a written queue may have no owner in a step, at worst or in 99 of 100 cases.",
+        ),
+        click.option(
+            "--max-double",
+            type=click.IntRange(0),
+            metavar="N",
+            help="Gate: most queues that two clients read at the worst moment of a step.",
+        ),
         click.option(
             "--max-unowned",
             type=click.IntRange(0),

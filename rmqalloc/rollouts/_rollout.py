@@ -11,6 +11,13 @@ import pyarrow as pa
 from rmqalloc.results import TableResult
 from rmqalloc.results._terminal import terminal_table
 
+_OPEN = {
+    "expected": pa.float64(),
+    "after": pa.int64(),
+    "seconds_worst": pa.float64(),
+    "seconds_p99": pa.float64(),
+    "queue_seconds": pa.float64(),
+}
 _FIGURES = [
     ("n_clients", pa.int64()),
     ("n_queues", pa.int64()),
@@ -26,6 +33,9 @@ _FIGURES = [
     ("max_load", pa.int64()),
     ("idle", pa.int64()),
     ("only_dry", pa.int64()),
+    *((f"{which}_{name}", kind) for which in ("unowned", "double_owned") for name, kind in _OPEN.items()),
+    ("messages_delayed", pa.float64()),
+    ("messages_twice", pa.float64()),
 ]
 _STEP = [("step", pa.int64()), ("action", pa.string())]
 
@@ -54,6 +64,13 @@ TOTALS_SCHEMA = pa.schema(
         ("max_double_owned_is_exact", pa.bool_()),
         ("min_load", pa.int64()),
         ("max_load", pa.int64()),
+        ("max_unowned_expected", pa.float64()),
+        ("max_unowned_seconds_worst", pa.float64()),
+        ("max_unowned_seconds_p99", pa.float64()),
+        ("unowned_queue_seconds", pa.float64()),
+        ("double_owned_queue_seconds", pa.float64()),
+        ("messages_delayed", pa.float64()),
+        ("messages_twice", pa.float64()),
     ]
 )
 """Columns of `Rollout.totals`."""
@@ -106,8 +123,16 @@ class Rollout(TableResult):
         each figure is its own maximum over all sets of informed clients: a queue that passes from one client to another has
         no reader or two, depending on which is informed first. ``unowned_written``, ``unowned_dry``: the same for queues that
         producers write to, and for the others. If ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures
-        are upper bounds, see `rmqalloc.rollouts._worst_moment`. Loads are those after the step; ``idle`` clients have no queue,
-        ``only_dry`` clients have none that is written to.
+        are upper bounds, see `rmqalloc.transitions._worst_moment`. Loads are those after the step; ``idle`` clients have no
+        queue, ``only_dry`` clients have none that is written to.
+
+        The others are of queues that producers write to, see `rmqalloc.transitions._exposure.Open`: ``_expected``, the greatest
+        expected number of them at one moment; ``_after``, those that stay unowned or double-owned when the step is over, and
+        have no part in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the longest that one of them can be so, and an
+        upper bound of the 99th percentile of the longest; ``_queue_seconds``, the expected sum over queues. Seconds are null
+        where RocketMQ's timers do not say when clients follow, as when each is deployed anew. ``messages_delayed`` and
+        ``messages_twice`` are queue-seconds times the messages that the group consumes of a queue in a second; null where
+        the snapshot has no ``consume_tps``.
     topics : pyarrow.Table
         The same by topic: `TOPICS_SCHEMA`. Empty unless asked for.
     totals : pyarrow.Table

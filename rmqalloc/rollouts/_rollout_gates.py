@@ -2,14 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import math
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
 
 from rmqalloc.rollouts._rollout import Rollout
 
+_SECONDS = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:@(worst|p99))?")
+
+
+class SecondsBound(NamedTuple):
+    """The longest time that a queue may have no owner.
+
+    Attributes
+    ----------
+    seconds : float
+    of : {"worst", "p99"}
+        Whether it bounds the longest time at all, or the 99th percentile.
+    """
+
+    seconds: float
+    of: str = "worst"
+
+    @classmethod
+    def parse(cls, text: str) -> SecondsBound:
+        """The bound that a text such as ``30`` or ``30@p99`` gives.
+
+        Raises
+        ------
+        ValueError
+            It gives none.
+
+        Examples
+        --------
+        >>> SecondsBound.parse("30@p99"), SecondsBound.parse("2.5")
+        (SecondsBound(seconds=30.0, of='p99'), SecondsBound(seconds=2.5, of='worst'))
+        """
+        found = _SECONDS.fullmatch(text.strip())
+        if found is None:
+            raise ValueError(f"a bound in seconds is a number such as 30, 30@worst or 30@p99, got {text!r}")
+        return cls(float(found[1]), found[2] or "worst")
+
 
 def violated_gates(
-    rollout: Rollout, max_moved_per_queue: float | None = None, max_unowned: int | None = None
+    rollout: Rollout,
+    max_moved_per_queue: float | None = None,
+    max_unowned: int | None = None,
+    max_double: int | None = None,
+    max_unowned_seconds: SecondsBound | None = None,
 ) -> Iterator[str]:
     """The bounds that are not kept, group by group.
 
@@ -21,6 +62,11 @@ def violated_gates(
     max_unowned : int, optional
         Most queues that producers write to and nobody reads at the worst moment of a step; its upper bound counts if it is not
         known exactly. The state before the first step does not count.
+    max_double : int, optional
+        The same of queues that two clients read.
+    max_unowned_seconds : SecondsBound, optional
+        Longest time that a queue which producers write to may have no owner in a step. A queue that has none when the step
+        is over breaks it, and so does a step of which it is not known when clients follow.
 
     Examples
     --------
@@ -38,16 +84,49 @@ def violated_gates(
                     f"consumer group {row['consumer_group']!r}: {row['moved_per_queue']:.2f} moves per queue, at most "
                     f"{max_moved_per_queue:g} are allowed"
                 )
-    if max_unowned is None:
-        return
+    if max_unowned is not None:
+        yield from _too_many(rollout, "unowned_written", "without a reader", max_unowned)
+    if max_double is not None:
+        yield from _too_many(rollout, "double_owned", "with two readers", max_double)
+    if max_unowned_seconds is not None:
+        yield from _too_long(rollout, max_unowned_seconds)
+
+
+def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[str]:
+    """Groups with more than so many open queues at the worst moment of a step."""
+    for name, row in _worst_steps(rollout, lambda row: row[figure], most).items():
+        upto, bound = (
+            ("", "") if row[f"{figure.removesuffix('_written')}_is_exact"] else ("up to ", ", which is an upper bound")
+        )
+        yield (
+            f"consumer group {name!r}: {upto}{row[figure]:,} queues {what} at the worst moment of step "
+            f"{row['step']} ({row['action']}){bound}, at most {most:,} are allowed"
+        )
+
+
+def _too_long(rollout: Rollout, bound: SecondsBound) -> Iterator[str]:
+    """Groups in which a queue has no owner for too long."""
+    figure = f"unowned_seconds_{bound.of}"
+
+    def seconds(row: dict[str, Any]) -> float:
+        return math.inf if row["unowned_after"] or row[figure] is None else float(row[figure])
+
+    for name, row in _worst_steps(rollout, seconds, bound.seconds).items():
+        if row["unowned_after"]:
+            said = f"{row['unowned_after']:,} queues have no owner when it is over"
+        elif row[figure] is None:
+            said = "no timer says when clients follow"
+        else:
+            said = f"a queue has no owner for up to {row[figure]:,.3f} s ({bound.of})"
+        where = f"step {row['step']} ({row['action']})"
+        yield f"consumer group {name!r}: {where}: {said}, at most {bound.seconds:g} s are allowed"
+
+
+def _worst_steps(rollout: Rollout, figure: Callable[[dict[str, Any]], float], most: float) -> dict[str, dict[str, Any]]:
+    """Of every group that exceeds a bound, the first step that exceeds it most."""
     worst: dict[str, dict[str, Any]] = {}
     for row in rollout.steps.to_pylist():
-        name, unread = row["consumer_group"], row["unowned_written"]
-        if row["step"] and unread > max(max_unowned, worst[name]["unowned_written"] if name in worst else 0):
+        name = row["consumer_group"]
+        if row["step"] and figure(row) > max(most, figure(worst[name]) if name in worst else most):
             worst[name] = row
-    for name, row in worst.items():
-        upto, bound = ("", "") if row["unowned_is_exact"] else ("up to ", ", which is an upper bound")
-        yield (
-            f"consumer group {name!r}: {upto}{row['unowned_written']:,} queues without a reader at the worst moment of step "
-            f"{row['step']} ({row['action']}){bound}, at most {max_unowned:,} are allowed"
-        )
+    return worst

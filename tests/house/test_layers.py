@@ -39,6 +39,7 @@ FLOORS = {
     "rmqalloc.whatif": 7,  # former names
     "rmqalloc.plans": 7,
     "rmqalloc.rollouts": 7,
+    "rmqalloc.transitions": 6.5,
     "rmqalloc.simulation": 7,
     "rmqalloc.audit": 8,
     "rmqalloc.advice": 8,
@@ -274,7 +275,7 @@ print(*strategy("AVG").assign_fleet(Fleet.from_groups([("g", "t", queues, ["x", 
 # thread holds a lock waits for it forever, and Spark's Python daemon forks.
 WITHOUT_LOCKS = (
     *("model", "_lazy", "_text", "_engine", "fleet", "strategies", "evidence", "report"),
-    *("scenarios", "evaluation", "plans", "audit", "rollouts", "advice"),
+    *("scenarios", "evaluation", "plans", "audit", "rollouts", "transitions", "advice"),
 )
 LOCKS = {"threading", "multiprocessing", "functools.cached_property", "functools.singledispatch", "queue"}
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._choices import AnyType, Choice
 from rmqalloc.cli._options import Bound
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._sink import say
@@ -36,7 +36,7 @@ SHOWN = ("totals", "steps", "topics", "queues", "skipped")
 Command = Callable[..., Any]
 
 
-class Seconds(click.ParamType):
+class Seconds(AnyType):
     """A bound such as ``30@p99``."""
 
     name = "seconds"

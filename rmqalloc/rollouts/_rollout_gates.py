@@ -95,9 +95,8 @@ def violated_gates(
 def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[str]:
     """Groups with more than so many open queues at the worst moment of a step."""
     for name, row in _worst_steps(rollout, lambda row: row[figure], most).items():
-        upto, bound = (
-            ("", "") if row[f"{figure.removesuffix('_written')}_is_exact"] else ("up to ", ", which is an upper bound")
-        )
+        is_exact = row[f"{figure.removesuffix('_written')}_is_exact"]
+        upto, bound = ("", "") if is_exact else ("up to ", ", which is an upper bound")
         yield (
             f"consumer group {name!r}: {upto}{row[figure]:,} queues {what} at the worst moment of step "
             f"{row['step']} ({row['action']}){bound}, at most {most:,} are allowed"

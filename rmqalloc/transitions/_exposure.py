@@ -2,15 +2,16 @@
 
 **Worst.** `rmqalloc.transitions._worst_moment`: the maximum over all sets of informed clients.
 
-**Expected.** With ``k`` of ``n`` clients informed, all sets of that size being equally likely, a queue that waits for one client
-is open with probability ``1 - k/n``, one that one client has given up with ``k/n``, and one that passes between two with ``k (n - k) /
-(n (n - 1))``. The sum is concave in ``k``; its greatest value is reported. Clients that join know of the step from the start.
+**Expected.** With ``k`` of ``n`` clients informed, all sets of that size being equally likely, a queue that waits for one
+client is open with probability ``1 - k/n``, one that one client has given up with ``k/n``, and one that passes between two
+with ``k (n - k) / (n (n - 1))``. The sum is concave in ``k``; its greatest value is reported. Clients that join know of the
+step from the start.
 
-**Seconds.** Each client is informed after a time ``T`` of its own, see `Hearing`. A queue that passes from ``a`` to ``b`` has no owner
-for ``max(T_b - T_a, 0)``, one whose owner has left for ``T_b``. So the expected sum over queues is a sum of means. The longest of these
-times has no closed form, for they depend on each other; its 99th percentile is bounded from above by the least of two sums that
-no dependence can exceed: the probability that any of them is longer (the sum over pairs and clients), and that the last client
-which gets a queue is informed so late.
+**Seconds.** Each client is informed after a time ``T`` of its own, see `Hearing`. A queue that passes from ``a`` to ``b`` has
+no owner for ``max(T_b - T_a, 0)``, one whose owner has left for ``T_b``. So the expected sum over queues is a sum of means. The
+longest of these times has no closed form, for they depend on each other; its 99th percentile is bounded from above by two
+probabilities that no dependence can exceed: that of any being longer, as the sum over pairs and clients, and that of the last
+client which gets a queue being informed so late.
 """
 
 from __future__ import annotations
@@ -162,11 +163,12 @@ def _percentile(kinds: Counts, hearing: Hearing) -> Figures:
 
     def may_exceed(x: Figures) -> Figures:
         late = hearing.later_than(x)
-        return np.minimum(pairs * hearing.apart(x) + waits * late, 1 - (1 - late) ** heads)
+        return np.asarray(np.minimum(pairs * hearing.apart(x) + waits * late, 1 - (1 - late) ** heads))
 
     low, high = np.zeros(pairs.size), np.full(pairs.size, hearing.spread)
     while high.size and (high - low).max() > _STEP / 2:
         middle = (low + high) / 2
         fits = may_exceed(middle) <= P99
         low, high = np.where(fits, low, middle), np.where(fits, middle, high)
-    return np.where(may_exceed(np.zeros(pairs.size)) <= P99, 0.0, np.ceil(high / _STEP) * _STEP)
+    found: Figures = np.where(may_exceed(np.zeros(pairs.size)) <= P99, 0.0, np.ceil(high / _STEP) * _STEP)
+    return found

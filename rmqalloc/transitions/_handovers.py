@@ -1,9 +1,9 @@
 """Queues that pass from one client to another in a step, and in which sets of informed clients nobody or two read them.
 
 A client that will be informed of the step reads its old queues until then and its new ones afterwards. A client that leaves
-reads nothing. A client that is neither informed nor leaves (one that keeps its strategy while others change theirs) reads the same
-queues before and after. Every queue that can be open belongs to one of four kinds: it is open whoever is informed, while one
-client is informed, while one is not, or while one is informed and another is not.
+reads nothing. A client that is neither informed nor leaves (one that keeps its strategy while others change theirs) reads the
+same queues before and after. Every queue that can be open belongs to one of four kinds: it is open whoever is informed, while
+one client is informed, while one is not, or while one is informed and another is not.
 """
 
 from __future__ import annotations
@@ -68,10 +68,9 @@ class Handovers(NamedTuple):
     def double_owned(self) -> OpenQueues:
         """Queues with two readers: the new one is informed, or need not be, and the old one is not, or need not be."""
         both = (self.old >= 0) & (self.new >= 0)
-        old, new = self.inform_old, self.inform_new
-        return OpenQueues.of(
-            self, both & ~old & ~new, both & ~old & new, both & old & ~new, both & old & new, self.new, self.old
-        )
+        late, early = both & self.inform_old, both & ~self.inform_old
+        new = self.inform_new
+        return OpenQueues.of(self, early & ~new, early & new, late & ~new, late & new, self.new, self.old)
 
 
 class OpenQueues(NamedTuple):

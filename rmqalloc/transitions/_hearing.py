@@ -1,8 +1,9 @@
 """How long it takes until clients are informed of a change, by the timers of RocketMQ.
 
 Each client is informed independently of the others, after a time ``T`` that is 0 with some probability and otherwise a sum of
-independent uniform waits; a common wait may come before. All that is asked of ``T`` has a closed form: its distribution is that of
-a sum of uniform variables, and so is that of the difference of two, because ``-U`` of a uniform ``U`` on [0, w] is ``U - w``.
+independent uniform waits; a common wait may come before. All that is asked of ``T`` has a closed form: its distribution is
+that of a sum of uniform variables, and so is that of the difference of two, because ``-U`` of a uniform ``U`` on [0, w] is
+distributed as ``U - w``.
 """
 
 from __future__ import annotations

@@ -7,6 +7,7 @@ of the clients that hear of it is tried.
 """
 
 import hashlib
+import itertools
 
 import numpy as np
 from reference import utf16
@@ -55,7 +56,34 @@ def shares(clients, queues):
     return {one: np.array([one in some for some in found.values()], int) for one in clients}
 
 
-def worst(before, after, queues, wet, hears, begins_with_one):
+# How likely it is that a client has heard after so many seconds, on the pieces between these ends.
+TIMER = ([0, 20], lambda t: t / 20)
+NOTICE = ([0, 1], lambda t: 0.95 + t / 20)
+ROUTES = (
+    [0, 20, 30, 50],
+    lambda t: np.where(t < 20, t**2 / 1200, np.where(t < 30, (t - 10) / 30, 1 - (50 - t) ** 2 / 1200)),
+)
+
+
+def drawn_out(heard, is_open, late, hearing, begins_with_one):
+    """Expected numbers, seconds and queue-seconds, given every set that may have heard and which queues are open in each."""
+    n, informed = late.sum(), heard[:, late].sum(axis=1)
+    by_number = [is_open[informed == k].sum(axis=1).mean() for k in range(int(begins_with_one and n > 0), n + 1)]
+    found = {"expected": max(by_number), "after": int(is_open[informed == n].sum())}
+    if hearing is None:
+        return found | {"seconds_worst": None, "queue_seconds": None}
+    passing = is_open & ~is_open[informed == n]
+    ends, has_heard = hearing
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    times = np.concatenate([(b - a) / 2 * nodes + (a + b) / 2 for a, b in itertools.pairwise(ends)])
+    spans = np.concatenate([(b - a) / 2 * weights for a, b in itertools.pairwise(ends)])
+    p = np.asarray(has_heard(times))[:, None]
+    seconds = spans @ (p**informed * (1 - p) ** (n - informed)) @ passing
+    # Whether all or some must hear makes no odds: nobody's wait is longer than the last end.
+    return found | {"seconds_worst": float(ends[-1] * passing.any()), "queue_seconds": seconds.sum()}
+
+
+def worst(before, after, queues, wet, hears, begins_with_one, hearing=None):
     """Most queues of each kind that lie open at one moment, of all the sets of clients that may have heard."""
     old, new = shares(before, queues), shares(after, queues)
     who = sorted(hears)
@@ -67,7 +95,17 @@ def worst(before, after, queues, wet, hears, begins_with_one):
     heard = (np.arange(begins_with_one, 2 ** len(who))[:, None] >> np.arange(len(who))) & 1
     count = heard @ told + (1 - heard) @ untold + fixed
     is_wet = np.array([queue in wet for topic in queues.values() for queue in topic], bool)
+    late = np.array([one in before for one in who], bool)
+    known = heard[:, ~late].all(axis=1)
+    figures = {
+        f"{which}_{name}": value
+        for which, is_open in (("unowned", (count == 0) & is_wet), ("double_owned", count == 2))
+        for name, value in drawn_out(
+            heard[known], is_open[known], late, hearing if who else TIMER, begins_with_one
+        ).items()
+    }
     return {
+        **figures,
         "unowned": int((count == 0).sum(axis=1).max()),
         "unowned_written": int((count == 0)[:, is_wet].sum(axis=1).max()),
         "unowned_dry": int((count == 0)[:, ~is_wet].sum(axis=1).max()),
@@ -85,7 +123,7 @@ class Course:
         self.clients, self.before = clients, readers(clients, queues)
         self.step(clients, queues, written)
 
-    def step(self, clients, queues, written=None, hears=(), begins_with_one=False):
+    def step(self, clients, queues, written=None, hears=(), begins_with_one=False, hearing=None):
         """One more step: the clients behind it, and those that hear of it one by one."""
         written = queues if written is None else written
         wet = {queue for topic in written.values() for queue in topic}
@@ -98,7 +136,7 @@ class Course:
                 "n_queues": len(after),
                 "moved": sum(after[queue] != before[queue] for queue in after.keys() & before.keys()),
                 "clients_touched": len(set().union(*gains)),
-                **worst(self.clients, clients, queues, wet, set(hears), begins_with_one),
+                **worst(self.clients, clients, queues, wet, set(hears), begins_with_one, hearing),
                 "min_load": min(map(len, loads.values()), default=0),
                 "max_load": max(map(len, loads.values()), default=0),
                 "idle": sum(not some for some in loads.values()),
@@ -117,7 +155,7 @@ def restart(client_ids, counts, rule, size, surge, ids, order, seed):
         old, new = set(turn), {ids(one) for one in turn}
         for gone, come in ((set(), new), (old, set())) if surge else ((old, set()), (set(), new)):
             there = there - gone | come
-            course.step({one: view(rule, there, queues) for one in there}, queues, hears=there)
+            course.step({one: view(rule, there, queues) for one in there}, queues, hears=there, hearing=NOTICE)
     return course.figures
 
 
@@ -150,6 +188,7 @@ def route_steps(client_ids, rule, states):
         if course is None:
             course = Course(clients, queues, queues_of(written))
         else:
-            course.step(clients, queues, queues_of(written), hears=client_ids if queues != seen else ())
+            hears = client_ids if queues != seen else ()
+            course.step(clients, queues, queues_of(written), hears=hears, hearing=ROUTES)
         seen = queues
     return course.figures

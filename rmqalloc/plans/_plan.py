@@ -24,6 +24,7 @@ __all__ = [
     "KIND",
     "QUEUES_SCHEMA",
     "TIME",
+    "TRANSITIONS_SCHEMA",
     "UNITS_SCHEMA",
     "Details",
     "Plan",
@@ -100,6 +101,20 @@ QUEUES_SCHEMA = pa.schema(
 """Columns of `Plan.queues`."""
 
 
+_OPEN = [("{}", pa.int64()), ("{}_is_exact", pa.bool_()), ("{}_expected", pa.float64()), ("{}_after", pa.int64()),
+         ("{}_seconds_worst", pa.float64()), ("{}_seconds_p99", pa.float64()), ("{}_queue_seconds", pa.float64())]  # fmt: skip
+
+TRANSITIONS_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("scenario", "consumer_group", "informed_by")),
+        *((name.format(which), kind) for which in ("unowned", "double_owned") for name, kind in _OPEN),
+        ("messages_delayed", pa.float64()),
+        ("messages_twice", pa.float64()),
+    ]
+)
+"""Columns of `Plan.transitions`."""
+
+
 class Details(Protocol):
     """What has the tables of a plan, or makes them when they are read; see `Plan`."""
 
@@ -119,6 +134,9 @@ class Details(Protocol):
     def input_digest(self) -> str:
         """See `Plan.input_digest`."""
 
+    def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
+        """See `Plan.transitions`."""
+
 
 class StoredTables(NamedTuple):
     """Tables that are there already."""
@@ -127,6 +145,11 @@ class StoredTables(NamedTuple):
     clients: pa.Table
     queues: pa.Table
     input_digest: str
+
+    def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
+        """None are kept in files."""
+        del scenarios, informed_by
+        return TRANSITIONS_SCHEMA.empty_table()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -188,6 +211,25 @@ class Plan(TableResult):
     def queues(self) -> pa.Table:
         """Every queue and its owners before and after; see the class."""
         return self.details.queues
+
+    def transitions(self, informed_by: str = "notice") -> pa.Table:
+        """What is open while the clients of every group follow a scenario one by one.
+
+        Parameters
+        ----------
+        informed_by : {"notice", "timer", "scan"}
+            How clients learn that others joined or left, see `rmqalloc.transitions._hearing.hearing_of`.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of `rmqalloc.transitions._exposure.Open`; of
+            queues without an owner only those count that producers write to. The column ``informed_by`` says "routes" where
+            clients learn of the change by their routes, and "deployment" where each is deployed anew, so that no timer says
+            when; its seconds are null then. Where queues have several owners and many clients change, expected numbers and
+            queue-seconds are null too. Empty for a plan that was read from a file.
+        """
+        return self.details.transitions(self.scenarios, informed_by)
 
     def text(self) -> Iterator[str]:
         """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""

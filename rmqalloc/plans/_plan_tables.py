@@ -22,6 +22,8 @@ from rmqalloc.plans._diff import Clients, Queues, clients_between, lost_and_gain
 from rmqalloc.plans._mixed_figures import units_table, with_mixed
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, canonical
 from rmqalloc.plans._states import Keys, NumberedState, NumberedStates, Numbers, numbered, rows_of
+from rmqalloc.plans._transitions import PlannedStates, transitions_table
+from rmqalloc.scenarios import Scenario
 from rmqalloc.snapshot._plain_data import to_document
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.views._view_units import ViewUnits
@@ -103,6 +105,11 @@ class PlanTables:
         """Queues before and after every scenario."""
         before, *_ = states = self._numbered.states
         return [queues_between(before, after, self._numbers) for after in states]
+
+    def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
+        """`rmqalloc.plans.Plan.transitions`."""
+        states = PlannedStates(self.snapshot, self.batch, self._numbers, self._numbered.states, self._between)
+        return transitions_table(states, scenarios, informed_by)
 
     def _clients_between(self, scenario: int) -> Clients:
         """Clients of every unit before and after a scenario."""

@@ -12,11 +12,9 @@ from rmqalloc._text import did_you_mean
 if TYPE_CHECKING:
     _Choice = click.Choice[str]
     TextType = click.ParamType[str]
-    AnyType = click.ParamType[Any]
 else:  # before click 8.2 these take no type
     _Choice = click.Choice
     TextType = click.ParamType
-    AnyType = click.ParamType
 
 
 class Choice(_Choice):

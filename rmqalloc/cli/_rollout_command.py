@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._command_groups import Suggesting
-from rmqalloc.cli._options import Bound, strategy_options
+from rmqalloc.cli._options import Bound, informed_by_option, strategy_options
 from rmqalloc.cli._planning import tell_broken
 from rmqalloc.cli._rollout_options import (
     Printing,
@@ -46,14 +45,7 @@ def rollout() -> None:
     help="Try every size of a batch, choose the smallest with at most X moves per queue.",
 )
 @click.option("--max-batch", type=click.IntRange(1), metavar="N", help="With --budget: largest batch to try.")
-@click.option(
-    "--informed-by",
-    type=Choice(("notice", "timer", "scan")),
-    default="notice",
-    show_default=True,
-    help="How the others learn that a client left: by the broker's notice, at their next pass (notices are off or lost), or "
-    "when a broker misses the heartbeats of a client that died in silence.",
-)
+@informed_by_option
 def restart(
     inputs: Inputs,
     how: dict[str, Any],

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
-from rmqalloc.cli._choices import AnyType, Choice
-from rmqalloc.cli._options import Bound
+from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._options import Bound, max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
@@ -28,27 +28,11 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from rmqalloc.rollouts._rollout import Rollout
-    from rmqalloc.rollouts._rollout_gates import SecondsBound
     from rmqalloc.snapshot._snapshot import Snapshot
 
 SHOWN = ("totals", "steps", "topics", "queues", "skipped")
 
 Command = Callable[..., Any]
-
-
-class Seconds(AnyType):
-    """A bound such as ``30@p99``."""
-
-    name = "seconds"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> SecondsBound:
-        """The bound; a message of the option where it is none."""
-        from rmqalloc.rollouts._rollout_gates import SecondsBound
-
-        try:
-            return value if isinstance(value, SecondsBound) else SecondsBound.parse(value)
-        except ValueError as error:
-            self.fail(str(error), param, ctx)
 
 
 @dataclass(frozen=True)
@@ -60,7 +44,7 @@ class Printing:
     max_moved_per_queue: float | None
     max_unowned: int | None
     max_double: int | None
-    max_unowned_seconds: SecondsBound | None
+    max_unowned_seconds: str | None
 
     @property
     def detail(self) -> bool:
@@ -119,12 +103,7 @@ def rollout_options(command: Command) -> Command:
 
     made: Command = bundled
     for option in (
-        click.option(
-            "--max-unowned-seconds",
-            type=Seconds(),
-            metavar="S[@worst|@p99]",
-            help="Gate: longest time that a written queue may have no owner in a step, at worst or in 99 of 100 cases.",
-        ),
+        max_unowned_seconds_option,
         click.option(
             "--max-double",
             type=click.IntRange(0),

@@ -42,7 +42,9 @@ _MARKS = {"new": "+", "gone": "-"}
 Row = Mapping[str, Any]
 
 
-def plan_lines(plan: Plan, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+def plan_lines(
+    plan: Plan, file: IO[str] | None = None, top: int | None = None, informed_by: str = "notice"
+) -> Iterator[str]:
     """Lines of a whole plan.
 
     Parameters
@@ -52,16 +54,22 @@ def plan_lines(plan: Plan, file: IO[str] | None = None, top: int | None = None) 
         Where they go.
     top : int, optional
         Most groups of the list, and most topics of a group; 20 unless given.
+    informed_by : str
+        As for `Plan.transitions`.
     """
     top = top or _SHOWN
+    few = plan.n_groups <= _FEW_GROUPS
+    transitions = plan.transitions(informed_by).to_pylist() if few else []
     for number, summary in enumerate(summaries(plan), start=1):
         if number > 1:
             yield ""
         if len(plan.scenarios) > 1:
             yield f"Scenario {printable(summary.scenario)}"
-        if plan.n_groups <= _FEW_GROUPS:
+        if few:
             for group in range(plan.n_groups):
                 yield from _group(plan, number, group, file, top)
+                for row in transitions[(number - 1) * plan.n_groups + group :][:1]:
+                    yield from _meanwhile(row)
         else:
             yield from _ranked(plan, number, file, top)
         yield f"Plan: {summary.sentence(plan.n_groups)}"
@@ -99,6 +107,21 @@ def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) 
         yield ""
     if len(topics) > top:
         yield f"and {counted(len(topics) - top, 'more topic')} (--top)"
+        yield ""
+
+
+def _meanwhile(row: Row) -> Iterator[str]:
+    """What is open until all clients of a group have followed, if more is than when they have."""
+    found = []
+    for which, name in (("unowned", "unowned"), ("double_owned", "double-owned")):
+        if row[which] > row[f"{which}_after"]:
+            bound = "" if row[f"{which}_is_exact"] else "≤ "
+            expected, longest = row[f"{which}_expected"], row[f"{which}_seconds_worst"]
+            more = [] if expected is None else [f"{expected:.1f} expected"]
+            more += [] if longest is None else [f"{longest:g} s at most"]
+            found.append(f"{name} {bound}{row[which]:,}" + (f" ({', '.join(more)})" if more else ""))
+    if found:
+        yield f"Until all clients follow (by {row['informed_by']}), at the worst moment: {'; '.join(found)}."
         yield ""
 
 

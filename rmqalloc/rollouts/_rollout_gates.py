@@ -2,47 +2,11 @@
 
 from __future__ import annotations
 
-import math
-import re
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from rmqalloc.rollouts._rollout import Rollout
-
-_SECONDS = re.compile(r"([0-9]+(?:\.[0-9]+)?)(?:@(worst|p99))?")
-
-
-class SecondsBound(NamedTuple):
-    """The longest time that a queue may have no owner.
-
-    Attributes
-    ----------
-    seconds : float
-    of : {"worst", "p99"}
-        Whether it bounds the longest time at all, or the 99th percentile.
-    """
-
-    seconds: float
-    of: str = "worst"
-
-    @classmethod
-    def parse(cls, text: str) -> SecondsBound:
-        """The bound that a text such as ``30`` or ``30@p99`` gives.
-
-        Raises
-        ------
-        ValueError
-            It gives none.
-
-        Examples
-        --------
-        >>> SecondsBound.parse("30@p99"), SecondsBound.parse("2.5")
-        (SecondsBound(seconds=30.0, of='p99'), SecondsBound(seconds=2.5, of='worst'))
-        """
-        found = _SECONDS.fullmatch(text.strip())
-        if found is None:
-            raise ValueError(f"a bound in seconds is a number such as 30, 30@worst or 30@p99, got {text!r}")
-        return cls(float(found[1]), found[2] or "worst")
+from rmqalloc.transitions._bounds import SecondsBound
 
 
 def violated_gates(
@@ -50,7 +14,7 @@ def violated_gates(
     max_moved_per_queue: float | None = None,
     max_unowned: int | None = None,
     max_double: int | None = None,
-    max_unowned_seconds: SecondsBound | None = None,
+    max_unowned_seconds: str | None = None,
 ) -> Iterator[str]:
     """The bounds that are not kept, group by group.
 
@@ -64,9 +28,10 @@ def violated_gates(
         known exactly. The state before the first step does not count.
     max_double : int, optional
         The same of queues that two clients read.
-    max_unowned_seconds : SecondsBound, optional
-        Longest time that a queue which producers write to may have no owner in a step. A queue that has none when the step
-        is over breaks it, and so does a step of which it is not known when clients follow.
+    max_unowned_seconds : str, optional
+        ``30`` or ``30@worst`` seconds of the worst case, ``30@p99`` of 99 in 100: longest time that a queue which producers
+        write to may have no owner in a step. A queue that has none when the step is over breaks it, and so does a step of
+        which no timer says when clients follow.
 
     Examples
     --------
@@ -89,7 +54,7 @@ def violated_gates(
     if max_double is not None:
         yield from _too_many(rollout, "double_owned", "with two readers", max_double)
     if max_unowned_seconds is not None:
-        yield from _too_long(rollout, max_unowned_seconds)
+        yield from _too_long(rollout, SecondsBound.parse(max_unowned_seconds))
 
 
 def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[str]:
@@ -105,20 +70,8 @@ def _too_many(rollout: Rollout, figure: str, what: str, most: int) -> Iterator[s
 
 def _too_long(rollout: Rollout, bound: SecondsBound) -> Iterator[str]:
     """Groups in which a queue has no owner for too long."""
-    figure = f"unowned_seconds_{bound.of}"
-
-    def seconds(row: dict[str, Any]) -> float:
-        return math.inf if row["unowned_after"] or row[figure] is None else float(row[figure])
-
-    for name, row in _worst_steps(rollout, seconds, bound.seconds).items():
-        if row["unowned_after"]:
-            said = f"{row['unowned_after']:,} queues have no owner when it is over"
-        elif row[figure] is None:
-            said = "no timer says when clients follow"
-        else:
-            said = f"a queue has no owner for up to {row[figure]:,.3f} s ({bound.of})"
-        where = f"step {row['step']} ({row['action']})"
-        yield f"consumer group {name!r}: {where}: {said}, at most {bound.seconds:g} s are allowed"
+    for name, row in _worst_steps(rollout, bound.of_row, bound.seconds).items():
+        yield f"consumer group {name!r}: step {row['step']} ({row['action']}): {bound.violation(row)}"
 
 
 def _worst_steps(rollout: Rollout, figure: Callable[[dict[str, Any]], float], most: float) -> dict[str, dict[str, Any]]:

@@ -84,11 +84,11 @@ SCALED = [{"name": "two", "changes": [{"scale_clients": {"to": 2}}]}]
 def test_gates_on_what_is_open():
     plan = plan_snapshot(two_of_four(), SCALED)
     [row] = plan.transitions("timer").to_pylist()
-    assert (row["unowned"], row["unowned_seconds_worst"], row["double_owned"]) == (4, 20, 2)
-    for kept in (Gates(max_unowned=4), Gates(max_double=2), Gates(max_unowned_seconds="20", informed_by="timer")):
+    assert (row["unowned"], row["unowned_seconds_worst"], row["double_owned"]) == (2, 20, 2)
+    for kept in (Gates(max_unowned=2), Gates(max_double=2), Gates(max_unowned_seconds="20", informed_by="timer")):
         assert kept.broken(plan) == ()
-    assert [one.text for one in Gates(max_unowned=3, max_double=1, informed_by="timer").broken(plan)] == [
-        "4 queues without an owner at the worst moment until all clients follow, at most 3 are allowed",
+    assert [one.text for one in Gates(max_unowned=1, max_double=1, informed_by="timer").broken(plan)] == [
+        "2 queues without an owner at the worst moment until all clients follow, at most 1 are allowed",
         "2 queues with several owners at the worst moment until all clients follow, at most 1 are allowed",
     ]
     assert [one.text for one in Gates(max_unowned_seconds="19.5", informed_by="timer").broken(plan)] == [

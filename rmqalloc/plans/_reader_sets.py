@@ -96,6 +96,7 @@ class ReaderSets:
         unowned, double = (
             one._replace(**{name: column.copy() for name, column in one._asdict().items()}) for one in found
         )
+        at_join = 1.0 if hearing is None else hearing.at_join
         in_set = (old.n > 1) | (new.n > 1)
         order = np.argsort(self._group, kind="stable")
         for group in np.unique(self._group[in_set]).tolist():
@@ -109,18 +110,16 @@ class ReaderSets:
             unowned.after[group] = np.count_nonzero(written[mine] & (new.n[mine] == 0))
             double.after[group] = np.count_nonzero(new.n[mine] > 1)
             double.most[group] += np.count_nonzero(in_set[mine])
-            there = slice(*np.searchsorted(self._present, [group * self._stride, (group + 1) * self._stride]))
-            n_late = int(np.count_nonzero(~joins[there]))
-            self._try_all(group, _Kinds.of(mine, old, new, written), unowned, double, joins, n_late)
+            self._try_all(group, _Kinds.of(mine, old, new, written), unowned, double, joins, at_join)
         return unowned, double
 
     @staticmethod
-    def _try_all(group: int, kinds: _Kinds, unowned: Open, double: Open, joins: Mask, n_late: int) -> None:
+    def _try_all(group: int, kinds: _Kinds, unowned: Open, double: Open, joins: Mask, at_join: float) -> None:
         """What every set of informed clients leaves open, if few clients change."""
         if len(kinds.clients) > MOST_CLIENTS:
             return
         known = sum(1 << bit for bit, client in enumerate(kinds.clients) if joins[client])
-        tried = open_in_subsets(*kinds.columns(), len(kinds.clients), known, n_late)
+        tried = open_in_subsets(*kinds.columns(), len(kinds.clients), known, at_join)
         unowned.most[group], unowned.expected[group] = tried.unowned, tried.unowned_expected
         double.most[group], double.expected[group] = tried.double_owned, tried.double_owned_expected
         for one in (unowned, double):

@@ -2,10 +2,12 @@
 
 **Worst.** `rmqalloc.transitions._worst_moment`: the maximum over all sets of informed clients.
 
-**Expected.** With ``k`` of ``n`` clients informed, all sets of that size being equally likely, a queue that waits for one
-client is open with probability ``1 - k/n``, one that one client has given up with ``k/n``, and one that passes between two
-with ``k (n - k) / (n (n - 1))``. The sum is concave in ``k``; its greatest value is reported. Clients that join know of the
-step from the start.
+**Expected.** A client is informed at a time with probability ``p``, each independently of the others. A queue that waits for
+one client is then open with probability ``1 - p``, one that a client has given up with ``p``, one that passes between two with
+``p (1 - p)``: a sum that is concave in ``p``. A client that joins acts first after a delay of its own, so there is one such sum
+before that and one afterwards. The greatest value over the time from the moment before anybody is informed is reported. Where
+no timer says when clients follow, all sets of ``k`` informed clients count as equally likely, and the greatest value over ``k``
+is reported.
 
 **Seconds.** Each client is informed after a time ``T`` of its own, see `Hearing`. A queue that passes from ``a`` to ``b`` has
 no owner for ``max(T_b - T_a, 0)``, one whose owner has left for ``T_b``. So the expected sum over queues is a sum of means. The
@@ -16,8 +18,8 @@ client which gets a queue being informed so late.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,18 +64,56 @@ class Open(NamedTuple):
     queue_seconds: Figures
 
 
-@dataclass(frozen=True)
-class _Terms:
-    """Numbers of queues of each kind, and of the clients and pairs of clients that they wait for; by row."""
+class _Sum(NamedTuple):
+    """Numbers of queues by kind, row by row: always open, while one client is informed, while one is not, between two."""
 
-    n: Counts  # clients that are informed after the start
     always: Counts
     informed: Counts
     uninformed: Counts
     passed: Counts
-    heads: Counts  # clients that some queue waits for
-    waits: Counts  # clients that some queue waits for from the start
-    pairs: Counts
+
+    def at(self, p: Figures) -> Figures:
+        """How many are open, expected, if each client is informed with probability ``p``."""
+        return np.asarray(self.always + self.informed * p + self.uninformed * (1 - p) + self.passed * p * (1 - p))
+
+    def greatest(self, least: float, most: float) -> Figures:
+        """The greatest of these over a range of probabilities."""
+        top = (1 + (self.informed - self.uninformed) / np.maximum(self.passed, 1)) / 2
+        tried = (np.full(top.size, least), np.full(top.size, most), np.clip(top, least, most))
+        return np.asarray(np.maximum.reduce([self.at(p) for p in tried]))
+
+    def greatest_by_number(self, n: Counts, needs_one: Mask) -> Figures:
+        """The same over the number of informed clients of ``n``."""
+        clients = np.maximum(n, 1)
+        apart = self.passed / np.maximum(clients * (clients - 1), 1)  # pairs of a single client do not exist
+
+        def at(k: Figures) -> Figures:
+            single = (self.informed * k + self.uninformed * (clients - k)) / clients
+            return np.asarray(self.always + single + apart * k * (clients - k))
+
+        least = np.where(needs_one & (n > 0), 1.0, 0.0)
+        slope = (self.informed - self.uninformed) / clients + apart * clients
+        top = slope / np.maximum(2 * apart, 1e-300)
+        tried = [least, clients.astype(float), *(np.clip(near(top), least, clients) for near in (np.floor, np.ceil))]
+        found = np.maximum.reduce([at(k) for k in tried])
+        return np.asarray(np.where(n > 0, found, self.always + self.informed))
+
+
+@dataclass(frozen=True)
+class _Terms:
+    """Queues by kind before clients that join act, and afterwards; and whom queues wait for."""
+
+    n: Counts  # clients that do not join
+    before: _Sum
+    since: _Sum
+    join_waits: Counts  # queues whose next reader joins, and which nobody reads until then
+    to_join: Counts  # queues that pass from another client to one that joins
+    from_join: Counts  # queues that one that joins reads before another has given them up
+    waits: Counts  # clients, not queues, that some queue waits for from the start
+    heads: Counts  # clients that some queue waits for at some time
+    pairs: Counts  # of clients between which queues pass
+    tails: Counts  # clients from which queues pass to one that joins
+    late: Counts  # clients that are to give up queues of one that joins
 
 
 def open_queues(of: OpenQueues, hearings: list[Hearing | None], way: NDArray[np.int64]) -> Open:
@@ -90,82 +130,96 @@ def open_queues(of: OpenQueues, hearings: list[Hearing | None], way: NDArray[np.
     h = of.handovers
     worst: Worst = worst_moments(of.graphs(), h.needs_one)
     terms = _terms(of)
-    worst_s, p99, total = np.full((3, h.needs_one.size), np.nan)
+    expected = terms.since.greatest_by_number(terms.n, h.needs_one)
+    longest, p99, total = np.full((3, h.needs_one.size), np.nan)
     for number, hearing in enumerate(hearings):
         rows = np.flatnonzero(way == number)
         if hearing is not None and rows.size:
-            worst_s[rows], p99[rows], total[rows] = _seconds(terms, rows, hearing)
-    return Open(
-        worst.most, worst.is_exact, _expected(terms, h.needs_one), terms.always + terms.informed, worst_s, p99, total
-    )
+            at_join = hearing.at_join
+            timed = np.maximum(terms.before.greatest(0.0, at_join), terms.since.greatest(at_join, 1.0))
+            expected[rows] = timed[rows]
+            longest[rows], p99[rows], total[rows] = _seconds(terms, rows, hearing)
+    after = terms.since.always + terms.since.informed
+    return Open(worst.most, worst.is_exact, expected, after, longest, p99, total)
 
 
 def _terms(of: OpenQueues) -> _Terms:
-    """The kinds of queues by row, where clients that join are informed from the start."""
+    """The kinds of queues by row."""
     h = of.handovers
     n_rows, sizes = h.needs_one.size, np.diff(h.offsets)
-    row = np.repeat(np.arange(n_rows), sizes)
-    late = ~h.joins
+    row, joins = np.repeat(np.arange(n_rows), sizes), h.joins
 
     def counted(informees: Counts) -> Counts:
         return np.bincount(row[informees], minlength=n_rows).astype(np.int64)
 
-    # Open until the head is informed: from the start if the tail knows from the start, never if the head does.
-    passed = late[of.head]
-    from_start, between = passed & h.joins[of.tail], passed & late[of.tail]
-    waits = np.concatenate([of.uninformed[late[of.uninformed]], of.head[from_start]])
-    n_informees = max(sizes.sum(), 1)
-    pairs = np.unique(of.tail[between] * n_informees + of.head[between])
-    joined = np.bincount(row[of.informed[h.joins[of.informed]]], minlength=n_rows)
+    def split(informees: Counts) -> tuple[Counts, Counts]:
+        is_join = joins[informees]
+        return informees[~is_join], informees[is_join]
+
+    (informed, by_join), (uninformed, until_join) = split(of.informed), split(of.uninformed)
+    tail_joins, head_joins = joins[of.tail], joins[of.head]
+    between = ~tail_joins & ~head_joins
+    to_join, from_join = of.tail[head_joins & ~tail_joins], of.head[tail_joins & ~head_joins]
+    always = np.bincount(of.always, minlength=n_rows).astype(np.int64)
+    passed, single, waiting = counted(of.tail[between]), counted(informed), counted(uninformed)
+    n_informees = max(int(sizes.sum()), 1)
+    pairs = np.unique(of.tail[between] * n_informees + of.head[between]) // n_informees
     return _Terms(
-        np.bincount(row[late], minlength=n_rows).astype(np.int64),
-        np.bincount(of.always, minlength=n_rows).astype(np.int64) + joined,
-        counted(of.informed[late[of.informed]]),
-        counted(waits),
-        counted(of.tail[between]),
-        counted(np.unique(np.append(waits, of.head[between]))),
-        counted(np.unique(waits)),
-        counted(pairs // n_informees),
+        n=np.bincount(row[~joins], minlength=n_rows).astype(np.int64),
+        before=_Sum(always + counted(until_join), single + counted(to_join), waiting, passed),
+        since=_Sum(always + counted(by_join), single, waiting + counted(from_join), passed),
+        join_waits=counted(until_join),
+        to_join=counted(to_join),
+        from_join=counted(from_join),
+        waits=counted(np.unique(uninformed)),
+        heads=counted(np.unique(np.concatenate([uninformed, of.head[between], from_join]))),
+        pairs=counted(pairs),
+        tails=counted(np.unique(to_join)),
+        late=counted(np.unique(from_join)),
     )
-
-
-def _expected(t: _Terms, needs_one: Mask) -> Figures:
-    """The greatest of the expected numbers with ``k`` clients informed."""
-    n = np.maximum(t.n, 1)
-    apart = t.passed / np.maximum(n * (n - 1), 1)  # pairs of a single client do not exist
-
-    def at(k: Figures) -> Figures:
-        return np.asarray(t.always + (t.informed * k + t.uninformed * (n - k)) / n + apart * k * (n - k))
-
-    least = np.where(needs_one & (t.n > 0), 1.0, 0.0)
-    slope = (t.informed - t.uninformed) / n + apart * n
-    top = np.where(apart > 0, slope / np.maximum(2 * apart, 1e-300), np.where(slope > 0, n, 0))
-    tried = [least, n.astype(float), *(np.clip(near(top), least, n) for near in (np.floor, np.ceil))]
-    best = np.maximum.reduce([at(k) for k in tried])
-    return np.asarray(np.where(t.n > 0, best, t.always + t.informed))
 
 
 def _seconds(t: _Terms, rows: Counts, hearing: Hearing) -> tuple[Figures, Figures, Figures]:
     """The longest time, the 99th percentile of the longest, and the sum over queues."""
-    waits, passed = t.uninformed[rows] > 0, t.passed[rows] > 0
-    worst = np.where(waits, hearing.latest, np.where(passed, hearing.spread, 0.0))
-    total = t.uninformed[rows] * hearing.mean + t.passed[rows] * hearing.half_difference
-    kinds = np.stack([t.pairs[rows], t.waits[rows], t.heads[rows]])
-    distinct, of_row = np.unique(kinds, axis=1, return_inverse=True)
+    t = _Terms(**{one.name: _some(getattr(t, one.name), rows) for one in fields(t)})
+    delay, waits = hearing.join_delay, t.waits > 0
+    since_join = max(hearing.latest - delay, 0.0)
+    kinds = [(waits, hearing.latest), (t.pairs > 0, hearing.spread), (t.to_join > 0, delay), (t.join_waits > 0, delay),
+             (t.from_join > 0, since_join)]  # fmt: skip
+    worst = np.maximum.reduce([np.where(there, seconds, 0.0) for there, seconds in kinds])
+    total = (
+        t.before.uninformed * hearing.mean
+        + t.before.passed * hearing.half_difference
+        + t.join_waits * delay
+        + t.to_join * hearing.before_a_join
+        + t.from_join * hearing.after_a_join
+    )
+    clients = np.stack([t.pairs, t.waits, t.heads, t.tails, t.late, np.where(t.join_waits > 0, 1, 0)])
+    distinct, of_row = np.unique(clients, axis=1, return_inverse=True)
     p99 = _percentile(distinct, hearing)[of_row.reshape(-1)]
-    late = np.where(waits, hearing.first[1], 0.0)  # of the common wait the longest
-    return worst, np.minimum(np.where(waits | passed, p99 + late, 0.0), worst), total
+    common = np.where(waits, hearing.first[1], 0.0)  # of the common wait the longest
+    return worst, np.minimum(p99 + common, worst), total
 
 
-def _percentile(kinds: Counts, hearing: Hearing) -> Figures:
+def _some(column: Any, rows: Counts) -> Any:
+    """Some rows of a column, or of the columns of a sum."""
+    return _Sum(*(one[rows] for one in column)) if isinstance(column, _Sum) else column[rows]
+
+
+def _percentile(clients: Counts, hearing: Hearing) -> Figures:
     """Time that is exceeded with a probability of at most `P99`, by bisection: both bounds fall as the time grows."""
-    pairs, waits, heads = kinds
+    pairs, waits, heads, tails, late, join_waits = clients
+    delay = hearing.join_delay
 
     def may_exceed(x: Figures) -> Figures:
-        late = hearing.later_than(x)
-        return np.asarray(np.minimum(pairs * hearing.apart(x) + waits * late, 1 - (1 - late) ** heads))
+        waiting = x < delay  # for one that joins
+        early = 1 - hearing.later_than(np.maximum(delay - x, 0.0))
+        some = pairs * hearing.apart(x) + waits * hearing.later_than(x) + late * hearing.later_than(x + delay)
+        some = some + np.where(waiting, tails * early + join_waits, 0.0)
+        last = np.where(waiting & (tails + join_waits > 0), 1.0, 1 - (1 - hearing.later_than(x)) ** heads)
+        return np.asarray(np.minimum(some, last))
 
-    low, high = np.zeros(pairs.size), np.full(pairs.size, hearing.spread)
+    low, high = np.zeros(pairs.size), np.full(pairs.size, max(hearing.spread, delay))
     while high.size and (high - low).max() > _STEP / 2:
         middle = (low + high) / 2
         fits = may_exceed(middle) <= P99

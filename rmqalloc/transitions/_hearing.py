@@ -56,7 +56,9 @@ class Hearing:
     at_once : float
         Probability that it does not wait.
     first : tuple of float
-        Earliest and latest time at which the first client can be informed: a wait that all have in common, uniform in between.
+        Earliest and latest time at which the first client can be informed: a wait that all have in common, its mean in between.
+    join_delay : float
+        When a client that joins acts for the first time.
 
     Examples
     --------
@@ -68,6 +70,7 @@ class Hearing:
     waits: tuple[float, ...]
     at_once: float = 0.0
     first: tuple[float, float] = (0.0, 0.0)
+    join_delay: float = 0.0
 
     def of_a_join(self) -> Hearing:
         """The same where a client joins: its heartbeat is never late, so there is no wait in common."""
@@ -95,6 +98,22 @@ class Hearing:
         ends = np.array([self.spread, 2 * self.spread])
         middle, whole = sum_below(ends, self.waits * 2, integrals=1)
         return both * (self.spread - float(whole - middle)) + one * self.spread / 2
+
+    @property
+    def at_join(self) -> float:
+        """Probability that a client is informed when one that joins acts for the first time."""
+        return 1 - float(self.later_than(np.array([self.join_delay]))[0])
+
+    @property
+    def before_a_join(self) -> float:
+        """Expected time for which a client is informed and one that joins does not act yet: E max(join_delay - T, 0)."""
+        waited = float(sum_below(np.array([self.join_delay]), self.waits, integrals=1)[0])
+        return self.at_once * self.join_delay + (1 - self.at_once) * waited
+
+    @property
+    def after_a_join(self) -> float:
+        """Expected time for which a client that joined acts and another is not informed yet: E max(T - join_delay, 0)."""
+        return self.mean - sum(self.first) / 2 - self.join_delay + self.before_a_join
 
     def later_than(self, x: Seconds) -> Seconds:
         """Probability that a client is informed more than ``x`` after the common wait."""
@@ -128,18 +147,18 @@ def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE) -> Hearing:
     >>> hearing_of("timer").latest, hearing_of("scan").latest, hearing_of("notice").latest
     (20.0, 150.0, 1.0)
     """
+    least = profile.min_interval / 1_000  # also from a client's start to its first pass
     if way == "timer":
-        return Hearing((REBALANCE,))
+        return Hearing((REBALANCE,), join_delay=least)
     if way == "scan":
-        return Hearing((REBALANCE,), first=(EXPIRY - HEARTBEAT, EXPIRY + SCAN))
+        return Hearing((REBALANCE,), first=(EXPIRY - HEARTBEAT, EXPIRY + SCAN), join_delay=least)
     if way != "notice":
         raise ValueError(f"clients learn of joins and leaves by {', '.join(WAYS)}, got {way!r}")
-    least = profile.min_interval / 1_000
     if not least:
         return Hearing(())
     # The last pass was uniformly long ago, so the rest of the least interval is uniform where it is not over.
-    return Hearing((least,), at_once=1 - least / REBALANCE)
+    return Hearing((least,), at_once=1 - least / REBALANCE, join_delay=least)
 
 
-ROUTES = Hearing((ROUTE_POLL, REBALANCE))
+ROUTES = Hearing((ROUTE_POLL, REBALANCE), join_delay=DEFAULT_PROFILE.min_interval / 1_000)
 """How clients learn of routes: the poll takes them in, the next pass acts on them."""

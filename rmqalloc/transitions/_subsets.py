@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 MOST_CLIENTS = 12
 """Clients up to which every set is tried."""
 
+_STEPS = 4_097
+"""Probabilities for which expected numbers are computed; the greatest of a smooth sum of few terms is not far from one."""
+
 Bits = NDArray[np.int64]
 
 
@@ -34,7 +37,7 @@ class OpenInSubsets(NamedTuple):
 
 
 def open_in_subsets(
-    old: Bits, new: Bits, counts: Bits, written: NDArray[np.bool_], n_clients: int, joins: int, n_late: int
+    old: Bits, new: Bits, counts: Bits, written: NDArray[np.bool_], n_clients: int, joins: int, at_join: float
 ) -> OpenInSubsets:
     """Try every set of informed clients.
 
@@ -49,36 +52,31 @@ def open_in_subsets(
     n_clients : int
         Clients whose queues change: at most `MOST_CLIENTS`.
     joins : int
-        Those that know of the step from the start, as bits: only sets with these count for what is expected.
-    n_late : int
-        All clients of the group that do not.
+        Those that join, as bits.
+    at_join : float
+        Probability that any other is informed when these act for the first time.
 
     Examples
     --------
     Two clients read a queue, and a third will:
 
-    >>> open_in_subsets(np.array([0b011]), np.array([0b100]), np.array([1]), np.array([True]), 3, 0, 3)
-    OpenInSubsets(unowned=1, double_owned=1, unowned_expected=0.3333333333333333, double_owned_expected=1.0)
+    >>> open_in_subsets(np.array([0b011]), np.array([0b100]), np.array([1]), np.array([True]), 3, 0, 0.0)
+    OpenInSubsets(unowned=1, double_owned=1, unowned_expected=0.14814..., double_owned_expected=1.0)
     """
     informed = np.arange(1 << n_clients)[:, None]
     readers = old & ~informed | new & informed
     several = (readers & (readers - 1)) != 0
     unowned, double = (np.asarray(is_open @ counts) for is_open in ((readers == 0) & written, several))
-    late = [one for one in range(1 << n_clients) if one & joins == joins]
-    n_changing = n_clients - joins.bit_count()
-    number = np.array([(one & ~joins).bit_count() for one in late])
-    chances = _chances(n_late, n_changing)
-    expected = (float((chances @ np.bincount(number, some[late])).max()) for some in (unowned, double))
+    phases = [(0, np.linspace(0.0, at_join, _STEPS)), (joins, np.linspace(at_join, 1.0, _STEPS))]
+    expected = (max(_greatest(some, n_clients, joins, acting, p) for acting, p in phases) for some in (unowned, double))
     return OpenInSubsets(int(unowned.max()), int(double.max()), *expected)
 
 
-def _chances(n: int, n_changing: int) -> NDArray[np.float64]:
-    """The chance that just a given set of ``s`` of the clients that change is informed if ``k`` of ``n`` are, by k and s."""
-    logs = np.append(0.0, np.cumsum(np.log(np.arange(1, n + 1))))
-    k, s = np.arange(n + 1)[:, None], np.arange(n_changing + 1)
-    others = n - n_changing
-    possible = (k >= s) & (k - s <= others)
-    among = np.where(possible, k - s, 0)
-    chance = logs[others] - logs[among] - logs[others - among] - logs[n] + logs[k] + logs[n - k]
-    found: NDArray[np.float64] = np.where(possible, np.exp(chance), 0.0)
-    return found
+def _greatest(n_open: Bits, n_clients: int, joins: int, acting: int, p: NDArray[np.float64]) -> float:
+    """The greatest expected number, if those that join act as ``acting`` says and any other is informed with ``p``."""
+    some = np.array([one for one in range(1 << n_clients) if one & joins == acting])
+    number = np.array([int(one & ~joins).bit_count() for one in some.tolist()])
+    n_late = n_clients - joins.bit_count()
+    totals = np.bincount(number, n_open[some], n_late + 1)
+    k = np.arange(n_late + 1)
+    return float((p[:, None] ** k * (1 - p[:, None]) ** (n_late - k) @ totals).max())

@@ -56,31 +56,50 @@ def shares(clients, queues):
     return {one: np.array([one in some for some in found.values()], int) for one in clients}
 
 
-# How likely it is that a client has heard after so many seconds, on the pieces between these ends.
-TIMER = ([0, 20], lambda t: t / 20)
+# How likely it is that a client has heard after so many seconds, on the pieces between these ends. One that joins acts
+# after a second.
+TIMER = ([0, 1, 20], lambda t: t / 20)
 NOTICE = ([0, 1], lambda t: 0.95 + t / 20)
 ROUTES = (
-    [0, 20, 30, 50],
+    [0, 1, 20, 30, 50],
     lambda t: np.where(t < 20, t**2 / 1200, np.where(t < 30, (t - 10) / 30, 1 - (50 - t) ** 2 / 1200)),
 )
 
 
-def drawn_out(heard, is_open, late, hearing, begins_with_one):
-    """Expected numbers, seconds and queue-seconds, given every set that may have heard and which queues are open in each."""
-    n, informed = late.sum(), heard[:, late].sum(axis=1)
-    by_number = [is_open[informed == k].sum(axis=1).mean() for k in range(int(begins_with_one and n > 0), n + 1)]
-    found = {"expected": max(by_number), "after": int(is_open[informed == n].sum())}
+def chances(heard, p):
+    """How likely each set is, if each client has heard with that probability; a row for every p."""
+    n = heard.sum(axis=1)
+    return p[:, None] ** n * (1 - p[:, None]) ** (heard.shape[1] - n)
+
+
+def drawn_out(heard, alone, joined, hearing, begins_with_one):
+    """Expected numbers, seconds and queue-seconds.
+
+    Given every set of those that were there, and which queues are open in each while those that join do nothing yet, and then.
+    """
+    found = {"after": int(joined[-1].sum())}
     if hearing is None:
-        return found | {"seconds_worst": None, "queue_seconds": None}
-    passing = is_open & ~is_open[informed == n]
+        by_number = [joined[heard.sum(axis=1) == k].sum(axis=1).mean() for k in range(heard.shape[1] + 1)]
+        expected = max(by_number[int(begins_with_one and heard.shape[1] > 0) :])
+        return found | {"expected": expected, "seconds_worst": None, "queue_seconds": None}
     ends, has_heard = hearing
+    at_join, last = float(has_heard(np.array(1.0))), ends[-1]
+    early, late = (np.linspace(a, b, 2_001) for a, b in ((0, at_join), (at_join, 1)))
+    most = max((chances(heard, p) @ some.sum(axis=1)).max() for p, some in ((early, alone), (late, joined)))
+    passing = ~joined[-1]
+    seconds = np.zeros(alone.shape[1])
     nodes, weights = np.polynomial.legendre.leggauss(12)
-    times = np.concatenate([(b - a) / 2 * nodes + (a + b) / 2 for a, b in itertools.pairwise(ends)])
-    spans = np.concatenate([(b - a) / 2 * weights for a, b in itertools.pairwise(ends)])
-    p = np.asarray(has_heard(times))[:, None]
-    seconds = spans @ (p**informed * (1 - p) ** (n - informed)) @ passing
-    # Whether all or some must hear makes no odds: nobody's wait is longer than the last end.
-    return found | {"seconds_worst": float(ends[-1] * passing.any()), "queue_seconds": seconds.sum()}
+    for a, b in itertools.pairwise(ends):
+        times = (b - a) / 2 * nodes + (a + b) / 2
+        some = alone if b <= 1 else joined
+        seconds += (b - a) / 2 * weights @ chances(heard, np.asarray(has_heard(times))) @ some
+    # No queue is open for longer than where each client hears at once or last.
+    longest = alone + (last - 1) * joined
+    return found | {
+        "expected": most,
+        "seconds_worst": float((longest * passing).max(initial=0)),
+        "queue_seconds": seconds @ passing,
+    }
 
 
 def worst(before, after, queues, wet, hears, begins_with_one, hearing=None):
@@ -92,18 +111,19 @@ def worst(before, after, queues, wet, hears, begins_with_one, hearing=None):
     untold = np.array([nothing, *(old.get(one, nothing) for one in who)])[1:]
     told = np.array([nothing, *(new[one] for one in who)])[1:]
     fixed = sum((new[one] for one in after if one not in hears), nothing)
-    heard = (np.arange(begins_with_one, 2 ** len(who))[:, None] >> np.arange(len(who))) & 1
+    heard = (np.arange(2 ** len(who))[:, None] >> np.arange(len(who))) & 1
     count = heard @ told + (1 - heard) @ untold + fixed
     is_wet = np.array([queue in wet for topic in queues.values() for queue in topic], bool)
-    late = np.array([one in before for one in who], bool)
-    known = heard[:, ~late].all(axis=1)
+    joins = np.array([one not in before for one in who], bool)
+    alone, joined = (heard[:, joins] == 0).all(axis=1), (heard[:, joins] == 1).all(axis=1)
     figures = {
         f"{which}_{name}": value
         for which, is_open in (("unowned", (count == 0) & is_wet), ("double_owned", count == 2))
         for name, value in drawn_out(
-            heard[known], is_open[known], late, hearing if who else TIMER, begins_with_one
+            heard[alone][:, ~joins], is_open[alone], is_open[joined], hearing if who else TIMER, begins_with_one
         ).items()
     }
+    count = count[int(begins_with_one) :]
     return {
         **figures,
         "unowned": int((count == 0).sum(axis=1).max()),

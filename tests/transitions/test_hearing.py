@@ -24,6 +24,8 @@ def test_closed_forms_are_what_is_drawn(name):
     hearing, rng = HEARINGS[name], np.random.default_rng(5)
     one, other = drawn(hearing, 2, N, rng).T
     scale = hearing.spread / np.sqrt(N) * 4
+    assert hearing.before_a_join == pytest.approx(np.maximum(hearing.join_delay - one, 0).mean(), abs=scale)
+    assert hearing.after_a_join == pytest.approx(np.maximum(one - hearing.join_delay, 0).mean(), abs=scale)
     assert hearing.mean - sum(hearing.first) / 2 == pytest.approx(one.mean(), abs=scale)
     assert hearing.half_difference == pytest.approx(np.maximum(one - other, 0).mean(), abs=scale)
     for x in np.linspace(0, hearing.spread, 9):
@@ -40,6 +42,7 @@ def test_known_values():
     assert hearing_of("scan").latest == 120 + 10 + 20
     assert ROUTES.latest == 50 and ROUTES.mean == 25
     assert HEARINGS["4.9"] == Hearing(())
+    assert hearing_of("notice").join_delay == 1
     assert sum_below(np.array([0.0, 25.0, 50.0]), (20.0, 30.0)).tolist() == [0, 0.5, 1]
     with pytest.raises(ValueError, match="by notice, timer, scan, got 'smoke'"):
         hearing_of("smoke")
@@ -62,9 +65,10 @@ def test_the_percentile_is_never_too_low_nor_the_sum_wrong(name, seed):
     old, new = rng.integers(-1, n, 12), rng.integers(0, n, 12)
     joins = [0] if seed % 2 else []
     old[np.isin(old, joins)] = -1
+    hearing = hearing.of_a_join() if joins else hearing
     found = open_queues(handovers(n, old, new, joins).unowned(), [hearing], np.array([0]))
     times = drawn(hearing, n, 40_000, rng) + rng.uniform(*hearing.first, (40_000, 1))
-    times[:, joins] = 0.0
+    times[:, joins] = hearing.join_delay
     gone = np.where(old < 0, 0.0, times[:, old])
     seconds = np.where(old == new, 0.0, np.maximum(times[:, new] - gone, 0.0))
     longest = seconds.max(axis=1)
@@ -79,7 +83,9 @@ def test_what_waits_for_nobody_takes_no_time():
     still = open_queues(handovers(3, [0, 1, 2], [0, 1, 2]).unowned(), [hearing_of("timer")], np.array([0]))
     assert (still.most[0], still.expected[0], still.seconds_worst[0], still.queue_seconds[0]) == (0, 0, 0, 0)
     joined = open_queues(handovers(2, [0, 0], [0, 1], joins=[1]).unowned(), [hearing_of("timer")], np.array([0]))
-    assert joined.seconds_worst[0] == joined.expected[0] == 0
+    assert joined.seconds_worst[0] == 1  # until it acts
+    assert joined.expected[0] == pytest.approx(1 / 20)
+    assert joined.queue_seconds[0] == pytest.approx(1 / 40)
     unknown = open_queues(handovers(2, [0, 1], [1, 0]).unowned(), [None], np.array([0]))
     assert np.isnan(unknown.seconds_worst[0]) and unknown.expected[0] == 1
     lost = open_queues(handovers(2, [0, 1], [-1, 1]).unowned(), [hearing_of("timer")], np.array([0]))

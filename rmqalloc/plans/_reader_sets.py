@@ -8,6 +8,7 @@ is known better is corrected: by trying every set of informed clients where few 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -90,19 +91,25 @@ class ReaderSets:
         return found
 
     def corrected(
-        self, found: tuple[Open, Open], old: Reading, new: Reading, written: Mask, joins: Mask, hearing: Hearing | None
+        self,
+        found: tuple[Open, Open],
+        old: Reading,
+        new: Reading,
+        written: Mask,
+        joins: Mask,
+        hearings: Sequence[Hearing | None],
     ) -> tuple[Open, Open]:
         """The figures of unowned and double-owned queues, put right for groups in which a queue has several readers."""
         unowned, double = (
             one._replace(**{name: column.copy() for name, column in one._asdict().items()}) for one in found
         )
-        at_join = 1.0 if hearing is None else hearing.at_join
         in_set = (old.n > 1) | (new.n > 1)
         order = np.argsort(self._group, kind="stable")
         for group in np.unique(self._group[in_set]).tolist():
             start, stop = np.searchsorted(self._group[order], [group, group + 1])
             mine = order[start:stop]
-            longest = np.nan if hearing is None else hearing.latest
+            hearing = hearings[group]
+            longest, at_join = (np.nan, 1.0) if hearing is None else (hearing.latest, hearing.at_join)
             for one in (unowned, double):
                 one.is_exact[group] = False
                 one.expected[group] = one.queue_seconds[group] = np.nan

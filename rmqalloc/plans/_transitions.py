@@ -13,7 +13,7 @@ from rmqalloc.plans._owner_sets import Keys
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
 from rmqalloc.plans._reader_sets import ReaderSets
 from rmqalloc.plans._states import NumberedState, Numbers, rows_of
-from rmqalloc.scenarios import Scenario
+from rmqalloc.scenarios import AddClients, Scenario
 from rmqalloc.scenarios._changes import DEPLOYMENT, ROUTES
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.transitions._exposure import Open, open_queues
@@ -25,19 +25,14 @@ Mask = NDArray[np.bool_]
 Columns = dict[str, Any]
 
 
-class _Followed(NamedTuple):
-    """How clients learn of a scenario, what it is called, and how long that takes; None where no timer says it."""
-
-    by: str
-    hearing: Hearing | None
-
-
-def _followed(scenario: Scenario, informed_by: str) -> _Followed:
-    """By the slowest of its changes."""
+def _followed(scenario: Scenario, informed_by: str) -> str:
+    """How clients learn of a scenario: by the slowest of its changes."""
     kinds = {change.followed_by for change in scenario.changes}
-    if DEPLOYMENT in kinds:
-        return _Followed(DEPLOYMENT, None)
-    return _Followed(ROUTES, BY_ROUTES) if ROUTES in kinds else _Followed(informed_by, hearing_of(informed_by))
+    return next((kind for kind in (DEPLOYMENT, ROUTES) if kind in kinds), informed_by)
+
+
+def _joins_alone(scenario: Scenario) -> bool:
+    return all(isinstance(change, AddClients) for change in scenario.changes)
 
 
 class PlannedStates(NamedTuple):
@@ -69,9 +64,9 @@ def transitions_table(planned: PlannedStates, scenarios: tuple[Scenario, ...], i
     parts = [TRANSITIONS_SCHEMA.empty_table()]
     for scenario, state, queues in zip(scenarios, states, planned.between[1:], strict=True):
         followed = _followed(scenario, informed_by)
-        columns = groups.figures(queues, before, state, followed.hearing)
+        columns = groups.figures(queues, before, state, followed, _joins_alone(scenario))
         n = len(groups.names)
-        columns |= {"scenario": pa.repeat(scenario.name, n), "informed_by": pa.repeat(followed.by, n)}
+        columns |= {"scenario": pa.repeat(scenario.name, n), "informed_by": pa.repeat(followed, n)}
         columns["consumer_group"] = groups.names
         arrays = [_array(columns[one.name], one.type) for one in TRANSITIONS_SCHEMA]
         parts.append(pa.table(arrays, TRANSITIONS_SCHEMA))
@@ -96,6 +91,9 @@ class _Groups:
         self._ordered = np.array([group.is_ordered for group in groups], bool)
         tps = (group.consume_tps for group in groups)
         self._tps = np.array([np.nan if one is None else one for one in tps], np.float64)
+        brokers = {topic.name: len(topic.brokers) for topic in planned.snapshot.topics}
+        most = (max((brokers.get(topic, 1) for topic in group.subscriptions), default=1) for group in groups)
+        self._n_brokers = np.array(list(most), np.int64)
         self._routes, self._written = self._n_written(planned.snapshot, topics.dictionary.to_pylist())
 
     def _n_written(self, snapshot: Snapshot, topics: list[str]) -> tuple[Keys, Keys]:
@@ -131,7 +129,17 @@ class _Groups:
         """Groups and clients of a state as one number, ascending."""
         return np.unique(self._of_row[state.owned.rows] * self._stride + state.owned.clients)
 
-    def figures(self, queues: Queues, before: NumberedState, after: NumberedState, hearing: Hearing | None) -> Columns:
+    def _hearings(self, followed: str, joins_alone: bool) -> tuple[list[Hearing | None], Keys]:
+        """How clients are informed, and which of these holds for each group."""
+        if followed in (DEPLOYMENT, ROUTES):
+            return [None if followed == DEPLOYMENT else BY_ROUTES], np.zeros(self._n_groups, np.int64)
+        numbers, way = np.unique(self._n_brokers, return_inverse=True)
+        found = [hearing_of(followed, n_brokers=n) for n in numbers.tolist()]
+        return [one.of_a_join() if joins_alone else one for one in found], way.astype(np.int64)
+
+    def figures(
+        self, queues: Queues, before: NumberedState, after: NumberedState, followed: str, joins_alone: bool
+    ) -> Columns:
         """What is open while clients follow."""
         there = np.flatnonzero(queues.is_)
         group = self._of_row[rows_of(queues.keys[there], self._numbers)]
@@ -145,13 +153,15 @@ class _Groups:
             offsets, np.arange(present.size), group, old.first, new.first, old.first >= 0, new.first >= 0, written,
             never, joins,
         )  # fmt: skip
-        way = np.zeros(self._n_groups, np.int64)
+        hearings, way = self._hearings(followed, joins_alone)
         unowned, double = (
-            open_queues(some, [hearing], way)
+            open_queues(some, hearings, way)
             for some in (handovers.unowned(written & ~sets.stays(old, new)), handovers.double_owned())
         )
         if len(self._numbers.sets):
-            unowned, double = sets.corrected((unowned, double), old, new, written, joins, hearing)
+            unowned, double = sets.corrected(
+                (unowned, double), old, new, written, joins, [hearings[one] for one in way]
+            )
         rate = self._tps / np.maximum(np.bincount(group[written], minlength=self._n_groups), 1)
         columns = self._named("unowned", unowned, never) | self._named("double_owned", double, self._ordered)
         return columns | {

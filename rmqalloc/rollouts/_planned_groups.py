@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,7 +97,8 @@ def planned_groups_of(
     group_of = np.array([positions[name] for name in names], np.int64)
     firsts = np.unique(group_of, return_index=True)[1].tolist()
     known = {group.name: group for group in snapshot.groups}
-    at_start = tuple(_group_at_start(fleet, unit, known[fleet.consumer_group(unit)]) for unit in firsts)
+    brokers = {topic.name: len(topic.brokers) for topic in snapshot.topics}
+    at_start = tuple(_group_at_start(fleet, unit, known[fleet.consumer_group(unit)], brokers) for unit in firsts)
     return PlannedGroups(fleet, rules, owners, group_of, at_start, _written(fleet, snapshot), warnings)
 
 
@@ -141,8 +142,9 @@ def _some(fleet: Fleet, rules: Rules, owners: Owners, units: NDArray[np.int64]) 
     return subfleet(fleet, units), rules.select(units), owners_of_units(fleet, owners, units)
 
 
-def _group_at_start(fleet: Fleet, unit: int, group: Group) -> GroupAtStart:
+def _group_at_start(fleet: Fleet, unit: int, group: Group, brokers: Mapping[str, int]) -> GroupAtStart:
     ids = fleet.client_ids_of(unit)
     lists, start = fleet.client_lists, int(fleet.slot_starts[unit])
     rooms = [-1] * len(ids) if lists.slot_room is None else lists.slot_room[start : start + len(ids)].tolist()
-    return GroupAtStart(group.name, ids, rooms, group.is_ordered, group.consume_tps)
+    n_brokers = max((brokers.get(topic, 1) for topic in group.subscriptions), default=1)
+    return GroupAtStart(group.name, ids, rooms, group.is_ordered, n_brokers, group.consume_tps)

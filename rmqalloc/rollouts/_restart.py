@@ -25,7 +25,7 @@ from rmqalloc.rollouts._schedule import (
 )
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies._ordering import sort_client_ids
-from rmqalloc.transitions._hearing import Hearing, hearing_of
+from rmqalloc.transitions._hearing import hearing_of
 
 Positions = NDArray[np.int64]
 
@@ -102,10 +102,10 @@ def restart(
         raise ValueError(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
-    hearing = hearing_of(informed_by)
+    hearing_of(informed_by)
     planned = planned_groups_of(snapshot, groups, topics, stable_ids=ids == "stable")
     return play_schedules(
-        planned, lambda group: _schedule(group, batch, surge, ids, order, seed, hearing), detail=detail
+        planned, lambda group: _schedule(group, batch, surge, ids, order, seed, informed_by), detail=detail
     )
 
 
@@ -133,9 +133,10 @@ def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
 
 
 def _schedule(
-    group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int, hearing: Hearing
+    group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int, informed_by: str
 ) -> Schedule:
     size, turns = turns_of(group, batch, order, seed)
+    hearing = hearing_of(informed_by, n_brokers=group.n_brokers)
     everyone, rooms, old, new = _before_and_after(group, ids)
     there = np.zeros(len(everyone), bool)
     there[old] = True

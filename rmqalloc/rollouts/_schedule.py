@@ -128,6 +128,8 @@ class GroupAtStart(NamedTuple):
         As in `Schedule`.
     is_ordered : bool
         Whether a broker locks each of its queues for one client.
+    n_brokers : int
+        Most brokers of one of its topics.
     consume_tps : float or None
         Messages that the group consumes in a second, where that is known.
     """
@@ -136,6 +138,7 @@ class GroupAtStart(NamedTuple):
     client_ids: list[str]
     rooms: list[int]
     is_ordered: bool = False
+    n_brokers: int = 1
     consume_tps: float | None = None
 
 

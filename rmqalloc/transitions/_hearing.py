@@ -1,9 +1,9 @@
 """How long it takes until clients are informed of a change, by the timers of RocketMQ.
 
-Each client is informed independently of the others, after a time ``T`` that is 0 with some probability and otherwise a sum of
-independent uniform waits; a common wait may come before. All that is asked of ``T`` has a closed form: its distribution is
-that of a sum of uniform variables, and so is that of the difference of two, because ``-U`` of a uniform ``U`` on [0, w] is
-distributed as ``U - w``.
+Each client is informed independently of the others, after a time ``T`` that is 0 with some probability and otherwise a fixed
+wait and a sum of independent uniform waits; a common wait may come before. All that is asked of ``T`` has a closed form: its
+distribution is that of a sum of uniform variables, and so is that of the difference of two, because ``-U`` of a uniform ``U``
+on [0, w] is distributed as ``U - w``.
 """
 
 from __future__ import annotations
@@ -55,6 +55,8 @@ class Hearing:
         Each client waits for the sum of times that are uniform on [0, wait].
     at_once : float
         Probability that it does not wait.
+    fixed : float
+        What is added to these waits.
     first : tuple of float
         Earliest and latest time at which the first client can be informed: a wait that all have in common, its mean in between.
     join_delay : float
@@ -69,17 +71,18 @@ class Hearing:
 
     waits: tuple[float, ...]
     at_once: float = 0.0
+    fixed: float = 0.0
     first: tuple[float, float] = (0.0, 0.0)
     join_delay: float = 0.0
 
     def of_a_join(self) -> Hearing:
-        """The same where a client joins: its heartbeat is never late, so there is no wait in common."""
-        return replace(self, first=(0.0, 0.0))
+        """The same where a client joins: it sends heartbeats to all brokers from the start, so that no list is out of date."""
+        return hearing_of("notice") if self.fixed else replace(self, first=(0.0, 0.0))
 
     @property
     def spread(self) -> float:
         """The longest time from the first informed client to the last."""
-        return sum(self.waits)
+        return self.fixed + sum(self.waits)
 
     @property
     def latest(self) -> float:
@@ -89,15 +92,20 @@ class Hearing:
     @property
     def mean(self) -> float:
         """Expected time from the change until a client is informed."""
-        return sum(self.first) / 2 + (1 - self.at_once) * self.spread / 2
+        return sum(self.first) / 2 + (1 - self.at_once) * self._late
 
     @property
     def half_difference(self) -> float:
         """Expected time for which one client is informed and another is not yet: E max(T - T', 0)."""
         both, one = (1 - self.at_once) ** 2, self.at_once * (1 - self.at_once)
-        ends = np.array([self.spread, 2 * self.spread])
-        middle, whole = sum_below(ends, self.waits * 2, integrals=1)
-        return both * (self.spread - float(whole - middle)) + one * self.spread / 2
+        width = sum(self.waits)
+        middle, whole = sum_below(np.array([width, 2 * width]), self.waits * 2, integrals=1)
+        return both * (width - float(whole - middle)) + one * self._late
+
+    @property
+    def _late(self) -> float:
+        """Expected wait of a client that waits."""
+        return self.fixed + sum(self.waits) / 2
 
     @property
     def at_join(self) -> float:
@@ -107,7 +115,7 @@ class Hearing:
     @property
     def before_a_join(self) -> float:
         """Expected time for which a client is informed and one that joins does not act yet: E max(join_delay - T, 0)."""
-        waited = float(sum_below(np.array([self.join_delay]), self.waits, integrals=1)[0])
+        waited = float(sum_below(np.array([max(self.join_delay - self.fixed, 0.0)]), self.waits, integrals=1)[0])
         return self.at_once * self.join_delay + (1 - self.at_once) * waited
 
     @property
@@ -117,16 +125,18 @@ class Hearing:
 
     def later_than(self, x: Seconds) -> Seconds:
         """Probability that a client is informed more than ``x`` after the common wait."""
-        return (1 - self.at_once) * (1 - sum_below(x, self.waits))
+        return (1 - self.at_once) * self._waits_longer(x)
+
+    def _waits_longer(self, x: Seconds) -> Seconds:
+        return np.asarray(np.where(x < self.fixed, 1.0, 1 - sum_below(np.maximum(x - self.fixed, 0.0), self.waits)))
 
     def apart(self, x: Seconds) -> Seconds:
         """Probability that a client is informed more than ``x`` after a given other."""
         both, one = (1 - self.at_once) ** 2, self.at_once * (1 - self.at_once)
-        alone = 1 - sum_below(x, self.waits)
-        return both * (1 - sum_below(x + self.spread, self.waits * 2)) + one * alone
+        return both * (1 - sum_below(x + sum(self.waits), self.waits * 2)) + one * self._waits_longer(x)
 
 
-def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE) -> Hearing:
+def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1) -> Hearing:
     """How clients learn that others joined or left.
 
     Parameters
@@ -136,6 +146,9 @@ def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE) -> Hearing:
         its last pass. ``"timer"``: notices are switched off or lost, and each client finds out at its next pass.
         ``"scan"``: a client dies and its connection stays open, so a broker misses its heartbeats and drops it without notice.
     profile : Profile
+    n_brokers : int
+        Brokers of the topic. A client that leaves takes leave of one after the other. Each notifies the others at once, and
+        these ask any one for the client list: who asks one that does not know yet has to wait for the least interval.
 
     Raises
     ------
@@ -156,6 +169,8 @@ def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE) -> Hearing:
         raise ValueError(f"clients learn of joins and leaves by {', '.join(WAYS)}, got {way!r}")
     if not least:
         return Hearing(())
+    if n_brokers > 1:
+        return Hearing((), at_once=1 / n_brokers, fixed=least, join_delay=least)
     # The last pass was uniformly long ago, so the rest of the least interval is uniform where it is not over.
     return Hearing((least,), at_once=1 - least / REBALANCE, join_delay=least)
 

@@ -66,6 +66,11 @@ ROUTES = (
 )
 
 
+def notice_of_a_leave(n_brokers):
+    """Whoever asks a broker that does not know yet waits for a second."""
+    return NOTICE if n_brokers == 1 else ([0, 1], lambda t: np.where(t < 1, 1 / n_brokers, 1.0))
+
+
 def chances(heard, p):
     """How likely each set is, if each client has heard with that probability; a row for every p."""
     n = heard.sum(axis=1)
@@ -169,13 +174,18 @@ class Course:
 def restart(client_ids, counts, rule, size, surge, ids, order, seed):
     """A rolling restart; ``ids`` gives the id under which a client comes back."""
     queues = queues_of(counts)
-    there = set(client_ids)
+    there, leave = set(client_ids), notice_of_a_leave(max(map(len, counts.values())))
     course = Course({one: view(rule, there, queues) for one in there}, queues)
     for turn in turns_of(client_ids, size, order, seed):
         old, new = set(turn), {ids(one) for one in turn}
         for gone, come in ((set(), new), (old, set())) if surge else ((old, set()), (set(), new)):
             there = there - gone | come
-            course.step({one: view(rule, there, queues) for one in there}, queues, hears=there, hearing=NOTICE)
+            course.step(
+                {one: view(rule, there, queues) for one in there},
+                queues,
+                hears=there,
+                hearing=leave if gone else NOTICE,
+            )
     return course.figures
 
 

@@ -10,12 +10,18 @@ from rmqalloc.transitions._handovers import Handovers
 from rmqalloc.transitions._hearing import ROUTES, WAYS, Hearing, hearing_of, sum_below
 
 N = 200_000
-HEARINGS = {way: hearing_of(way) for way in WAYS} | {"routes": ROUTES, "4.9": hearing_of("notice", PROFILES["4.9"])}
+HEARINGS = {way: hearing_of(way) for way in WAYS} | {
+    "routes": ROUTES,
+    "4.9": hearing_of("notice", PROFILES["4.9"]),
+    "brokers": hearing_of("notice", n_brokers=3),
+}
 
 
 def drawn(hearing, n_clients, n, rng):
     """Times of clients without the common wait: a row for every draw."""
-    waits = sum((rng.uniform(0, wait, (n, n_clients)) for wait in hearing.waits), np.zeros((n, n_clients)))
+    waits = sum(
+        (rng.uniform(0, wait, (n, n_clients)) for wait in hearing.waits), np.full((n, n_clients), hearing.fixed)
+    )
     return np.where(rng.random((n, n_clients)) < hearing.at_once, 0.0, waits)
 
 
@@ -57,7 +63,7 @@ def handovers(n, old, new, joins=()):
     )  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["notice", "timer", "scan", "routes"])
+@pytest.mark.parametrize("name", ["notice", "timer", "scan", "routes", "brokers"])
 @pytest.mark.parametrize("seed", range(6))
 def test_the_percentile_is_never_too_low_nor_the_sum_wrong(name, seed):
     rng, hearing = np.random.default_rng(seed), HEARINGS[name]

@@ -29,6 +29,17 @@ STRATEGIES, WAYS = ("AVG", "CONSISTENT_HASH"), ("timer", "notice")
 LATE = 50
 """Milliseconds that requests, and passes one after the other, may add to a wait: the simulated network takes 1 ms one way."""
 
+HEAD = """# Transitions, predicted and simulated
+
+One of {clients} clients on {queues} queues leaves, or one joins {others}; {seeds} seeds of the simulation, whose clients start at
+random moments. What is over within {late} ms does not count: that is the time of a pass itself. Every cell is predicted /
+simulated: the worst moment, the longest time in seconds that one queue is open, its 99th percentile (predicted: an upper bound)
+and the sum over queues (simulated: the mean). Made by `make evidence` (`tests/support/transition_evidence.py`), which fails if a
+seed exceeds a bound, or if the mean is more than four standard errors away.
+
+| strategy | by | a client | unowned | s | p99 | queue-s | double-owned | s | p99 | queue-s |
+| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -149,25 +160,8 @@ def main():
     parser.add_argument("--report", type=Path)
     arguments = parser.parse_args()
     lines, wrong = proven(arguments.seeds)
-    text = "\n".join(
-        [
-            "# Transitions, predicted and simulated",
-            "",
-            f"One of {N_CLIENTS} clients on {2 * PER_BROKER} queues leaves, or one joins {N_CLIENTS - 1}; {arguments.seeds} seeds of the",
-            f"simulation, whose clients start at random moments. What is over within {LATE} ms does not count: that is the time of a pass",
-            "itself. Every cell is predicted / simulated: the worst moment, the longest time in seconds that one queue is open, its 99th",
-            "percentile (predicted: an upper bound) and the sum over queues (simulated: the mean). Made by `make evidence`",
-            "(`tests/support/transition_evidence.py`), which fails if a seed exceeds a bound, or if the mean is more than four standard",
-            "errors away.",
-            "",
-            f"| strategy | by | a client | {' | '.join(f'{one} | seconds | p99 | queue-seconds' for one in ('unowned', 'double-owned'))} |",
-            "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
-            *lines,
-            "",
-            *(wrong or ["Every prediction holds."]),
-            "",
-        ]
-    )
+    head = HEAD.format(clients=N_CLIENTS, others=N_CLIENTS - 1, queues=2 * PER_BROKER, seeds=arguments.seeds, late=LATE)
+    text = "\n".join([head, *lines, "", *(wrong or ["Every prediction holds."]), ""])
     if arguments.report:
         arguments.report.write_text(text, encoding="utf-8")
     print(text)

@@ -14,11 +14,10 @@ from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import distinct_strings
+from rmqalloc.fleet._columns import distinct_strings, repeats_of
 from rmqalloc.plans._comparison_text import MOST_GROUPS, comparison_lines
 from rmqalloc.plans._departures import Departures, departures
 from rmqalloc.plans._plan_snapshot import planned
-from rmqalloc.plans._states import repeats_of
 from rmqalloc.plans._unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy

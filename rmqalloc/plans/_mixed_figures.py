@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.plans._diff import Queues, lost_and_gained
-from rmqalloc.plans._merged_views import MixedUnits
+from rmqalloc.plans._merged_views import Merged, MixedUnits
 from rmqalloc.plans._owner_sets import Keys
 from rmqalloc.plans._plan import UNITS_SCHEMA
-from rmqalloc.plans._states import NumberedState, NumberedStates, Numbers, rows_of
+from rmqalloc.plans._states import ClientRows, NumberedState, NumberedStates, Numbers, rows_of
 
 Columns = dict[str, NDArray[Any]]
 
 COUNTED = (
     "n_queues", "n_clients", "idle", "unowned", "double_owned", "min_load", "mean_load", "max_load", "skew", "moved",
-    "least_moves", "clients_affected",
+    "least_moves", "clients_affected", "cross_room",
 )  # fmt: skip
 """Figures that are counted here."""
 
@@ -56,6 +56,8 @@ def with_mixed(figures: pa.Table, numbered: NumberedStates, between: Sequence[Qu
         for name, counted in _counted(state, queues, numbered.numbers, numbered.mixed, rows).items():
             values[name][rows * n_states + number] = counted
     columns |= {name: pa.array(values[name], UNITS_SCHEMA.field(name).type, mask=bad) for name in COUNTED}
+    if figures["cross_room"].null_count == figures.num_rows:  # no machine room is known
+        columns["cross_room"] = units["cross_room"]
     columns["strategy"] = _strategies(figures, numbered.mixed, n_states, units.num_rows, bad)
     return pa.table([columns[name] for name in UNITS_SCHEMA.names], schema=UNITS_SCHEMA)
 
@@ -104,8 +106,23 @@ def _counted(state: NumberedState, queues: Queues, numbers: Numbers, mixed: Mixe
     figures |= {"mean_load": mean_load(n_queues, n_clients), "skew": most * n_clients / np.maximum(n_queues, 1)}
     stride, who = mixed.n_clients, clients.clients[mine].astype(np.int64)
     may_own = np.unique((unit * stride + who)[mixed.may_read(rows[unit], who)])
+    figures["cross_room"] = np.bincount(_crossing(state.merged, clients, numbers, rows), minlength=n)
     of_mixed = np.flatnonzero(numbers.is_mixed[rows_of(queues.keys, numbers)])
     return figures | _movement(queues.some(of_mixed), numbers, rows, n_queues, may_own)
+
+
+def _crossing(merged: Merged, clients: ClientRows, numbers: Numbers, rows: Keys) -> Keys:
+    """Units of the queues of which an owner is known to be in another machine room than the broker, a unit per queue."""
+    stride = max(len(numbers.clients), 1)
+    ids, firsts = np.unique(clients.rows * stride + clients.clients, return_index=True)
+    places, readers = numbers.sets.readers(merged.owners)
+    units = rows_of(merged.queues, numbers)
+    at = np.searchsorted(ids, units[places] * stride + readers)
+    found = np.append(ids, -1)[at] == units[places] * stride + readers
+    room = np.where(found, clients.rooms[np.append(firsts, 0)[at]], -1)
+    crosses = (room >= 0) & (merged.rooms[places] >= 0) & (room != merged.rooms[places])
+    of_queue: Keys = np.searchsorted(rows, units[np.unique(places[crosses])])
+    return of_queue
 
 
 def _movement(mine: Queues, numbers: Numbers, rows: Keys, n_queues: Keys, may_own: Keys) -> Columns:

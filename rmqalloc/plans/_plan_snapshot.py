@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 
 from rmqalloc._version import __version__
-from rmqalloc.evaluation._evaluate import Evaluation, evaluate
+from rmqalloc.evaluation._evaluate import Evaluation
 from rmqalloc.evaluation._figures_table import FiguresTable
-from rmqalloc.evaluation._plan_batch import PlanSpec, too_large_rows
-from rmqalloc.evaluation._rows import read_batch
+from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evidence import with_strategies
+from rmqalloc.plans._partial_lists import evaluate_views
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
@@ -86,9 +86,7 @@ def planned(
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
-    evaluation = evaluate(
-        read_batch(read.batch, spec.rule(), too_large_rows(read.batch, spec)), spec.scenarios, with_names=True
-    )
+    evaluation = evaluate_views(read, spec)
     rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
     tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states)
     # Scenarios may lack the same name.

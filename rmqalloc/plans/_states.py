@@ -18,8 +18,8 @@ from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._balance import loads
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.evaluation._rows import ErrCode
-from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges
-from rmqalloc.plans._merged_views import Merged, MixedUnits, ReportedPairs
+from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges, repeats_of
+from rmqalloc.plans._merged_views import Merged, MixedUnits, ReportedPairs, ViewQueues
 from rmqalloc.plans._owner_sets import OwnerSets
 from rmqalloc.scenarios._lazy_strings import Derived
 from rmqalloc.strategies._ordering import utf16
@@ -282,8 +282,9 @@ def _state(
         plain = mixed.unit_of[rows] < 0
         of_mixed = np.where(is_good[rows], owners, -1)[~plain]  # of a unit with a bad view nobody owns a queue
         clients = ClientRows(*_end_to_end([_client_rows(one) for one in parts]))
-        joined = mixed.joined(clients.rows, clients.clients)
-        merged = mixed.merged(rows[~plain], queues[~plain], of_mixed, joined, numbers.stride, numbers.sets)
+        [rooms] = _end_to_end([(_queue_rooms(one, mixed),) for one in parts])
+        views = ViewQueues(rows[~plain], queues[~plain], of_mixed, rooms)
+        merged = mixed.merged(views, mixed.listed(clients.rows, clients.clients), numbers.stride, numbers.sets)
         if reported is not None:
             merged = mixed.as_reported(merged, reported, numbers.stride, numbers.sets)
         queues, owners = (
@@ -318,6 +319,16 @@ def _queues(one: _Numbered) -> tuple[Keys, Index]:
     owner_slots = np.repeat(fleet.slot_starts[units], n_queues) + np.maximum(owners, 0)
     keys = numbers.queue_key(np.repeat(part.rows[units], n_queues), brokers, lists.queue_ids[places])
     return keys, np.where(owners < 0, np.int32(-1), np.append(one.client_of_slot, np.int32(-1))[owner_slots])
+
+
+def _queue_rooms(one: _Numbered, mixed: MixedUnits) -> Index:
+    """Number of the machine room of each queue's broker, of the views of mixed units."""
+    part, fleet, lists = one.part, one.part.fleet, one.part.fleet.queue_lists
+    units = one.known[mixed.unit_of[part.rows[one.known]] >= 0]
+    if lists.route_room is None:
+        return np.full(int(fleet.n_queues[units].sum()), -1, np.int32)
+    places = ranges(fleet.queue_starts[units], fleet.n_queues[units])
+    return _places(fleet.rooms, one.numbers.rooms)[lists.route_room[lists.queue_route[places]]]
 
 
 def _client_rows(one: _Numbered) -> ClientRows:
@@ -363,15 +374,6 @@ def rows_of(keys: Keys, numbers: Numbers) -> Keys:
     """Rows of the units that queues belong to."""
     rows: Keys = keys // numbers.stride
     return rows
-
-
-def repeats_of(keys: Keys) -> Keys:
-    """How often each key has come before."""
-    order = np.argsort(keys, kind="stable")
-    firsts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0)[: keys.size])
-    before = np.empty(keys.size, np.int64)
-    before[order] = np.arange(keys.size) - np.repeat(firsts, np.diff(np.append(firsts, keys.size)))
-    return before
 
 
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:

@@ -7,6 +7,7 @@ other view is a row behind all units, and each row says which clients act on it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -14,6 +15,7 @@ import pyarrow as pa
 
 from rmqalloc.evidence._client_method import divide_otherwise, method_of
 from rmqalloc.evidence._known import known_by_client
+from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot._units import batch_of, unit_pairs
 from rmqalloc.strategies import sort_client_ids
@@ -44,6 +46,8 @@ class MixedRows:
         a row for each.
     subscribed : dict of int to tuple of int
         By main row, the slots of the clients that subscribe to the topic.
+    partial : set of int
+        Rows whose client list lacks clients of the group, or has an id less often.
     reported : dict of int to dict
         By main row, the slots of the clients that report each queue, where all clients report and it may not be what they
         compute.
@@ -55,6 +59,7 @@ class MixedRows:
     client_ids: dict[int, list[str]] = field(default_factory=dict)
     n_lists: dict[int, int] = field(default_factory=dict)
     subscribed: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    partial: set[int] = field(default_factory=set)
     reported: dict[int, Takers] = field(default_factory=dict)
 
 
@@ -106,16 +111,19 @@ def view_units(
     accepted = replace(snapshot, groups=tuple(map(_accepted, snapshot.groups)))
     pairs, warnings = unit_pairs(accepted, groups, topics, with_retry)
     reading, ids = _Reading(pairs), set(joining)
-    for row, (group, _) in enumerate(pairs):
-        joins = not ids.isdisjoint(group.client_ids)
-        if joins or differ(group) or own_otherwise(group):
-            reading.add(row, even_if_plain=joins)
+    last, is_mixed, joins, owned = None, False, False, None
+    for row, (group, topic) in enumerate(pairs):
+        if group is not last:
+            last, is_mixed, joins, owned = group, differ(group), not ids.isdisjoint(group.client_ids), _owned(group)
+        otherwise = owned is not None and (is_mixed or own_otherwise(group, topic, owned))
+        if joins or is_mixed or otherwise:
+            reading.add(row, even_if_plain=joins, with_reported=otherwise)
     return ViewUnits(batch_of([*reading.units, *reading.more]), len(pairs), reading.rows, warnings)
 
 
 def differ(group: Group) -> bool:
     """Whether clients of a group may have other views than its main one, or one client id stands for several of them."""
-    if not group.clients:
+    if not group.clients and group.broker_client_ids is None:
         return False
     topics, plain = set(group.subscriptions), {(group.strategy, None, False), (None, None, False)}
     kinds = {(one.strategy, one.virtual_nodes, one.language == "GO") for one in group.clients} - plain
@@ -129,12 +137,27 @@ def differ(group: Group) -> bool:
     )
 
 
-def own_otherwise(group: Group) -> bool:
-    """Whether all clients report what they own, and it may not be what their strategy gives them."""
+def _owned(group: Group) -> Counter[MessageQueue] | None:
+    """How many clients report each queue, None if any of them does not report what it owns."""
     owned = [client.owned for client in group.clients if client.owned is not None]
     if not owned or len(owned) < len(group.clients):
-        return False
-    return group.strategy_explains != 1.0 or len(set[object]().union(*owned)) < sum(map(len, owned))
+        return None
+    return Counter(queue for one in owned for queue in one)
+
+
+def own_otherwise(group: Group, topic: Topic, owned: Counter[MessageQueue]) -> bool:
+    """Whether what clients report of a topic may not be what its strategy gives them.
+
+    Parameters
+    ----------
+    group : Group
+    topic : Topic
+    owned : Counter
+        How many clients report each queue.
+    """
+    if group.strategy_explains != 1.0 or owned.total() > len(owned):
+        return True
+    return any(queue not in owned for queue in topic.queues())
 
 
 def _accepted(group: Group) -> Group:
@@ -149,8 +172,8 @@ class _Reading:
         self._reader = ViewReader([topic for _, topic in pairs])
         self._groups: dict[str, tuple[GroupViews, ReportedOwners]] = {}
 
-    def add(self, row: int, even_if_plain: bool) -> None:
-        """Read the views of a unit."""
+    def add(self, row: int, even_if_plain: bool, with_reported: bool) -> None:
+        """Read the views of a unit, and the owners that its clients report."""
         group, topic = self.units[row]
         if group.name not in self._groups:
             found = self._reader.views_of(group)
@@ -160,7 +183,7 @@ class _Reading:
         if unit is None:
             return
         views = _ViewsOfUnit(found, unit)
-        owners = reported.owners(unit) if own_otherwise(group) and reported.reports(unit) else None
+        owners = reported.owners(unit) if with_reported and reported.reports(unit) else None
         if views.is_plain and owners is None and not even_if_plain:
             return
         rows, self.units[row] = self.rows, (replace(group, clients=tuple(found.clients)), topic)
@@ -176,6 +199,8 @@ class _Reading:
             rows.unit_of[at], rows.acting[at] = row, tuple(views.acting.get(id(view), ()))
             if views.is_joining(view):
                 rows.joining.add(at)
+            if not views.is_whole(view):
+                rows.partial.add(at)
 
 
 class _ViewsOfUnit:
@@ -205,7 +230,11 @@ class _ViewsOfUnit:
 
     def is_main(self, view: View) -> bool:
         """Whether it is the main view of the unit."""
-        return self._is_usual(view) and view.client_ids == self._everyone
+        return self._is_usual(view) and self.is_whole(view)
+
+    def is_whole(self, view: View) -> bool:
+        """Whether its client list has all clients."""
+        return view.client_ids == self._everyone
 
     def is_joining(self, view: View) -> bool:
         """Whether clients that join may have it."""

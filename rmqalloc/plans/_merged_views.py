@@ -162,7 +162,7 @@ class MixedUnits:
     def _takers(self, rows: Keys, clients: Keys, listed: Listed) -> tuple[Keys, Keys]:
         """Slots of the clients that take what a row gives to a client id, with the place of each among the rows.
 
-        Clients that joined have slots behind all others. Of those that share an id the last leave first.
+        Clients that joined have slots behind all others, counted by id. Of those that share an id the last leave first.
         """
         keys, ids = rows * self.n_clients + clients, self.unit_of[rows] * self.n_clients + clients
         n_left, n_before = listed.of(ids), self._known.of(ids)
@@ -197,8 +197,8 @@ class MixedUnits:
         of, slots = self._takers(views.rows[some], clients, listed)
         places, who = np.searchsorted(there, queues[some][of]), clients[of]
         n_slots = 1 + int(slots.max(initial=0))
-        takers, n_views = np.unique(places * n_slots + slots, return_counts=True)
-        place = takers // n_slots
+        takers, n_views = np.unique((places * self.n_clients + who) * n_slots + slots, return_counts=True)
+        place = takers // (self.n_clients * n_slots)
         surely = n_views >= self._n_lists[there[place] // stride]
         n_sure = np.bincount(place[surely], minlength=there.size)
         return Merged(there, _owners(places, who, there.size, self.n_clients, sets), n_sure, views.rooms[mains])

@@ -218,9 +218,9 @@ class _ViewsOfUnit:
         names = found.group.name, unit.topic
         joined = [View(*names, self._main, self._queues, ids) for ids in self.lists if ids not in usual]
         self._views = [*unit.views, *joined]
-        n_on_main = sum(len(self.acting.get(id(view), ())) for view in self._views if self.is_main(view))
         n = len(self._everyone)
-        self.is_plain = n_on_main == n == len(set(self._everyone)) == len(found.group.clients)
+        one_view = all(map(self.is_main, self._views))
+        self.is_plain = one_view and len(unit.options) == n == len(set(self._everyone)) == len(found.group.clients)
 
     def __iter__(self) -> Iterator[View]:
         return iter(self._views)

@@ -119,7 +119,12 @@ class MixedUnits:
         repeats = repeats_of(keys)
         self._known = Listed(*np.unique(keys[keys >= 0], return_counts=True))
         unit, slot = _pairs(rows.subscribed)
-        self._subscribed = np.unique(keys[starts[unit] + slot])
+        at = starts[unit] + slot
+        at = at[np.argsort(repeats[at], kind="stable")]
+        subscribed, firsts = np.unique(keys[at], return_index=True)
+        self._subscribed = Listed(
+            subscribed, 1 + repeats[at[firsts]]
+        )  # how often the id is listed up to one that subscribes
         row, slot = _pairs(rows.acting)
         at = starts[self.unit_of[row]] + slot
         acting = np.where(numbers[at] < 0, -1, row * self.n_clients + numbers[at])
@@ -147,9 +152,24 @@ class MixedUnits:
         yield from zip(rows.tolist(), self.unit_of[rows].tolist(), strict=True)
 
     def may_read(self, units: Keys, clients: Keys) -> Mask:
-        """Whether clients may own queues of units: all but those that do not subscribe."""
+        """Whether clients may own queues, given every slot of units: those that joined, or left one slot that subscribes."""
         keys = units * self.n_clients + clients
-        found: Mask = np.isin(keys, self._subscribed) | ~np.isin(keys, self._known.keys)
+        ids, place = np.unique(keys, return_inverse=True)
+        n_left = np.bincount(place, minlength=ids.size)
+        found: Mask = ((self._subscribed.of(ids) > 0) & (self._subscribed.of(ids) <= n_left)) | (
+            n_left > self._known.of(ids)
+        )
+        return found[place]
+
+    def acted_on(self, listed: Listed) -> Mask:
+        """Rows that a client acts on."""
+        found = np.zeros(self.unit_of.size, bool)
+        rows, clients = np.divmod(self._acting, self.n_clients)
+        stays = (self._acting >= 0) & (self._repeats < listed.of(self.unit_of[rows] * self.n_clients + clients))
+        found[rows[stays]] = True
+        growing = np.unique(listed.keys[listed.counts > self._known.of(listed.keys)] // self.n_clients)
+        joining = np.flatnonzero(self._joining)
+        found[joining[np.isin(self.unit_of[joining], growing)]] = True
         return found
 
     def of_units(self, good: Mask) -> Mask:

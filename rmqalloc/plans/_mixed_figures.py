@@ -58,7 +58,7 @@ def with_mixed(figures: pa.Table, numbered: NumberedStates, between: Sequence[Qu
     columns |= {name: pa.array(values[name], UNITS_SCHEMA.field(name).type, mask=bad) for name in COUNTED}
     if figures["cross_room"].null_count == figures.num_rows:  # no machine room is known
         columns["cross_room"] = units["cross_room"]
-    columns["strategy"] = _strategies(figures, numbered.mixed, n_states, units.num_rows, bad)
+    columns["strategy"] = _strategies(figures, numbered, bad)
     return pa.table([columns[name] for name in UNITS_SCHEMA.names], schema=UNITS_SCHEMA)
 
 
@@ -73,14 +73,19 @@ def _first_bad(figures: pa.Table, mixed: MixedUnits, n_states: int) -> Keys:
     return source[: mixed.n_units].reshape(-1)
 
 
-def _strategies(figures: pa.Table, mixed: MixedUnits, n_states: int, n: int, bad: NDArray[np.bool_]) -> pa.Array:
-    """Names of the strategies that clients of a unit act by, with a plus between them."""
-    names = figures["strategy"].to_pylist()
-    found = [[name] for name in names[:n]]
-    for row, unit in mixed.further():
-        for state in range(n_states):
-            found[unit * n_states + state].append(names[row * n_states + state])
-    texts = ["+".join(dict.fromkeys(one for one in each if one is not None)) for each in found]
+def _strategies(figures: pa.Table, numbered: NumberedStates, bad: NDArray[np.bool_]) -> pa.Array:
+    """Names of the strategies that clients of a unit act by, with a plus between them; where none does, the unit's own."""
+    names, n_states, mixed = figures["strategy"].to_pylist(), len(numbered.states), numbered.mixed
+    assert mixed is not None
+    texts = names[: bad.size]
+    for number, state in enumerate(numbered.states):
+        acted_on = mixed.acted_on(mixed.listed(state.client_rows.rows, state.client_rows.clients))
+        found: dict[int, dict[str, None]] = {}
+        for row in np.flatnonzero(acted_on).tolist():
+            if (name := names[row * n_states + number]) is not None:
+                found.setdefault(int(mixed.unit_of[row]), {})[name] = None
+        for unit, each in found.items():
+            texts[unit * n_states + number] = "+".join(each)
     return pa.array(texts, pa.string(), mask=bad)
 
 

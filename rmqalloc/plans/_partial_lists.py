@@ -47,7 +47,10 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     lists = batch.column("client_ids").to_pylist()
     found = [_evaluated(batch, rows, spec, (), large)]
     for scenario, now in zip(spec.scenarios, after, strict=True):
-        made = [_list_after(*one) for one in zip(lists, *([each.get(u) for u in units] for each in (before, now)), strict=True)]
+        made = [
+            _list_after(*one)
+            for one in zip(lists, *([each.get(u) for u in units] for each in (before, now)), strict=True)
+        ]
         rooms = [{} if (one := now.get(unit)) is None else one.room_of for unit in units]
         rest = tuple(_but_for_clients(scenario.changes))
         scenarios = (replace(scenario, changes=rest),) if rest else ()
@@ -76,7 +79,9 @@ def _members(state: ScenarioState, units: Rows) -> dict[int, _Members]:
         for unit in np.flatnonzero(np.isin(part.rows, units)).tolist():
             start, ids = int(fleet.slot_starts[unit]), fleet.client_ids_of(unit)
             rooms = [-1] * len(ids) if room is None else room[start : start + len(ids)].tolist()
-            found[int(part.rows[unit])] = _Members(Counter(ids), dict(zip(ids, (names[one] for one in rooms), strict=True)))
+            found[int(part.rows[unit])] = _Members(
+                Counter(ids), dict(zip(ids, (names[one] for one in rooms), strict=True))
+            )
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -80,9 +81,7 @@ def planned(
 ) -> tuple[Plan, Evaluation]:
     """`plan_snapshot`, and the evaluation that the plan stands on."""
     spec = PlanSpec(scenarios=tuple(scenarios))
-    changes = (change for each in spec.scenarios for change in each.changes if isinstance(change, AddClients))
-    joining = {one for change in changes for one in change.ids or ()}
-    read = view_units(with_strategies(snapshot, groups), groups, topics, with_retry, joining)
+    read = view_units(with_strategies(snapshot, groups), groups, topics, with_retry, _joining(spec.scenarios))
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
@@ -92,3 +91,12 @@ def planned(
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
     return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation
+
+
+def _joining(scenarios: Sequence[Scenario]) -> Counter[str]:
+    """Client ids that scenarios add, and how often one scenario does at most."""
+    joining = Counter[str]()
+    for scenario in scenarios:
+        changes = (change for change in scenario.changes if isinstance(change, AddClients))
+        joining |= Counter(one for change in changes for one in change.ids or ())
+    return joining

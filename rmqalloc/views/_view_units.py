@@ -8,7 +8,7 @@ other view is a row behind all units, and each row says which clients act on it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -94,7 +94,7 @@ def view_units(
     groups: Sequence[str],
     topics: Sequence[str],
     with_retry: bool = False,
-    joining: Collection[str] = (),
+    joining: Mapping[str, int] | None = None,
 ) -> ViewUnits:
     """Read the views of groups.
 
@@ -105,16 +105,18 @@ def view_units(
         planned if each is known, whatever doubt there is in the strategy of the group as one.
     groups, topics, with_retry
         As for `rmqalloc.snapshot._units.unit_pairs`.
-    joining : collection of str
-        Client ids that are to join; a group that has one already will have two clients of that id.
+    joining : mapping of str to int, optional
+        Client ids that are to join, and how often each does: a group that has one already will have several clients of that id.
     """
     accepted = replace(snapshot, groups=tuple(map(_accepted, snapshot.groups)))
     pairs, warnings = unit_pairs(accepted, groups, topics, with_retry)
-    reading, ids = _Reading(pairs), set(joining)
+    reading, ids = _Reading(pairs), set(joining or ())
+    twice = any(n > 1 for n in (joining or {}).values())
     last, is_mixed, joins, owned = None, False, False, None
     for row, (group, topic) in enumerate(pairs):
         if group is not last:
-            last, is_mixed, joins, owned = group, differ(group), not ids.isdisjoint(group.client_ids), _owned(group)
+            last, is_mixed, owned = group, differ(group), _owned(group)
+            joins = twice or not ids.isdisjoint(group.client_ids)
         otherwise = owned is not None and (is_mixed or own_otherwise(group, topic, owned))
         if joins or is_mixed or otherwise:
             reading.add(row, even_if_plain=joins, with_reported=otherwise)

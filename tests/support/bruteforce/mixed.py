@@ -280,8 +280,10 @@ def changed(unit, scenario):
         if left[slot.client_id]:
             left[slot.client_id] -= 1
             kept.append(slot)
-    rooms = {one: room for one, room in main.clients if room is not None}
-    kept += [Slot(one, rooms.get(one), main.rule, True, None) for one in (after - before).elements()]
+    come = after - before
+    for place, (one, room) in enumerate(main.clients):
+        if main.ids[:place].count(one) >= after[one] - come[one]:
+            kept.append(Slot(one, room, main.rule, True, None))
     return Mixed(main, kept, [_list_after(ids, before, after) for ids in unit.lists])
 
 
@@ -362,7 +364,7 @@ def tables(before, after):
         key = other.unit.main.group, other.unit.main.topic
         found["units"][key] = {"err_code": (other.error or (0,))[0]}
         if not other.error:
-            found["units"][key] |= unit_figures(one, other, with_rooms)
+            found["units"][key] |= unit_figures(one, other, with_rooms) | {"strategies": strategies_of(other)}
             found["clients"] |= {(*key, who): row for who, row in _clients(one, other)}
             found["queues"] |= {(key[0], *queue): row for queue, row in _queues(one, other)}
     return found
@@ -374,7 +376,8 @@ def _clients(before, after):
         had, has = one in before.unit.main.ids, one in after.unit.main.ids
         owned = [sum(one in ids for ids in state.owners.values()) for state in (before, after)]
         status = "stays" if had and has else "new" if has else "gone"
-        yield one, dict(before=owned[0], after=owned[1], gained=gained[one], lost=lost[one], status=status)
+        row = {"before": owned[0], "after": owned[1], "gained": gained[one], "lost": lost[one], "status": status}
+        yield one, row
 
 
 def _queues(before, after):
@@ -401,6 +404,12 @@ def named_in(row, when):
 
 
 def strategies_of(state):
-    """Names of the strategies that clients go by."""
-    return {java.title(slot.rule) for slot in state.unit.slots if slot.reads} or {java.title(state.unit.main.rule)}
+    """Names of the strategies by which clients divide anything."""
+    unit = state.unit
+    slots = [slot for slot in unit.slots if slot.reads and any(unit.lists) and _sees(unit, slot)]
+    return {java.title(slot.rule) for slot in slots} or {java.title(unit.main.rule)}
 
+
+def _sees(unit, slot):
+    """Whether a client sees any queue."""
+    return any(len(ids) for _, ids, _ in (unit.main.brokers if slot.seen is None else slot.seen))

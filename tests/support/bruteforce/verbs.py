@@ -66,6 +66,8 @@ def plan_mixed(case, tally):
         return
     made = plan_snapshot(from_document(document), case["scenarios"])
     rows = {kind: by_key(getattr(made, kind), ("scenario", *KEYS[kind])) for kind in ("units", "clients", "queues")}
+    for row in rows["units"].values():
+        row["strategies"] = set((row["strategy"] or "").split("+"))
     for row in rows["queues"].values():
         row |= {f"owners_{when}": mixed.named_in(row, when) for when in ("before", "after")}
     before = mixed.current(units, document)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet._columns import Index, offsets_of, ranges, repeats_of
 from rmqalloc.plans._owner_sets import Keys, OwnerSets
+from rmqalloc.plans._shared_takers import Takers
 from rmqalloc.views._view_units import MixedRows
 
 Mask = NDArray[np.bool_]
@@ -28,7 +29,8 @@ class Merged(NamedTuple):
     owners : ndarray of int32
         Number of a client or of a set, -1 for nobody.
     n_readers : ndarray of int64
-        Clients that read each queue whichever client list they are given; two that share an id are two.
+        Clients that read each queue whichever client list they are given; two that share an id are two. 0 where clients share
+        queues, so that several may read one.
     rooms : ndarray of int32
         Number of the machine room of each queue's broker, -1 where not known.
     """
@@ -39,12 +41,10 @@ class Merged(NamedTuple):
     rooms: Index
 
 
-class ViewQueues(NamedTuple):
-    """Every queue of every view of mixed units: its row, key, owner, and the number of its broker's machine room."""
+class UnitQueues(NamedTuple):
+    """Queues of mixed units, by their main views: keys, and the numbers of their brokers' machine rooms."""
 
-    rows: Keys
     keys: Keys
-    owners: Index
     rooms: Index
 
 
@@ -107,6 +107,9 @@ class MixedUnits:
         self._n_lists[list(rows.n_lists)] = list(rows.n_lists.values())
         self._joining = np.zeros(n_rows, bool)
         self._joining[list(rows.joining)] = True
+        self.shared = rows.shared
+        self.is_shared = np.zeros(n_rows, bool)
+        self.is_shared[list(rows.shared)] = True
         self._put_slots(rows, {one: number for number, one in enumerate(client_ids)})
 
     def _put_slots(self, rows: MixedRows, number_of: Mapping[str, int]) -> None:
@@ -195,33 +198,34 @@ class MixedUnits:
         places = np.append(places[stay], np.repeat(np.arange(keys.size), n_joined))
         return places, np.append(self._slots[acting[stay]], joined)
 
-    def merged(self, views: ViewQueues, listed: Listed, stride: int, sets: OwnerSets) -> Merged:
+    def merged(self, mains: UnitQueues, takers: Takers, listed: Listed, stride: int, sets: OwnerSets) -> Merged:
         """Lay the views of units on one another.
 
         Parameters
         ----------
-        views : ViewQueues
+        mains : UnitQueues
+        takers : Takers
+            What each view gives to client ids.
         listed : Listed
             See `listed`.
         stride : int
             Keys of one row.
         sets : OwnerSets
         """
-        units = self.unit_of[views.rows]
-        queues = views.keys + (units - views.rows) * stride
-        mains = np.flatnonzero(views.rows == units)
-        mains = mains[np.argsort(queues[mains], kind="stable")]
-        there = queues[mains]
-        some = np.flatnonzero((views.owners >= 0) & np.isin(queues, there))
-        clients = views.owners[some].astype(np.int64)
-        of, slots = self._takers(views.rows[some], clients, listed)
+        order = np.argsort(mains.keys, kind="stable")
+        there = mains.keys[order]
+        queues = takers.queues + (self.unit_of[takers.rows] - takers.rows) * stride
+        some = np.flatnonzero(np.isin(queues, there))
+        clients = takers.clients[some]
+        of, slots = self._takers(takers.rows[some], clients, listed)
         places, who = np.searchsorted(there, queues[some][of]), clients[of]
         n_slots = 1 + int(slots.max(initial=0))
-        takers, n_views = np.unique((places * self.n_clients + who) * n_slots + slots, return_counts=True)
-        place = takers // (self.n_clients * n_slots)
+        slots, n_views = np.unique((places * self.n_clients + who) * n_slots + slots, return_counts=True)
+        place = slots // (self.n_clients * n_slots)
         surely = n_views >= self._n_lists[there[place] // stride]
         n_sure = np.bincount(place[surely], minlength=there.size)
-        return Merged(there, _owners(places, who, there.size, self.n_clients, sets), n_sure, views.rooms[mains])
+        n_sure = np.where(self.is_shared[there // stride], 0, n_sure)
+        return Merged(there, _owners(places, who, there.size, self.n_clients, sets), n_sure, mains.rooms[order])
 
 
 def _pairs(found: Mapping[int, Sequence[int]]) -> tuple[Keys, Keys]:

@@ -55,7 +55,10 @@ def with_mixed(figures: pa.Table, numbered: NumberedStates, between: Sequence[Qu
     for number, (state, queues) in enumerate(zip(numbered.states, between, strict=True)):
         for name, counted in _counted(state, queues, numbered.numbers, numbered.mixed, rows).items():
             values[name][rows * n_states + number] = counted
-    columns |= {name: pa.array(values[name], UNITS_SCHEMA.field(name).type, mask=bad) for name in COUNTED}
+    no_least = np.repeat(numbered.mixed.is_shared[: numbered.numbers.is_mixed.size], n_states)
+    for name in COUNTED:
+        null = bad | no_least if name == "least_moves" else bad
+        columns[name] = pa.array(values[name], UNITS_SCHEMA.field(name).type, mask=null)
     if figures["cross_room"].null_count == figures.num_rows:  # no machine room is known
         columns["cross_room"] = units["cross_room"]
     columns["strategy"] = _strategies(figures, numbered, bad)
@@ -74,7 +77,10 @@ def _first_bad(figures: pa.Table, mixed: MixedUnits, n_states: int) -> Keys:
 
 
 def _strategies(figures: pa.Table, numbered: NumberedStates, bad: NDArray[np.bool_]) -> pa.Array:
-    """Names of the strategies that clients of a unit act by, with a plus between them; where none does, the unit's own."""
+    """Names of the strategies that clients of a unit act by, with a plus between them; the unit's own where none does.
+
+    Of units that clients share it is how they do.
+    """
     names, n_states, mixed = figures["strategy"].to_pylist(), len(numbered.states), numbered.mixed
     assert mixed is not None
     texts = names[: bad.size]
@@ -86,6 +92,9 @@ def _strategies(figures: pa.Table, numbered: NumberedStates, bad: NDArray[np.boo
                 found.setdefault(int(mixed.unit_of[row]), {})[name] = None
         for unit, each in found.items():
             texts[unit * n_states + number] = "+".join(each)
+        for unit, sharing in mixed.shared.items():
+            if unit < mixed.n_units:
+                texts[unit * n_states + number] = sharing.name
     return pa.array(texts, pa.string(), mask=bad)
 
 
@@ -108,7 +117,10 @@ def _counted(state: NumberedState, queues: Queues, numbers: Numbers, mixed: Mixe
     np.maximum.at(most, unit, loads)
     figures |= {"n_clients": n_clients, "idle": np.bincount(unit[loads == 0], minlength=n)}
     figures |= {"min_load": np.where(n_clients > 0, least, 0), "max_load": most}
-    figures |= {"mean_load": mean_load(n_queues, n_clients), "skew": most * n_clients / np.maximum(n_queues, 1)}
+    n_loads = np.where(
+        mixed.is_shared[rows], np.bincount(unit, loads, n), n_queues
+    )  # a shared queue counts for each reader
+    figures |= {"mean_load": mean_load(n_loads, n_clients), "skew": most * n_clients / np.maximum(n_loads, 1)}
     stride, who = mixed.n_clients, clients.clients[mine].astype(np.int64)
     may_own = np.unique((unit * stride + who)[mixed.may_read(rows[unit], who)])
     figures["cross_room"] = np.bincount(_crossing(state.merged, clients, numbers, rows), minlength=n)

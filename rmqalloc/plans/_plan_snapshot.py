@@ -13,7 +13,7 @@ from rmqalloc.evaluation._evaluate import Evaluation
 from rmqalloc.evaluation._figures_table import FiguresTable
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evidence import with_strategies
-from rmqalloc.plans._partial_lists import evaluate_views
+from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
@@ -68,7 +68,7 @@ def plan_snapshot(
     >>> [(row["client_id"], row["before"], row["after"]) for row in plan.clients.to_pylist()[2:]]
     [('c1', 2, 2), ('c2', 2, 1), ('c3', 0, 1)]
     """
-    return planned(snapshot, scenarios, groups, topics, with_retry, strict)[0]
+    return planned(snapshot, scenarios, groups, topics, with_retry, strict, with_shared=True)[0]
 
 
 def planned(
@@ -78,10 +78,13 @@ def planned(
     topics: Sequence[str],
     with_retry: bool = False,
     strict: bool = False,
+    with_shared: bool = False,
 ) -> tuple[Plan, Evaluation]:
-    """`plan_snapshot`, and the evaluation that the plan stands on."""
+    """`plan_snapshot`, and the evaluation that the plan stands on; ``with_shared`` as for `unit_pairs`."""
     spec = PlanSpec(scenarios=tuple(scenarios))
-    read = view_units(with_strategies(snapshot, groups), groups, topics, with_retry, _joining(spec.scenarios))
+    read = view_units(
+        with_strategies(snapshot, groups), groups, topics, with_retry, _joining(spec.scenarios), with_shared
+    )
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])

@@ -21,6 +21,7 @@ from rmqalloc.snapshot._units import batch_of, unit_pairs
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views._group_views import GroupViews, ViewReader
 from rmqalloc.views._reported import ReportedOwners
+from rmqalloc.views._sharing import Sharing, as_read, sharing_of
 from rmqalloc.views._unit_views import Takers, UnitViews
 from rmqalloc.views._view import View
 
@@ -48,6 +49,8 @@ class MixedRows:
         By main row, the slots of the clients that subscribe to the topic.
     partial : set of int
         Rows whose client list lacks clients of the group, or has an id less often.
+    shared : dict of int to Sharing
+        By row, how clients share the queues, where these have several readers.
     reported : dict of int to dict
         By main row, the slots of the clients that report each queue, where all clients report and it may not be what they
         compute.
@@ -60,6 +63,7 @@ class MixedRows:
     n_lists: dict[int, int] = field(default_factory=dict)
     subscribed: dict[int, tuple[int, ...]] = field(default_factory=dict)
     partial: set[int] = field(default_factory=set)
+    shared: dict[int, Sharing] = field(default_factory=dict)
     reported: dict[int, Takers] = field(default_factory=dict)
 
 
@@ -95,6 +99,7 @@ def view_units(
     topics: Sequence[str],
     with_retry: bool = False,
     joining: Mapping[str, int] | None = None,
+    with_shared: bool = False,
 ) -> ViewUnits:
     """Read the views of groups.
 
@@ -107,19 +112,22 @@ def view_units(
         As for `rmqalloc.snapshot._units.unit_pairs`.
     joining : mapping of str to int, optional
         Client ids that are to join, and how often each does: a group that has one already will have several clients of that id.
+    with_shared
+        As for `rmqalloc.snapshot._units.unit_pairs`.
     """
     accepted = replace(snapshot, groups=tuple(map(_accepted, snapshot.groups)))
-    pairs, warnings = unit_pairs(accepted, groups, topics, with_retry)
+    pairs, warnings = unit_pairs(accepted, groups, topics, with_retry, with_shared)
     reading, ids = _Reading(pairs), set(joining or ())
     twice = any(n > 1 for n in (joining or {}).values())
-    last, is_mixed, joins, owned = None, False, False, None
+    last, is_mixed, joins, is_shared, owned = None, False, False, False, None
     for row, (group, topic) in enumerate(pairs):
         if group is not last:
             last, is_mixed, owned = group, differ(group), _owned(group)
             joins = twice or not ids.isdisjoint(group.client_ids)
-        otherwise = owned is not None and (is_mixed or own_otherwise(group, topic, owned))
-        if joins or is_mixed or otherwise:
-            reading.add(row, even_if_plain=joins, with_reported=otherwise)
+            is_shared = sharing_of(group) is not None
+        otherwise = owned is not None and not is_shared and (is_mixed or own_otherwise(group, topic, owned))
+        if joins or is_mixed or otherwise or is_shared:
+            reading.add(row, even_if_plain=joins or is_shared, with_reported=otherwise)
     return ViewUnits(batch_of([*reading.units, *reading.more]), len(pairs), reading.rows, warnings)
 
 
@@ -178,17 +186,16 @@ class _Reading:
         """Read the views of a unit, and the owners that its clients report."""
         group, topic = self.units[row]
         if group.name not in self._groups:
-            found = self._reader.views_of(group)
-            self._groups[group.name] = found, ReportedOwners(found.clients, [])
+            self._groups[group.name] = self._views_of(group)
         found, reported = self._groups[group.name]
-        unit = self._reader.unit_of(found, topic.name)
+        unit, sharing = self._reader.unit_of(found, topic.name), sharing_of(group)
         if unit is None:
             return
         views = _ViewsOfUnit(found, unit)
         owners = reported.owners(unit) if with_reported and reported.reports(unit) else None
         if views.is_plain and owners is None and not even_if_plain:
             return
-        rows, self.units[row] = self.rows, (replace(group, clients=tuple(found.clients)), topic)
+        rows, self.units[row] = self.rows, (replace(found.group, clients=tuple(found.clients)), topic)
         rows.client_ids[row], rows.subscribed[row] = found.client_ids, tuple(unit.options)
         rows.n_lists[row], rows.unit_of[row], rows.acting[row] = len(views.lists), row, ()
         if owners is not None:
@@ -203,6 +210,14 @@ class _Reading:
                 rows.joining.add(at)
             if not views.is_whole(view):
                 rows.partial.add(at)
+            if sharing is not None and (unit.is_pop or sharing.pop_share is None):
+                rows.shared[at] = sharing
+
+    def _views_of(self, group: Group) -> tuple[GroupViews, ReportedOwners]:
+        found = self._reader.views_of(group)
+        if (sharing := sharing_of(group)) is not None:
+            found = self._reader.views_of(as_read(group, sharing, found.clients))
+        return found, ReportedOwners(found.clients, [])
 
 
 class _ViewsOfUnit:
@@ -210,6 +225,8 @@ class _ViewsOfUnit:
 
     def __init__(self, found: GroupViews, unit: UnitViews) -> None:
         self._main, self._queues = method_of(found.group, Client("")), unit.queues
+        if unit.is_pop:
+            self._main = replace(self._main, pop_share=found.group.pop_share_queue_num)
         self._everyone = tuple(sort_client_ids(found.client_ids))
         self.lists = found.client_lists(unit.topic)
         self.acting: dict[int, list[int]] = {}

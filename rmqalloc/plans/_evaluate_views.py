@@ -45,7 +45,7 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     """Evaluate all views of units before any change and after every scenario."""
     large = too_large_rows(read.batch, spec)
     mixed = read.mixed
-    read_by_all = np.array([row for row, one in mixed.shared.items() if one.pop_share is None], np.int64)
+    read_by_all = np.array(sorted(row for row, one in mixed.shared.items() if one.pop_share is None), np.int64)
     partial = np.array(sorted(mixed.partial), np.int64)
     if not partial.size and not read_by_all.size:
         return evaluate(read_batch(read.batch, spec.rule(), large), spec.scenarios, with_names=True)

@@ -332,7 +332,7 @@ VERBS = {
     "rollout subscription": ("rollout", "subscription", "-t", "U"),
 }
 SAYS = {"rollout strategy": "--from-strategy", "explain": "-s"}
-BY_CLIENT = ("plan", "explain")
+BY_CLIENT = ("plan", "explain", "compare")
 """Verbs that work out groups whose clients differ."""
 
 

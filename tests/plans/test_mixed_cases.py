@@ -49,7 +49,11 @@ CASES = {
         None,
         {"unowned": 0, "double_owned": 0},
     ),
-    "of clients that share an id the last leave first": (TWICE, {"scale_clients": {"to": 1}}, {"double_owned": 0, "max_load": 8}),
+    "of clients that share an id the last leave first": (
+        TWICE,
+        {"scale_clients": {"to": 1}},
+        {"double_owned": 0, "max_load": 8},
+    ),
     "an id that does not subscribe any more": (
         {"clients": [*clients("c1", subscriptions=[]), *clients("c1")]},
         {"scale_clients": {"to": 1}},

@@ -23,7 +23,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.strategies._by_name import full_name, lacks_inner, outer_name
+from rmqalloc.strategies._by_name import class_of, full_name, lacks_inner, outer_name
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
 
 _MAX_QUEUES = 1_000_000  # of one topic; a larger one is not worth the memory as evidence
@@ -127,8 +127,10 @@ def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, in_go: 
         return False
     is_same = name is None or _is_same(name, given.name)
     method = given if is_same else Method(name or given.name)
-    if lacks_inner(method.name) or (in_go and method.in_go) or (not is_same and _asks_for_more(method)):
+    if lacks_inner(method.name) or (not is_same and _asks_for_more(method)):
         return False
+    if in_go and method.in_go:
+        return class_of(method.name).go_computes is not None
     on_ring = method.virtual_nodes is not None
     return not on_ring or virtual_nodes is not None or "virtual_nodes" in method.params or (is_given and is_same)
 

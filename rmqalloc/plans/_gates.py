@@ -105,7 +105,9 @@ class Gates:
         return tuple(found)
 
     def _of(self, before: _Figures, after: _Figures, cured: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
-        moved, n_queues = after["moved"], before["n_queues"] + cured
+        # No queue changes hands where several clients read it: their least number of moves is null.
+        moved = np.where(np.isnan(after["least_moves"].astype(float)), 0, after["moved"])
+        n_queues = before["n_queues"] + cured
         if self.max_moved is not None:
             for row in np.flatnonzero(moved > self.max_moved).tolist():
                 yield row, f"{moved[row]:,} queues change owner, at most {self.max_moved:,g} may"

@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.plans._diff import Queues, lost_and_gained
-from rmqalloc.plans._merged_views import MixedUnits
+from rmqalloc.plans._merged_views import Merged, MixedUnits
 from rmqalloc.plans._owner_sets import Keys
 from rmqalloc.plans._plan import UNITS_SCHEMA
-from rmqalloc.plans._states import NumberedState, NumberedStates, Numbers, rows_of
+from rmqalloc.plans._states import ClientRows, NumberedState, NumberedStates, Numbers, rows_of
 
 Columns = dict[str, NDArray[Any]]
 
 COUNTED = (
     "n_queues", "n_clients", "idle", "unowned", "double_owned", "min_load", "mean_load", "max_load", "skew", "moved",
-    "least_moves", "clients_affected",
+    "least_moves", "clients_affected", "cross_room",
 )  # fmt: skip
 """Figures that are counted here."""
 
@@ -55,8 +55,13 @@ def with_mixed(figures: pa.Table, numbered: NumberedStates, between: Sequence[Qu
     for number, (state, queues) in enumerate(zip(numbered.states, between, strict=True)):
         for name, counted in _counted(state, queues, numbered.numbers, numbered.mixed, rows).items():
             values[name][rows * n_states + number] = counted
-    columns |= {name: pa.array(values[name], UNITS_SCHEMA.field(name).type, mask=bad) for name in COUNTED}
-    columns["strategy"] = _strategies(figures, numbered.mixed, n_states, units.num_rows, bad)
+    no_least = np.repeat(numbered.mixed.is_shared[: numbered.numbers.is_mixed.size], n_states)
+    for name in COUNTED:
+        null = bad | no_least if name == "least_moves" else bad
+        columns[name] = pa.array(values[name], UNITS_SCHEMA.field(name).type, mask=null)
+    if figures["cross_room"].null_count == figures.num_rows:  # no machine room is known
+        columns["cross_room"] = units["cross_room"]
+    columns["strategy"] = _strategies(figures, numbered, bad)
     return pa.table([columns[name] for name in UNITS_SCHEMA.names], schema=UNITS_SCHEMA)
 
 
@@ -71,14 +76,25 @@ def _first_bad(figures: pa.Table, mixed: MixedUnits, n_states: int) -> Keys:
     return source[: mixed.n_units].reshape(-1)
 
 
-def _strategies(figures: pa.Table, mixed: MixedUnits, n_states: int, n: int, bad: NDArray[np.bool_]) -> pa.Array:
-    """Names of the strategies that clients of a unit act by, with a plus between them."""
-    names = figures["strategy"].to_pylist()
-    found = [[name] for name in names[:n]]
-    for row, unit in mixed.further():
-        for state in range(n_states):
-            found[unit * n_states + state].append(names[row * n_states + state])
-    texts = ["+".join(dict.fromkeys(one for one in each if one is not None)) for each in found]
+def _strategies(figures: pa.Table, numbered: NumberedStates, bad: NDArray[np.bool_]) -> pa.Array:
+    """Names of the strategies that clients of a unit act by, with a plus between them; the unit's own where none does.
+
+    Of units that clients share it is how they do.
+    """
+    names, n_states, mixed = figures["strategy"].to_pylist(), len(numbered.states), numbered.mixed
+    assert mixed is not None
+    texts = names[: bad.size]
+    for number, state in enumerate(numbered.states):
+        acted_on = mixed.acted_on(mixed.listed(state.client_rows.rows, state.client_rows.clients))
+        found: dict[int, dict[str, None]] = {}
+        for row in np.flatnonzero(acted_on).tolist():
+            if (name := names[row * n_states + number]) is not None:
+                found.setdefault(int(mixed.unit_of[row]), {})[name] = None
+        for unit, each in found.items():
+            texts[unit * n_states + number] = "+".join(each)
+        for unit, sharing in mixed.shared.items():
+            if unit < mixed.n_units:
+                texts[unit * n_states + number] = sharing.name
     return pa.array(texts, pa.string(), mask=bad)
 
 
@@ -101,11 +117,29 @@ def _counted(state: NumberedState, queues: Queues, numbers: Numbers, mixed: Mixe
     np.maximum.at(most, unit, loads)
     figures |= {"n_clients": n_clients, "idle": np.bincount(unit[loads == 0], minlength=n)}
     figures |= {"min_load": np.where(n_clients > 0, least, 0), "max_load": most}
-    figures |= {"mean_load": mean_load(n_queues, n_clients), "skew": most * n_clients / np.maximum(n_queues, 1)}
+    n_loads = np.where(
+        mixed.is_shared[rows], np.bincount(unit, loads, n), n_queues
+    )  # a shared queue counts for each reader
+    figures |= {"mean_load": mean_load(n_loads, n_clients), "skew": most * n_clients / np.maximum(n_loads, 1)}
     stride, who = mixed.n_clients, clients.clients[mine].astype(np.int64)
     may_own = np.unique((unit * stride + who)[mixed.may_read(rows[unit], who)])
+    figures["cross_room"] = np.bincount(_crossing(state.merged, clients, numbers, rows), minlength=n)
     of_mixed = np.flatnonzero(numbers.is_mixed[rows_of(queues.keys, numbers)])
     return figures | _movement(queues.some(of_mixed), numbers, rows, n_queues, may_own)
+
+
+def _crossing(merged: Merged, clients: ClientRows, numbers: Numbers, rows: Keys) -> Keys:
+    """Units of the queues of which an owner is known to be in another machine room than the broker, a unit per queue."""
+    stride = max(len(numbers.clients), 1)
+    ids, firsts = np.unique(clients.rows * stride + clients.clients, return_index=True)
+    places, readers = numbers.sets.readers(merged.owners)
+    units = rows_of(merged.queues, numbers)
+    at = np.searchsorted(ids, units[places] * stride + readers)
+    found = np.append(ids, -1)[at] == units[places] * stride + readers
+    room = np.where(found, clients.rooms[np.append(firsts, 0)[at]], -1)
+    crosses = (room >= 0) & (merged.rooms[places] >= 0) & (room != merged.rooms[places])
+    of_queue: Keys = np.searchsorted(rows, units[np.unique(places[crosses])])
+    return of_queue
 
 
 def _movement(mine: Queues, numbers: Numbers, rows: Keys, n_queues: Keys, may_own: Keys) -> Columns:

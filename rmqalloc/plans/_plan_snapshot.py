@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 
 from rmqalloc._version import __version__
-from rmqalloc.evaluation._evaluate import Evaluation, evaluate
+from rmqalloc.evaluation._evaluate import Evaluation
 from rmqalloc.evaluation._figures_table import FiguresTable
-from rmqalloc.evaluation._plan_batch import PlanSpec, too_large_rows
-from rmqalloc.evaluation._rows import read_batch
+from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evidence import with_strategies
+from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
@@ -67,7 +68,7 @@ def plan_snapshot(
     >>> [(row["client_id"], row["before"], row["after"]) for row in plan.clients.to_pylist()[2:]]
     [('c1', 2, 2), ('c2', 2, 1), ('c3', 0, 1)]
     """
-    return planned(snapshot, scenarios, groups, topics, with_retry, strict)[0]
+    return planned(snapshot, scenarios, groups, topics, with_retry, strict, with_shared=True)[0]
 
 
 def planned(
@@ -77,20 +78,28 @@ def planned(
     topics: Sequence[str],
     with_retry: bool = False,
     strict: bool = False,
+    with_shared: bool = False,
 ) -> tuple[Plan, Evaluation]:
-    """`plan_snapshot`, and the evaluation that the plan stands on."""
+    """`plan_snapshot`, and the evaluation that the plan stands on; ``with_shared`` as for `unit_pairs`."""
     spec = PlanSpec(scenarios=tuple(scenarios))
-    changes = (change for each in spec.scenarios for change in each.changes if isinstance(change, AddClients))
-    joining = {one for change in changes for one in change.ids or ()}
-    read = view_units(with_strategies(snapshot, groups), groups, topics, with_retry, joining)
+    read = view_units(
+        with_strategies(snapshot, groups), groups, topics, with_retry, _joining(spec.scenarios), with_shared
+    )
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
-    evaluation = evaluate(
-        read_batch(read.batch, spec.rule(), too_large_rows(read.batch, spec)), spec.scenarios, with_names=True
-    )
+    evaluation = evaluate_views(read, spec)
     rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
     tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states)
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
     return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation
+
+
+def _joining(scenarios: Sequence[Scenario]) -> Counter[str]:
+    """Client ids that scenarios add, and how often one scenario does at most."""
+    joining = Counter[str]()
+    for scenario in scenarios:
+        changes = (change for change in scenario.changes if isinstance(change, AddClients))
+        joining |= Counter(one for change in changes for one in change.ids or ())
+    return joining

@@ -28,7 +28,7 @@ from rmqalloc.snapshot._plain_data import to_document
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.views._view_units import ViewUnits
 
-_SUMS = ("n_queues", "unowned", "double_owned", "moved", "least_moves")
+_SUMS = ("n_queues", "unowned", "double_owned", "moved")
 _STATUS = ("stays", "new", "gone")
 _CHANGE = ("kept", "moved", "new", "gone", "unowned")
 
@@ -121,32 +121,42 @@ class PlanTables:
         """`rmqalloc.plans.Plan.groups`."""
         coded = self.batch.column("consumer_group").dictionary_encode()
         of_row, n_groups = coded.indices.to_numpy(), len(coded.dictionary)
+        is_shared = np.bincount(of_row, self._is_shared, n_groups) > 0
         parts = []
         for scenario, name in enumerate(self.names):
             mine = self.units.take(pa.array(np.arange(scenario, self.units.num_rows, len(self.names))))
-            columns = self._sums(mine, of_row, n_groups)
+            columns = self._sums(mine, of_row, is_shared)
             columns |= self._loads(self._numbered.states[scenario], of_row, n_groups)
             columns |= self._movement(scenario, of_row, n_groups)
-            mean = mean_load(columns["n_queues"], columns["n_clients"])
+            n_loads = np.where(is_shared, columns.pop("n_loads"), columns["n_queues"])
+            mean = mean_load(n_loads, columns["n_clients"])
             columns["mean_load"], columns["skew"] = mean, columns["max_load"] / np.where(mean > 0, mean, 1)
             columns |= {"scenario": pa.repeat(name, n_groups), "consumer_group": coded.dictionary}
             parts.append(pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA))
         return pa.concat_tables(parts).combine_chunks()
 
     @staticmethod
-    def _sums(units: pa.Table, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
-        """What the figures of a group's topics add up to."""
+    def _sums(units: pa.Table, of_row: NDArray[Any], is_shared: NDArray[np.bool_]) -> dict[str, Any]:
+        """What the figures of a group's topics add up to, given groups of which several clients read a queue."""
 
         def added(column: pa.ChunkedArray) -> Keys:
             values = pc.fill_null(column, 0).to_numpy()
-            total: Keys = np.bincount(of_row, weights=values, minlength=n_groups).astype(np.int64)
+            total: Keys = np.bincount(of_row, weights=values, minlength=is_shared.size).astype(np.int64)
             return total
 
         columns: dict[str, Any] = {name: added(units[name]) for name in _SUMS}
         columns["n_topics"] = added(pc.equal(units["err_code"], 0).cast(pa.int64()))
         known = added(pc.is_valid(units["cross_room"]).cast(pa.int64())) > 0
         columns["cross_room"] = pa.array(added(units["cross_room"]), mask=~known)
+        columns["least_moves"] = pa.array(added(units["least_moves"]), mask=is_shared)
         return columns
+
+    @property
+    def _is_shared(self) -> NDArray[np.bool_]:
+        """Units whose queues have readers and no owner, for which no number of moves is the least."""
+        is_shared = np.zeros(self.read.n_units, bool)
+        is_shared[[row for row in self.read.mixed.shared if row < self.read.n_units]] = True
+        return is_shared
 
     def _loads(self, state: NumberedState, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
         """How even the loads of a group's clients over all its topics are."""
@@ -162,6 +172,7 @@ class PlanTables:
         group = slots // (n_clients * n_repeats)
         counts = np.bincount(group, minlength=n_groups)
         columns = {"n_clients": counts, "idle": np.bincount(group[loads == 0], minlength=n_groups)}
+        columns["n_loads"] = np.bincount(group, loads, n_groups)
         filled = np.flatnonzero(counts)
         starts = np.searchsorted(group, filled)
         for name, extreme in (("min_load", np.minimum), ("max_load", np.maximum)):

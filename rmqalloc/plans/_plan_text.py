@@ -20,6 +20,7 @@ from rmqalloc.results import drawn
 from rmqalloc.results._markup import name as name_markup
 from rmqalloc.results._table_result import Section
 from rmqalloc.results._terminal import MARK_WIDTH, marked, text_table
+from rmqalloc.views._sharing import SHARED
 
 WORST_FIRST = [
     ("unowned", "descending"),
@@ -94,10 +95,11 @@ def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) 
     topics = [topic for topic in befores if afters[topic]["err_code"] == 0]
     topics.sort(key=lambda topic: -afters[topic]["moved"])
     if len(topics) > 1:
-        rules = {rows[topic]["strategy"] or _NOTHING: None for rows in (befores, afters) for topic in topics}
+        rules = [{_rule(rows[topic]): None for topic in topics} for rows in (befores, afters)]
+        was, is_ = ({"strategy": "+".join(filter(None, each)) or None} for each in rules)
         what = f"all {len(topics)} topics"
         before |= {"queues_cured": int(queues_cured(plan, number)[group])}
-        yield from _table(name, what, before | {"strategy": " → ".join(rules)}, after, _totals(clients), file)
+        yield from _table(name, what, before | was, after | is_, _totals(clients), file)
         yield ""
     for topic in topics[:top]:
         backlog = {} if len(topics) != 1 else {"backlog_moved": after["backlog_moved"]}
@@ -136,7 +138,7 @@ def _totals(clients: pa.Table) -> pa.Table:
 
 def _table(group: str, what: str, before: Row, after: Row, clients: pa.Table, file: IO[str] | None) -> Iterator[str]:
     """One allocation before and after."""
-    strategy = _arrow(before["strategy"], after.get("strategy", before["strategy"]))
+    strategy = _arrow(_rule(before), _rule(after))
     queues, noun = _arrow(before["n_queues"], after["n_queues"]), "queue" if after["n_queues"] == 1 else "queues"
     members = _arrow(before["n_clients"], after["n_clients"])
     yield f"Group {printable(group)}  {what}  {queues} {noun}  {strategy}  clients {members}"
@@ -185,6 +187,10 @@ def _arrow(before: Any, after: Any) -> str:
     return before if before == after else f"{before} → {after}"
 
 
+def _or_nothing(count: int | None) -> str:
+    return _NOTHING if count is None else f"{count:,}"
+
+
 def _skew(row: Row) -> str:
     return _NOTHING if row["skew"] is None else f"{row['skew']:.2f}"
 
@@ -193,14 +199,30 @@ def _loads(row: Row) -> str:
     return _NOTHING if row["min_load"] is None else f"{row['min_load']:,}/{row['max_load']:,}"
 
 
+def _rule(row: Row) -> str | None:
+    """The strategy, or how clients share a queue and how many of them do on average."""
+    name: str | None = row["strategy"]
+    if name not in SHARED or "topic" not in row:
+        return name
+    n_read = row["n_queues"] - row["unowned"]
+    return f"{name}, shared by {row['mean_load'] * row['n_clients'] / max(n_read, 1):.3g}"
+
+
+def _least(after: Row) -> str:
+    """The least for loads that differ by one at most; a ring that leaves them uneven may move less."""
+    n = after["least_moves"]
+    return f"the least possible is {n:,}" if n <= after["moved"] else f"even loads would take {n:,}"
+
+
 def _moved(before: Row, after: Row) -> str:
     moved, n = after["moved"], before["n_queues"]
     # A topic that cannot be assigned before any change has no figures there, but its queues move, from nobody.
     n = after["n_queues"] if n is None else n + before.get("queues_cured", 0)
     share = 100 * moved / max(n, 1)
-    least = f"{after['least_moves']:,}"  # for loads that differ by one at most; a ring that leaves them uneven may move less
-    words = f"the least possible is {least}" if after["least_moves"] <= moved else f"even loads would take {least}"
-    parts = [f"Moved {moved:,} of {counted(n, 'queue')} ({share:.1f} %; {words})."]
+    if after["least_moves"] is None:
+        parts = [f"Other clients read {moved:,} of {counted(n, 'queue')} ({share:.1f} %)."]
+    else:
+        parts = [f"Moved {moved:,} of {counted(n, 'queue')} ({share:.1f} %; {_least(after)})."]
     parts.append(f"min/max {_loads(before)} → {_loads(after)}")
     parts.append(f"skew {_skew(before)} → {_skew(after)}")
     parts += [f"{name} {_arrow(before[name], after[name])}" for name in ("idle", "unowned")]
@@ -264,7 +286,7 @@ def _rows_of(table: pa.Table, places: Any) -> list[Row]:
 def _ranked_cells(before: Row, after: Row, cured: int) -> list[str]:
     """One group of the list."""
     n_queues, skews = before["n_queues"] + cured, map(_skew, (before, after))
-    moved = [f"{after['moved']:,}", f"{100 * after['moved'] / max(n_queues, 1):.1f}", f"{after['least_moves']:,}"]
+    moved = [f"{after['moved']:,}", f"{100 * after['moved'] / max(n_queues, 1):.1f}", _or_nothing(after["least_moves"])]
     sizes, faults = ([_arrow(before[name], after[name]) for name in names] for names in (_SIZES, _FAULTS))
     return [after["consumer_group"], f"{after['n_topics']:,}", *sizes, *moved, _arrow(*skews), *faults]
 

@@ -18,9 +18,10 @@ from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._balance import loads
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.evaluation._rows import ErrCode
-from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges
-from rmqalloc.plans._merged_views import Merged, MixedUnits, ReportedPairs
+from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges, repeats_of
+from rmqalloc.plans._merged_views import Merged, MixedUnits, ReportedPairs, UnitQueues
 from rmqalloc.plans._owner_sets import OwnerSets
+from rmqalloc.plans._shared_takers import SharedUnits, Takers
 from rmqalloc.scenarios._lazy_strings import Derived
 from rmqalloc.strategies._ordering import utf16
 from rmqalloc.views._view_units import MixedRows
@@ -276,24 +277,41 @@ def _state(
     queues, owners = _end_to_end([_queues(one) for one in parts])
     merged = None
     if mixed is not None:
-        numbers = parts[0].numbers
-        is_good = mixed.of_units(good | _empty(parts, n_rows, n_views))
-        rows = rows_of(queues, numbers)
-        plain = mixed.unit_of[rows] < 0
-        of_mixed = np.where(is_good[rows], owners, -1)[~plain]  # of a unit with a bad view nobody owns a queue
-        clients = ClientRows(*_end_to_end([_client_rows(one) for one in parts]))
-        joined = mixed.joined(clients.rows, clients.clients)
-        merged = mixed.merged(rows[~plain], queues[~plain], of_mixed, joined, numbers.stride, numbers.sets)
+        good = mixed.of_units(good | _empty(parts, n_rows, n_views))
+        plain = mixed.unit_of[rows_of(queues, parts[0].numbers)] < 0
+        merged = _merged(parts, mixed, (queues[~plain], owners[~plain]), good)
         if reported is not None:
-            merged = mixed.as_reported(merged, reported, numbers.stride, numbers.sets)
+            merged = mixed.as_reported(merged, reported, parts[0].numbers.stride, parts[0].numbers.sets)
         queues, owners = (
             np.concatenate(two) for two in ((queues[plain], merged.queues), (owners[plain], merged.owners))
         )
-        good = is_good[:n_rows]
+        good = good[:n_rows]
     if len(parts) > 1 or mixed is not None:
         order = np.argsort(queues, kind="stable")
         queues, owners = queues[order], owners[order]
     return NumberedState(good, known[:n_rows], queues, owners, merged, parts)
+
+
+def _merged(parts: list[_Numbered], mixed: MixedUnits, views: tuple[Keys, Index], good: NDArray[np.bool_]) -> Merged:
+    """The views of mixed units laid on one another, given their queues and owners; of a bad unit nobody owns a queue."""
+    numbers, (queues, owners) = parts[0].numbers, views
+    rows = rows_of(queues, numbers)
+    clients = ClientRows(*_end_to_end([_client_rows(one) for one in parts]))
+    [rooms] = _end_to_end([(_queue_rooms(one, mixed),) for one in parts])
+    owned = (owners >= 0) & ~mixed.is_shared[rows]
+    takers = Takers(rows[owned], queues[owned], owners[owned].astype(np.int64))
+    takers = Takers(*_end_to_end([takers, *(_shared(one, mixed).takers(mixed.shared) for one in parts)]))
+    takers = Takers(*(column[good[takers.rows]] for column in takers))
+    is_main = mixed.unit_of[rows] == rows
+    mains = UnitQueues(queues[is_main], rooms[is_main])
+    return mixed.merged(mains, takers, mixed.listed(clients.rows, clients.clients), numbers.stride, numbers.sets)
+
+
+def _shared(one: _Numbered, mixed: MixedUnits) -> SharedUnits:
+    """Views that clients share."""
+    units, fleet = one.known[mixed.is_shared[one.part.rows[one.known]]], one.part.fleet
+    slots = ranges(fleet.slot_starts[units], fleet.n_clients[units])
+    return SharedUnits(one.part, units, _queues(one._replace(known=units))[0], one.client_of_slot[slots])
 
 
 def _empty(parts: list[_Numbered], n_rows: int, n_views: int) -> NDArray[np.bool_]:
@@ -318,6 +336,16 @@ def _queues(one: _Numbered) -> tuple[Keys, Index]:
     owner_slots = np.repeat(fleet.slot_starts[units], n_queues) + np.maximum(owners, 0)
     keys = numbers.queue_key(np.repeat(part.rows[units], n_queues), brokers, lists.queue_ids[places])
     return keys, np.where(owners < 0, np.int32(-1), np.append(one.client_of_slot, np.int32(-1))[owner_slots])
+
+
+def _queue_rooms(one: _Numbered, mixed: MixedUnits) -> Index:
+    """Number of the machine room of each queue's broker, of the views of mixed units."""
+    part, fleet, lists = one.part, one.part.fleet, one.part.fleet.queue_lists
+    units = one.known[mixed.unit_of[part.rows[one.known]] >= 0]
+    if lists.route_room is None:
+        return np.full(int(fleet.n_queues[units].sum()), -1, np.int32)
+    places = ranges(fleet.queue_starts[units], fleet.n_queues[units])
+    return _places(fleet.rooms, one.numbers.rooms)[lists.route_room[lists.queue_route[places]]]
 
 
 def _client_rows(one: _Numbered) -> ClientRows:
@@ -363,15 +391,6 @@ def rows_of(keys: Keys, numbers: Numbers) -> Keys:
     """Rows of the units that queues belong to."""
     rows: Keys = keys // numbers.stride
     return rows
-
-
-def repeats_of(keys: Keys) -> Keys:
-    """How often each key has come before."""
-    order = np.argsort(keys, kind="stable")
-    firsts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0)[: keys.size])
-    before = np.empty(keys.size, np.int64)
-    before[order] = np.arange(keys.size) - np.repeat(firsts, np.diff(np.append(firsts, keys.size)))
-    return before
 
 
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:

@@ -7,18 +7,21 @@ other view is a row behind all units, and each row says which clients act on it.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from rmqalloc.evidence._client_method import divide_otherwise, method_of
 from rmqalloc.evidence._known import known_by_client
+from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot._units import batch_of, unit_pairs
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views._group_views import GroupViews, ViewReader
 from rmqalloc.views._reported import ReportedOwners
+from rmqalloc.views._sharing import Sharing, as_read, sharing_of
 from rmqalloc.views._unit_views import Takers, UnitViews
 from rmqalloc.views._view import View
 
@@ -44,6 +47,10 @@ class MixedRows:
         a row for each.
     subscribed : dict of int to tuple of int
         By main row, the slots of the clients that subscribe to the topic.
+    partial : set of int
+        Rows whose client list lacks clients of the group, or has an id less often.
+    shared : dict of int to Sharing
+        By row, how clients share the queues, where these have several readers.
     reported : dict of int to dict
         By main row, the slots of the clients that report each queue, where all clients report and it may not be what they
         compute.
@@ -55,6 +62,8 @@ class MixedRows:
     client_ids: dict[int, list[str]] = field(default_factory=dict)
     n_lists: dict[int, int] = field(default_factory=dict)
     subscribed: dict[int, tuple[int, ...]] = field(default_factory=dict)
+    partial: set[int] = field(default_factory=set)
+    shared: dict[int, Sharing] = field(default_factory=dict)
     reported: dict[int, Takers] = field(default_factory=dict)
 
 
@@ -89,7 +98,8 @@ def view_units(
     groups: Sequence[str],
     topics: Sequence[str],
     with_retry: bool = False,
-    joining: Collection[str] = (),
+    joining: Mapping[str, int] | None = None,
+    with_shared: bool = False,
 ) -> ViewUnits:
     """Read the views of groups.
 
@@ -100,22 +110,30 @@ def view_units(
         planned if each is known, whatever doubt there is in the strategy of the group as one.
     groups, topics, with_retry
         As for `rmqalloc.snapshot._units.unit_pairs`.
-    joining : collection of str
-        Client ids that are to join; a group that has one already will have two clients of that id.
+    joining : mapping of str to int, optional
+        Client ids that are to join, and how often each does: a group that has one already will have several clients of that id.
+    with_shared
+        As for `rmqalloc.snapshot._units.unit_pairs`.
     """
     accepted = replace(snapshot, groups=tuple(map(_accepted, snapshot.groups)))
-    pairs, warnings = unit_pairs(accepted, groups, topics, with_retry)
-    reading, ids = _Reading(pairs), set(joining)
-    for row, (group, _) in enumerate(pairs):
-        joins = not ids.isdisjoint(group.client_ids)
-        if joins or differ(group) or own_otherwise(group):
-            reading.add(row, even_if_plain=joins)
+    pairs, warnings = unit_pairs(accepted, groups, topics, with_retry, with_shared)
+    reading, ids = _Reading(pairs), set(joining or ())
+    twice = any(n > 1 for n in (joining or {}).values())
+    last, is_mixed, joins, is_shared, owned = None, False, False, False, None
+    for row, (group, topic) in enumerate(pairs):
+        if group is not last:
+            last, is_mixed, owned = group, differ(group), _owned(group)
+            joins = twice or not ids.isdisjoint(group.client_ids)
+            is_shared = sharing_of(group) is not None
+        otherwise = owned is not None and not is_shared and (is_mixed or own_otherwise(group, topic, owned))
+        if joins or is_mixed or otherwise or is_shared:
+            reading.add(row, even_if_plain=joins or is_shared, with_reported=otherwise)
     return ViewUnits(batch_of([*reading.units, *reading.more]), len(pairs), reading.rows, warnings)
 
 
 def differ(group: Group) -> bool:
     """Whether clients of a group may have other views than its main one, or one client id stands for several of them."""
-    if not group.clients:
+    if not group.clients and group.broker_client_ids is None:
         return False
     topics, plain = set(group.subscriptions), {(group.strategy, None, False), (None, None, False)}
     kinds = {(one.strategy, one.virtual_nodes, one.language == "GO") for one in group.clients} - plain
@@ -129,12 +147,27 @@ def differ(group: Group) -> bool:
     )
 
 
-def own_otherwise(group: Group) -> bool:
-    """Whether all clients report what they own, and it may not be what their strategy gives them."""
+def _owned(group: Group) -> Counter[MessageQueue] | None:
+    """How many clients report each queue, None if any of them does not report what it owns."""
     owned = [client.owned for client in group.clients if client.owned is not None]
     if not owned or len(owned) < len(group.clients):
-        return False
-    return group.strategy_explains != 1.0 or len(set[object]().union(*owned)) < sum(map(len, owned))
+        return None
+    return Counter(queue for one in owned for queue in one)
+
+
+def own_otherwise(group: Group, topic: Topic, owned: Counter[MessageQueue]) -> bool:
+    """Whether what clients report of a topic may not be what its strategy gives them.
+
+    Parameters
+    ----------
+    group : Group
+    topic : Topic
+    owned : Counter
+        How many clients report each queue.
+    """
+    if group.strategy_explains != 1.0 or owned.total() > len(owned):
+        return True
+    return any(queue not in owned for queue in topic.queues())
 
 
 def _accepted(group: Group) -> Group:
@@ -149,21 +182,20 @@ class _Reading:
         self._reader = ViewReader([topic for _, topic in pairs])
         self._groups: dict[str, tuple[GroupViews, ReportedOwners]] = {}
 
-    def add(self, row: int, even_if_plain: bool) -> None:
-        """Read the views of a unit."""
+    def add(self, row: int, even_if_plain: bool, with_reported: bool) -> None:
+        """Read the views of a unit, and the owners that its clients report."""
         group, topic = self.units[row]
         if group.name not in self._groups:
-            found = self._reader.views_of(group)
-            self._groups[group.name] = found, ReportedOwners(found.clients, [])
+            self._groups[group.name] = self._views_of(group)
         found, reported = self._groups[group.name]
-        unit = self._reader.unit_of(found, topic.name)
+        unit, sharing = self._reader.unit_of(found, topic.name), sharing_of(group)
         if unit is None:
             return
         views = _ViewsOfUnit(found, unit)
-        owners = reported.owners(unit) if own_otherwise(group) and reported.reports(unit) else None
+        owners = reported.owners(unit) if with_reported and reported.reports(unit) else None
         if views.is_plain and owners is None and not even_if_plain:
             return
-        rows, self.units[row] = self.rows, (replace(group, clients=tuple(found.clients)), topic)
+        rows, self.units[row] = self.rows, (replace(found.group, clients=tuple(found.clients)), topic)
         rows.client_ids[row], rows.subscribed[row] = found.client_ids, tuple(unit.options)
         rows.n_lists[row], rows.unit_of[row], rows.acting[row] = len(views.lists), row, ()
         if owners is not None:
@@ -176,6 +208,16 @@ class _Reading:
             rows.unit_of[at], rows.acting[at] = row, tuple(views.acting.get(id(view), ()))
             if views.is_joining(view):
                 rows.joining.add(at)
+            if not views.is_whole(view):
+                rows.partial.add(at)
+            if sharing is not None and (unit.is_pop or sharing.pop_share is None):
+                rows.shared[at] = sharing
+
+    def _views_of(self, group: Group) -> tuple[GroupViews, ReportedOwners]:
+        found = self._reader.views_of(group)
+        if (sharing := sharing_of(group)) is not None:
+            found = self._reader.views_of(as_read(group, sharing, found.clients))
+        return found, ReportedOwners(found.clients, [])
 
 
 class _ViewsOfUnit:
@@ -183,6 +225,8 @@ class _ViewsOfUnit:
 
     def __init__(self, found: GroupViews, unit: UnitViews) -> None:
         self._main, self._queues = method_of(found.group, Client("")), unit.queues
+        if unit.is_pop:
+            self._main = replace(self._main, pop_share=found.group.pop_share_queue_num)
         self._everyone = tuple(sort_client_ids(found.client_ids))
         self.lists = found.client_lists(unit.topic)
         self.acting: dict[int, list[int]] = {}
@@ -193,9 +237,9 @@ class _ViewsOfUnit:
         names = found.group.name, unit.topic
         joined = [View(*names, self._main, self._queues, ids) for ids in self.lists if ids not in usual]
         self._views = [*unit.views, *joined]
-        n_on_main = sum(len(self.acting.get(id(view), ())) for view in self._views if self.is_main(view))
         n = len(self._everyone)
-        self.is_plain = n_on_main == n == len(set(self._everyone)) == len(found.group.clients)
+        one_view = all(map(self.is_main, self._views))
+        self.is_plain = one_view and len(unit.options) == n == len(set(self._everyone)) == len(found.group.clients)
 
     def __iter__(self) -> Iterator[View]:
         return iter(self._views)
@@ -205,7 +249,11 @@ class _ViewsOfUnit:
 
     def is_main(self, view: View) -> bool:
         """Whether it is the main view of the unit."""
-        return self._is_usual(view) and view.client_ids == self._everyone
+        return self._is_usual(view) and self.is_whole(view)
+
+    def is_whole(self, view: View) -> bool:
+        """Whether its client list has all clients."""
+        return view.client_ids == self._everyone
 
     def is_joining(self, view: View) -> bool:
         """Whether clients that join may have it."""

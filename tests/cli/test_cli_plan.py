@@ -199,9 +199,9 @@ def test_what_cannot_be_assigned_is_said(run, saved):
         code, out, err = run(change, path)
         assert code == 0
         assert out.endswith(f"! cannot be assigned{when}: g1 topic T: cidAll is null or cidAll empty\n")
-    warned = dataclasses.replace(snapshot.groups[1], message_model="BROADCASTING")
+    warned = dataclasses.replace(snapshot.groups[1], subscriptions=("U",))
     code, out, err = run("--scale 3", saved(dataclasses.replace(snapshot, groups=(snapshot.groups[0], warned))))
-    assert err == "note: left out: groups of the model BROADCASTING, whose clients all take every queue: g1\n"
+    assert err == "note: left out: subscriptions to topics without a readable route: g1 to U\n"
 
 
 def test_names_cannot_command_the_terminal(run, saved):
@@ -315,7 +315,7 @@ def test_what_cannot_be_assigned_any_more_keeps_no_gate(run, saved, gate):
     ("snapshot", "said"),
     [
         (Snapshot(), "the snapshot has none"),
-        (cluster(message_model="BROADCASTING"), "BROADCASTING"),
+        (dataclasses.replace(cluster(), topics=()), "without a readable route"),
         (cluster(n_clients=0), "cidAll empty"),
     ],
 )

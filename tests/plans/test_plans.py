@@ -193,16 +193,14 @@ def test_what_cannot_be_planned_is_told():
     topics = (*snapshot.topics, Topic("V", (TopicBroker("b", 4, perm=2),)))
     plan = plan_snapshot(Snapshot(topics, (group, *others)), GONE)
     assert plan.warnings == (
-        "left out: groups of the model BROADCASTING, whose clients all take every queue: all",
-        "left out: groups in POP mode, where a queue has no single owner: pop",
         "planned all the same: groups whose brokers assign, which know AVG and AVG_BY_CIRCLE alone: ring with CONSISTENT_HASH",
         "left out: subscriptions to topics without a readable route: lost to U, lost to V",
     )
     codes = {row["consumer_group"]: row["err_code"] for row in rows(plan.units)}
     bad = {"none": ErrCode.EMPTY, "odd": ErrCode.BAD_STRATEGY, "what": ErrCode.BAD_STRATEGY}
-    assert codes == {"g": 0, "ring": 0, "lost": 0} | bad
-    assert {row["consumer_group"] for row in rows(plan.queues)} == {"g", "ring", "lost"}
-    assert [row["n_topics"] for row in rows(plan.groups)] == [1, 1, 0, 1, 0, 0] * 2
+    assert codes == {"g": 0, "all": 0, "pop": 0, "ring": 0, "lost": 0} | bad
+    assert {row["consumer_group"] for row in rows(plan.queues)} == {"g", "all", "pop", "ring", "lost"}
+    assert [row["n_topics"] for row in rows(plan.groups)] == [1, 1, 1, 1, 0, 1, 0, 0] * 2
     messages = [row["err_msg"] for row in rows(plan.units) if row["consumer_group"] == "odd"]
     assert messages[0].startswith("strategy AVG: got an unexpected keyword argument 'virtual_nodes'")
 

@@ -88,12 +88,6 @@ class Outcome(NamedTuple):
     after: set[MessageQueue]
     transition: Transition
 
-    def __str__(self) -> str:
-        return (
-            f"{self.n_queues} queues: {len(self.before)} had other owners than planned before the change, {len(self.after)} "
-            f"have after it. While it was made: {self.transition}."
-        )
-
 
 def make_topics(cluster: LiveCluster, java: Consumers) -> None:
     """The topics that the groups read."""

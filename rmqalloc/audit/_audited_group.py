@@ -17,6 +17,9 @@ from rmqalloc.views._group_views import GroupViews, ViewReader
 from rmqalloc.views._reported import ReportedOwners
 from rmqalloc.views._unit_views import Ids
 
+PlannedOwners = Mapping[MessageQueue, str | tuple[str, ...] | None]
+"""The owner of every queue after a plan: None for nobody, a tuple where there are several."""
+
 
 @dataclass(eq=False, kw_only=True)
 class AuditedGroup(GroupViews):
@@ -27,15 +30,15 @@ class AuditedGroup(GroupViews):
     snapshot : Snapshot
     fit : Fit or None
         What explains the reported owners, if these are not the expected ones.
-    planned : mapping of MessageQueue to client id, or None
-        Owners by a plan to compare with, None for nobody.
+    planned : PlannedOwners or None
+        Owners by a plan to compare with.
     unanswered : collection of str
         Requests that failed while the snapshot was taken.
     """
 
     snapshot: Snapshot
     fit: Fit | None = None
-    planned: Mapping[MessageQueue, str | None] | None = None
+    planned: PlannedOwners | None = None
     unanswered: Collection[str] = ()
 
     @lazy_property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from rmqalloc._text import did_you_mean
@@ -10,11 +10,10 @@ from rmqalloc.audit._audited_group import AuditedGroup, audited_groups
 from rmqalloc.audit._finding import SEVERITIES
 from rmqalloc.audit._findings import Findings
 from rmqalloc.audit._rules import RULES
-from rmqalloc.audit._rules_planned import absent_groups
+from rmqalloc.audit._rules_planned import Planned, absent_groups
 from rmqalloc.evidence import with_strategies
 from rmqalloc.evidence._fit import OwnedQueues, candidates, fits_of
 from rmqalloc.evidence._method import Rooms
-from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._matching import ALL, by_name, chosen
 from rmqalloc.snapshot._snapshot import Group, Snapshot
@@ -26,7 +25,7 @@ def check_snapshot(
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
     rules: Iterable[str] | None = None,
-    planned: Mapping[str, Mapping[MessageQueue, str | None]] | None = None,
+    planned: Planned | None = None,
 ) -> Findings:
     """Look for faults in who owns what.
 
@@ -42,7 +41,7 @@ def check_snapshot(
     rules : iterable of str, optional
         Keys of `RULES` to apply; all by default.
     planned : mapping of consumer group to mapping of MessageQueue to client id, optional
-        Owners to compare with, see `rmqalloc.audit.owners_after`.
+        Owners to compare with, see `rmqalloc.audit.owners_after`; None for nobody, a tuple where there are several.
 
     Returns
     -------

@@ -329,7 +329,11 @@ def _contradiction(method: Method, fit: Fit, best: Fit) -> str:
 
 
 def _owned(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
-    """The queues that exactly one client of a group reports, by topic."""
+    """The queues that exactly one client of a group reports, by topic.
+
+    Of several clients the one counts whose strategy is not reported: what the others divide by is known without their queues.
+    """
+    known = {client.client_id for client in group.clients if client.strategy is not None}
     holders: dict[str, dict[MessageQueue, set[str]]] = {}
     for client in group.clients:
         for queue in client.owned or ():
@@ -339,7 +343,8 @@ def _owned(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
         topic = routes.get(name, Topic(name))
         if sum(one.read_queue_nums for one in topic.brokers) <= _MAX_QUEUES:
             there = tuple(sort_queues(topic.queues()))
-            single = {queue: next(iter(held[queue])) for queue in there if len(held.get(queue, ())) == 1}
+            telling = {queue: ids - known or ids for queue, ids in held.items()}
+            single = {queue: next(iter(telling[queue])) for queue in there if len(telling.get(queue, ())) == 1}
             if single:
                 queues.append(there)
                 owners.append(single)

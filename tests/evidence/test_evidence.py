@@ -178,6 +178,18 @@ def test_queues_of_nobody_and_of_several_are_no_evidence():
     assert summary(known(cluster(first, second, *rest)))[:4] == ("AVG_BY_CIRCLE", None, "fitted", 1.0)
 
 
+def test_a_client_that_reports_no_strategy_is_refuted_by_a_queue_that_it_shares():
+    """Otherwise its queues are those of AVG but for one of nobody; it divides AVG's queues from the last to the first."""
+    ids, queues = IDS[:3], sorted(TOPIC.queues())
+    clients = [replace(one, strategy="AVG") for one in owning("AVG", *ids)]
+    own = tuple(rule("AVG").allocate("g", ids[1], queues[::-1], list(ids)))
+    clients[1] = Client(ids[1], owned=own)
+    assert len(set(own) & set(clients[0].owned)) == 1
+    group = known(cluster(*clients))
+    assert summary(group) == ("AVG", None, "reported", 30 / 31, True)
+    assert group.strategy_doubt == "AVG explains 30 of 31 known owners"
+
+
 def test_a_ring_written_down_without_virtual_nodes_stays_rocketmqs_unless_owners_refute_it():
     two = Topic("T", (TopicBroker("a", 2),))
     ten = known(cluster(*owning("CONSISTENT_HASH", "c1", topic=two), topic=two, strategy="CONSISTENT_HASH"))

@@ -153,6 +153,19 @@ def test_brokers_that_list_other_clients_are_told_apart():
     assert split.broker_client_ids == {"a": ("1",), "b": ("1", "2")}
 
 
+def test_a_group_reads_what_any_of_its_clients_subscribes_to():
+    """A broker lists what the client of the last heartbeat does; which one that is changes all the time."""
+    infos = {
+        one: answers.RunningInfo((), (), topics, "AVG", False, True)
+        for one, topics in {"1": ("T",), "2": ("T", "U")}.items()
+    }
+    group = members.group("g", {"a": view("1", "2")}, infos, {})
+    assert (group.subscriptions, [client.subscriptions for client in group.clients]) == (
+        ("T", "U"),
+        [("T",), ("T", "U")],
+    )
+
+
 def test_a_client_id_with_two_connections_is_two_clients_of_which_one_answers():
     info = answers.RunningInfo((MessageQueue("T", "a", 0),), (), ("T",), "AVG", False, True)
     group = members.group("g", {"a": view("1", "1")}, {"1": info}, {})

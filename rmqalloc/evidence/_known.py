@@ -9,13 +9,12 @@ states another one or accepts this one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from math import floor
 from typing import Any, NamedTuple
 
-from rmqalloc._text import counted, named
+from rmqalloc._text import counted
 from rmqalloc.evidence._client_method import divide_otherwise
 from rmqalloc.evidence._fit import Fit, OwnedQueues, candidates, fits_of, guesses, nearby
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method, Rooms
@@ -89,6 +88,26 @@ def with_strategies(
     return replace(snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups))
 
 
+def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapshot:
+    """The same snapshot with some groups in doubt for a reason of the caller's, so that nothing is computed of them.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `with_strategies`.
+    names : collection of str
+    reason : str
+    """
+    weak = set(names)
+
+    def held(group: Group) -> Group:
+        if group.name not in weak:
+            return group
+        return replace(group, strategy_doubt="; ".join(filter(None, (group.strategy_doubt, reason))))
+
+    return replace(snapshot, groups=tuple(map(held, snapshot.groups)))
+
+
 def divides(group: Group) -> bool:
     """Whether the clients of a group, or the brokers for them, give every queue to one client."""
     return group.message_model == "CLUSTERING" and group.server_assignment != "POP" and not group.is_shared
@@ -158,33 +177,6 @@ def doubtful(
         return reads and any(fnmatchcase(group.name, each) for each in groups) and bool(with_empty or group.clients)
 
     return [one for one in snapshot.groups if one.strategy_doubt is not None and is_meant(one)]
-
-
-def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[str]:
-    """How the strategies of groups are known, in a few lines for people; nothing of what was given and nothing refutes.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `with_strategies`.
-    groups : sequence of str
-        Patterns.
-
-    Examples
-    --------
-    >>> list(evidence_lines(with_strategies(Snapshot(groups=(Group("g", strategy="AVG"), Group("h"), Group("i"))))))
-    ['strategy AVG, assumed, owners not known: h, i']
-    """
-    found: dict[str, list[str]] = {}
-    for one in snapshot.groups:
-        if one.strategy_source == "given" and one.strategy_explains in (None, 1.0):
-            continue
-        if one.strategy_source is not None and any(fnmatchcase(one.name, each) for each in groups):
-            owners = "owners not known"
-            if one.strategy_explains is not None:
-                owners = f"explains {floor(one.strategy_explains * 100)} % of the known owners"
-            found.setdefault(f"strategy {method_of_group(one)}, {one.strategy_source}, {owners}", []).append(one.name)
-    yield from (f"{text}: {named(names)}" for text, names in found.items())
 
 
 # --- Stated and reported ---

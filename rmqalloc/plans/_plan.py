@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc.evaluation import PLAN_SCHEMA
+from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.plans._plan_writing import write_plan
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios import Scenario
@@ -119,6 +120,10 @@ class Details(Protocol):
     def input_digest(self) -> str:
         """See `Plan.input_digest`."""
 
+    @property
+    def evidence(self) -> pa.Table:
+        """See `Plan.evidence`."""
+
 
 class StoredTables(NamedTuple):
     """Tables that are there already."""
@@ -127,6 +132,7 @@ class StoredTables(NamedTuple):
     clients: pa.Table
     queues: pa.Table
     input_digest: str
+    evidence: pa.Table = EVIDENCE_SCHEMA.empty_table()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,6 +156,9 @@ class Plan(TableResult):
         One row per scenario, group, topic and queue, made when it is first read: `QUEUES_SCHEMA`. ``change`` is "gone" for
         a queue that is not there after, else "unowned" for one that nobody owns after, "new" for one that was not there
         before, "moved", or "kept".
+    evidence : pyarrow.Table
+        One row per group that was looked at, those left out among them, made when it is first read: what the plan of it rests
+        on, `rmqalloc.evidence.EVIDENCE_SCHEMA`. A plan that was read from a file has none.
     scenarios : tuple of Scenario
     warnings : tuple of str
         What is left out, and why.
@@ -188,6 +197,11 @@ class Plan(TableResult):
     def queues(self) -> pa.Table:
         """Every queue and its owners before and after; see the class."""
         return self.details.queues
+
+    @property
+    def evidence(self) -> pa.Table:
+        """What the plan rests on; see the class."""
+        return self.details.evidence
 
     def text(self) -> Iterator[str]:
         """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""

@@ -82,7 +82,8 @@ def planned(
     spec = PlanSpec(scenarios=tuple(scenarios))
     changes = (change for each in spec.scenarios for change in each.changes if isinstance(change, AddClients))
     joining = {one for change in changes for one in change.ids or ()}
-    read = view_units(with_strategies(snapshot, groups), groups, topics, with_retry, joining)
+    known = with_strategies(snapshot, groups)
+    read = view_units(known, groups, topics, with_retry, joining)
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
@@ -90,7 +91,7 @@ def planned(
         read_batch(read.batch, spec.rule(), too_large_rows(read.batch, spec)), spec.scenarios, with_names=True
     )
     rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
-    tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states)
+    tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states, known, groups)
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
     return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation

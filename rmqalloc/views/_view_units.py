@@ -18,6 +18,7 @@ from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBro
 from rmqalloc.snapshot._units import batch_of, unit_pairs
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views._group_views import GroupViews, ViewReader
+from rmqalloc.views._owned_as_computed import OwnedAsComputed
 from rmqalloc.views._reported import ReportedOwners
 from rmqalloc.views._unit_views import Takers, UnitViews
 from rmqalloc.views._view import View
@@ -106,9 +107,9 @@ def view_units(
     accepted = replace(snapshot, groups=tuple(map(_accepted, snapshot.groups)))
     pairs, warnings = unit_pairs(accepted, groups, topics, with_retry)
     reading, ids = _Reading(pairs), set(joining)
-    for row, (group, _) in enumerate(pairs):
+    for row, (group, topic) in enumerate(pairs):
         joins = not ids.isdisjoint(group.client_ids)
-        if joins or differ(group) or own_otherwise(group):
+        if joins or differ(group) or reading.owned.otherwise(group, topic):
             reading.add(row, even_if_plain=joins)
     return ViewUnits(batch_of([*reading.units, *reading.more]), len(pairs), reading.rows, warnings)
 
@@ -129,14 +130,6 @@ def differ(group: Group) -> bool:
     )
 
 
-def own_otherwise(group: Group) -> bool:
-    """Whether all clients report what they own, and it may not be what their strategy gives them."""
-    owned = [client.owned for client in group.clients if client.owned is not None]
-    if not owned or len(owned) < len(group.clients):
-        return False
-    return group.strategy_explains != 1.0 or len(set[object]().union(*owned)) < sum(map(len, owned))
-
-
 def _accepted(group: Group) -> Group:
     return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
 
@@ -148,6 +141,7 @@ class _Reading:
         self.units, self.more, self.rows = list(pairs), list[Pair](), MixedRows()
         self._reader = ViewReader([topic for _, topic in pairs])
         self._groups: dict[str, tuple[GroupViews, ReportedOwners]] = {}
+        self.owned = OwnedAsComputed()
 
     def add(self, row: int, even_if_plain: bool) -> None:
         """Read the views of a unit."""
@@ -160,7 +154,9 @@ class _Reading:
         if unit is None:
             return
         views = _ViewsOfUnit(found, unit)
-        owners = reported.owners(unit) if own_otherwise(group) and reported.reports(unit) else None
+        # The strategy of a group that explains all owners says nothing of clients that divide by another one.
+        is_known = reported.reports(unit) and (not views.is_plain or self.owned.otherwise(group, topic))
+        owners = reported.owners(unit) if is_known else None
         if views.is_plain and owners is None and not even_if_plain:
             return
         rows, self.units[row] = self.rows, (replace(group, clients=tuple(found.clients)), topic)

@@ -255,7 +255,7 @@ def test_lines_say_what_is_known():
 
 
 def test_plans_leave_a_doubt_out_and_say_why():
-    mixed = cluster(Client("c1", strategy="AVG"), Client("c2", strategy="AVG_BY_CIRCLE"))
+    mixed = cluster(Client("c1", strategy="AVG"), Client("c2", strategy="CONSISTENT_HASH"))
     plan = plan_snapshot(mixed, LOSE_ONE)
     assert plan.units.num_rows == 0
     assert any("in doubt" in one and one.endswith(": g") for one in plan.warnings)
@@ -337,7 +337,7 @@ SAYS = {"rollout strategy": "--from-strategy", "explain": "-s"}
 def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_path, capsys):
     clients = {
         "nothing known": tuple(map(Client, IDS)),
-        "mixed": (*(Client(one, strategy="AVG") for one in IDS[:4]), Client("c5", strategy="AVG_BY_CIRCLE")),
+        "mixed": (*(Client(one, strategy="AVG") for one in IDS[:4]), Client("c5", strategy="CONSISTENT_HASH")),
         "refuted": tuple(replace(one, strategy="AVG") for one in owning("CONSISTENT_HASH", *IDS)),
     }[kind]
     path = tmp_path / "s.json"

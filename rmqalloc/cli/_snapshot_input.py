@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -63,7 +63,7 @@ class Inputs:
     live: Live | None = None
     strategy: str | None = None
     assume: bool = False
-    evidence: EvidenceOptions = EvidenceOptions()
+    evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
     is_planned: bool = False
     source: Source | None = None
 

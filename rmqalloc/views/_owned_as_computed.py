@@ -20,7 +20,7 @@ class OwnedAsComputed:
         return self._owned_by(group) is not None
 
     def otherwise(self, group: Group, topic: Topic) -> bool:
-        """Whether all clients report, and a queue of the topic may have other owners than the strategy of the group gives it."""
+        """Whether all clients report, and a queue of the topic may have other owners than the group's strategy gives it."""
         owned = self._owned_by(group)
         if owned is None or sum(one.read_queue_nums for one in topic.brokers if one.is_readable) > len(owned):
             return owned is not None

@@ -69,7 +69,9 @@ class RoomFit(NamedTuple):
         if self.n_tried is None:
             return f"names of brokers and clients may stand for too many machine rooms to try; {_STATE_THEM}"
         if not self.found:
-            return f"no machine rooms that names of brokers and clients may stand for explain its {owners}; {_STATE_THEM}"
+            return (
+                f"no machine rooms that names of brokers and clients may stand for explain its {owners}; {_STATE_THEM}"
+            )
         if len(self.found) > 1:
             first, second = (_said(*one) for one in self.found[:2])
             return f"{first} and {second} explain its {owners} alike; {_STATE_THEM}"
@@ -199,7 +201,9 @@ def _put(group: Group, fit: RoomFit, routes: Mapping[str, Topic], brokers: _Brok
     for (topic, broker), room in mine.items():
         other, by = brokers.get((topic, broker), (room, ""))
         if other != room:
-            doubt = f"its owners put broker {broker} of topic {topic} into machine room {room}, those of {by} into {other}"
+            doubt = (
+                f"its owners put broker {broker} of topic {topic} into machine room {room}, those of {by} into {other}"
+            )
             return group, fit._replace(found=(), conflict=doubt)
     brokers.update({place: (room, group.name) for place, room in mine.items()})
     clients = tuple(replace(one, machine_room=reading.clients[one.client_id]) for one in group.clients)

@@ -47,7 +47,10 @@ class Reading(NamedTuple):
         members: dict[str, set[str]] = {}
         for client, room in self.clients.items():
             members.setdefault(room, set()).add(client)
-        return all(owners.get(broker, set()) <= members.get(room, owners.get(broker, set())) for broker, room in self.brokers.items())
+        return all(
+            owners.get(broker, set()) <= members.get(room, owners.get(broker, set()))
+            for broker, room in self.brokers.items()
+        )
 
 
 def readings(

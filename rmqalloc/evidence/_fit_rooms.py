@@ -18,7 +18,6 @@ from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.evidence._room_readings import Reading, named_parts, readings
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
 
-
 _STATE_THEM = "--rooms states them"
 
 

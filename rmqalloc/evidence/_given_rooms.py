@@ -30,7 +30,8 @@ class RoomConflictError(Error, ValueError):
     """A broker or client is given two machine rooms."""
 
 
-class GivenRoom(NamedTuple):
+@dataclass(frozen=True)
+class GivenRoom:
     """The machine room of all brokers or clients of a pattern.
 
     Attributes
@@ -46,8 +47,8 @@ class GivenRoom(NamedTuple):
 
     pattern: str
     machine_room: str
-    origin: str
-    must_match: bool = False
+    origin: str = field(compare=False)
+    must_match: bool = field(default=False, compare=False)
 
 
 class GivenRooms(NamedTuple):

@@ -279,7 +279,8 @@ def _in_rooms(group: Group, fit: RoomFit, claim: _Claim) -> Group:
         return _with(group, claim.method, claim.source, None, doubt)
     _, method = fit.found[0]
     if doubt is None and not _is_rare(fit.n_tried or 0, fit.of, group):
-        doubt = f"{method} explains its {counted(fit.of, 'known owner')}, which are too few to tell its machine rooms from chance"
+        owners = counted(fit.of, "known owner")
+        doubt = f"{method} explains its {owners}, which are too few to tell its machine rooms from chance"
     return _with(group, method, claim.source if doubt else "fitted", 1.0, doubt)
 
 

@@ -67,7 +67,7 @@ def with_strategies(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot import Client, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Topic, TopicBroker
     >>> topic = Topic("T", (TopicBroker("b", 12),))
     >>> clients = tuple(Client(f"c{i}", owned=tuple(topic.queues())[i::3]) for i in range(3))
     >>> [known] = with_strategies(Snapshot((topic,), (Group("g", ("T",), clients),))).groups

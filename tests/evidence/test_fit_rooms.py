@@ -264,3 +264,11 @@ def test_a_group_without_owners_is_not_guessed():
     silent = Group("g", ("T",), tuple(Client(one, strategy="MACHINE_ROOM_NEARBY") for one in THREE))
     [found] = doubtful(with_strategies(Snapshot((TOPIC,), (silent,))))
     assert found.strategy_doubt == "the strategy inside MACHINE_ROOM_NEARBY is not known"
+
+
+def test_a_room_without_clients_is_found_where_subnets_say_nothing_of_it():
+    topic = Topic("T", (TopicBroker("az1-broker-a", 16), TopicBroker("az2-broker-b", 1)))
+    of_client = {"10.1.0.1@1": "az1", "10.1.0.2@1": "az1", "10.3.0.1@1": "az3"}
+    group, found = fitted(Snapshot((topic,), (nearby(tuple(of_client), topic, of_client),)))
+    assert (group.strategy, group.strategy_source, group.strategy_doubt) == ("MACHINE_ROOM_NEARBY-AVG", "fitted", None)
+    assert found == together({one.broker_name: zone(one.broker_name) for one in topic.brokers}, of_client)

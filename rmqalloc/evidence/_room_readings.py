@@ -1,10 +1,10 @@
 """Machine rooms as names may say them: what a resolver, which is code of the user's, may read out of ids and names of brokers.
 
 A *reading* gives every broker and client of a group a room. By one rule each, the room is the text before the first, second or
-third delimiter: ``az1`` of ``az1-broker-a``, ``10.1`` of ``10.1.0.11@4121``. If brokers and clients then share names of
-rooms, that is the reading. If they have none in common, as where clients are told apart by subnet, the owners say which rooms are
-the same: that of a broker is the one in which all owners of its queues stand, or has no client at all. That all stand in one
-room is a reading too.
+third delimiter: ``az1`` of ``az1-broker-a``, ``10.1`` of ``10.1.0.11@4121``. If brokers and clients then share names of rooms,
+that is the reading. If they have none in common, as where clients are told apart by subnet, the owners say which rooms are the
+same: that of a broker is the one in which all owners of its queues stand, or has no client at all. That all stand in one room
+is a reading too.
 
 Two readings are the same if they put the same brokers and clients together, whatever the rooms are called.
 """

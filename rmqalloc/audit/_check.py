@@ -11,7 +11,8 @@ from rmqalloc.audit._finding import SEVERITIES
 from rmqalloc.audit._findings import Findings
 from rmqalloc.audit._rules import RULES
 from rmqalloc.audit._rules_planned import Planned, absent_groups
-from rmqalloc.evidence import with_strategies
+from rmqalloc.evaluation._differing import differing_queues
+from rmqalloc.evidence import evidence_of, with_strategies
 from rmqalloc.evidence._fit import OwnedQueues, candidates, fits_of
 from rmqalloc.evidence._method import Rooms
 from rmqalloc.scenarios._patterns import matcher
@@ -86,7 +87,8 @@ def check_snapshot(
     absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
     gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
-    return Findings(sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity))))
+    by_group = sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity)))
+    return Findings(by_group, evidence_of(snapshot, groups, differing_queues(snapshot, groups)))
 
 
 def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from rmqalloc._text import printable
 from rmqalloc.audit._finding import SEVERITIES, Finding
+from rmqalloc.evidence import Evidence
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 
@@ -29,6 +30,12 @@ _TEXT_SCHEMA = pa.schema([*_NAMES, ("queues", pa.string()), ("clients", pa.strin
 class Findings(TableResult, Sequence[Finding]):
     """What an audit found: by consumer group, the gravest first, then in the order of the rules, then by topic.
 
+    Parameters
+    ----------
+    findings : iterable of Finding
+    evidence : Evidence, optional
+        What the audit rests on, group by group.
+
     Examples
     --------
     >>> one = Finding("idle-client", "warning", "g", None, (), ("c9",), "1 of 9 clients owns no queue.", "Stop it.")
@@ -43,15 +50,16 @@ class Findings(TableResult, Sequence[Finding]):
 
     TABLES: ClassVar = ()
 
-    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+    def __init__(self, findings: Iterable[Finding] = (), evidence: Evidence | None = None) -> None:
         self._all = tuple(findings)
+        self.evidence = evidence
 
     @overload
     def __getitem__(self, place: int) -> Finding: ...
     @overload
     def __getitem__(self, place: slice) -> Findings: ...
     def __getitem__(self, place: int | slice) -> Finding | Findings:
-        return Findings(self._all[place]) if isinstance(place, slice) else self._all[place]
+        return Findings(self._all[place], self.evidence) if isinstance(place, slice) else self._all[place]
 
     def __len__(self) -> int:
         return len(self._all)
@@ -74,7 +82,7 @@ class Findings(TableResult, Sequence[Finding]):
         <Findings: 0 findings>
         """
         grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
-        return Findings(finding for finding in self if finding.severity in grave)
+        return Findings((finding for finding in self if finding.severity in grave), self.evidence)
 
     def text(self, most: int | None = MOST_NAMES) -> str:
         """All findings by consumer group, with ``most`` queues and clients of each named; all if None."""
@@ -94,13 +102,14 @@ class Findings(TableResult, Sequence[Finding]):
         return pa.Table.from_pylist([_row(one) | text for one, text in zip(self, names, strict=True)], _TEXT_SCHEMA)
 
     def to_dict(self) -> dict[str, Any]:
-        """One document, with how many findings there are of each severity."""
+        """One document, with how many findings there are of each severity, and what they rest on."""
         counts = Counter(finding.severity for finding in self)
         return {
             "apiVersion": "rmqalloc/v1",
             "kind": "Findings",
             "counts": {severity: counts[severity] for severity in SEVERITIES},
             "findings": list(map(_row, self)),
+            **({} if self.evidence is None else {"evidence": self.evidence.groups.to_pylist()}),
         }
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rmqalloc._text import named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, backlog, exposed, some_of
+from rmqalloc.snapshot._cut_names import MAX_BROKER, MAX_TOPIC
 from rmqalloc.views._unit_views import UnitViews
 
 
@@ -77,10 +78,6 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
         "which containers on their host's network share. If one process reconnected, look again in two minutes.",
         clients=tuple(repeated),
     )
-
-
-MAX_TOPIC, MAX_BROKER = 64, 32
-"""Where mqadmin cuts names."""
 
 
 def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Fault]:

@@ -13,7 +13,14 @@ from rmqalloc._text import did_you_mean
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
-from rmqalloc.cli._snapshot_input import Inputs, partial_code, snapshot_of, snapshot_options
+from rmqalloc.cli._snapshot_input import (
+    Inputs,
+    evidence_known,
+    partial_code,
+    snapshot_of,
+    snapshot_options,
+    weak_code,
+)
 from rmqalloc.cli._times import seconds
 from rmqalloc.cli._watch import settled, watch
 
@@ -80,7 +87,7 @@ def check(
         watch(looking, _SETTLE if settle is None else settle)
     findings = settled(looking.look, settle or 0)
     looking.show(findings)
-    return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.partial_code()
+    return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.lacking_code()
 
 
 @dataclass
@@ -120,7 +127,7 @@ class _Looking:
         """Findings that are grave enough."""
         from rmqalloc.audit import Findings
 
-        return Findings(findings).at_least(self.severity)
+        return Findings(findings, evidence_known()).at_least(self.severity)
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
@@ -142,9 +149,11 @@ class _Looking:
         """Whether the output shows places in a file, and there is one."""
         return self.output == "sarif" and self.inputs.live is None and self.inputs.file != "-"
 
-    def partial_code(self) -> int:
-        """The exit code for what the last snapshot lacks."""
-        return 0 if self.last is None else partial_code(self.last, self.inputs)
+    def lacking_code(self) -> int:
+        """The exit code for what the last snapshot lacks, and for what its groups rest on."""
+        if self.last is None:
+            return 0
+        return weak_code(self.inputs) or partial_code(self.last, self.inputs)
 
 
 def _read(path: str) -> Source:

@@ -44,6 +44,7 @@ MEANINGS: Mapping[int, str] = {
 
 _OF_ALL = (DONE, FAILURE, USAGE, DEFECT, INTERRUPTED)
 _DOUBT = "failed, or a group is left out because its strategy is in doubt"
+_REQUIRED = "a group is left out because its strategy rests on less than --require asks for"
 _PARTIAL = "the snapshot is partial, and --allow-partial is not given"
 
 OF_VERB: Mapping[str, Mapping[int, str]] = {
@@ -51,20 +52,25 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     "check": {
         DONE: "nothing as grave as --fail-on was found",
         DIFFERENCE: "something was found that is as grave as --fail-on, or graver",
+        GATE: "nothing was found, but a strategy rests on less than --require asks for",
         PARTIAL: "nothing was found, but the snapshot is partial",
     },
-    "compare": {FAILURE: f"{_DOUBT}, or a strategy cannot assign a topic of a group", PARTIAL: _PARTIAL},
-    "explain": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
+    "compare": {
+        FAILURE: f"{_DOUBT}, or a strategy cannot assign a topic of a group",
+        GATE: _REQUIRED,
+        PARTIAL: _PARTIAL,
+    },
+    "explain": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
     "plan": {
         FAILURE: f"{_DOUBT}, or what the change leaves cannot be assigned",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
-        GATE: "a gate is not kept: --max-moved, --max-skew, --fail-if-worse, --gates",
+        GATE: "a gate is not kept: --max-moved, --max-skew, --fail-if-worse, --gates, --require",
         PARTIAL: _PARTIAL,
     },
-    "recommend": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
+    "recommend": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
     "rollout": {
         FAILURE: _DOUBT,
-        GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned, --budget), or the change is refused",
+        GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned, --budget, --require), or the change is refused",
         PARTIAL: _PARTIAL,
     },
     "snapshot": {

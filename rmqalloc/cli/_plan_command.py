@@ -47,9 +47,10 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @table_options("; as text 20 groups or topics, the worst first")
 @click.option(
     "--show",
-    type=Choice(("units", "groups", "clients", "queues", "transitions", "totals", "hosts")),
+    type=Choice(("units", "groups", "clients", "queues", "transitions", "totals", "hosts", "evidence")),
     help="Which table: a row for every group and topic, group, client of these, or queue; for what is open while a group's "
-    "clients follow (transitions); for every client or host over all groups (totals, hosts). Without it the table is text.",
+    "clients follow (transitions); for every client or host over all groups (totals, hosts); for what the plan of each group "
+    "rests on (evidence). Without it the table is text.",
 )
 @click.option(
     "--out", metavar="FILE", callback=file_to_write, help="Save the plan as JSON (packed if the name ends in .gz)."

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc.evaluation import PLAN_SCHEMA
+from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.plans._plan_writing import write_plan
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios import Scenario
@@ -137,6 +138,10 @@ class Details(Protocol):
     def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
         """See `Plan.transitions`."""
 
+    @property
+    def evidence(self) -> pa.Table:
+        """See `Plan.evidence`."""
+
 
 class StoredTables(NamedTuple):
     """Tables that are there already."""
@@ -145,6 +150,7 @@ class StoredTables(NamedTuple):
     clients: pa.Table
     queues: pa.Table
     input_digest: str
+    evidence: pa.Table = EVIDENCE_SCHEMA.empty_table()
 
     def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
         """None are kept in files."""
@@ -173,6 +179,9 @@ class Plan(TableResult):
         One row per scenario, group, topic and queue, made when it is first read: `QUEUES_SCHEMA`. ``change`` is "gone" for
         a queue that is not there after, else "unowned" for one that nobody owns after, "new" for one that was not there
         before, "moved", or "kept".
+    evidence : pyarrow.Table
+        One row per group that was looked at, those left out among them, made when it is first read: what the plan of it rests
+        on, `rmqalloc.evidence.EVIDENCE_SCHEMA`. A plan that was read from a file has none.
     scenarios : tuple of Scenario
     warnings : tuple of str
         What is left out, and why.
@@ -230,6 +239,11 @@ class Plan(TableResult):
             queue-seconds are null too. Empty for a plan that was read from a file.
         """
         return self.details.transitions(self.scenarios, informed_by)
+
+    @property
+    def evidence(self) -> pa.Table:
+        """What the plan rests on; see the class."""
+        return self.details.evidence
 
     def text(self) -> Iterator[str]:
         """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""

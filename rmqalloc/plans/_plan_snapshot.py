@@ -82,15 +82,14 @@ def planned(
 ) -> tuple[Plan, Evaluation]:
     """`plan_snapshot`, and the evaluation that the plan stands on; ``with_shared`` as for `unit_pairs`."""
     spec = PlanSpec(scenarios=tuple(scenarios))
-    read = view_units(
-        with_strategies(snapshot, groups), groups, topics, with_retry, _joining(spec.scenarios), with_shared
-    )
+    known = with_strategies(snapshot, groups)
+    read = view_units(known, groups, topics, with_retry, _joining(spec.scenarios), with_shared)
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
     evaluation = evaluate_views(read, spec)
     rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
-    tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states)
+    tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states, known, groups)
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
     return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation

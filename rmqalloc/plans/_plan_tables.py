@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc.evaluation._balance import mean_load
+from rmqalloc.evaluation._differing import differing_queues
 from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._figures_table import words_column
+from rmqalloc.evidence import evidence_of
 from rmqalloc.fleet._arrow import text_array
 from rmqalloc.fleet._columns import Index, offsets_of
 from rmqalloc.plans._diff import Clients, Queues, clients_between, lost_and_gained, queues_between
@@ -63,6 +65,10 @@ class PlanTables:
         Figures of all views in every state: `rmqalloc.evaluation.PLAN_SCHEMA`.
     evaluated : sequence of ScenarioState
         The views in every state.
+    known : Snapshot
+        The snapshot with the strategies of the groups that were looked at.
+    looked_at : sequence of str
+        Patterns of these groups.
     """
 
     names: list[str]
@@ -70,6 +76,8 @@ class PlanTables:
     read: ViewUnits
     figures: pa.Table
     evaluated: Sequence[ScenarioState]
+    known: Snapshot
+    looked_at: Sequence[str]
 
     @property
     def batch(self) -> pa.RecordBatch:
@@ -87,6 +95,11 @@ class PlanTables:
     def input_digest(self) -> str:
         """`rmqalloc.plans.Plan.input_digest`."""
         return input_digest(self.snapshot)
+
+    @lazy_property
+    def evidence(self) -> pa.Table:
+        """`rmqalloc.plans.Plan.evidence`."""
+        return evidence_of(self.known, self.looked_at, differing_queues(self.known, self.looked_at)).groups
 
     @lazy_property
     def _numbered(self) -> NumberedStates:

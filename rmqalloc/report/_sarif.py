@@ -54,7 +54,7 @@ def write_findings(
     >>> write_findings([], "table", sys.stdout)
     0 findings
     """
-    findings = Findings(found)
+    findings = found if isinstance(found, Findings) else Findings(found)
     texts: dict[str, Callable[[], str]] = {
         "table": lambda: str(findings),
         "wide": lambda: findings.text(most=None),

@@ -7,7 +7,6 @@ other view is a row behind all units, and each row says which clients act on it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -15,11 +14,11 @@ import pyarrow as pa
 
 from rmqalloc.evidence._client_method import divide_otherwise, method_of
 from rmqalloc.evidence._known import known_by_client
-from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot._units import batch_of, unit_pairs
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views._group_views import GroupViews, ViewReader
+from rmqalloc.views._owned_as_computed import OwnedAsComputed
 from rmqalloc.views._reported import ReportedOwners
 from rmqalloc.views._sharing import Sharing, as_read, sharing_of
 from rmqalloc.views._unit_views import Takers, UnitViews
@@ -119,13 +118,14 @@ def view_units(
     pairs, warnings = unit_pairs(accepted, groups, topics, with_retry, with_shared)
     reading, ids = _Reading(pairs), set(joining or ())
     twice = any(n > 1 for n in (joining or {}).values())
-    last, is_mixed, joins, is_shared, owned = None, False, False, False, None
+    last, is_mixed, joins, is_shared = None, False, False, False
     for row, (group, topic) in enumerate(pairs):
         if group is not last:
-            last, is_mixed, owned = group, differ(group), _owned(group)
+            last, is_mixed, is_shared = group, differ(group), sharing_of(group) is not None
             joins = twice or not ids.isdisjoint(group.client_ids)
-            is_shared = sharing_of(group) is not None
-        otherwise = owned is not None and not is_shared and (is_mixed or own_otherwise(group, topic, owned))
+        otherwise = not is_shared and (
+            reading.owned.is_known(group) if is_mixed else reading.owned.otherwise(group, topic)
+        )
         if joins or is_mixed or otherwise or is_shared:
             reading.add(row, even_if_plain=joins or is_shared, with_reported=otherwise)
     return ViewUnits(batch_of([*reading.units, *reading.more]), len(pairs), reading.rows, warnings)
@@ -147,29 +147,6 @@ def differ(group: Group) -> bool:
     )
 
 
-def _owned(group: Group) -> Counter[MessageQueue] | None:
-    """How many clients report each queue, None if any of them does not report what it owns."""
-    owned = [client.owned for client in group.clients if client.owned is not None]
-    if not owned or len(owned) < len(group.clients):
-        return None
-    return Counter(queue for one in owned for queue in one)
-
-
-def own_otherwise(group: Group, topic: Topic, owned: Counter[MessageQueue]) -> bool:
-    """Whether what clients report of a topic may not be what its strategy gives them.
-
-    Parameters
-    ----------
-    group : Group
-    topic : Topic
-    owned : Counter
-        How many clients report each queue.
-    """
-    if group.strategy_explains != 1.0 or owned.total() > len(owned):
-        return True
-    return any(queue not in owned for queue in topic.queues())
-
-
 def _accepted(group: Group) -> Group:
     return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
 
@@ -181,6 +158,7 @@ class _Reading:
         self.units, self.more, self.rows = list(pairs), list[Pair](), MixedRows()
         self._reader = ViewReader([topic for _, topic in pairs])
         self._groups: dict[str, tuple[GroupViews, ReportedOwners]] = {}
+        self.owned = OwnedAsComputed()
 
     def add(self, row: int, even_if_plain: bool, with_reported: bool) -> None:
         """Read the views of a unit, and the owners that its clients report."""
@@ -192,7 +170,10 @@ class _Reading:
         if unit is None:
             return
         views = _ViewsOfUnit(found, unit)
-        owners = reported.owners(unit) if with_reported and reported.reports(unit) else None
+        # The strategy of a group that explains all owners says nothing of clients that divide by another one.
+        is_known = with_reported and reported.reports(unit)
+        is_known = is_known and (not views.is_plain or self.owned.otherwise(group, topic))
+        owners = reported.owners(unit) if is_known else None
         if views.is_plain and owners is None and not even_if_plain:
             return
         rows, self.units[row] = self.rows, (replace(found.group, clients=tuple(found.clients)), topic)

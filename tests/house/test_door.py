@@ -11,7 +11,7 @@ from source_modules import MODULES
 
 import rmqalloc
 
-VERBS = ("check", "compare", "explain", "fetch", "plan", "read", "recommend", "rollout", "simulate")
+VERBS = ("check", "compare", "explain", "fetch", "optimise", "plan", "read", "recommend", "rollout", "simulate")
 AT_IMPORT = {"_engine", "_lazy", "_text", "_version", "errors", "fleet", "model", "strategies"}
 
 

@@ -55,6 +55,11 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     },
     "compare": {FAILURE: f"{_DOUBT}, or a strategy cannot assign a topic of a group", PARTIAL: _PARTIAL},
     "explain": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
+    "optimise": {
+        FAILURE: _DOUBT,
+        GATE: "a group has no way within the bounds (--max-unowned and others), or nothing to choose",
+        PARTIAL: _PARTIAL,
+    },
     "plan": {
         FAILURE: f"{_DOUBT}, or what the change leaves cannot be assigned",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",

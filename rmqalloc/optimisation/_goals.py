@@ -140,9 +140,10 @@ class Steps(NamedTuple):
         if goal.column not in self.columns:
             raise ValueError(f"goal {name} needs {goal.column} of every step, which these rollouts do not have")
         if goal.over_steps == "last":
-            return self.columns[goal.column][np.append(self.starts[1:], self.columns["step"].size) - 1]
-        put_together = np.add if goal.over_steps == "sum" else np.maximum
-        found: NDArray[Any] = put_together.reduceat(self._counted(goal), self.starts)
+            found: NDArray[Any] = self.columns[goal.column][np.append(self.starts[1:], self.columns["step"].size) - 1]
+        else:
+            put_together = np.add if goal.over_steps == "sum" else np.maximum
+            found = put_together.reduceat(self._counted(goal), self.starts)
         return found
 
     def _counted(self, goal: Goal) -> NDArray[Any]:

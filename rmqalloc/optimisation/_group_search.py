@@ -10,13 +10,12 @@ import numpy as np
 from rmqalloc._text import counted
 from rmqalloc.evaluation._assigner import MAX_POINTS
 from rmqalloc.optimisation._acts import Everyone, GroupChange, QueueNumbers
-from rmqalloc.optimisation._goals import GOALS
 from rmqalloc.optimisation._runbook import Runbook
 from rmqalloc.optimisation._search import Evaluator, Tried, order_name, search
 from rmqalloc.optimisation._ways import UNCOUNTED, Choices, Orders, Way, structured_orders
 from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.rollouts._resize import Resize
-from rmqalloc.rollouts._schedule import positions_in_order
+from rmqalloc.rollouts._schedule import InapplicableError, positions_in_order
 from rmqalloc.rollouts._switch import refused_groups
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies import Strategy
@@ -76,7 +75,12 @@ def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: 
         The group alone, with all queues that it may get.
     asked : Asked
     resizes : sequence of Resize
-        Changes to those of ``asked.queues`` that can be made and are not there already.
+        Changes to those of ``asked.queues`` that are not there already.
+
+    Raises
+    ------
+    InapplicableError
+        There is nothing to choose for it, or it is too large.
     """
     group = planned.groups[0]
     labels, rules, numbers, warnings = _strategies(planned, asked)
@@ -95,12 +99,17 @@ def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: 
     change = GroupChange(choices, everyone, QueueNumbers(resizes, planned.fleet), labels)
     evaluator = Evaluator(planned, change, rules, asked.columns, asked.step_seconds)
     tried, orders = Tried(evaluator, len(asked.goals), asked.bounds), _orders(planned, asked.seed)
-    changes = not choices.settings or any(way.batch or way.queues in change.numbers.resizes for way in choices.settings)
-    if changes:
-        search(tried, choices, orders, asked.evaluations, asked.seed)
+    if not any(way.batch or way.queues in change.numbers.resizes for way in choices.settings):
+        why = warnings[0] if warnings else "nothing would change; it is as asked for already"
+        raise InapplicableError(f"consumer group {group.consumer_group!r}: {why}")
+    search(tried, choices, orders, asked.evaluations, asked.seed)
     name, is_within = group.consumer_group, tried.within
+    if not tried.replayed.any():
+        raise InapplicableError(
+            f"consumer group {name!r}: each way tried is too large to be replayed; give larger batches"
+        )
     best = [one for one in tried.best.tolist() if is_within[one]]
-    missed = "" if best else f"consumer group {name!r}: {_why_none(tried, asked, warnings, changes)}"
+    missed = "" if best else f"consumer group {name!r}: {_why_none(tried, asked)}"
     front = [_row(name, change, tried, one, orders, asked.columns) for one in best]
     book = _runbook(snapshot, evaluator, tried.ways[best[0]], front[0]["order"], asked.ids) if best else None
     entries = [] if book is None else [
@@ -173,7 +182,7 @@ def _row(
 def _search_row(name: str, choices: Choices, tried: Tried) -> dict[str, Any]:
     """How far the ways were searched."""
     is_exact = bool(tried.replayed.all()) and len(tried) == choices.n_ways
-    of = f"more than {UNCOUNTED:,}" if choices.n_ways == UNCOUNTED else f"{choices.n_ways:,}"
+    of = f"over {UNCOUNTED:.0e}" if choices.n_ways == UNCOUNTED else f"{choices.n_ways:,}"
     said = f"exact: all {counted(len(tried), 'way')} were evaluated"
     n_too_large = int((~tried.replayed).sum())
     if not is_exact:
@@ -189,15 +198,9 @@ def _search_row(name: str, choices: Choices, tried: Tried) -> dict[str, Any]:
     }
 
 
-def _why_none(tried: Tried, asked: Asked, warnings: Sequence[str], changes: bool) -> str:
-    """Why no way can be suggested."""
-    if not changes:
-        return "nothing would change; it is as asked for already"
-    if warnings and not len(tried):
-        return warnings[0]
+def _why_none(tried: Tried, asked: Asked) -> str:
+    """Which bounds are in the way."""
     replayed = tried.replayed
-    if not replayed.any():
-        return f"each of the {counted(len(tried), 'way')} tried is too large to be replayed; give larger batches"
     found = tried.figures[replayed]
     best = {name: found[:, asked.columns.index(name)].min() for name in asked.bounds}
     n = f"none of the {counted(len(found), 'way')} evaluated"

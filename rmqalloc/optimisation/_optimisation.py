@@ -89,7 +89,7 @@ class Optimisation(TableResult):
     texts : dict of str to str
         The same as Markdown, by consumer group.
     missed : dict of str to str
-        Groups without a way within all bounds, and which bound is in the way; or groups that have nothing to choose.
+        Groups without a way within all bounds, and which bound is in the way.
     warnings : tuple of str
         What is left out, and why.
 

@@ -11,8 +11,10 @@ from rmqalloc.optimisation._goals import DEFAULT_GOALS, bounds_named, goals_name
 from rmqalloc.optimisation._group_search import Asked, Searched, searched
 from rmqalloc.optimisation._optimisation import RUNBOOK_SCHEMA, SEARCHES_SCHEMA, Optimisation, front_schema
 from rmqalloc.rollouts._planned_groups import planned_groups_of
+from rmqalloc.rollouts._replay_groups import none_left
 from rmqalloc.rollouts._resize import Resize, resize_of, undrained, widest
 from rmqalloc.rollouts._restart import IDS
+from rmqalloc.rollouts._schedule import InapplicableError
 from rmqalloc.scenarios._patterns import is_pattern
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies import Strategy
@@ -119,9 +121,16 @@ def optimise(
     # Lists of CONFIG are by client id; those that join, or come back under other ids, have none.
     are_stable = not asked.clients and (not restart or ids == "stable")
     planned = planned_groups_of(wide, groups, topics, stable_ids=are_stable)
-    parts = (planned.part([position]) for position in range(len(planned.groups)))
+    found, skipped = list[Searched](), dict[str, str]()
+    for position, group in enumerate(planned.groups):
+        try:
+            found.append(searched(snapshot, planned.part([position]), asked, resizes))
+        except InapplicableError as error:
+            skipped[group.consumer_group] = str(error)
+    if not found:
+        raise none_left(skipped)
     return _together(
-        [searched(snapshot, part, asked, resizes) for part in parts], asked, (*planned.warnings, *left_out.values())
+        found, asked, (*planned.warnings, *left_out.values(), *(f"left out: {one}" for one in skipped.values()))
     )
 
 
@@ -157,7 +166,7 @@ def _surges(restart: bool, ids: str, surge: bool | None) -> tuple[bool, ...]:
 def _resizes(
     snapshot: Snapshot, numbers: Sequence[int], topics: Sequence[str], assume_drained: bool
 ) -> tuple[list[Resize], dict[int, str]]:
-    """The changes to these numbers of queues, ascending, and why some cannot be made; one that is there already is no change."""
+    """The changes to these numbers of queues, ascending, and why some cannot be made; one that is there is no change."""
     if not numbers:
         return [], {}
     if len(topics) != 1 or is_pattern(topics[0]):

@@ -23,8 +23,8 @@ _ROLLED_OUT = 'kubectl rollout status "$WORKLOAD" --timeout=10m'
 _LEAVES_FIRST = "controller.kubernetes.io/pod-deletion-cost=-1000"
 _NEEDS = (
     "`NAMESRV_ADDR` is `HOST:PORT` of a name server. `WORKLOAD` is what runs the clients, one in each pod, such as "
-    "`deployment/orders`. A pod is found by the address in the client's id; where that holds none, set `POD` to its name. Go on "
-    "only if what is expected is seen."
+    "`deployment/orders`. A pod is found by the address in the client's id; where that holds none, set `POD` to its name. "
+    "Go on only if what is expected is seen."
 )
 
 

@@ -148,7 +148,7 @@ class Tried:
     @property
     def replayed(self) -> Exact:
         """Which of them could be replayed."""
-        possible: Exact = ~np.isnan(self.figures).any(axis=1)
+        possible: Exact = np.logical_not(np.isnan(self.figures).any(axis=1))
         return possible
 
     @property

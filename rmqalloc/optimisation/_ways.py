@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations, pairwise
+from itertools import combinations, pairwise, product
 from math import comb
 from random import Random
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from rmqalloc._lazy import lazy_property
 
@@ -97,20 +97,16 @@ class Choices:
         ValueError
             They are more than `MOST_SETTINGS`.
         """
-        pairs = [(strategy, n) for strategy in self.strategies for n in self.clients]
-        n_settings = sum(len(self.sizes(*pair)) for pair in pairs) * len(self.queues) * len(self.surges)
-        if n_settings > MOST_SETTINGS:
-            raise ValueError(
-                f"there are {n_settings:,} settings to choose from, at most {MOST_SETTINGS:,} can be; give fewer numbers of "
-                "clients, queues or batches"
-            )
-        return tuple(
-            Way(strategy, n_clients, queues, surge, batch)
-            for strategy, n_clients in pairs
-            for queues in self.queues
-            for surge in self.surges
-            for batch in self.sizes(strategy, n_clients)
-        )
+        found: list[Way] = []
+        for strategy, n_clients in product(self.strategies, self.clients):
+            sizes = self.sizes(strategy, n_clients)
+            if len(found) + len(sizes) * len(self.queues) * len(self.surges) > MOST_SETTINGS:
+                raise ValueError(
+                    f"there are more than {MOST_SETTINGS:,} settings to choose from; give fewer numbers of clients, queues or batches"
+                )
+            for queues, surge, batch in product(self.queues, self.surges, sizes):
+                found.append(Way(strategy, n_clients, queues, surge, batch))
+        return tuple(found)
 
     def blocks(self, way: Way) -> list[range]:
         """Places of the order that are alike: exchanging two clients of one block changes nothing."""
@@ -165,7 +161,7 @@ class Choices:
             return self.ordered(way, order)
         return self._set(way, random.choice(parts), random) if parts else way
 
-    def _parts(self, way: Way) -> dict[str, Sequence[int]]:
+    def _parts(self, way: Way) -> dict[str, Sequence[Any]]:
         return {
             "strategy": self.strategies,
             "n_clients": self.clients,

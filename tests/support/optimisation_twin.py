@@ -1,0 +1,151 @@
+"""Changes of one group done in every possible way, in plain Python: the slow twin of the search for the best ways.
+
+Strategies are those of `reference`. Every permutation of the clients is tried with every batch, however many come to the same;
+while a step lasts, every set of the clients that hear of it is tried.
+"""
+
+from functools import cache
+from itertools import combinations, pairwise, permutations, product
+
+from reference import owners, sorted_client_ids, sorted_queues
+
+NEW = "#900000000000001"
+
+
+def queues_of(topic, counts):
+    """The first queues of every broker."""
+    return frozenset((topic, broker, i) for broker, n in counts.items() for i in range(n))
+
+
+@cache
+def shares(rule, queues, ids):
+    """What each client of a group reads, as ``{client_id: queues}``."""
+    queues, ids = list(queues), list(ids)
+    queues = [queues[i] for i in sorted_queues(queues)]
+    ids = [ids[i] for i in sorted_client_ids(ids)]
+    given = owners(rule, queues, ids) if ids and queues else []
+    return {
+        one: frozenset(queue for queue, owner in zip(queues, given, strict=True) if owner == i)
+        for i, one in enumerate(ids)
+    }
+
+
+class Moment:
+    """The group after a step: who reads what, which queues are there, and which are written to."""
+
+    def __init__(self, reads, there, written, hears=(), begins_with_one=False, begins_batch=False):
+        self.reads, self.there, self.written = reads, there, written
+        self.hears, self.begins_with_one, self.begins_batch = frozenset(hears), begins_with_one, begins_batch
+
+
+def worst(before, after):
+    """Most written queues without an owner, and most queues with two, of all sets of clients that have heard."""
+    unowned = double = 0
+    for size in range(int(after.begins_with_one), len(after.hears) + 1):
+        for heard in combinations(sorted(after.hears), size):
+            counts = dict.fromkeys(after.there, 0)
+            for one, mine in after.reads.items():
+                if one in after.hears and one not in heard:
+                    mine = before.reads.get(one, ())
+                for queue in mine:
+                    if queue in counts:
+                        counts[queue] += 1
+            unowned = max(unowned, sum(not counts[queue] for queue in after.written & after.there))
+            double = max(double, sum(n == 2 for n in counts.values()))
+    return unowned, double
+
+
+def readers(moment, queue):
+    return frozenset(one for one, mine in moment.reads.items() if queue in mine)
+
+
+def figures(moments, goals, step_seconds):
+    """The figures of one way."""
+    pairs = list(pairwise(moments))
+    worsts = [worst(*pair) for pair in pairs]
+    last = moments[-1]
+    loads = [len(mine & last.there) for mine in last.reads.values()]
+    found = {
+        "moves": sum(readers(a, q) != readers(b, q) for a, b in pairs for q in a.there & b.there),
+        "idle": loads.count(0),
+        "unowned": max((one for one, _ in worsts), default=0),
+        "double_owned": max((two for _, two in worsts), default=0),
+        "duration": step_seconds * len(pairs),
+        "batches": sum(one.begins_batch for one in moments),
+        "load": max(loads),
+        "clients": len(loads),
+        "queues": len(last.there),
+    }
+    return tuple(found[name] for name in goals)
+
+
+def batches(ids, size):
+    return [ids[i : i + size] for i in range(0, len(ids), size)] if size else []
+
+
+def moments_of(ids, rule, counts, way, restart, stable):
+    """A change done in one way.
+
+    ``way``: ``order`` of the ids, ``batch``, ``surge``, ``rule`` to come or None, ``n_clients``, and ``queues`` of each broker
+    to come or None.
+    """
+    order, batch, now = list(way["order"]), way["batch"], frozenset(ids)
+    old = queues_of("T", counts)
+    new = old if way["queues"] is None else queues_of("T", dict.fromkeys(counts, way["queues"]))
+    see = written = old
+    moments = [Moment(shares(rule, see, now), see, written)]
+
+    def step(hears=(), reads=None, **more):
+        reads = shares(rule, see, now) if reads is None else reads
+        moments.append(Moment(reads, see, written, hears, **more))
+
+    if new > old:
+        see = new
+        step(hears=now)
+        written = new
+        step()
+    if way["rule"] is not None:
+        for n, turn in enumerate(batches(order, batch), start=1):
+            gone_over = set(order[: (n - 1) * batch]) | set(turn)
+            both = {one: shares(way["rule"] if one in gone_over else rule, see, now)[one] for one in now}
+            step(turn, both, begins_with_one=True, begins_batch=True)
+        rule = way["rule"]
+    for turn in batches([f"what-if-{i:06d}" for i in range(1, way["n_clients"] - len(ids) + 1)], batch):
+        now = now | set(turn)
+        step(now, begins_batch=True)
+    leaving = max(0, len(ids) - way["n_clients"])
+    for turn in batches(order[leaving:], batch) if restart else []:
+        back = {one if stable else one.partition("#")[0] + NEW for one in turn}
+        halves = [(set(turn), set()), (set(), back)]
+        for place, (go, come) in enumerate(halves[::-1] if way["surge"] else halves):
+            now = now - go | come
+            step(now, begins_batch=not place)
+    for turn in batches(order[:leaving], batch):
+        now = now - set(turn)
+        step(now, begins_batch=True)
+    if new < old:
+        written = new
+        step()
+        see = new
+        step(hears=now)
+    return moments
+
+
+def all_ways(ids, rules, clients, queues, restart, stable):
+    """Every way, many of them alike."""
+    surges = (False, True) if restart and not stable else (False,)
+    for rule, n, q, surge in product(rules, clients, queues, surges):
+        leaving = max(0, len(ids) - n)
+        going = max(len(ids) if rule is not None else 0, abs(n - len(ids)), len(ids) - leaving if restart else 0)
+        for batch, order in product(range(min(1, going), going + 1), permutations(ids)):
+            yield {"rule": rule, "n_clients": n, "queues": q, "surge": surge, "batch": batch, "order": order}
+
+
+def pareto(points):
+    """The points that no other betters."""
+    points = set(points)
+    return sorted(
+        one
+        for one in points
+        if not any(other != one and all(a <= b for a, b in zip(other, one, strict=True)) for other in points)
+    )

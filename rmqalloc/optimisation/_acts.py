@@ -196,14 +196,14 @@ class _Walk:
 
     def switch(self, positions: Positions, way: Way) -> None:
         """Clients go over to another strategy."""
-        there, switched = self._there, np.zeros(self._there.size, bool)
+        switched = np.zeros(self._there.size, bool)
         for name, turn in _batches(positions, way.batch):
             before, switched = switched, switched.copy()
             switched[turn] = True
-            views = (
-                ClientView(there, there & ~switched, self._rule, self._read),
-                ClientView(there, switched, way.strategy, self._read),
-            )
+            old = ClientView(self._there, self._there & ~switched, self._rule, self._read)
+            new = ClientView(self._there, switched, way.strategy, self._read)
+            # After the last batch there is one view again, with which the next step begins.
+            views = (old, new) if old.acting.any() else (new,)
             moment = Moment(views, there=self._read, written=self._written)
             action = f"{name}: {counted(turn.size, 'client')} to {self._change.labels[way.strategy]}"
             step = Step(action, (moment,), to_inform=switched & ~before, begins_with_one=True)

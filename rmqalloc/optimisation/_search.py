@@ -191,15 +191,20 @@ def _structured(choices: Choices, orders: Orders, random: Random) -> Iterator[Wa
 
 
 def _children(tried: Tried, choices: Choices, random: Random, most: int) -> list[Way]:
-    """Ways next to the best so far that were not tried; none if they are hard to find."""
-    parents, children = [tried.ways[one] for one in tried.best], dict[Way, None]()
-    for _ in range(8 * most if parents else 0):
-        child = choices.neighbour(random.choice(parents), random)
-        if child not in tried:
-            children[child] = None
-        if len(children) == most:
-            break
-    return list(children)
+    """Ways next to the best so far that were not tried; where these are hard to find, any; none if they are hard to find, too."""
+    parents = [tried.ways[one] for one in tried.best] or tried.ways
+
+    def near() -> Way:
+        return choices.neighbour(random.choice(parents), random)
+
+    def anywhere() -> Way:
+        return choices.ordered(random.choice(choices.settings), random.sample(range(choices.n_now), choices.n_now))
+
+    for draw in (near, anywhere):
+        children = {way: None for way in (draw() for _ in range(8 * most)) if way not in tried}
+        if children:
+            return list(children)[:most]
+    return []
 
 
 def order_name(choices: Choices, way: Way, orders: Orders) -> str:

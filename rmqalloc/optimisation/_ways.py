@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from rmqalloc._lazy import lazy_property
 
-MOST_SETTINGS = 1_000_000
+MOST_SETTINGS = 100_000
 """Most settings of one group; they are listed."""
 
 UNCOUNTED = 10**15
@@ -102,7 +102,8 @@ class Choices:
             sizes = self.sizes(strategy, n_clients)
             if len(found) + len(sizes) * len(self.queues) * len(self.surges) > MOST_SETTINGS:
                 raise ValueError(
-                    f"there are more than {MOST_SETTINGS:,} settings to choose from; give fewer numbers of clients, queues or batches"
+                    f"there are more than {MOST_SETTINGS:,} settings to choose from; give fewer numbers of clients, queues or "
+                    "batches"
                 )
             for queues, surge, batch in product(self.queues, self.surges, sizes):
                 found.append(Way(strategy, n_clients, queues, surge, batch))

@@ -158,7 +158,7 @@ def test_a_front_that_is_not_exact_can_be_had_and_beats_no_exact_one(name, evalu
         assert not search["is_exact"] and search["searched"].startswith(
             f"heuristic: {evaluations} of {search['n_ways']}"
         )
-    assert search["n_evaluated"] == min(evaluations, search["n_ways"])
+    assert 0.9 * min(evaluations, search["n_ways"]) <= search["n_evaluated"] <= evaluations
     possible = twins_points(case, case["goals"])
     exact, found = pareto(possible), points_of(made, case["goals"])
     assert found == pareto(found) and set(found) <= possible
@@ -190,8 +190,11 @@ def test_a_search_goes_beyond_the_orders_that_it_begins_with():
 
 
 def test_the_same_seed_gives_the_same_answer_and_another_seed_another_search():
-    case = CASES["restart of a ring"] | {"ids": IDS}
-    one, again, other = (optimised(case, evaluations=60, seed=seed) for seed in (1, 1, 2))
+    snapshot = rmqalloc.read("example:48-pods")
+    one, again, other = (
+        rmqalloc.optimise(snapshot, ["by-average"], restart=True, batches=[16, 24], evaluations=40, seed=seed)
+        for seed in (1, 1, 2)
+    )
     assert one.to_dict() == again.to_dict() and one.texts == again.texts
     assert one.front.to_pylist() != other.front.to_pylist()
 
@@ -244,7 +247,7 @@ def test_all_ways_of_the_front_keep_the_bounds():
 def test_a_search_finds_its_way_to_the_bounds():
     """No order that people would think of is within them."""
     snapshot = rmqalloc.read("example:48-pods")
-    how = {"restart": True, "surge": True, "batches": [16], "goals": ["moves"], "bounds": {"unowned": 70}}
+    how = {"restart": True, "surge": True, "batches": [16], "goals": ["moves"], "bounds": {"unowned": 60}}
     few = rmqalloc.optimise(snapshot, ["by-average"], evaluations=12, **how)
     assert few.front.num_rows == 0 and not few.runbook.num_rows
     assert few.missed["by-average"].startswith(
@@ -252,7 +255,7 @@ def test_a_search_finds_its_way_to_the_bounds():
     )
     made = rmqalloc.optimise(snapshot, ["by-average"], evaluations=300, **how)
     assert made.front.num_rows and not made.missed
-    assert all(unowned <= 70 for unowned in made.front["unowned"].to_pylist())
+    assert all(unowned <= 60 for unowned in made.front["unowned"].to_pylist())
 
 
 def test_bounds_that_exclude_all_are_named():
@@ -303,7 +306,7 @@ def test_bounds_that_exclude_all_are_named():
             "no number of queues can be chosen; left out: 2 queues on each broker: the backlog",
         ),
         ({"groups": ["x"], "restart": True}, "x"),
-        ({"clients": range(1, 200_000), "restart": True}, "there are more than 1,000,000 settings to choose from"),
+        ({"clients": range(1, 1000), "restart": True}, "there are more than 100,000 settings to choose from"),
     ],
 )
 def test_what_cannot_be_searched_is_said(given, said):
@@ -329,10 +332,15 @@ def test_groups_are_searched_on_their_own_and_those_with_nothing_to_choose_are_l
 
 
 def test_a_strategy_that_a_group_cannot_have_is_left_out():
-    snapshot = cluster(IDS[:4], "AVG", {"a": 4})
-    made = rmqalloc.optimise(snapshot, strategies=["AVG_BY_CIRCLE", "MACHINE_ROOM:hz"], goals=["moves"])
+    topic = Topic("T", (TopicBroker("a", 4, 4, machine_room="hz"),))
+    clients = (Client("c1", machine_room="hz"), Client("c2"))
+    snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
+    made = rmqalloc.optimise(snapshot, strategies=["AVG_BY_CIRCLE", "MACHINE_ROOM_NEARBY-AVG"], goals=["moves"])
     assert made.front["strategy"].unique().to_pylist() == ["AVG_BY_CIRCLE"]
-    assert [one for one in made.warnings if one.startswith("left out: strategy MACHINE_ROOM:hz: ")]
+    said = "left out: strategy MACHINE_ROOM_NEARBY-AVG: MACHINE_ROOM_NEARBY-AVG cannot assign topic 'T' of consumer group 'g'"
+    assert [one for one in made.warnings if one.startswith(said)]
+    with pytest.raises(ValueError, match="MACHINE_ROOM_NEARBY-AVG cannot assign"):
+        rmqalloc.optimise(snapshot, strategies=["MACHINE_ROOM_NEARBY-AVG"])
 
 
 # --- Ways ---

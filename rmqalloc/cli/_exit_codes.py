@@ -57,7 +57,7 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     "explain": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
     "optimise": {
         FAILURE: _DOUBT,
-        GATE: "a group has no way within the bounds (--max-unowned and others), or nothing to choose",
+        GATE: "a group has no way within the bounds (--max-unowned and others)",
         PARTIAL: _PARTIAL,
     },
     "plan": {

@@ -27,6 +27,11 @@ _NEEDS = (
     "Go on only if what is expected is seen."
 )
 
+_WHILE_SWITCHING = (
+    "The figures are those of clients that keep their ids and stay while they change their strategy. Where a pod restarts for "
+    "it, its queues are without an owner besides: `rmqalloc rollout restart` shows what that costs."
+)
+
 
 class Entry(NamedTuple):
     """One numbered step of a runbook."""
@@ -175,7 +180,7 @@ class Runbook(NamedTuple):
         """The runbook as a page."""
         lines = [f"# Runbook: consumer group {code_span(self.consumer_group)}", "", _NEEDS, ""]
         if self.way.strategy:
-            lines += ["The figures are those of clients that keep their ids while they change their strategy.", ""]
+            lines += [_WHILE_SWITCHING, ""]
         for number, entry in enumerate(self.entries(), start=1):
             lines += [
                 f"## {number}. {entry.action[:1].upper()}{entry.action[1:]}",

@@ -182,16 +182,17 @@ def _structured(choices: Choices, orders: Orders, random: Random) -> Iterator[Wa
     settings = list(choices.settings)
     random.shuffle(settings)  # if they are more than can be tried, a fair part of them is
     found: set[Way] = set()
-    for order in orders.values():
-        for setting in settings:
-            way = choices.ordered(setting, order(setting.batch))
+    in_turn = list(orders.values())
+    for shift in range(len(in_turn)):
+        for place, setting in enumerate(settings):  # every order gets its part from the first
+            way = choices.ordered(setting, in_turn[(place + shift) % len(in_turn)](setting.batch))
             if way not in found:
                 found.add(way)
                 yield way
 
 
 def _children(tried: Tried, choices: Choices, random: Random, most: int) -> list[Way]:
-    """Ways next to the best so far that were not tried; where these are hard to find, any; none if they are hard to find, too."""
+    """Ways next to the best so far that were not tried; where none is found, others; an empty list if there is no other."""
     parents = [tried.ways[one] for one in tried.best] or tried.ways
 
     def near() -> Way:

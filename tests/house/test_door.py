@@ -63,11 +63,12 @@ def results():
         "rollout": rmqalloc.rollout.restart(cluster),
         "budget": rmqalloc.rollout.restart_in_budget(cluster, 4.0),
         "recommend": rmqalloc.recommend(cluster),
+        "optimise": rmqalloc.optimise(cluster, clients=[3]),
         "simulate": rmqalloc.simulate(import_module("rmqalloc.simulation").Script.of(script | groups)),
     }
 
 
-KINDS = ("plan", "compare", "check", "explain", "rollout", "budget", "recommend", "simulate")
+KINDS = ("plan", "compare", "check", "explain", "rollout", "budget", "recommend", "optimise", "simulate")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -148,7 +148,7 @@ def test_a_made_up_change_has_the_front_of_all_ways(case):
     assert points_of(made, case["goals"]) == pareto(twins_points(case, case["goals"]))
 
 
-@pytest.mark.parametrize("evaluations", [1, 7, 40, 150])
+@pytest.mark.parametrize("evaluations", [1, 7, 40])
 @pytest.mark.parametrize("name", ["restart", "another strategy", "strategies and clients", "fewer clients"])
 def test_a_front_that_is_not_exact_can_be_had_and_beats_no_exact_one(name, evaluations):
     case = CASES[name]
@@ -171,7 +171,7 @@ def test_a_front_that_is_not_exact_can_be_had_and_beats_no_exact_one(name, evalu
 def test_a_search_goes_beyond_the_orders_that_it_begins_with():
     cluster = rmqalloc.read("example:48-pods")
     best = []
-    for evaluations in (100, 300):
+    for evaluations in (40, 200):
         made = rmqalloc.optimise(
             cluster,
             ["by-average"],
@@ -203,7 +203,7 @@ def test_the_same_seed_gives_the_same_answer_and_another_seed_another_search():
 
 
 @pytest.mark.parametrize("order", ["sorted", "reversed", "shuffled"])
-@pytest.mark.parametrize("batch", [1, 3, 5])
+@pytest.mark.parametrize("batch", [5, 9])
 def test_a_way_costs_what_the_rollout_says(order, batch, monkeypatch):
     from rmqalloc.optimisation import _group_search
 
@@ -253,7 +253,7 @@ def test_a_search_finds_its_way_to_the_bounds():
     assert few.missed["by-average"].startswith(
         "consumer group 'by-average': none of the 12 ways evaluated keeps the bounds: "
     )
-    made = rmqalloc.optimise(snapshot, ["by-average"], evaluations=300, **how)
+    made = rmqalloc.optimise(snapshot, ["by-average"], evaluations=250, **how)
     assert made.front.num_rows and not made.missed
     assert all(unowned <= 60 for unowned in made.front["unowned"].to_pylist())
 

@@ -36,8 +36,16 @@ class Moment:
     def __init__(self, reads, there, written, hears=(), begins_with_one=False, begins_batch=False):
         self.reads, self.there, self.written = reads, there, written
         self.hears, self.begins_with_one, self.begins_batch = frozenset(hears), begins_with_one, begins_batch
+        self.key = (frozenset(reads.items()), there, written, self.hears, begins_with_one)
+
+    def __hash__(self):
+        return hash(self.key)
+
+    def __eq__(self, other):
+        return self.key == other.key
 
 
+@cache
 def worst(before, after):
     """Most written queues without an owner, and most queues with two, of all sets of clients that have heard."""
     unowned = double = 0

@@ -47,7 +47,7 @@ def optimise() -> None:
     """
 
 
-class Numbers(TextType):
+class _NumberRanges(TextType):
     """Numbers such as ``4-12`` or ``8,16,32``."""
 
     name = "numbers"
@@ -149,7 +149,7 @@ _SHARED = (
         for name in _BOUNDED
     ),
     click.option(
-        "--batches", type=Numbers(), metavar="N-N,...", help="Sizes of a batch to choose from; all by default."
+        "--batches", type=_NumberRanges(), metavar="N-N,...", help="Sizes of a batch to choose from; all by default."
     ),
     click.option(
         "--step-seconds",
@@ -224,10 +224,10 @@ def strategy(inputs: Inputs, options: _Options, to: str) -> int:
 
 @optimise.command()
 @_shared
-@click.option("--clients", type=Numbers(), metavar="N-N,...", help="Numbers of clients, such as 4-12.")
+@click.option("--clients", type=_NumberRanges(), metavar="N-N,...", help="Numbers of clients, such as 4-12.")
 @click.option(
     "--queues",
-    type=Numbers(),
+    type=_NumberRanges(),
     metavar="N-N,...",
     help="Numbers of queues on each broker, such as 8,16,32; with -t TOPIC.",
 )

@@ -111,15 +111,22 @@ def optimise(
         evaluations=evaluations,
         seed=seed,
     )
-    if not (restart or asked.clients or asked.strategies or asked.queues):
+    return _found(snapshot, groups, topics, asked, assume_drained)
+
+
+def _found(
+    snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str], asked: Asked, assume_drained: bool
+) -> Optimisation:
+    """Search every group."""
+    if not (asked.restart or asked.clients or asked.strategies or asked.queues):
         raise ValueError("there is nothing to choose; give restart, clients, strategies or queues")
-    if evaluations < 1 or not step_seconds >= 0:
-        raise ValueError(f"evaluations are 1 at least and seconds 0, got {evaluations} and {step_seconds}")
+    if asked.evaluations < 1 or not asked.step_seconds >= 0:
+        raise ValueError(f"evaluations are 1 at least and seconds 0, got {asked.evaluations} and {asked.step_seconds}")
     resizes, left_out = _resizes(snapshot, asked.queues, topics, assume_drained)
     asked = asked._replace(queues=tuple(to for to in asked.queues if to not in left_out))
     wide = widest(snapshot, resizes[-1]) if resizes else snapshot  # to the most queues
     # Lists of CONFIG are by client id; those that join, or come back under other ids, have none.
-    are_stable = not asked.clients and (not restart or ids == "stable")
+    are_stable = not asked.clients and (not asked.restart or asked.ids == "stable")
     planned = planned_groups_of(wide, groups, topics, stable_ids=are_stable)
     found, skipped = list[Searched](), dict[str, str]()
     for position, group in enumerate(planned.groups):
@@ -129,9 +136,8 @@ def optimise(
             skipped[group.consumer_group] = str(error)
     if not found:
         raise none_left(skipped)
-    return _together(
-        found, asked, (*planned.warnings, *left_out.values(), *(f"left out: {one}" for one in skipped.values()))
-    )
+    reasons = (f"left out: {one}" for one in skipped.values())
+    return _together(found, asked, (*planned.warnings, *left_out.values(), *reasons))
 
 
 def _numbers(given: Iterable[int], what: str) -> tuple[int, ...]:

@@ -91,52 +91,64 @@ def batches(ids, size):
     return [ids[i : i + size] for i in range(0, len(ids), size)] if size else []
 
 
+class Course:
+    """A group that is changed step by step."""
+
+    def __init__(self, ids, rule, counts):
+        self.now, self.rule = frozenset(ids), rule
+        self.see = self.written = queues_of("T", counts)
+        self.moments = []
+        self.step()
+
+    def step(self, hears=(), reads=None, **more):
+        reads = shares(self.rule, self.see, self.now) if reads is None else reads
+        self.moments.append(Moment(reads, self.see, self.written, hears, **more))
+
+    def switch(self, turns, rule):
+        gone_over = set()
+        for turn in turns:
+            gone_over |= set(turn)
+            reads = {one: shares(rule if one in gone_over else self.rule, self.see, self.now)[one] for one in self.now}
+            self.step(turn, reads, begins_with_one=True, begins_batch=True)
+        self.rule = rule
+
+    def come_and_go(self, come=(), go=(), begins_batch=True):
+        self.now = self.now - frozenset(go) | frozenset(come)
+        self.step(self.now, begins_batch=begins_batch)
+
+
 def moments_of(ids, rule, counts, way, restart, stable):
     """A change done in one way.
 
     ``way``: ``order`` of the ids, ``batch``, ``surge``, ``rule`` to come or None, ``n_clients``, and ``queues`` of each broker
     to come or None.
     """
-    order, batch, now = list(way["order"]), way["batch"], frozenset(ids)
-    old = queues_of("T", counts)
+    course, order, batch = Course(ids, rule, counts), list(way["order"]), way["batch"]
+    old = course.see
     new = old if way["queues"] is None else queues_of("T", dict.fromkeys(counts, way["queues"]))
-    see = written = old
-    moments = [Moment(shares(rule, see, now), see, written)]
-
-    def step(hears=(), reads=None, **more):
-        reads = shares(rule, see, now) if reads is None else reads
-        moments.append(Moment(reads, see, written, hears, **more))
-
     if new > old:
-        see = new
-        step(hears=now)
-        written = new
-        step()
+        course.see = new
+        course.step(hears=course.now)
+        course.written = new
+        course.step()
     if way["rule"] is not None:
-        for n, turn in enumerate(batches(order, batch), start=1):
-            gone_over = set(order[: (n - 1) * batch]) | set(turn)
-            both = {one: shares(way["rule"] if one in gone_over else rule, see, now)[one] for one in now}
-            step(turn, both, begins_with_one=True, begins_batch=True)
-        rule = way["rule"]
+        course.switch(batches(order, batch), way["rule"])
     for turn in batches([f"what-if-{i:06d}" for i in range(1, way["n_clients"] - len(ids) + 1)], batch):
-        now = now | set(turn)
-        step(now, begins_batch=True)
+        course.come_and_go(come=turn)
     leaving = max(0, len(ids) - way["n_clients"])
     for turn in batches(order[leaving:], batch) if restart else []:
-        back = {one if stable else one.partition("#")[0] + NEW for one in turn}
-        halves = [(set(turn), set()), (set(), back)]
-        for place, (go, come) in enumerate(halves[::-1] if way["surge"] else halves):
-            now = now - go | come
-            step(now, begins_batch=not place)
+        back = [one if stable else one.partition("#")[0] + NEW for one in turn]
+        halves = [{"go": turn}, {"come": back}]
+        for place, half in enumerate(halves[::-1] if way["surge"] else halves):
+            course.come_and_go(**half, begins_batch=not place)
     for turn in batches(order[:leaving], batch):
-        now = now - set(turn)
-        step(now, begins_batch=True)
+        course.come_and_go(go=turn)
     if new < old:
-        written = new
-        step()
-        see = new
-        step(hears=now)
-    return moments
+        course.written = new
+        course.step()
+        course.see = new
+        course.step(hears=course.now)
+    return course.moments
 
 
 def all_ways(ids, rules, clients, queues, restart, stable):

@@ -31,6 +31,7 @@ from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
 if TYPE_CHECKING:
     from rmqalloc.advice import advise as recommend
     from rmqalloc.audit import check_snapshot as check
+    from rmqalloc.optimisation import optimise
     from rmqalloc.plans import compare, explain
     from rmqalloc.plans import plan_snapshot as plan
     from rmqalloc.rollouts import rollout
@@ -54,6 +55,7 @@ __all__ = [
     "compare",
     "explain",
     "fetch",
+    "optimise",
     "plan",
     "read",
     "recommend",
@@ -70,6 +72,7 @@ _HOMES = {
     "compare": ("rmqalloc.plans", "compare"),
     "explain": ("rmqalloc.plans", "explain"),
     "fetch": ("rmqalloc.snapshot.live", "fetch"),
+    "optimise": ("rmqalloc.optimisation", "optimise"),
     "plan": ("rmqalloc.plans", "plan_snapshot"),
     "read": ("rmqalloc.snapshot.files", "read"),
     "recommend": ("rmqalloc.advice", "advise"),

@@ -22,6 +22,7 @@ VERBS = {
     "example": "rmqalloc.cli._example_command",
     "explain": "rmqalloc.cli._explain_command",
     "generate": "rmqalloc.cli._generate_command",
+    "optimise": "rmqalloc.cli._optimise_command",
     "plan": "rmqalloc.cli._plan_command",
     "recommend": "rmqalloc.cli._recommend_command",
     "report": "rmqalloc.cli._report_command",

@@ -61,6 +61,11 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         PARTIAL: _PARTIAL,
     },
     "explain": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
+    "optimise": {
+        FAILURE: _DOUBT,
+        GATE: f"{_REQUIRED}, or a group has no way within the bounds (--max-unowned and others)",
+        PARTIAL: _PARTIAL,
+    },
     "plan": {
         FAILURE: f"{_DOUBT}, or what the change leaves cannot be assigned",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",

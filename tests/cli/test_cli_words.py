@@ -132,6 +132,8 @@ CASES = [
     ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "-q", "broker-a:3", *REQUIRED], 3),
     ("check", [*DOUBT, *REQUIRED], 3), ("recommend", [*DOUBT, *REQUIRED], 3),
     ("check", [*SEED], 0), ("check", ["-f", "example:duplicate-id"], 2), ("check", [*PARTIAL], 4),
+    ("optimise", ["scale", *SEED, "--to", "3"], 0), ("optimise", ["scale", *SEED, "--to", "3", "--max-moves", "0"], 3),
+    ("optimise", ["scale", *PARTIAL, "--to", "3"], 4), ("optimise", ["scale", *DOUBT, "--to", "3"], 1),
     ("recommend", [*SEED], 0), ("recommend", [*PARTIAL], 4), ("recommend", [*DOUBT], 1),
     ("rollout", ["restart", *SEED], 0), ("rollout", ["restart", *SEED, "--max-moved-per-queue", "0"], 3),
     ("rollout", ["restart", *PARTIAL], 4), ("rollout", ["restart", *DOUBT], 1),

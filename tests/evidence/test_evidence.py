@@ -336,6 +336,7 @@ VERBS = {
     "plan": ("plan", "--remove-client", "c1"),
     "compare": ("compare", "-s", "AVG,AVG_BY_CIRCLE"),
     "recommend": ("recommend",),
+    "optimise": ("optimise", "scale", "--to", "2"),
     "explain": ("explain", "-g", "g", "-t", "T", "-q", "a:3"),
     "rollout restart": ("rollout", "restart"),
     "rollout broker": ("rollout", "broker", "--name", "a"),

@@ -11,7 +11,7 @@ from source_modules import MODULES
 
 import rmqalloc
 
-VERBS = ("check", "compare", "explain", "fetch", "plan", "read", "recommend", "rollout", "simulate")
+VERBS = ("check", "compare", "explain", "fetch", "optimise", "plan", "read", "recommend", "rollout", "simulate")
 AT_IMPORT = {"_engine", "_lazy", "_text", "_version", "errors", "fleet", "model", "strategies"}
 
 
@@ -63,11 +63,12 @@ def results():
         "rollout": rmqalloc.rollout.restart(cluster),
         "budget": rmqalloc.rollout.restart_in_budget(cluster, 4.0),
         "recommend": rmqalloc.recommend(cluster),
+        "optimise": rmqalloc.optimise(cluster, clients=[3]),
         "simulate": rmqalloc.simulate(import_module("rmqalloc.simulation").Script.of(script | groups)),
     }
 
 
-KINDS = ("plan", "compare", "check", "explain", "rollout", "budget", "recommend", "simulate")
+KINDS = ("plan", "compare", "check", "explain", "rollout", "budget", "recommend", "optimise", "simulate")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -43,6 +43,7 @@ FLOORS = {
     "rmqalloc.simulation": 7,
     "rmqalloc.audit": 8,
     "rmqalloc.advice": 8,
+    "rmqalloc.optimisation": 8,
     "spark_udfs.*": 8,
     "spark_udfs.job": 8.5,
     "spark_udfs": 8.7,  # the door of the package, as above
@@ -275,7 +276,7 @@ print(*strategy("AVG").assign_fleet(Fleet.from_groups([("g", "t", queues, ["x", 
 # thread holds a lock waits for it forever, and Spark's Python daemon forks.
 WITHOUT_LOCKS = (
     *("model", "_lazy", "_text", "_engine", "fleet", "strategies", "evidence", "report"),
-    *("scenarios", "evaluation", "plans", "audit", "rollouts", "transitions", "advice"),
+    *("scenarios", "evaluation", "plans", "audit", "rollouts", "transitions", "advice", "optimisation"),
 )
 LOCKS = {"threading", "multiprocessing", "functools.cached_property", "functools.singledispatch", "queue"}
 

@@ -23,7 +23,7 @@ MUTANTS = [
     Mutant("rmqalloc/views/_reported.py", "expected.difference(self.silent) != {owner}", "expected != {owner}", "who says nothing is missed", f"{_EDGES} says_nothing"),
     Mutant(_PLAYING, "left_out[group.consumer_group] = str(error)", "raise", "one group refuses a fleet", f"{_SKIPPED} skips_the_group"),
     Mutant(_PLAYING, "yield (planned if whole else planned.part([*schedules]))", "yield planned", "figures of a group go to the one before it", f"{_SKIPPED} skip_the_same"),
-    Mutant("rmqalloc/rollouts/_switch.py", "refused = _refused(planned, made)", "_refused(planned, made)\n    refused: dict[str, str] = {}", "queues of a refused group are unowned", f"{_SKIPPED} refuses_one_group"),
+    Mutant("rmqalloc/rollouts/_switch.py", "refused = refused_groups(planned, made)", "refused_groups(planned, made)\n    refused: dict[str, str] = {}", "queues of a refused group are unowned", f"{_SKIPPED} refuses_one_group"),
     Mutant("rmqalloc/cli/_plan_command.py", "or _refused_code(made)", "", "a client without a room ends with 0", f"{_ROOMS} needs_the_room"),
     Mutant("rmqalloc/cli/_options.py", 'return (what, room) if equals else (text, "")', 'return text, ""', "a room is taken for a part of the id", f"{_ROOMS} behind_the_equals"),
     Mutant("rmqalloc/plans/_unmatched.py", 'if row["scenario"] != CURRENT and unit in before:', 'if row["scenario"] != CURRENT:', "a change answers for what was refused before", f"{_ROOMS} refused_already"),

@@ -15,6 +15,7 @@ from rmqalloc.documents._fields import FieldError, Number
 from rmqalloc.documents._records import Maybe, document_schema, record
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_totals import queues_cured
+from rmqalloc.results._skew import skews_apart
 
 WORSE = ("skew", "idle", "unowned", "max_load")
 """Figures that must not grow."""
@@ -98,7 +99,7 @@ class Gates:
                 yield row, f"{share:.1f} % of the queues change owner, at most {100 * self.max_moved_share:g} % may"
         if self.max_skew is not None:
             for row in np.flatnonzero(after["skew"] > self.max_skew + _ROUNDING).tolist():
-                yield row, f"the skew is {after['skew'][row]:.3f}, at most {self.max_skew:g} is allowed"
+                yield row, f"the skew is {skews_apart(self.max_skew, after['skew'][row])[1]}, at most {self.max_skew:g} is allowed"
         if self.fail_if_worse:
             yield from (found for found in _worse(before, after) if not cured[found[0]])
         yield from _lost(before, after)
@@ -154,7 +155,8 @@ def _worse(before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:
     for name in WORSE:
         was, is_ = before[name], after[name]
         for row in np.flatnonzero(is_ > was + _ROUNDING).tolist():
-            yield row, f"{name} grows from {was[row]:.6g} to {is_[row]:.6g}"
+            less, more = skews_apart(was[row], is_[row]) if name == "skew" else (f"{n[row]:.6g}" for n in (was, is_))
+            yield row, f"{name} grows from {less} to {more}"
 
 
 def _lost(before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:

@@ -103,7 +103,8 @@ def _ring(group: dict[str, Any], rings: Sequence[dict[str, Any]]) -> Iterator[st
     if chance > 1.25:
         yield (
             f"There are {per_client:.1f} queues for a client, and with so few chance alone gives the fullest about "
-            f"{skew_text(chance)} times the mean, however many virtual nodes there are; more queues or another strategy would help."
+            f"{skew_text(chance)} times the mean, however many virtual nodes there are; more queues or another strategy "
+            "would help."
         )
 
 

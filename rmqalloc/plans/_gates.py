@@ -99,7 +99,8 @@ class Gates:
                 yield row, f"{share:.1f} % of the queues change owner, at most {100 * self.max_moved_share:g} % may"
         if self.max_skew is not None:
             for row in np.flatnonzero(after["skew"] > self.max_skew + _ROUNDING).tolist():
-                yield row, f"the skew is {skews_apart(self.max_skew, after['skew'][row])[1]}, at most {self.max_skew:g} is allowed"
+                _, skew = skews_apart(self.max_skew, after["skew"][row])
+                yield row, f"the skew is {skew}, at most {self.max_skew:g} is allowed"
         if self.fail_if_worse:
             yield from (found for found in _worse(before, after) if not cured[found[0]])
         yield from _lost(before, after)

@@ -44,7 +44,9 @@ def terminal_table(table: pa.Table, file: IO[Any] | None, wide: bool = False, le
         table = table.select([name for name in table.column_names if table[name].null_count < table.num_rows])
     is_text = [not is_number(field.type) for field in table.schema]
     columns = zip(table.column_names, table.columns, strict=True)
-    rows = list(zip(*([cell_text(value, name) for value in column.to_pylist()] for name, column in columns), strict=True))
+    rows = list(
+        zip(*([cell_text(value, name) for value in column.to_pylist()] for name, column in columns), strict=True)
+    )
     bold, dim = (BOLD, DIM) if has_colour(file) else ("", "")
     yield from text_table(table.column_names, rows, is_text, None if wide else file, style=bold)
     if left_out:

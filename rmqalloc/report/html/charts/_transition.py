@@ -90,9 +90,9 @@ def worst_moment(steps: Sequence[Step], kind: int, n_queues: int) -> str:
     one = worst.exposures[kind]
     if not one.worst:
         return f"No queue is ever {KINDS[kind]}."
-    times = [] if one.seconds_worst is None else [f"at most {seconds_text(one.seconds_worst)}"]
-    times += [] if one.seconds_p99 is None else [f"99 % of the time within {seconds_text(one.seconds_p99)}"]
-    how_long = f", for {', '.join(times)}" if times else ""
+    times = [] if one.seconds_worst is None else [f"for {seconds_text(one.seconds_worst)} at most"]
+    times += [] if one.seconds_p99 is None else [f"{seconds_text(one.seconds_p99)} in 99 of 100 cases"]
+    how_long = f", {', '.join(times)}" if times else ""
     return f"Worst moment: {worst.action}, {one.text()} of {counted(n_queues, 'queue')} {KINDS[kind]}{how_long}."
 
 

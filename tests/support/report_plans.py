@@ -47,7 +47,7 @@ def everyday():
         {"name": "two more pods", "changes": [{"add_clients": {"count": 2, "name": "10.0.9.{n}@4100"}}]},
         {"name": "broker-c leaves", "changes": [{"remove_broker": {"brokers": "broker-c"}}]},
     ]
-    return plan_snapshot(Snapshot(tuple(topics), groups), scenarios)
+    return plan_snapshot(Snapshot(tuple(topics), groups, fetched_at="2026-11-22T12:00:00Z"), scenarios)
 
 
 def everyday_findings():

@@ -180,7 +180,7 @@ def age_text(seconds: float) -> str:
     Examples
     --------
     >>> [age_text(seconds) for seconds in (4, 90, 600, 90_000, 10**6)]
-    ['4 s', '90 s', '10 min', '25 h', '11 days']
+    ['4 s', '90 s', '10 min', '25 h', '12 days']
     """
     for unit, n in (("days", 86_400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * n:

@@ -88,7 +88,7 @@ svg .peak{fill:var(--bad)}
 @media screen and (max-width:40rem){
 header,main,footer{padding-left:.6rem;padding-right:.6rem}
 section{padding:.8rem .75rem}
-.tiles{grid-template-columns:repeat(auto-fit,minmax(5.6rem,1fr));gap:.4rem}
+.tiles{grid-template-columns:repeat(auto-fit,minmax(6.4rem,1fr));gap:.4rem}
 .tiles li{padding:.35rem .5rem}
 .tiles b{font-size:1.1rem}
 dl.facts{grid-template-columns:1fr;gap:0}

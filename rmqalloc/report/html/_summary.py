@@ -88,7 +88,7 @@ def _headline(plan: Plan, number: int, totals: Sequence[Totals]) -> str:
 def _tiles(before: Totals, after: Totals) -> str:
     """What moves and what gets worse or better; a figure that gets worse has a sign before its colour."""
     figures = [BeforeAfter(before.figures[one], after.figures[one]) for one in (*_WORSE, _SKEW)]
-    heads = [*_WORSE.values(), _SKEW]
+    heads = [*_WORSE, _SKEW]
     tiles = [(number(after.figures["moved"]), "moved", "")]
     tiles += [
         (both.text(head), head, "warn" if head != _SKEW and (both.after or 0) > (both.before or 0) else "")

@@ -14,7 +14,14 @@ import rmqalloc
 from rmqalloc.report.html import report
 from rmqalloc.report.html._rollout_page import rollout_page
 from rmqalloc.report.html._transition_section import rollout_transition, with_exposures
-from rmqalloc.report.html.charts._transition import MOST_BARS, PANEL, Exposure, Step, transition_figure, worst_moment
+from rmqalloc.report.html.charts._transition import (
+    MOST_BARS,
+    PANEL,
+    Exposure,
+    TransitionStep,
+    transition_figure,
+    worst_moment,
+)
 
 RECT = re.compile(
     r'<rect x="([\d.]+)" y="([\d.]+)" width="([\d.]+)" height="([\d.]+)" class="worst (s\d)( bound)?"><title>(.*?)</title>'
@@ -32,7 +39,7 @@ exposures = st.builds(
 
 
 def steps_of(pairs):
-    return [Step(str(i), f"step {i}", pair) for i, pair in enumerate(pairs)]
+    return [TransitionStep(str(i), f"step {i}", pair) for i, pair in enumerate(pairs)]
 
 
 @examples(60, nightly=1000)

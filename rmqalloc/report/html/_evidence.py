@@ -15,7 +15,7 @@ from rmqalloc.evidence import with_strategies
 from rmqalloc.evidence._known import known_by_client
 from rmqalloc.plans import Plan
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import Column, Markup, html_table
+from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table
 from rmqalloc.results._markup import escaped, name
 from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._snapshot import Group, Snapshot
@@ -103,7 +103,7 @@ def evidence_section(evidence: pa.Table | None) -> str:
     ]
     caption = "How the strategy of every group is known, those in doubt first"
     caption += "" if len(cells) == len(rows) else f"; {len(cells)} of {len(rows):,}"
-    columns = [Column("group"), Column("strategy"), Column("doubt")]
+    columns = [TableColumn("group"), TableColumn("strategy"), TableColumn("doubt")]
     return section("evidence", "Evidence", html_table(caption, columns, cells))
 
 

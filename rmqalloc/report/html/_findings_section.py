@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from rmqalloc._text import counted
 from rmqalloc.audit._finding import SEVERITIES, Finding
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import Column, Markup, folded, html_table
+from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
 from rmqalloc.results._markup import escaped, name
 
 MOST_SHOWN, MOST_FINDINGS = 3, 200
 """Findings that stand open above the figures of a plan, and findings in all."""
 
 _SIGNS = {"error": ("bad", "✗ error"), "warning": ("warn", "! warning"), "note": ("soft", "· note")}
-_COLUMNS = [Column(title) for title in ("severity", "group", "topic", "finding", "advice", "concerns")]
+_COLUMNS = [TableColumn(title) for title in ("severity", "group", "topic", "finding", "advice", "concerns")]
 
 
 def findings_section(findings: Sequence[Finding], is_whole: bool = False) -> str:

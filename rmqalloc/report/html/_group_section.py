@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from rmqalloc._text import counted
 from rmqalloc.report.html._evidence import group_evidence
-from rmqalloc.report.html._page_tables import BeforeAfter, Column, Markup, how_many, html_table
+from rmqalloc.report.html._page_tables import BeforeAfter, Markup, TableColumn, how_many, html_table
 from rmqalloc.report.html._transition_section import plan_transition
 from rmqalloc.report.html.charts._bars import owners_figure
 from rmqalloc.report.html.charts._flows import flows_figure
@@ -20,14 +20,14 @@ from rmqalloc.results._markup import escaped, name, number
 MOST_ROWS = 50
 LEAST = "least: moves that even loads would take"
 FIGURES = (
-    Column("moved", True),
-    Column("idle", True),
-    Column("unowned", True),
-    Column("double-owned", True),
-    Column("skew", True),
-    Column("queues", True),
-    Column("clients", True),
-    Column("loads", True, is_lesser=True),
+    TableColumn("moved", True),
+    TableColumn("idle", True),
+    TableColumn("unowned", True),
+    TableColumn("double-owned", True),
+    TableColumn("skew", True),
+    TableColumn("queues", True),
+    TableColumn("clients", True),
+    TableColumn("loads", True, is_lesser=True),
 )
 """Columns of the figures of a group or a topic, those that matter most first."""
 
@@ -106,7 +106,7 @@ def _topic_table(before: list[Row], after: list[Row]) -> str:
     was = {row["topic"]: row for row in before}
     ordered = sorted(after, key=lambda row: (-(row["moved"] or 0), row["topic"]))
     rows = [[row["topic"], *figures(was[row["topic"]], row), row["least_moves"]] for row in ordered[:MOST_ROWS]]
-    columns = [Column("topic"), *FIGURES, Column("least", True, is_lesser=True)]
+    columns = [TableColumn("topic"), *FIGURES, TableColumn("least", True, is_lesser=True)]
     caption = f"Topics, before → after, {LEAST}" + how_many(len(rows), len(after), "topic")
     return html_table(caption, columns, rows)
 
@@ -118,8 +118,8 @@ def _client_table(clients: pa.Table) -> str:
     summed = clients.group_by(keys, use_threads=False).aggregate([(column, "sum") for column in counts])
     changed = pc.add(summed["gained_sum"], summed["lost_sum"])
     ordered = summed.append_column("changed", changed).sort_by([("changed", "descending"), ("client_id", "ascending")])
-    columns = [Column("client"), Column("machine room", False, True), Column("status")]
-    columns += [Column(count, True) for count in counts]
+    columns = [TableColumn("client"), TableColumn("machine room", False, True), TableColumn("status")]
+    columns += [TableColumn(count, True) for count in counts]
     rows = [list(row.values())[:-1] for row in ordered.slice(0, MOST_ROWS).to_pylist()]
     caption = "Clients over all topics, those that change most first" + how_many(len(rows), summed.num_rows, "client")
     return html_table(caption, columns, rows)

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rmqalloc._text import counted
 from rmqalloc.report.html._page_script import SORTING
-from rmqalloc.report.html._page_tables import Column, html_table
+from rmqalloc.report.html._page_tables import TableColumn, html_table
 from rmqalloc.report.html._style import style_sheet
 from rmqalloc.results._markup import escaped, name
 from rmqalloc.results._terminal import is_number
@@ -103,7 +103,7 @@ def section(ident: str, heading: str, inside: str, lead: str = "") -> str:
 
 def table_page(shown: pa.Table) -> Iterator[str]:
     """A page with one table in it, of any size: its rows are no cards, which would double it."""
-    columns = [Column(field.name, is_number(field.type)) for field in shown.schema]
+    columns = [TableColumn(field.name, is_number(field.type)) for field in shown.schema]
     rows = zip(*(column.to_pylist() for column in shown.columns), strict=True)
     table = html_table(counted(shown.num_rows, "row"), columns, rows, has_cards=False)
     yield page("rmqalloc", f'<main id="main"><section><h1>rmqalloc</h1>{table}</section></main>')

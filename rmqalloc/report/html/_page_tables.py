@@ -10,7 +10,7 @@ from rmqalloc.results._markup import escaped, name, number
 from rmqalloc.results._terminal import cell_text
 
 
-class Column(NamedTuple):
+class TableColumn(NamedTuple):
     """A column of a table.
 
     Attributes
@@ -54,7 +54,7 @@ class Markup(NamedTuple):
 
 def html_table(
     caption: str,
-    columns: Sequence[Column],
+    columns: Sequence[TableColumn],
     rows: Iterable[Sequence[Any]],
     is_sortable: bool = True,
     has_cards: bool = True,
@@ -65,7 +65,7 @@ def html_table(
     ----------
     caption : str
         Plain text.
-    columns : sequence of Column
+    columns : sequence of TableColumn
     rows : iterable of sequences
         Texts, numbers, None, `BeforeAfter` or `Markup`; the first of a row is its heading.
     is_sortable : bool
@@ -75,7 +75,7 @@ def html_table(
 
     Examples
     --------
-    >>> made = html_table("t", [Column("a"), Column("moved", True)], [("x", BeforeAfter(2, 3))])
+    >>> made = html_table("t", [TableColumn("a"), TableColumn("moved", True)], [("x", BeforeAfter(2, 3))])
     >>> "<td class=\\"n\\" data-l=\\"moved\\" data-v=\\"3\\">2 → 3</td>" in made
     True
     """
@@ -104,14 +104,14 @@ def how_many(shown: int, there: int, what: str, where: str = "all are in the sav
     return "" if shown == there else f" ({shown} of {counted(there, what)}; {where})"
 
 
-def _row(row: Sequence[Any], columns: Sequence[Column], has_cards: bool) -> str:
+def _row(row: Sequence[Any], columns: Sequence[TableColumn], has_cards: bool) -> str:
     cells = [
         _cell(value, column, i == 0, has_cards) for i, (value, column) in enumerate(zip(row, columns, strict=True))
     ]
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _cell(value: Any, column: Column, is_heading: bool, has_cards: bool) -> str:
+def _cell(value: Any, column: TableColumn, is_heading: bool, has_cards: bool) -> str:
     start, end = ('<th scope="row"', "</th>") if is_heading else ("<td", "</td>")
     text, sorted_by = _content(value, column)
     label = f' data-l="{escaped(column.title)}"' if has_cards and not is_heading else ""
@@ -119,7 +119,7 @@ def _cell(value: Any, column: Column, is_heading: bool, has_cards: bool) -> str:
     return f"{start}{_class(column)}{label}{by}>{text}{end}"
 
 
-def _content(value: Any, column: Column) -> tuple[str, Any]:
+def _content(value: Any, column: TableColumn) -> tuple[str, Any]:
     """Markup of a cell, and what it is sorted by where that is not its text."""
     if isinstance(value, Markup):
         return value
@@ -130,7 +130,7 @@ def _content(value: Any, column: Column) -> tuple[str, Any]:
     return name(cell_text(value)), None
 
 
-def _class(column: Column) -> str:
+def _class(column: TableColumn) -> str:
     return class_of(["n"] * column.is_number + ["l"] * column.is_lesser)
 
 

@@ -12,7 +12,7 @@ from rmqalloc._text import counted
 from rmqalloc._version import __version__
 from rmqalloc.report.html._evidence import evidence_line, evidence_section
 from rmqalloc.report.html._page import report_page, section
-from rmqalloc.report.html._page_tables import Column, Markup, how_many, html_table
+from rmqalloc.report.html._page_tables import Markup, TableColumn, how_many, html_table
 from rmqalloc.report.html._summary import bounds_broken, notes, tiles_list
 from rmqalloc.report.html._transition_section import EXPECTED, rollout_transition, with_exposures
 from rmqalloc.results._markup import escaped, name, number
@@ -26,25 +26,25 @@ _WORST_FIRST = [
     ("consumer_group", "ascending"),
 ]
 _TOTALS = {
-    "moved": Column("moved", True),
-    "max_unowned": Column("unowned", True),
-    "max_double_owned": Column("double-owned", True),
-    "n_steps": Column("steps", True),
-    "n_queues": Column("queues", True),
-    "n_clients": Column("clients", True),
-    "batch": Column("batch", True),
-    "moved_per_queue": Column("moves per queue", True, is_lesser=True),
-    "clients_touched": Column("clients touched", True, is_lesser=True),
+    "moved": TableColumn("moved", True),
+    "max_unowned": TableColumn("unowned", True),
+    "max_double_owned": TableColumn("double-owned", True),
+    "n_steps": TableColumn("steps", True),
+    "n_queues": TableColumn("queues", True),
+    "n_clients": TableColumn("clients", True),
+    "batch": TableColumn("batch", True),
+    "moved_per_queue": TableColumn("moves per queue", True, is_lesser=True),
+    "clients_touched": TableColumn("clients touched", True, is_lesser=True),
 }
 _STEPS = {
-    "moved": Column("moved", True),
-    "idle": Column("idle", True),
-    "unowned": Column("unowned", True),
-    "double_owned": Column("double-owned", True),
-    "n_queues": Column("queues", True),
-    "n_clients": Column("clients", True),
-    "clients_touched": Column("clients touched", True),
-    "max_load": Column("greatest load", True, is_lesser=True),
+    "moved": TableColumn("moved", True),
+    "idle": TableColumn("idle", True),
+    "unowned": TableColumn("unowned", True),
+    "double_owned": TableColumn("double-owned", True),
+    "n_queues": TableColumn("queues", True),
+    "n_clients": TableColumn("clients", True),
+    "clients_touched": TableColumn("clients touched", True),
+    "max_load": TableColumn("greatest load", True, is_lesser=True),
 }
 
 
@@ -122,7 +122,7 @@ def _groups(totals: pa.Table) -> str:
     rows = _rows(shown, shown["consumer_group"].to_pylist(), list(_TOTALS))
     caption = "Groups; of queues without an owner or with several the most at one moment of any step, the worst first"
     caption += how_many(len(rows), totals.num_rows, "group", "all with --show totals")
-    table = html_table(caption, [Column("group"), *_TOTALS.values()], rows) if rows else ""
+    table = html_table(caption, [TableColumn("group"), *_TOTALS.values()], rows) if rows else ""
     return section("groups", "Groups", table)
 
 
@@ -150,14 +150,14 @@ def _step_table(steps: pa.Table) -> str:
     caption = "Figures of every step, loads after it" + how_many(
         shown.num_rows, steps.num_rows, "step", "all with --show steps"
     )
-    known = {one: Column(said, True) for one, said in EXPECTED.items() if steps[one].null_count < steps.num_rows}
+    known = {one: TableColumn(said, True) for one, said in EXPECTED.items() if steps[one].null_count < steps.num_rows}
     columns = _STEPS | known
-    return html_table(caption, [Column("step"), *columns.values()], _rows(shown, heading, list(columns)))
+    return html_table(caption, [TableColumn("step"), *columns.values()], _rows(shown, heading, list(columns)))
 
 
 def _skipped(skipped: pa.Table) -> str:
     rows = [list(row.values()) for row in skipped.slice(0, MOST_GROUPS).to_pylist()]
     caption = "Groups to which the rollout does not apply"
     caption += how_many(len(rows), skipped.num_rows, "group", "all with --show skipped")
-    table = html_table(caption, [Column("group"), Column("why")], rows) if rows else ""
+    table = html_table(caption, [TableColumn("group"), TableColumn("why")], rows) if rows else ""
     return section("skipped", "Skipped", table)

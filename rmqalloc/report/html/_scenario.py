@@ -14,7 +14,7 @@ from rmqalloc.plans._plan_text import WORST_FIRST
 from rmqalloc.plans._plan_totals import scenario_summary
 from rmqalloc.report.html._group_section import FIGURES, LEAST, GroupTables, figures, group_details
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import Column, how_many, html_table
+from rmqalloc.report.html._page_tables import TableColumn, how_many, html_table
 from rmqalloc.report.html._summary import of_scenario
 from rmqalloc.results._markup import escaped
 from rmqalloc.scenarios import CURRENT
@@ -79,8 +79,8 @@ def _only(rows: pa.Table | None, group: dict[str, Any]) -> dict[str, Any] | None
 
 def _group_table(groups: pa.Table, worst: pa.Table, current: dict[str, dict[str, Any]]) -> str:
     moves = [name for name in _MOVES if groups[name].null_count < groups.num_rows]
-    columns = [Column("group"), *FIGURES, Column("topics", True, True)]
-    columns += [Column(_MOVES[name], True, True) for name in moves]
+    columns = [TableColumn("group"), *FIGURES, TableColumn("topics", True, True)]
+    columns += [TableColumn(_MOVES[name], True, True) for name in moves]
     rows = []
     for row in worst.to_pylist():
         before = current[row["consumer_group"]]

@@ -13,7 +13,7 @@ from rmqalloc._text import counted
 from rmqalloc.plans import Gates, Plan
 from rmqalloc.plans._plan_totals import summaries
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import BeforeAfter, Column, class_of, html_table
+from rmqalloc.report.html._page_tables import BeforeAfter, TableColumn, class_of, html_table
 from rmqalloc.results._markup import escaped, name, number
 from rmqalloc.scenarios import CURRENT
 
@@ -40,7 +40,7 @@ _SKEW = "worst skew"
 _CAPTION = "All groups together, by scenario; least: moves that even loads would take"
 
 
-class Totals(NamedTuple):
+class ScenarioTotals(NamedTuple):
     """What a scenario comes to over all groups: figures by their headings."""
 
     scenario: str
@@ -56,7 +56,7 @@ def summary_section(plan: Plan, gates: Gates) -> str:
         shown = f"<p>There is no scenario: this is the current state.</p>{_tiles(totals[0], totals[0])}"
     more = len(totals) - 1 - MOST_HEADLINES
     shown += f'<p class="soft">{counted(more, "more scenario")} in the table below.</p>' if more > 0 else ""
-    columns = [Column("scenario"), *(Column(one, True, one in _LESSER) for one in (*_SUMS, _SKEW))]
+    columns = [TableColumn("scenario"), *(TableColumn(one, True, one in _LESSER) for one in (*_SUMS, _SKEW))]
     rows = ([one.scenario, *one.figures.values()] for one in totals)
     inside = f"{shown}{_list(broken)}{_rising(totals)}{_warnings(plan.warnings)}{html_table(_CAPTION, columns, rows)}"
     return section("summary", "Figures", inside, kept)
@@ -67,16 +67,16 @@ def of_scenario(rows: pa.Table, scenario: str) -> pa.Table:
     return rows.filter(pc.equal(rows["scenario"], scenario))
 
 
-def _totals(plan: Plan, scenario: str) -> Totals:
+def _totals(plan: Plan, scenario: str) -> ScenarioTotals:
     """Sums over all groups, and the largest skew."""
     groups = of_scenario(plan.groups, scenario)
     figures = {said: pc.sum(groups[column]).as_py() for said, column in _SUMS.items()}
     if scenario == CURRENT:
         figures |= dict.fromkeys(_OF_MOVES)
-    return Totals(scenario, {**figures, _SKEW: pc.max(groups["skew"]).as_py()})
+    return ScenarioTotals(scenario, {**figures, _SKEW: pc.max(groups["skew"]).as_py()})
 
 
-def _headline(plan: Plan, number: int, totals: Sequence[Totals]) -> str:
+def _headline(plan: Plan, number: int, totals: Sequence[ScenarioTotals]) -> str:
     """The figures of a scenario in large, and all in one sentence."""
     summary = summaries(plan)[number - 1]
     return (
@@ -85,7 +85,7 @@ def _headline(plan: Plan, number: int, totals: Sequence[Totals]) -> str:
     )
 
 
-def _tiles(before: Totals, after: Totals) -> str:
+def _tiles(before: ScenarioTotals, after: ScenarioTotals) -> str:
     """What moves and what gets worse or better; a figure that gets worse has a sign before its colour."""
     figures = [BeforeAfter(before.figures[one], after.figures[one]) for one in (*_WORSE, _SKEW)]
     heads = [*_WORSE, _SKEW]
@@ -123,7 +123,7 @@ def bounds_broken(broken: Sequence[str], bounds: str = "") -> str:
     return f'<p class="bad">✗ {said}{escaped(f" ({bounds})" if bounds else "")}</p>'
 
 
-def _rising(totals: Sequence[Totals]) -> str:
+def _rising(totals: Sequence[ScenarioTotals]) -> str:
     """What gets worse from the current state to a scenario: clients without work, queues with no owner or several."""
     before = totals[0].figures
     said = [
@@ -171,7 +171,7 @@ def failed_section(plan: Plan) -> str:
     failed = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
     if not failed.num_rows:
         return ""
-    columns = [Column(title) for title in ("group", "topic", "scenario", "why")]
+    columns = [TableColumn(title) for title in ("group", "topic", "scenario", "why")]
     rows = failed.select(["consumer_group", "topic", "scenario", "err_msg"]).slice(0, MOST_FAILED).to_pylist()
     caption = f"{counted(failed.num_rows, 'row')} without figures" + (
         f"; the first {MOST_FAILED}, all are in the saved plan" if failed.num_rows > MOST_FAILED else ""

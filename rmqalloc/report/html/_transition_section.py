@@ -7,8 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc.report.html._page_tables import Column, Markup, folded, html_table
-from rmqalloc.report.html.charts._transition import Exposure, Step, transition_figure
+from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
+from rmqalloc.report.html.charts._transition import Exposure, TransitionStep, transition_figure
 from rmqalloc.results._markup import escaped
 
 KINDS = ("unowned", "double")
@@ -46,7 +46,9 @@ def with_exposures(steps: pa.Table) -> pa.Table:
 def rollout_transition(ident: str, rows: Sequence[Row], n_queues: int) -> str:
     """A timeline of the steps of one group of a rollout; see `with_exposures`. The table of its steps says the same."""
     steps = [
-        Step(str(row["step"]), f"step {row['step']} ({row['action']})" if row["step"] else "before", _exposures(row))
+        TransitionStep(
+            str(row["step"]), f"step {row['step']} ({row['action']})" if row["step"] else "before", _exposures(row)
+        )
         for row in rows
     ]
     return transition_figure(ident, steps, n_queues)
@@ -66,14 +68,14 @@ def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
     """
     calm = [(Exposure(one["unowned"] or 0), Exposure(one["double_owned"] or 0)) for one in (before, after)]
     steps = [
-        Step("before", "before the change", calm[0]),
-        Step("change", "while clients hear of it", _exposures(row)),
-        Step("after", "after the change", calm[1]),
+        TransitionStep("before", "before the change", calm[0]),
+        TransitionStep("change", "while clients hear of it", _exposures(row)),
+        TransitionStep("after", "after the change", calm[1]),
     ]
     n_queues = max(before["n_queues"] or 0, after["n_queues"] or 0)
     known = [column for column in EXPECTED if row.get(column) is not None]
-    columns = [Column("moment"), Column("unowned", True), Column("double-owned", True)]
-    columns += [Column(EXPECTED[column], True) for column in known]
+    columns = [TableColumn("moment"), TableColumn("unowned", True), TableColumn("double-owned", True)]
+    columns += [TableColumn(EXPECTED[column], True) for column in known]
     rows = [
         [
             step.action,

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from rmqalloc._text import counted
 from rmqalloc.report.html._page import section
-from rmqalloc.report.html._page_tables import Column, Markup, folded, html_table
+from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
 from rmqalloc.results._markup import escaped, name
 
 MOST_SHOWN, MOST_ROWS = 3, 200
@@ -14,13 +14,13 @@ MOST_SHOWN, MOST_ROWS = 3, 200
 
 _COLUMNS = ("consumer_group", "topic", "reason", "queues", "n_queues", "backlog", "rate")
 _HEADS = (
-    Column("group"),
-    Column("topic"),
-    Column("why"),
-    Column("which queues", is_lesser=True),
-    Column("queues", True),
-    Column("backlog", True),
-    Column("messages/s", True),
+    TableColumn("group"),
+    TableColumn("topic"),
+    TableColumn("why"),
+    TableColumn("which queues", is_lesser=True),
+    TableColumn("queues", True),
+    TableColumn("backlog", True),
+    TableColumn("messages/s", True),
 )
 _WORST_FIRST = [("backlog", "descending"), ("n_queues", "descending")]
 

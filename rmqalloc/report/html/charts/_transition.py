@@ -46,7 +46,7 @@ class Exposure(NamedTuple):
         return f"{'' if self.is_exact else '≤ '}{number(self.worst)}"
 
 
-class Step(NamedTuple):
+class TransitionStep(NamedTuple):
     """One step of a change: its label below the axis, what it is, and its two exposures, as `KINDS` has them."""
 
     label: str
@@ -54,14 +54,14 @@ class Step(NamedTuple):
     exposures: tuple[Exposure, Exposure]
 
 
-def transition_figure(ident: str, steps: Sequence[Step], n_queues: int) -> str:
+def transition_figure(ident: str, steps: Sequence[TransitionStep], n_queues: int) -> str:
     """Two rows of bars over the same steps and on one scale; a mark over the first step that has the worst moment.
 
     Parameters
     ----------
     ident : str
         Of the picture in the page.
-    steps : sequence of Step
+    steps : sequence of TransitionStep
     n_queues : int
         Queues of the group.
     """
@@ -84,7 +84,7 @@ def transition_figure(ident: str, steps: Sequence[Step], n_queues: int) -> str:
     )
 
 
-def worst_moment(steps: Sequence[Step], kind: int, n_queues: int) -> str:
+def worst_moment(steps: Sequence[TransitionStep], kind: int, n_queues: int) -> str:
     """The worst moment of one kind, as a sentence."""
     worst = steps[_peak(steps, kind)]
     one = worst.exposures[kind]
@@ -113,12 +113,12 @@ def seconds_text(seconds: float) -> str:
     return f"{seconds:.1f}".removesuffix(".0") + " s"
 
 
-def _peak(steps: Sequence[Step], kind: int) -> int:
+def _peak(steps: Sequence[TransitionStep], kind: int) -> int:
     """The first step with the worst moment."""
     return max(range(len(steps)), key=lambda i: (steps[i].exposures[kind].worst, -i))
 
 
-def _worst_of(steps: Sequence[Step]) -> Step:
+def _worst_of(steps: Sequence[TransitionStep]) -> TransitionStep:
     """Several steps as one bar."""
     if len(steps) == 1:
         return steps[0]
@@ -126,7 +126,7 @@ def _worst_of(steps: Sequence[Step]) -> Step:
     expected = [[one.exposures[kind].expected for one in steps] for kind in (0, 1)]
     most = [max((n for n in some if n is not None), default=None) for some in expected]
     exposures = (worst[0]._replace(expected=most[0]), worst[1]._replace(expected=most[1]))
-    return Step(steps[0].label, f"{steps[0].action} to {steps[-1].action}", exposures)
+    return TransitionStep(steps[0].label, f"{steps[0].action} to {steps[-1].action}", exposures)
 
 
 def _places(n: int) -> tuple[float, float]:
@@ -135,7 +135,7 @@ def _places(n: int) -> tuple[float, float]:
     return width, min(width * 0.8, 34)
 
 
-def _panel(bars: Sequence[Step], kind: int) -> Iterator[str]:
+def _panel(bars: Sequence[TransitionStep], kind: int) -> Iterator[str]:
     """The bars of one kind, with the mark at the worst."""
     most = max(one.worst for step in bars for one in step.exposures)
     floor = TOP + HEAD + PANEL + kind * (HEAD + PANEL)
@@ -157,7 +157,7 @@ def _panel(bars: Sequence[Step], kind: int) -> Iterator[str]:
     yield from _mark(bars, kind, floor, scale)
 
 
-def _mark(bars: Sequence[Step], kind: int, floor: float, scale: float) -> Iterator[str]:
+def _mark(bars: Sequence[TransitionStep], kind: int, floor: float, scale: float) -> Iterator[str]:
     """An arrow over the worst bar, and what it is."""
     at = _peak(bars, kind)
     one, (width, _) = bars[at].exposures[kind], _places(len(bars))
@@ -170,7 +170,7 @@ def _mark(bars: Sequence[Step], kind: int, floor: float, scale: float) -> Iterat
     yield text(x + (-9 if on_left else 9), y - 3, f"worst: {one.text()}", "end" if on_left else "")
 
 
-def _labels(bars: Sequence[Step]) -> Iterator[str]:
+def _labels(bars: Sequence[TransitionStep]) -> Iterator[str]:
     """Labels of the steps, as many as have room."""
     width, _ = _places(len(bars))
     every = -(-len(bars) // MOST_LABELS)

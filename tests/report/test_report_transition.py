@@ -67,6 +67,16 @@ def test_bars_are_as_high_as_the_worst_and_the_mark_stands_over_the_first_worst(
     assert drawn.count("none at any moment") == 2 - len(marks)
 
 
+def test_steps_that_share_a_bar_are_as_bad_as_the_worst_of_them():
+    steps = steps_of([(Exposure(1 + (i == 101), expected=0.5 + (i == 102)), Exposure(0)) for i in range(4 * MOST_BARS)])
+    drawn = transition_figure("x", steps, 9)
+    bars, lines = RECT.findall(drawn), LINE.findall(drawn)
+    assert "each bar is the worst of 4 steps" in drawn and len(bars) == len(lines) == MOST_BARS
+    assert [i for i, bar in enumerate(bars) if float(bar[3]) == PANEL] == [25]
+    assert [i for i, (_, y) in enumerate(lines) if float(y) == min(float(y) for _, y in lines)] == [25]
+    assert "Worst moment: step 101, 2 of 9 queues without an owner." in drawn
+
+
 @given(st.lists(exposures, min_size=1, max_size=40))
 def test_lines_are_at_the_number_to_expect(found):
     drawn = transition_figure("x", steps_of((one, Exposure(0)) for one in found), 10**6)

@@ -86,7 +86,7 @@ MUTANTS = [
         "    worst = [steps[_peak(steps, kind)].exposures",
         "    worst = [steps[0].exposures",
         "of the steps that share a bar the first is drawn, not the worst",
-        f"{_DRAWN_STEPS} -k as_high",
+        f"{_DRAWN_STEPS} -k share_a_bar",
     ),
     Mutant(
         _STYLE,

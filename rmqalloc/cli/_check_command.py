@@ -13,6 +13,7 @@ from rmqalloc._text import did_you_mean
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
+from rmqalloc.cli._sink import hand_over
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     evidence_known,
@@ -132,9 +133,15 @@ class _Looking:
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
         from rmqalloc.report._sarif import write_findings
+        from rmqalloc.report.html._check_page import check_page
+        from rmqalloc.report.html._evidence import snapshot_evidence
 
-        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, self._places())
-        sys.stdout.flush()
+        if self.output == "html" and self.last is not None:
+            evidence = snapshot_evidence(self.last, self.inputs.groups)
+            hand_over(check_page(self.grave(findings), evidence), end="")
+        else:
+            write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, self._places())
+            sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:
         """Where the groups stand in the file, if the output shows places."""

@@ -14,7 +14,7 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import Bound, max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
-from rmqalloc.cli._sink import say
+from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
@@ -67,17 +67,24 @@ class Printing:
         print_notes(rollout.warnings)
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
         made["skipped"] = rollout.skipped
-        as_text = self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide")
+        broken = list(map(str, violated_gates(rollout, *self._gates)))
+        is_whole = self.show is None and self.tables.is_whole
+        as_text = is_whole and self.tables.output in ("table", "wide")
         if as_text:
             for line in rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"):
                 say(line)
+        elif is_whole and self.tables.output == "html":
+            from rmqalloc.report.html._evidence import snapshot_evidence
+            from rmqalloc.report.html._rollout_page import rollout_page
+
+            evidence = snapshot_evidence(snapshot, inputs.groups)
+            hand_over(rollout_page(rollout, broken, evidence), end="")
         else:
             write_figures(self.tables, made[self.show or "steps"])
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
             reasons = rollout.skipped["reason"].to_pylist()
             more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
             print_notes([*reasons[:MOST_TOLD], *more], "skipped")
-        broken = list(violated_gates(rollout, *self._gates))
         print_notes(rollout.refusals, "refused")
         tell_broken(broken)
         code = doubt_code(snapshot, inputs)

@@ -16,6 +16,7 @@ from rmqalloc.documents._fields import FieldError, Number, Text, Whole
 from rmqalloc.documents._records import Maybe, document_schema, record
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_totals import queues_cured
+from rmqalloc.results._skew import skews_apart
 from rmqalloc.transitions._bounds import SecondsBound, SecondsText
 from rmqalloc.transitions._hearing import WAYS
 
@@ -118,7 +119,8 @@ class Gates:
                 yield row, f"{share:.1f} % of the queues change owner, at most {100 * self.max_moved_share:g} % may"
         if self.max_skew is not None:
             for row in np.flatnonzero(after["skew"] > self.max_skew + _ROUNDING).tolist():
-                yield row, f"the skew is {after['skew'][row]:.3f}, at most {self.max_skew:g} is allowed"
+                _, skew = skews_apart(self.max_skew, after["skew"][row])
+                yield row, f"the skew is {skew}, at most {self.max_skew:g} is allowed"
         if self.fail_if_worse:
             yield from (found for found in _worse(before, after) if not cured[found[0]])
         yield from _lost(before, after)
@@ -197,7 +199,8 @@ def _worse(before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:
     for name in WORSE:
         was, is_ = before[name], after[name]
         for row in np.flatnonzero(is_ > was + _ROUNDING).tolist():
-            yield row, f"{name} grows from {was[row]:.6g} to {is_[row]:.6g}"
+            less, more = skews_apart(was[row], is_[row]) if name == "skew" else (f"{n[row]:.6g}" for n in (was, is_))
+            yield row, f"{name} grows from {less} to {more}"
 
 
 def _lost(before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:

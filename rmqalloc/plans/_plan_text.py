@@ -18,6 +18,7 @@ from rmqalloc.plans._plan_totals import client_totals, queues_cured, summaries
 from rmqalloc.plans._unmatched import unassigned
 from rmqalloc.results import drawn
 from rmqalloc.results._markup import name as name_markup
+from rmqalloc.results._skew import skew_text
 from rmqalloc.results._table_result import Section
 from rmqalloc.results._terminal import MARK_WIDTH, marked, text_table
 from rmqalloc.views._sharing import SHARED
@@ -192,7 +193,7 @@ def _or_nothing(count: int | None) -> str:
 
 
 def _skew(row: Row) -> str:
-    return _NOTHING if row["skew"] is None else f"{row['skew']:.2f}"
+    return _NOTHING if row["skew"] is None else skew_text(row["skew"])
 
 
 def _loads(row: Row) -> str:

@@ -12,6 +12,7 @@ from rmqalloc._version import __version__
 from rmqalloc.audit import RULES, Finding, Findings
 from rmqalloc.report._formats import OUTPUTS as TABLE_OUTPUTS
 from rmqalloc.report._formats import write_table
+from rmqalloc.report.html._check_page import check_page
 
 OUTPUTS = (*TABLE_OUTPUTS, "sarif")
 """What ``output`` can be."""
@@ -35,7 +36,8 @@ def write_findings(
         In the order in which they are to stand.
     output : str
         One of `OUTPUTS`. ``table`` is text by consumer group that names `MOST_NAMES` queues and clients of a finding; ``wide``
-        names all. ``json`` is one document, ``jsonl``, ``yaml``, ``csv``, ``parquet``, ``md`` and ``html`` have one row each.
+        names all. ``json`` is one document, ``html`` a page; ``jsonl``, ``yaml``, ``csv``, ``parquet`` and ``md`` have one row
+        each.
     file : text file
         Where to; Parquet needs one over a binary file, such as standard output.
     source : str, optional
@@ -60,13 +62,14 @@ def write_findings(
         "wide": lambda: findings.text(most=None),
         "json": lambda: _dumped(findings.to_dict()),
         "sarif": lambda: _dumped(sarif(findings, source, places)),
+        "html": lambda: check_page(findings).rstrip("\n"),
     }
     if output in texts:
         text = texts[output]() + "\n"
         encoding = getattr(file, "encoding", None) or "utf-8"
         file.write(text.encode(encoding, "backslashreplace").decode(encoding))
     else:
-        write_table(findings.text_table() if output in ("csv", "md", "html") else findings.main_table(), output, file)
+        write_table(findings.text_table() if output in ("csv", "md") else findings.main_table(), output, file)
 
 
 def sarif(findings: Sequence[Finding], source: str | None = None, places: Places | None = None) -> dict[str, Any]:

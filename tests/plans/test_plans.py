@@ -334,11 +334,11 @@ def test_ten_thousand_groups_as_plan_batch_says():
         (Gates(max_moved_share=0.334), []),
         (Gates(max_moved_share=0.2), ["33.3 % of the queues change owner, at most 20 % may"]),
         (Gates(max_skew=1), []),
-        (Gates(max_skew=0.9), ["the skew is 1.000, at most 0.9 is allowed"]),
+        (Gates(max_skew=0.9), ["the skew is 1.00, at most 0.9 is allowed"]),
         (Gates(fail_if_worse=True), ["max_load grows from 6 to 8"]),
         (
             Gates(max_moved=1, max_skew=0.5),
-            ["8 queues change owner, at most 1 may", "the skew is 1.000, at most 0.5 is allowed"],
+            ["8 queues change owner, at most 1 may", "the skew is 1.00, at most 0.5 is allowed"],
         ),
     ],
 )

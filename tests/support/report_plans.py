@@ -1,5 +1,10 @@
 """Plans to draw: one as people have it, one of names that attack whoever shows them, and one too large to draw whole."""
 
+from dataclasses import fields
+
+import pyarrow as pa
+
+from rmqalloc.audit import Findings
 from rmqalloc.audit._finding import Finding
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans._plan_snapshot import plan_snapshot
@@ -42,7 +47,7 @@ def everyday():
         {"name": "two more pods", "changes": [{"add_clients": {"count": 2, "name": "10.0.9.{n}@4100"}}]},
         {"name": "broker-c leaves", "changes": [{"remove_broker": {"brokers": "broker-c"}}]},
     ]
-    return plan_snapshot(Snapshot(tuple(topics), groups), scenarios)
+    return plan_snapshot(Snapshot(tuple(topics), groups, fetched_at="2026-11-22T12:00:00Z"), scenarios)
 
 
 def everyday_findings():
@@ -74,12 +79,17 @@ def everyday_findings():
 
 def hostile():
     """Groups, topics, brokers, clients and scenarios of such names."""
+    scenarios = [{"name": name, "changes": [{"remove_clients": {"ids": HOSTILE[2]}}]} for name in HOSTILE[:4]]
+    return plan_snapshot(hostile_snapshot(), scenarios)
+
+
+def hostile_snapshot():
+    """The same before any scenario."""
     topics = tuple(Topic(name, (TopicBroker(name, 5, 5, machine_room=name),)) for name in HOSTILE)
     clients = tuple(Client(name, machine_room=name) for name in HOSTILE)
     groups = tuple(Group(name, tuple(HOSTILE), clients, strategy="AVG") for name in HOSTILE)
     broken = Group("<b>broken</b>", (HOSTILE[0],), clients, strategy="<script>document.title='owned'</script>")
-    scenarios = [{"name": name, "changes": [{"remove_clients": {"ids": HOSTILE[2]}}]} for name in HOSTILE[:4]]
-    return plan_snapshot(Snapshot(topics, (*groups, broken)), scenarios)
+    return Snapshot(topics, (*groups, broken))
 
 
 def hostile_findings():
@@ -87,6 +97,69 @@ def hostile_findings():
     return tuple(
         Finding(name, "error", name, name, (MessageQueue(name, name, 0),), (name,), name, name) for name in HOSTILE
     )
+
+
+def with_tables(plan, **tables):
+    """The plan with further tables, as it has them where its snapshot says enough."""
+    kind = type("PlanWithTables", (type(plan),), tables)
+    return kind(**{field.name: getattr(plan, field.name) for field in fields(plan)})
+
+
+def whole(names=None, n_findings=12):
+    """`everyday` with everything a page can show; hostile names for its groups' texts where they are given."""
+    texts = names or ("fitted text",)
+    groups = ("order-service", "payment-service", "audit-writer")
+    plan = everyday()
+    evidence = [
+        {
+            "consumer_group": groups[0],
+            "source": "fitted",
+            "strategy": "CONSISTENT_HASH",
+            "parameters": "virtual_nodes=20",
+        }
+        | {"explains": 0.961, "n_reporting": 0, "errors": ["broker-c"], "may_be_cut": False, "differs": False},
+        {"consumer_group": groups[1], "source": "reported", "strategy": "AVG", "parameters": None}
+        | {"explains": 1.0, "n_reporting": 5, "errors": [], "may_be_cut": True, "differs": False},
+        {"consumer_group": groups[2], "source": "assumed", "strategy": texts[0], "parameters": texts[-1]}
+        | {"explains": None, "n_reporting": 0, "errors": [], "may_be_cut": False, "differs": True},
+    ]
+    for row in evidence:
+        row |= {"fetched_at": "2026-11-22T12:00:00Z", "age_seconds": 9000.0}
+    moments = [
+        transition_row(12 - i, exact=i == 0, expected=4.25, worst_s=40.0, p99_s=21.5)
+        | {"scenario": scenario.name, "consumer_group": group}
+        for i, scenario in enumerate(plan.scenarios)
+        for group in groups
+    ]
+    tables = {"evidence": pa.Table.from_pylist(evidence), "transitions": pa.Table.from_pylist(moments)}
+    found = type("Found", (Findings,), {"unread": unread(*groups, reason=texts[0])})
+    return with_tables(plan, **tables), found(everyday_findings() * (n_findings // 2))
+
+
+def unread(*groups, reason="no client subscribes to the topic", n=6):
+    """Queues that nobody reads, the greatest backlog last."""
+    rows = [
+        {"consumer_group": groups[i % len(groups)], "topic": f"orders-{i}", "reason": reason, "queues": "broker-a:0-3"}
+        | {"n_queues": 4, "backlog": 1000 * i or None, "rate": 12.5}
+        for i in range(n)
+    ]
+    return pa.Table.from_pylist(rows)
+
+
+def transition_row(worst, double=3, exact=True, expected=None, worst_s=None, p99_s=None):
+    """The figures of one step or scenario while clients hear of it."""
+    return {
+        "unowned_worst": worst,
+        "unowned_exact": exact,
+        "unowned_expected": expected,
+        "unowned_seconds_worst": worst_s,
+        "unowned_seconds_p99": p99_s,
+        "double_worst": double,
+        "double_exact": True,
+        "double_expected": expected,
+        "double_seconds_worst": worst_s,
+        "double_seconds_p99": p99_s,
+    }
 
 
 def many(n_groups=120, n_clients=90, n_topics=12):

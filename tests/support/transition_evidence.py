@@ -31,11 +31,11 @@ LATE = 50
 
 HEAD = """# Transitions, predicted and simulated
 
-One of {clients} clients on {queues} queues leaves, or one joins {others}; {seeds} seeds of the simulation, whose clients start at
-random moments. What is over within {late} ms does not count: that is the time of a pass itself. Every cell is predicted /
+One of {clients} clients on {queues} queues leaves, or one joins {others}; {seeds} seeds of the simulation, whose clients start
+at random moments. What is over within {late} ms does not count: that is the time of a pass itself. Every cell is predicted /
 simulated: the worst moment, the longest time in seconds that one queue is open, its 99th percentile (predicted: an upper bound)
-and the sum over queues (simulated: the mean). Made by `make evidence` (`tests/support/transition_evidence.py`), which fails if a
-seed exceeds a bound, or if the mean is more than four standard errors away.
+and the sum over queues (simulated: the mean). Made by `make evidence` (`tests/support/transition_evidence.py`), which fails if
+a seed exceeds a bound, or if the mean is more than four standard errors away.
 
 | strategy | by | a client | unowned | s | p99 | queue-s | double-owned | s | p99 | queue-s |
 | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""

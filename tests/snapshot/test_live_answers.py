@@ -156,7 +156,7 @@ _VALUES = st.recursive(
     max_leaves=20,
 )  # fmt: skip
 _READERS = [
-    answers.brokers, answers.clusters, answers.topic_names, answers.group_names, answers.connections, answers.running_info,
+    answers.brokers, answers.clusters, answers.topic_names, answers.groups, answers.connections, answers.running_info,
     answers.lags, answers.request_modes, lambda body: answers.route("T", body), lambda body: answers.default_mode(str(body)),
 ]  # fmt: skip
 

@@ -56,15 +56,15 @@ def headline(reach: Reach) -> str:
             if reach.unknown
             else f"Every written queue of {topics} is read."
         )
-    n, topics = sum(len(one.queues) for one in reach.unread), {one.topic for one in reach.unread}
+    n, names = sum(len(one.queues) for one in reach.unread), {one.topic for one in reach.unread}
     known = [one.messages for one in reach.unread if one.messages is not None]
     is_least = any(one.n_without_lag for one in reach.unread)
     wait = (
-        "how many wait is not known"
+        "backlog not known"
         if not known
         else f"{'at least ' if is_least else ''}{counted(sum(known), 'message')} waiting"
     )
-    return f"Messages nobody reads: {counted(n, 'queue')} of {counted(len(topics), 'topic')}, {wait}"
+    return f"Messages nobody reads: {counted(n, 'queue')} of {counted(len(names), 'topic')}, {wait}"
 
 
 def unknown_words(reach: Reach) -> str:

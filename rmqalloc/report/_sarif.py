@@ -54,9 +54,9 @@ def write_findings(
     >>> write_findings([], "table", sys.stdout)
     0 findings
     """
-    findings = Findings(found)
+    findings = found if isinstance(found, Findings) else Findings(found)
     texts: dict[str, Callable[[], str]] = {
-        "table": lambda: str(findings),
+        "table": lambda: findings.text(file=file),
         "wide": lambda: findings.text(most=None),
         "json": lambda: _dumped(findings.to_dict()),
         "sarif": lambda: _dumped(sarif(findings, source, places)),

@@ -145,7 +145,7 @@ _SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max
 _NAMES = """
     brokerAddrTable brokerAddrs enableActingMaster clusterAddrTable topicList queueDatas brokerName readQueueNums writeQueueNums
     perm connectionSet clientId language version subscriptionTable messageModel properties subscriptionSet topic mqTable queueId
-    mqPopTable droped offsetTable brokerOffset consumerOffset lastTimestamp consumeTps subscriptionGroupTable mode
+    mqPopTable droped offsetTable brokerOffset consumerOffset lastTimestamp consumeTps subscriptionGroupTable consumeEnable mode
     messageRequestModeMap popShareQueueNum allocateMessageQueueStrategy topicQueueMappingByBroker
 """
 _KEYS = st.sampled_from([*_NAMES.split(), "\ud800"])

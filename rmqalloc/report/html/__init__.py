@@ -11,6 +11,7 @@ from rmqalloc.report.html._findings_section import findings_section
 from rmqalloc.report.html._page import page
 from rmqalloc.report.html._scenario import PICTURED, scenario_section
 from rmqalloc.report.html._summary import failed_section, summary_section
+from rmqalloc.report.html._unread_section import unread_section
 from rmqalloc.results._markup import escaped, name
 
 __all__ = ["report"]
@@ -24,7 +25,7 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     plan : Plan
         What to show. Tables hold the worst groups, pictures the worst of those; the whole is in the saved plan.
     findings : sequence of Finding
-        What an audit of the same snapshot found, to be shown with it.
+        What an audit of the same snapshot found, to be shown with it; `Findings` begin with the messages that nobody reads.
     gates : Gates, optional
         Bounds that the plan is held to.
 
@@ -42,12 +43,13 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     """
     pictured = max(1, PICTURED // max(len(plan.scenarios), 1))
     parts = [
+        unread_section(findings),
         summary_section(plan, gates or Gates(), findings),
         *(scenario_section(plan, number, pictured) for number in range(1, len(plan.scenarios) + 1)),
         failed_section(plan),
         findings_section(findings),
     ]
-    links = [("#summary", "Summary")]
+    links = [("#unread", "Unread")] * bool(parts[0]) + [("#summary", "Summary")]
     links += [(f"#s{i}", one.name) for i, one in enumerate(plan.scenarios, start=1)]
     links += [("#failed", "Not planned")] * bool(parts[-2]) + [("#findings", "Findings")] * bool(findings)
     nav = "".join(f'<li><a href="{href}">{name(said, 32)}</a></li>' for href, said in links)

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc._text import named
-from rmqalloc.audit._answers import Answer, WrittenTopics, answers_of
 from rmqalloc.audit._audited_group import AuditedGroup, topics_with_retry
+from rmqalloc.audit._reach_answers import Answer, WrittenTopics, answers_of
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._system_topics import is_system_topic

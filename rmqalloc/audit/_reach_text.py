@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import IO
 
 from rmqalloc._text import counted, named
-from rmqalloc.audit._answers import Answer
 from rmqalloc.audit._reach import Reach, queue_ranges
-from rmqalloc.audit._reasons import REASONS
+from rmqalloc.audit._reach_answers import Answer
+from rmqalloc.audit._reach_reasons import REASONS
 from rmqalloc.results._terminal import text_table
 
 _HEADER = ("messages", "group", "topic", "reason", "queues", "", "detail")

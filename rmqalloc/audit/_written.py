@@ -66,13 +66,19 @@ class WrittenTopic:
 
     def hiding(self, queue: MessageQueue) -> str | None:
         """Why consumers do not see a queue, written or not; None if they do."""
-        readable = readable_counts(self._route)
-        if is_in(readable, queue):
+        if is_in(self._readable, queue):
             return None
-        if queue.broker_name in readable:
+        if queue.broker_name in self._readable:
             return "beyond-read-queues"
-        is_known = any(one.broker_name == queue.broker_name for one in self._route.brokers)
-        return "no-permission" if is_known else "no-route"
+        return "no-permission" if queue.broker_name in self._broker_names else "no-route"
+
+    @lazy_property
+    def _readable(self) -> dict[str, int]:
+        return readable_counts(self._route)
+
+    @lazy_property
+    def _broker_names(self) -> frozenset[str]:
+        return frozenset(one.broker_name for one in self._route.brokers)
 
 
 def _n_seen(broker: TopicBroker) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rmqalloc.audit import Finding, Findings
-from rmqalloc.audit._answers import Answer
+from rmqalloc.audit._reach_answers import Answer
+from rmqalloc.audit._reach_reasons import REASONS
 from rmqalloc.audit._reach_text import headline, messages_text, ranges_text, unknown_words
-from rmqalloc.audit._reasons import REASONS
 from rmqalloc.report.html._page_tables import Markup, html_table
 from rmqalloc.results._markup import escaped, name
 

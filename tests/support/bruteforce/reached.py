@@ -118,7 +118,7 @@ class _Reading:
             return "paused"
         divides = self.audited.clustering and not self.group.get("is_shared")
         slaves = {one["broker_name"] for one in self.document.get("brokers", []) if one["role"] == "SLAVE"}
-        if divides and self.group.get("is_ordered") and queue[1] in slaves:
+        if divides and topic in self.audited.topics and self.group.get("is_ordered") and queue[1] in slaves:
             return "no-lock"
         if not divides:
             return "shared" if self.audited.clustering else "broadcast"

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from itertools import repeat
 
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._reasons import REASONS
+from rmqalloc.audit._reach_reasons import REASONS
 from rmqalloc.audit._rules_owners import why
 from rmqalloc.audit._written import WrittenTopic
 from rmqalloc.evidence._known import known_by_client
@@ -187,7 +187,10 @@ def _of_group(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
     if not (unit.options if unit is not None else audited.subscribers(name)):
         yield "no-subscriber", queues, ""
         return
-    for reason, brokers in (("paused", group.paused_brokers), ("no-lock", audited.brokers_without_locks)):
+    for reason, brokers in (
+        ("paused", group.paused_brokers),
+        ("no-lock", audited.brokers_without_locks if unit else ()),
+    ):
         if brokers and (closed := tuple(queue for queue in queues if queue.broker_name in brokers)):
             yield reason, closed, ""
             queues = tuple(queue for queue in queues if queue.broker_name not in brokers)

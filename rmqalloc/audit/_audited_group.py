@@ -12,10 +12,11 @@ from rmqalloc.evidence._fit import Fit
 from rmqalloc.evidence._method import Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views._group_views import GroupViews, ViewReader
 from rmqalloc.views._reported import ReportedOwners
-from rmqalloc.views._unit_views import Ids
+from rmqalloc.views._unit_views import Ids, UnitViews
 
 PlannedOwners = Mapping[MessageQueue, str | tuple[str, ...] | None]
 """The owner of every queue after a plan: None for nobody, a tuple where there are several."""
@@ -74,6 +75,23 @@ class AuditedGroup(GroupViews):
             found.setdefault(lag.queue.topic, {})[lag.queue] = lag.messages
         return found
 
+    @property
+    def is_unanswered(self) -> bool:
+        """Whether brokers were asked for the clients in vain."""
+        return f"GET_CONSUMER_CONNECTION_LIST {self.group.name}" in self.unanswered
+
+    @lazy_property
+    def brokers_without_locks(self) -> frozenset[str]:
+        """Brokers at which no client of an ordered group can lock a queue: those that have only a slave left."""
+        if not (self.group.is_ordered and self.is_clustering):
+            return frozenset()
+        return frozenset(one.broker_name for one in self.snapshot.brokers if one.role == "SLAVE")
+
+    @lazy_property
+    def unit_of_topic(self) -> dict[str, UnitViews]:
+        """Units by topic."""
+        return {unit.topic: unit for unit in self.units}
+
     @lazy_property
     def _lists_of_all(self) -> dict[int, bool]:
         return {}
@@ -103,3 +121,8 @@ def audited_groups(snapshot: Snapshot, wanted: Callable[[Group], bool]) -> list[
         audited_list.append(AuditedGroup(**own, snapshot=snapshot, unanswered=unanswered))
     divide((view for audited in audited_list for unit in audited.units for view in unit.views), Rooms.of(snapshot))
     return audited_list
+
+
+def topics_with_retry(audited: AuditedGroup) -> list[str]:
+    """What the group subscribes to, its retry topic included."""
+    return list(dict.fromkeys([*audited.topics, RETRY_PREFIX + audited.group.name]))

@@ -9,6 +9,7 @@ from rmqalloc._text import did_you_mean
 from rmqalloc.audit._audited_group import AuditedGroup, audited_groups
 from rmqalloc.audit._finding import SEVERITIES
 from rmqalloc.audit._findings import Findings
+from rmqalloc.audit._reach import reach_of
 from rmqalloc.audit._rules import RULES
 from rmqalloc.audit._rules_planned import Planned, absent_groups
 from rmqalloc.evaluation._differing import differing_queues
@@ -47,7 +48,8 @@ def check_snapshot(
     Returns
     -------
     Findings
-        By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for equal snapshots.
+        By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for equal snapshots. Its tables
+        ``unread`` and ``reach`` say who reads which queue, whatever the rules.
 
     Raises
     ------
@@ -88,7 +90,8 @@ def check_snapshot(
     gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
     by_group = sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity)))
-    return Findings(by_group, evidence_of(snapshot, groups, differing_queues(snapshot, groups)))
+    reach = reach_of(audited_list, snapshot, has_topic, tuple(groups) == ALL)
+    return Findings(by_group, reach, evidence_of(snapshot, groups, differing_queues(snapshot, groups)))
 
 
 def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:

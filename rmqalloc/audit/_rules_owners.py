@@ -16,7 +16,7 @@ def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
     for unit in audited.units:
         if unit.unowned and not unit.is_config:
             yield Fault(
-                f"No client takes {some_of(len(unit.unowned), unit)}: {_why(audited, unit)}{backlog(audited, unit.unowned)}.",
+                f"No client takes {some_of(len(unit.unowned), unit)}: {why(audited, unit)}{backlog(audited, unit.unowned)}.",
                 "Remove the cause; until then nobody consumes what is in these queues.",
                 topic=unit.topic,
                 queues=unit.unowned,
@@ -29,7 +29,7 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
         if unit.double_owned and not unit.is_config:
             slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
             yield Fault(
-                f"Several clients take {some_of(len(unit.double_owned), unit)}: {_why(audited, unit)}.",
+                f"Several clients take {some_of(len(unit.double_owned), unit)}: {why(audited, unit)}.",
                 "Remove the cause; until then "
                 + (
                     "they wait for each other's lock, or share it if their ids are equal."
@@ -42,7 +42,7 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
-def _why(audited: AuditedGroup, unit: UnitViews) -> str:
+def why(audited: AuditedGroup, unit: UnitViews) -> str:
     """What is unusual about the clients of a unit."""
     causes = []
     if audited.repeated_ids:

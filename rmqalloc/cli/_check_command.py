@@ -27,6 +27,7 @@ from rmqalloc.cli._watch import settled, watch
 
 if TYPE_CHECKING:
     from rmqalloc.audit import Finding, Findings
+    from rmqalloc.audit._reach import Reach
     from rmqalloc.audit._rules_planned import Planned
     from rmqalloc.documents import Source
     from rmqalloc.snapshot._snapshot import Snapshot
@@ -60,6 +61,12 @@ _SETTLE = 20.0
 @click.option(
     "--watch", "is_watched", is_flag=True, help="Of a running cluster: go on, and show what lasts and changes."
 )
+@click.option(
+    "--show",
+    type=Choice(("findings", "unread", "reach")),
+    help="Which table: findings, messages that nobody reads, or who reads which queue, a row for each. Without it text has the "
+    "first two, and is for people.",
+)
 @click.option("-o", "--output", type=Choice((*OUTPUTS, "sarif")), default="table", show_default=True)
 def check(
     inputs: Inputs,
@@ -71,9 +78,10 @@ def check(
     scenario: str | None,
     settle: float | None,
     is_watched: bool,
+    show: str | None,
     output: str,
 ) -> int:
-    """Look for queues without an owner or with several, and for what makes them.
+    """Look for messages that nobody reads, queues without an owner or with several, and for what makes them.
 
     \b
     rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif
@@ -83,7 +91,9 @@ def check(
 
     if inputs.live is None and (is_watched or settle is not None):
         raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
-    looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output)
+    if show is not None and output == "sarif":
+        raise click.UsageError("--show is of tables, and SARIF holds findings alone: leave one of them out")
+    looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules)
     if is_watched:
         watch(looking, _SETTLE if settle is None else settle)
     findings = settled(looking.look, settle or 0)
@@ -93,14 +103,18 @@ def check(
 
 @dataclass
 class _Looking:
-    """Snapshots as they are checked and shown, the last of them kept."""
+    """Snapshots as they are checked and shown, the last of them kept; with rules chosen, nothing but what these find."""
 
     inputs: Inputs
     rules: list[str]
     planned: Planned | None
     severity: str
     output: str
+    show_table: str | None
+    is_whole: bool
     last: Snapshot | None = None
+    reach: Reach | None = None
+    _looked: Reach | None = None
 
     @property
     def cluster(self) -> str:
@@ -116,7 +130,14 @@ class _Looking:
         self.last = snapshot_of(self.inputs)
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
-        return rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+        found = rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+        self._keep(found.who_reads)
+        return found
+
+    def _keep(self, reach: Reach | None) -> None:
+        """Keep who reads what, of which only what lasts counts as unread."""
+        before, self._looked = self._looked, reach
+        self.reach = reach if before is None or reach is None else reach.lasting(before)
 
     def lacks(self) -> frozenset[Hashable]:
         """What the last snapshot lacks."""
@@ -125,23 +146,30 @@ class _Looking:
         )
 
     def grave(self, findings: Iterable[Finding]) -> Findings:
-        """Findings that are grave enough."""
+        """Findings that are grave enough, with who reads what."""
         from rmqalloc.audit import Findings
 
-        return Findings(findings, evidence_known()).at_least(self.severity)
+        return Findings(findings, self.reach if self.is_whole else None, evidence_known()).at_least(self.severity)
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
+        from rmqalloc.audit import Findings
+        from rmqalloc.report._formats import write_table
         from rmqalloc.report._sarif import write_findings
         from rmqalloc.report.html._check_page import check_page
         from rmqalloc.report.html._evidence import snapshot_evidence
 
-        if self.output == "html" and self.last is not None:
+        grave = self.grave(findings)
+        if self.show_table in ("unread", "reach"):
+            write_table(getattr(Findings(grave, self.reach), self.show_table), self.output, sys.stdout)
+        elif self.show_table == "findings" and self.output in ("table", "wide"):
+            write_table(grave.text_table(), self.output, sys.stdout)
+        elif self.output == "html" and self.show_table is None and self.last is not None:
             evidence = snapshot_evidence(self.last, self.inputs.groups)
-            hand_over(check_page(self.grave(findings), evidence), end="")
+            hand_over(check_page(grave, evidence), end="")
         else:
-            write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, self._places())
-            sys.stdout.flush()
+            write_findings(grave, self.output, sys.stdout, self.inputs.file, self._places())
+        sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:
         """Where the groups stand in the file, if the output shows places."""

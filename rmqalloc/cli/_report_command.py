@@ -48,7 +48,7 @@ def report(plan: str, out: str | None, snapshot: str | None) -> None:
 
 
 def _findings(made: Plan, path: str) -> Findings:
-    """What an audit finds in the snapshot of the plan."""
+    """What an audit finds in the groups of the plan."""
     from rmqalloc.audit import check_snapshot
     from rmqalloc.plans._plan_tables import input_digest
     from rmqalloc.snapshot.files import read_snapshot
@@ -56,4 +56,4 @@ def _findings(made: Plan, path: str) -> Findings:
     snapshot = read_snapshot(path)
     if input_digest(snapshot) != made.input_digest:
         raise click.ClickException(f"--check: the plan was not made from {path}; give its snapshot, or make it anew")
-    return check_snapshot(snapshot)
+    return check_snapshot(snapshot).of_groups({*made.groups["consumer_group"].to_pylist()})

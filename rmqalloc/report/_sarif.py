@@ -58,7 +58,7 @@ def write_findings(
     """
     findings = found if isinstance(found, Findings) else Findings(found)
     texts: dict[str, Callable[[], str]] = {
-        "table": lambda: str(findings),
+        "table": lambda: findings.text(file=file),
         "wide": lambda: findings.text(most=None),
         "json": lambda: _dumped(findings.to_dict()),
         "sarif": lambda: _dumped(sarif(findings, source, places)),

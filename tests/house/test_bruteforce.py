@@ -33,6 +33,7 @@ def test_the_brute_force_agrees_with_the_real_java_classes():
         ("plan of mixed groups", 8),
         ("explain", 8),
         ("check", 40),
+        ("reach", 40),
         ("bulk", 8),
         ("recommend", 8),
         ("restart", 8),

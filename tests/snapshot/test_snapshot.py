@@ -41,7 +41,7 @@ GROUPS = st.builds(
     Group, TEXTS, tuples(TEXTS), tuples(CLIENTS), strategy_params=st.dictionaries(TEXTS, COUNTS), is_ordered=st.booleans(),
     lags=tuples(st.builds(Lag, QUEUES, COUNTS, st.integers(-1, 9), st.none() | COUNTS)),
     consume_tps=st.none() | st.floats(0, 9),
-    broker_client_ids=st.none() | st.dictionaries(TEXTS, tuples(TEXTS), max_size=2),
+    broker_client_ids=st.none() | st.dictionaries(TEXTS, tuples(TEXTS), max_size=2), paused_brokers=tuples(TEXTS),
 )  # fmt: skip
 SNAPSHOTS = st.builds(
     Snapshot, tuples(st.builds(Topic, TEXTS, tuples(BROKERS))), tuples(GROUPS),

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from rmqalloc._text import counted
+from rmqalloc.audit import Findings
 from rmqalloc.audit._finding import Finding
 from rmqalloc.plans import Gates, Plan
 from rmqalloc.report.html._evidence import evidence_line, evidence_section, plan_evidence
@@ -28,8 +26,8 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     plan : Plan
         What to show. Tables hold the worst groups, pictures the worst of those; the whole is in the saved plan.
     findings : sequence of Finding
-        What an audit of the same snapshot found in the groups of the plan, to be shown above the figures; before them the
-        messages that nobody reads, if it has a table of them (``unread``).
+        What an audit of the same snapshot found in the groups of the plan, to be shown above the figures; `Findings` begin
+        with the messages that nobody reads.
     gates : Gates, optional
         Bounds that the plan is held to.
 
@@ -47,12 +45,11 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     """
     pictured = max(1, PICTURED // max(len(plan.scenarios), 1))
     evidence, groups = plan_evidence(plan), {"", *plan.groups["consumer_group"].to_pylist()}
+    if isinstance(findings, Findings):
+        findings = findings.of_groups(groups)
     found = [one for one in findings if one.consumer_group in groups]
-    unread: pa.Table | None = getattr(findings, "unread", None)
-    if unread is not None:
-        unread = unread.filter(pc.is_in(unread["consumer_group"], value_set=pa.array(groups, pa.string())))
     sections = [
-        ("unread", "Messages nobody reads", unread_section(unread)),
+        ("unread", "Messages nobody reads", unread_section(findings)),
         ("findings", "Findings", findings_section(found)),
         ("summary", "Figures", summary_section(plan, gates or Gates())),
         *(

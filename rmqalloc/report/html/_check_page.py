@@ -27,7 +27,7 @@ def check_page(findings: Findings, evidence: pa.Table | None = None) -> str:
     >>> "0 findings" in check_page(Findings())
     True
     """
-    unread = unread_section(getattr(findings, "unread", None))
+    unread = unread_section(findings)
     found = findings_section(findings, is_whole=True) or section("findings", "Findings", "<p>0 findings</p>")
     sections = [
         ("unread", "Messages nobody reads", unread),

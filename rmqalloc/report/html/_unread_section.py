@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
+from collections.abc import Sequence
 
 from rmqalloc._text import counted
+from rmqalloc.audit import Finding, Findings
+from rmqalloc.audit._reach_answers import Answer
+from rmqalloc.audit._reach_reasons import REASONS
+from rmqalloc.audit._reach_text import headline, messages_text, ranges_text, unknown_words
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
 from rmqalloc.results._markup import escaped, name
@@ -12,43 +16,43 @@ from rmqalloc.results._markup import escaped, name
 MOST_SHOWN, MOST_ROWS = 3, 200
 """Rows that stand open, and rows in all."""
 
-_COLUMNS = ("consumer_group", "topic", "reason", "queues", "n_queues", "backlog", "rate")
 _HEADS = (
     TableColumn("group"),
     TableColumn("topic"),
-    TableColumn("why"),
-    TableColumn("which queues", is_lesser=True),
+    TableColumn("messages", True),
     TableColumn("queues", True),
-    TableColumn("backlog", True),
-    TableColumn("messages/s", True),
+    TableColumn("which", is_lesser=True),
+    TableColumn("why"),
 )
-_WORST_FIRST = [("backlog", "descending"), ("n_queues", "descending")]
 
 
-def unread_section(unread: pa.Table | None) -> str:
-    """Queues that are written to and that nobody reads, the greatest backlog first; nothing if there are none.
-
-    Parameters
-    ----------
-    unread : pyarrow.Table or None
-        ``consumer_group``, ``topic``, ``reason``, ``queues`` as a short text, ``n_queues``, ``backlog`` and ``rate``.
-    """
-    if unread is None or not unread.num_rows:
+def unread_section(findings: Sequence[Finding]) -> str:
+    """Messages that nobody reads, the largest backlog first, or that there are none; nothing if it was not looked at."""
+    reach = findings.who_reads if isinstance(findings, Findings) else None
+    if reach is None:
         return ""
-    ordered = unread.select(_COLUMNS).sort_by(_WORST_FIRST).slice(0, MOST_ROWS)
-    rows = [_cells(list(row.values())) for row in ordered.to_pylist()]
-    n_queues = sum(unread["n_queues"].to_pylist())
-    said = f"✗ {counted(n_queues, 'queue is', 'queues are')} read by nobody"
-    caption = "Queues that nobody reads, the greatest backlog first"
-    inside = html_table(caption, _HEADS, rows[:MOST_SHOWN])
-    if len(rows) > MOST_SHOWN:
-        more = f"{counted(unread.num_rows - MOST_SHOWN, 'more row')}"
-        cut = f"; the first {len(rows) - MOST_SHOWN}" if unread.num_rows > MOST_ROWS else ""
-        inside += folded(more + cut, html_table(f"{caption}, continued", _HEADS, rows[MOST_SHOWN:]))
-    return section("unread", "Messages nobody reads", inside, f'<p class="bad">{escaped(said)}</p>')
+    kind, sign = ("bad", "✗") if reach.unread else ("warn", "!") if reach.unknown else ("good", "✓")
+    said = f'<p class="{kind}">{sign} {escaped(headline(reach))}</p>'
+    rows, inside = [_cells(one) for one in reach.unread[:MOST_ROWS]], ""
+    if rows:
+        caption = "Queues that nobody reads, the largest backlog first"
+        inside = html_table(caption, _HEADS, rows[:MOST_SHOWN])
+        if (more := len(reach.unread) - MOST_SHOWN) > 0:
+            cut = f"; the first {MOST_ROWS - MOST_SHOWN}" if len(reach.unread) > MOST_ROWS else ""
+            rest = html_table(f"{caption}, continued", _HEADS, rows[MOST_SHOWN:])
+            inside += folded(counted(more, "more row") + cut, rest)
+    if unknown := unknown_words(reach):
+        inside += f'<p class="soft">{escaped(unknown)}</p>'
+    return section("unread", "Messages nobody reads", inside, said)
 
 
-def _cells(row: list[object]) -> list[object]:
-    """The first texts are names; why and which may be longer than these."""
-    reason, queues = str(row[2] or ""), str(row[3] or "")
-    return [*row[:2], Markup(name(reason, 100), reason[:80]), Markup(name(queues, 60), queues[:80]), *row[4:]]
+def _cells(one: Answer) -> list[object]:
+    why = f"{REASONS[one.reason].meaning}{': ' if one.detail else ''}{one.detail}"
+    return [
+        one.consumer_group or "–",
+        one.topic,
+        Markup(messages_text(one), -1 if one.messages is None else one.messages),
+        len(one.queues),
+        Markup(f"<code>{name(ranges_text(one), 60)}</code>", len(one.queues)),
+        Markup(f'{name(why, 200)}<br><code class="soft">{one.reason}</code>', one.reason),
+    ]

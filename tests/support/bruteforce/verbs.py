@@ -11,6 +11,7 @@ from bruteforce import (
     mixed,
     planned,
     random_changes,
+    reached,
     rollout_verbs,
 )
 from bruteforce.read_tables import KEYS, Tables
@@ -205,6 +206,20 @@ def check_all(case, tally):
             tally.same(f"check {rule}", group["name"], *mine)
 
 
+def reach_case(random):
+    return {"snapshot": reached.case(random)}
+
+
+def reach_all(case, tally):
+    """Who reads every queue, and what waits there."""
+    expected = reached.reach(case["snapshot"])
+    found = check_snapshot(from_document(case["snapshot"])).reach.to_pylist()
+    keys = ("consumer_group", "topic", "broker_name", "queue_id")
+    got = {tuple(row[name] for name in keys): (row["reason"], row["messages"]) for row in found}
+    for key in {*expected, *got}:
+        tally.same("check reach", key, [expected.get(key)], [got.get(key)])
+
+
 # --- bulk ---
 
 
@@ -270,6 +285,7 @@ VERBS = {
     "explain": (explain_case, explain_all),
     "compare": (compare_case, compare_all),
     "check": (check_case, check_all),
+    "reach": (reach_case, reach_all),
     "bulk": (bulked.case, bulk_all),
     "recommend": (recommend_case, recommend_all),
     "restart": (rollout_verbs.case_of, rollout_verbs.restart_all),

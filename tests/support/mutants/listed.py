@@ -5,6 +5,7 @@ from mutants.mutant import Mutant
 _DOCUMENTS = "tests/documents/test_documents.py"
 _EVIDENCE = "tests/evidence/test_evidence.py"
 _UNREAD = "tests/audit/test_audit_unread.py"
+_REACH = "tests/audit/test_reach.py"
 _LISTS = "tests/advice/test_config_lists.py"
 _BOUNDS = "tests/fleet/test_fleet_bounds.py"
 _BEFORE = "tests/evaluation/test_plan_before.py"
@@ -67,6 +68,9 @@ MUTANTS = [
     # --- Audit and CONFIG ---
     Mutant("rmqalloc/audit/_rules_unread.py", "if one.is_readable and _n_written(one) > one.read_queue_nums]", "if one.is_readable and _n_written(one) > one.read_queue_nums + 1]", "one queue that is written and not read is overlooked", _UNREAD),
     Mutant("rmqalloc/audit/_rules_unread.py", "not one.is_readable and one.perm & PERM_WRITE and", "not one.is_readable and", "a broker that nobody writes to is called unread", _UNREAD),
+    Mutant("rmqalloc/audit/_reach_answers.py", 'others | dict.fromkeys(unit.unowned, "no-owner")', "others", "a queue that no client takes is called read", _REACH),
+    Mutant("rmqalloc/audit/_reach_answers.py", "doubt := unit.problem or _doubt(audited)", "doubt := unit.problem", "a strategy in doubt is believed", _REACH),
+    Mutant("rmqalloc/audit/_written.py", "n_seen = min(_n_seen(broker), n_written)", "n_seen = n_written", "queues beyond the read queues are called read", _REACH),
     Mutant("rmqalloc/strategies/_config.py", "for one in self.holders(queue) if one in position), -1)", "for one in self.holders(queue) if one in position), 0)", "a queue in no list goes to the first client", _LISTS),
     Mutant("rmqalloc/strategies/_config.py", "if len(both) > 1:", "if len(both) > 2:", "a queue in two lists is planned", _LISTS),
 ]  # fmt: skip

@@ -149,9 +149,10 @@ def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[
     for topic in sorted({*one.subscriptions} ^ {*other.subscriptions}):
         change = "subscribed" if topic in other.subscriptions else "unsubscribed"
         yield Change(change, "subscriptions", name, topic)
-    was, is_ = map(_strategy_text, (one, other))
-    if was != is_:
-        yield Change("strategy", "strategies", name, before=was, after=is_)
+    if (one.strategy, one.strategy_params) != (other.strategy, other.strategy_params):
+        was, is_ = map(_strategy_text, (one, other))
+        if was != is_:
+            yield Change("strategy", "strategies", name, before=was, after=is_)
     for field, change in _OF_GROUPS.items():
         texts = _text(getattr(one, field)), _text(getattr(other, field))
         if texts[0] != texts[1]:
@@ -160,8 +161,7 @@ def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[
         hidden = before.gaps.hides_clients(name), after.gaps.hides_clients(name)
         yield from changes_of_clients(name, one, other, hidden)
     if one.broker_client_ids != other.broker_client_ids:
-        texts = map(_lists_text, (one, other))
-        yield Change("client_lists", "views", name, None, None, None, *texts)
+        yield Change("client_lists", "views", name, before=_lists_text(one), after=_lists_text(other))
 
 
 def presence_of_group(name: str, is_after: bool, hidden: Iterable[bool]) -> Change:

@@ -67,9 +67,9 @@ class ComparedQueues:
     def change(self) -> pa.Array:
         """What became of every queue that differs.
 
-        "new" and "gone" are there on one side alone. Of the others, "unowned" is a queue that had an owner and has none,
-        "double_owned" one that has several and had not, "repaired" one that has one owner and had none or several; "moved" is any
-        other.
+        "new" and "gone" are there on one side alone. Of the others, "unowned" is a queue that had an owner and has
+        none, "double_owned" one that has several and had not, "repaired" one that has one owner and had none or
+        several; "moved" is any other.
         """
         before, after = self.before[self.rows], self.after[self.rows]
         had, has = self.queues.n_owners(before), self.queues.n_owners(after)
@@ -106,11 +106,11 @@ class ComparedQueues:
 
     def clients(self) -> ClientFlows:
         """What every client has on both sides, and what it gains and loses."""
-        pairs = [self._pairs(owners) for owners in (self.before, self.after)]
-        gone, new = np.setdiff1d(*pairs, assume_unique=True), np.setdiff1d(*reversed(pairs), assume_unique=True)
+        old, now = self._pairs(self.before), self._pairs(self.after)
+        gone, new = np.setdiff1d(old, now, assume_unique=True), np.setdiff1d(now, old, assume_unique=True)
         n_ids = max(len(self.queues.client_ids), 1)
         columns = []
-        for some in (*pairs, new, gone):
+        for some in (old, now, new, gone):
             queue, client = np.divmod(some, n_ids)
             columns.append(self.queues.group[queue] * n_ids + client)
         keys, place = np.unique(np.concatenate(columns), return_inverse=True)

@@ -55,7 +55,9 @@ class PlanSide:
 
     def __init__(self, plan: Plan, scenario: str, groups: Sequence[str], topics: Sequence[str]) -> None:
         wanted = {"scenario": [scenario], "consumer_group": groups, "topic": topics}
-        self._units, self._queues, clients = (_chosen(table, wanted) for table in (plan.units, plan.queues, plan.clients))
+        self._units, self._queues, clients = (
+            _chosen(table, wanted) for table in (plan.units, plan.queues, plan.clients)
+        )
         self.units = _units_of(self._units)
         ids: dict[str, dict[str, None]] = {name: {} for name, _ in sorted(self.units)}
         columns = (clients[name].to_pylist() for name in ("consumer_group", "client_id", "status"))
@@ -67,7 +69,9 @@ class PlanSide:
                 joining[client_id] = None
         self.groups = {name: _of_ids(Group(name), of) for name, of in ids.items()}
         changes = [change for one in plan.scenarios if one.name == scenario for change in one.changes]
-        is_made_up = any(isinstance(one, ScaleClients) or (isinstance(one, AddClients) and one.count) for one in changes)
+        is_made_up = any(
+            isinstance(one, ScaleClients) or (isinstance(one, AddClients) and one.count) for one in changes
+        )
         given = {name for one in changes if isinstance(one, AddClients) for name in one.ids or ()}
         self.made_up = [name for name in joining if is_made_up and name not in given]
 
@@ -140,7 +144,11 @@ class _Comparison:
         before, (after, now) = self._compared.queues.owners[2], self._in_order(*self._compared.queues.owners[:2])
         is_moved, is_there = before != after, after == now
         self._as_planned = is_moved & is_there
-        self._verdicts = [is_moved & ~is_there & (now == before), is_moved & ~is_there & (now != before), ~is_moved & ~is_there]
+        self._verdicts = [
+            is_moved & ~is_there & (now == before),
+            is_moved & ~is_there & (now != before),
+            ~is_moved & ~is_there,
+        ]
 
     def diff(self) -> Diff:
         """The difference."""
@@ -150,12 +158,12 @@ class _Comparison:
         groups = self._in_order(self._plan.groups, {**self._now, **others})
         numbers, figures = compared.queues.group_numbers, compared.figures()
         verdict = words_column(_VERDICTS, np.select([each[compared.rows] for each in self._verdicts], range(3), 0))
-        lags = (lags_of(each, mine) for each in groups)
+        lags = lags_of(groups[0], mine), lags_of(groups[1], mine)
         return Diff(
             *self._seen,
             groups=GroupFacts(groups, self._changes, {*mine}, numbers, figures, notes, others).table(),
-            queues=queues_table(compared, None, verdict, (*lags,)),
-            clients=clients_table(compared, self._changes, groups),
+            queues=queues_table(compared, None, verdict, lags),
+            clients=clients_table(compared, self._changes, groups, {*mine}),
             changes=changes_table(self._changes),
             causes=CAUSES_SCHEMA.empty_table(),
             planned=self._planned_table(),
@@ -178,8 +186,8 @@ class _Comparison:
         names = [one for one in self._plan.made_up if one not in known]
         if names:
             yield (
-                f"the plan made up names of clients that join: {named(names)}; a queue that is to go to one of them is elsewhere "
-                "under the name that the client really has, so plan with the real names (--add-client) to compare"
+                f"the plan made up names of clients that join: {named(names)}; a queue that is to go to one of them is "
+                "elsewhere under the name that the client really has, so plan with the real names (--add-client)"
             )
 
 

@@ -10,12 +10,21 @@ import pyarrow as pa
 from rmqalloc.diffs._changes_between import CHANGES_SCHEMA
 from rmqalloc.results import TableResult
 
-__all__ = ["CAUSES_SCHEMA", "CHANGES_SCHEMA", "CLIENTS_SCHEMA", "GROUPS_SCHEMA", "PLANNED_SCHEMA", "QUEUES_SCHEMA", "Diff", "Seen"]
+__all__ = [
+    "CAUSES_SCHEMA",
+    "CHANGES_SCHEMA",
+    "CLIENTS_SCHEMA",
+    "GROUPS_SCHEMA",
+    "PLANNED_SCHEMA",
+    "QUEUES_SCHEMA",
+    "Diff",
+    "Seen",
+]
 
 _COUNTS = (
     "clients_before", "clients_after", "joined", "left", "queues_before", "queues_after", "moved", "new", "gone",
-    "unowned_before", "unowned_after", "double_owned_before", "double_owned_after", "repaired", "replayed", "not_explained",
-    "lag_before", "lag_after", "produced", "consumed",
+    "unowned_before", "unowned_after", "double_owned_before", "double_owned_after", "repaired", "replayed",
+    "not_explained", "lag_before", "lag_after", "produced", "consumed",
 )  # fmt: skip
 
 GROUPS_SCHEMA = pa.schema(
@@ -108,30 +117,32 @@ class Diff(TableResult):
     before, after : Seen
         What is compared.
     groups : pyarrow.Table
-        One row per consumer group of either side: `GROUPS_SCHEMA`. ``status`` is "same", "differs", "appeared", "vanished",
-        "not_seen_before" or "not_seen_after" (a partial snapshot does not have it), "not_compared" (``not_compared`` says why its
-        owners are not) or "not_in_plan". Figures of queues are null where owners are not compared, which those of groups without
-        any difference are not. ``moved`` counts queues that are there on both sides and whose owners differ; ``replayed`` the
-        queues after whose owner the replayed differences give, ``not_explained`` those with another owner. ``lag_before`` and
-        ``lag_after`` are messages not yet consumed, null where not known; ``produced`` and ``consumed`` grow by the queues that both
-        sides know.
+        One row per consumer group of either side: `GROUPS_SCHEMA`. ``status`` is "same", "differs", "appeared",
+        "vanished", "not_seen_before" or "not_seen_after" (a partial snapshot does not have it), "not_compared"
+        (``not_compared`` says why its owners are not) or "not_in_plan". Figures of queues are null where owners are
+        not compared, which those of groups without any difference are not. ``moved`` counts queues that are there on
+        both sides and whose owners differ; ``replayed`` the queues after whose owner the replayed differences give,
+        ``not_explained`` those with another owner. ``lag_before`` and ``lag_after`` are messages not yet consumed,
+        null where not known; ``produced`` and ``consumed`` grow by the queues that both sides know.
     queues : pyarrow.Table
-        One row per group and queue that differs: `QUEUES_SCHEMA`. ``change`` is "new" or "gone" for a queue that is there on one
-        side alone, "unowned" if it had an owner and has none, "double_owned" if it has several and had not, "repaired" if it has
-        one and had none or several, else "moved". ``causes`` are those of `causes` that moved it, in order. ``planned`` is there if
-        one side is a plan: "not_yet" for a queue that the plan moves and that is where it was, "elsewhere" for one that is
-        neither where it was nor where the plan puts it, "unplanned" for one that the plan leaves where it was.
+        One row per group and queue that differs: `QUEUES_SCHEMA`. ``change`` is "new" or "gone" for a queue that is
+        there on one side alone, "unowned" if it had an owner and has none, "double_owned" if it has several and had
+        not, "repaired" if it has one and had none or several, else "moved". ``causes`` are those of `causes` that
+        moved it, in order. ``planned`` is there if one side is a plan: "not_yet" for a queue that the plan moves and
+        that is where it was, "elsewhere" for one that is neither where it was nor where the plan puts it, "unplanned"
+        for one that the plan leaves where it was.
     clients : pyarrow.Table
-        One row per group and client that joined, left, gained or lost queues: `CLIENTS_SCHEMA`.
+        One row per group and client that joined, left, gained or lost queues: `CLIENTS_SCHEMA`; figures are null
+        where owners are not compared.
     changes : pyarrow.Table
-        One row per single difference, such as a client that left or a topic with more read queues: `CHANGES_SCHEMA`. ``step`` is the
-        cause with which it is replayed.
+        One row per single difference, such as a client that left or a topic with more read queues: `CHANGES_SCHEMA`.
+        ``step`` is the cause with which it is replayed.
     causes : pyarrow.Table
-        One row per group and cause that moved queues or has changes: `CAUSES_SCHEMA`. Causes are counted in their order, so what
-        one moves depends on those before it, and a queue may be moved by several.
+        One row per group and cause that moved queues or has changes: `CAUSES_SCHEMA`. Causes are counted in their
+        order, so what one moves depends on those before it, and a queue may be moved by several.
     planned : pyarrow.Table
-        One row per group of the plan if one side is a plan: `PLANNED_SCHEMA`. ``planned`` are queues whose owner the plan changes,
-        of which ``as_planned`` have the owner that the plan gives them.
+        One row per group of the plan if one side is a plan: `PLANNED_SCHEMA`. ``planned`` are queues whose owner the
+        plan changes, of which ``as_planned`` have the owner that the plan gives them.
     warnings : tuple of str
         What is not compared, and why.
     doubtful : tuple of str
@@ -167,4 +178,5 @@ class Diff(TableResult):
         return {"before": self.before._asdict(), "after": self.after._asdict(), **super().to_dict()}
 
     def __repr__(self) -> str:
-        return f"<Diff of {self.groups.num_rows:,} groups: {self.queues.num_rows:,} queues and {self.changes.num_rows:,} changes>"
+        n_groups, n_queues, n_changes = (table.num_rows for table in (self.groups, self.queues, self.changes))
+        return f"<Diff of {n_groups:,} groups: {n_queues:,} queues and {n_changes:,} changes>"

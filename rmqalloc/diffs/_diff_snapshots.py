@@ -13,7 +13,7 @@ from rmqalloc.diffs._diff_tables import causes_column, causes_table, changes_tab
 from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import groups_apart, in_doubt, notes_of, units_hidden, warnings_of
 from rmqalloc.diffs._replayed_moves import CAUSES, NOT_EXPLAINED, moments, replayed
-from rmqalloc.diffs._snapshot_side import SnapshotSide, is_replayable
+from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, is_replayable
 from rmqalloc.snapshot._snapshot import Group
 
 
@@ -45,7 +45,7 @@ def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[Seen, Seen
         *seen,
         groups=GroupFacts(groups, changes, {*mine}, queues.group_numbers, figures, notes).table(),
         queues=queues_table(compared, causes_column(found.moved[:, compared.rows]), None, lags),
-        clients=clients_table(compared, changes, groups),
+        clients=clients_table(compared, changes, groups, {*mine}),
         changes=changes_table(changes),
         causes=causes_table(compared, found, changes, readers),
         planned=PLANNED_SCHEMA.empty_table(),
@@ -66,8 +66,7 @@ def _readers(before: SnapshotSide, after: SnapshotSide) -> Mapping[str, list[str
 
 def _differing(before: SnapshotSide, after: SnapshotSide) -> list[str]:
     """Groups of which anything but the lag differs, that of the topics they read included."""
-    topics = {name for name in before.topics.keys() | after.topics.keys()}
-    topics = {name for name in topics if before.topics.get(name) != after.topics.get(name)}
+    topics = changed_topics(before, after)
 
     def of(side: SnapshotSide, name: str) -> Group | None:
         group = side.groups.get(name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,9 @@ from rmqalloc.snapshot._snapshot import Group
 
 Lags = Mapping[tuple[str, MessageQueue], int]
 _IN_ORDER = [(name, "ascending") for name in ("consumer_group", "topic", "broker_name", "queue_id")]
+_ELSEWHERE = {"clients_joined": 0, "clients_left": 1}
+"""The side on which a client is not that joined or left; but if another one of its id is there, the id stays."""
+
 _MOST, _LEAST = np.iinfo(np.int64).max, np.iinfo(np.int64).min
 
 
@@ -72,7 +75,9 @@ def _lag_column(table: pa.Table, known: Lags) -> pa.Array:
     if not known:
         return pa.nulls(table.num_rows, pa.int64())
     names = (table[name].to_pylist() for name in QUEUES_SCHEMA.names[:4])
-    return pa.array([known.get((group, MessageQueue(*queue))) for group, *queue in zip(*names, strict=True)], pa.int64())
+    return pa.array(
+        [known.get((group, MessageQueue(*queue))) for group, *queue in zip(*names, strict=True)], pa.int64()
+    )
 
 
 def causes_column(moved: NDArray[np.bool_]) -> pa.Array:
@@ -83,7 +88,12 @@ def causes_column(moved: NDArray[np.bool_]) -> pa.Array:
     return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), names)
 
 
-def clients_table(compared: ComparedQueues, changes: Iterable[Change], sides: Sequence[Mapping[str, Group]]) -> pa.Table:
+def clients_table(
+    compared: ComparedQueues,
+    changes: Iterable[Change],
+    sides: Sequence[Mapping[str, Group]],
+    known: Container[str],
+) -> pa.Table:
     """`rmqalloc.diffs.Diff.clients`.
 
     Parameters
@@ -92,11 +102,14 @@ def clients_table(compared: ComparedQueues, changes: Iterable[Change], sides: Se
     changes : iterable of Change
     sides : sequence of mapping of str to Group
         Groups before and after.
+    known : container of str
+        Groups whose owners are compared; of others it is not known what their clients own.
     """
+    ids = [{name: set(group.client_ids) for name, group in side.items()} for side in sides]
     status = {
         (one.consumer_group, one.client_id): one.change.removeprefix("client_")
         for one in changes
-        if one.step in ("clients_left", "clients_joined") and _is_on_one_side(one, sides)
+        if one.step in _ELSEWHERE and one.client_id not in ids[_ELSEWHERE[one.step]][one.consumer_group or ""]
     }
     flows, queues = compared.clients(), compared.queues
     some = np.flatnonzero(flows.gained | flows.lost)
@@ -104,16 +117,13 @@ def clients_table(compared: ComparedQueues, changes: Iterable[Change], sides: Se
     figures = np.stack([flows.before, flows.after, flows.gained, flows.lost])[:, some]
     found = dict(zip(zip(groups.to_pylist(), ids.to_pylist(), strict=True), figures.T.tolist(), strict=True))
     for key in status:
-        found.setdefault(key, [0, 0, 0, 0])
+        found.setdefault(key, [0 if key[0] in known else None] * 4)
     rows = [(*key, status.get(key, "stays"), *counts) for key, counts in sorted(found.items())]
     columns = zip(*rows, strict=True) if rows else ((),) * len(CLIENTS_SCHEMA)
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, CLIENTS_SCHEMA, strict=True)], schema=CLIENTS_SCHEMA)
-
-
-def _is_on_one_side(change: Change, sides: Sequence[Mapping[str, Group]]) -> bool:
-    """Whether a client that joined or left has no other of its id on the other side."""
-    other = sides[0 if change.step == "clients_joined" else 1][change.consumer_group or ""]
-    return change.client_id not in other.client_ids
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, CLIENTS_SCHEMA, strict=True)],
+        schema=CLIENTS_SCHEMA,
+    )
 
 
 def causes_table(
@@ -130,7 +140,11 @@ def causes_table(
         By topic, the groups that read it on either side.
     """
     queues = compared.queues
-    moved = np.stack([queues.counted(each) for each in found.moved]) if len(queues.groups) else np.zeros((len(CAUSES), 0), np.int64)
+    moved = (
+        np.stack([queues.counted(each) for each in found.moved])
+        if len(queues.groups)
+        else np.zeros((len(CAUSES), 0), np.int64)
+    )
     n_changes: Counter[tuple[str, str]] = Counter()
     for one in changes:
         if one.step is not None:
@@ -138,15 +152,27 @@ def causes_table(
             n_changes.update((group, one.step) for group in groups)
     cause, group = np.nonzero(moved)
     names = queues.groups.take(pa.array(group)).to_pylist()
-    counts = {(name, CAUSES[c]): int(moved[c, g]) for name, c, g in zip(names, cause.tolist(), group.tolist(), strict=True)}
+    counts = {
+        (name, CAUSES[c]): int(moved[c, g]) for name, c, g in zip(names, cause.tolist(), group.tolist(), strict=True)
+    }
     keys = sorted({*counts, *n_changes}, key=lambda key: (key[0], CAUSES.index(key[1])))
-    columns = [[key[0] for key in keys], [key[1] for key in keys], [n_changes[key] for key in keys], [counts.get(key, 0) for key in keys]]
-    return pa.table([pa.array(column, field.type) for column, field in zip(columns, CAUSES_SCHEMA, strict=True)], schema=CAUSES_SCHEMA)
+    columns = [
+        [key[0] for key in keys],
+        [key[1] for key in keys],
+        [n_changes[key] for key in keys],
+        [counts.get(key, 0) for key in keys],
+    ]
+    return pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, CAUSES_SCHEMA, strict=True)],
+        schema=CAUSES_SCHEMA,
+    )
 
 
 def lags_of(groups: Mapping[str, Group], names: Iterable[str]) -> Lags:
     """Messages not yet consumed, by group and queue."""
-    return {(name, lag.queue): min(lag.messages, _MOST) for name in names if name in groups for lag in groups[name].lags}
+    return {
+        (name, lag.queue): min(lag.messages, _MOST) for name in names if name in groups for lag in groups[name].lags
+    }
 
 
 def lag_figures(before: Group | None, after: Group | None) -> dict[str, int | None]:

@@ -1,12 +1,12 @@
 """A group on its way from one snapshot to the other: the differences of one kind after another are done to it.
 
-The order of the kinds is fixed. What a kind moves depends on those done before it, so the figures of a kind are those of this order.
-"""
+The order of the kinds is fixed. What a kind moves depends on those done before it, so the figures of a kind are those
+of this order."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from rmqalloc.snapshot._snapshot import Client, Group
@@ -14,12 +14,13 @@ from rmqalloc.snapshot._snapshot import Client, Group
 STEPS = ("topics", "subscriptions", "strategies", "clients_left", "clients_joined", "views")
 """Kinds of differences, in the order in which they are replayed.
 
-``topics`` is all of routes: topics, brokers, read queues, permissions, and rooms of brokers. ``strategies`` is all that clients
-divide by: strategy, virtual nodes, language, room. ``views`` is what single clients see otherwise: stale routes, client lists.
+``topics`` is all of routes: topics, brokers, read queues, permissions, and rooms of brokers. ``strategies`` is all
+that clients divide by: strategy, virtual nodes, language, room. ``views`` is what single clients see otherwise: stale
+routes, client lists.
 """
 
 Slot = tuple[str, int]
-"""A client id, and how often it comes before in the list of the group: one that is listed twice stands for two clients."""
+"""A client id, and how often it comes before in the list of the group: an id that is listed twice is two clients."""
 
 
 def by_slot(clients: Iterable[Client]) -> dict[Slot, Client]:
@@ -73,14 +74,13 @@ def computed(group: Group) -> Group:
     return replace(group, clients=in_order, strategy_doubt=None, lags=(), consume_tps=None)
 
 
-def _clients_become(group: Group, theirs: dict[Slot, Client], names: tuple[str, ...]) -> Group:
+def _clients_become(group: Group, theirs: Mapping[Slot, Client], names: tuple[str, ...]) -> Group:
     """The group whose clients that stay have some fields of the others."""
-    clients = []
-    for slot, client in by_slot(group.clients).items():
-        new = {name: getattr(theirs[slot], name) for name in names} if slot in theirs else {}
-        is_same = all(getattr(client, name) == value for name, value in new.items())
-        clients.append(client if is_same else replace(client, **new))
-    return replace(group, clients=tuple(clients))
+    mine = by_slot(group.clients)
+    new = {slot: {name: getattr(theirs[slot], name) for name in names} for slot in mine if slot in theirs}
+    if all(getattr(mine[slot], name) == value for slot, fields in new.items() for name, value in fields.items()):
+        return group
+    return replace(group, clients=tuple(replace(one, **new.get(slot, {})) for slot, one in mine.items()))
 
 
 def _divided_as(group: Group, other: Group) -> Group:

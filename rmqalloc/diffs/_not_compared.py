@@ -1,4 +1,5 @@
-"""Groups and topics whose owners are not compared, and why: not known on one side, or perhaps hidden by what did not answer."""
+"""Groups and topics whose owners are not compared, and why: not known on one side, or perhaps hidden by what did not
+answer."""
 
 from __future__ import annotations
 
@@ -56,8 +57,8 @@ def warnings_of(notes: Mapping[str, str], sides: Iterable[Seen]) -> Iterator[str
         if side.n_errors:
             requests = counted(side.n_errors, "request was", "requests were")
             yield (
-                f"{side.name} is partial: {requests} not answered; a name that it may have missed is reported as not seen, "
-                "not as gone"
+                f"{side.name} is partial: {requests} not answered; a name that it may have missed is reported as "
+                "not seen, not as gone"
             )
     by_reason: dict[str, list[str]] = {}
     for group, why in notes.items():

@@ -1,9 +1,8 @@
 """Which kind of differences moved which queues: the differences are done to the first snapshot, one kind after another.
 
-Every state on the way is computed by the one evaluator, of the groups alone that the kind concerns. A queue is moved by a kind if
-its owner after it is another than before it. What is left in the end, between the state that is replayed in full and the
-second snapshot, is not explained.
-"""
+Every state on the way is computed by the one evaluator, of the groups alone that the kind concerns. A queue is moved
+by a kind if its owner after it is another than before it. What is left in the end, between the state that is replayed
+in full and the second snapshot, is not explained."""
 
 from __future__ import annotations
 
@@ -14,12 +13,17 @@ import numpy as np
 
 from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, Mask, QueueState
 from rmqalloc.diffs._group_steps import STEPS, stages
-from rmqalloc.diffs._snapshot_side import SnapshotSide, owners_of
+from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, owners_of
 from rmqalloc.views._view_units import own_otherwise
 
-REPORTED_BEFORE, NOT_EXPLAINED, NOT_REPLAYED = "reported_before", "not_explained", "not_replayed"
-"""Further causes: clients reported other owners than they compute, before; owners after are not the replayed ones; it is not known
-what clients divide by, so that nothing can be replayed."""
+REPORTED_BEFORE, NOT_EXPLAINED, NOT_REPLAYED = (
+    "reported_before",
+    "not_explained",
+    "not_replayed"
+    """Further causes:
+before, clients report other owners than they compute; after, the owners are not the replayed ones; it is not known
+what clients divide by, so that nothing can be replayed.""",
+)
 
 CAUSES = (REPORTED_BEFORE, *STEPS, NOT_EXPLAINED, NOT_REPLAYED)
 """All causes, in the order in which they are counted."""
@@ -38,8 +42,8 @@ class Replayed(NamedTuple):
     Attributes
     ----------
     moved : ndarray of bool, shape (n_causes, n_queues)
-        By `CAUSES`, queues that are there before and after all and that the cause moved; of `NOT_EXPLAINED` also queues that are
-        new and have another owner than the replayed one.
+        By `CAUSES`, queues that are there before and after all and that the cause moved; of `NOT_EXPLAINED` also
+        queues that are new and have another owner than the replayed one.
     compared : ndarray of bool
         Queues of which the replay says who owns them after all.
     """
@@ -64,8 +68,7 @@ def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) ->
         Groups of both of which it is known what their clients divide by.
     """
     on_the_way = {name: list(stages(before.groups[name], after.groups[name])) for name in groups}
-    routes = {name for name in before.topics.keys() | after.topics.keys()}
-    routes = {name for name in routes if before.topics.get(name) != after.topics.get(name)}
+    routes = changed_topics(before, after)
     concerned = [[name for name in groups if own_otherwise(before.groups[name])]]
     concerned += [[name for name in groups if not routes.isdisjoint(on_the_way[name][0].subscriptions)]]
     for number in range(2, 1 + len(STEPS)):

@@ -76,6 +76,12 @@ class SnapshotSide:
         return owners_of(list(self.topics.values()), groups, with_retry)
 
 
+def changed_topics(before: SnapshotSide, after: SnapshotSide) -> set[str]:
+    """Topics that are not the same on both sides."""
+    names = before.topics.keys() | after.topics.keys()
+    return {name for name in names if before.topics.get(name) != after.topics.get(name)}
+
+
 def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool = False) -> QueueState:
     """Owners of the queues of groups, by the views of their clients."""
     if not groups:

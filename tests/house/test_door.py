@@ -11,7 +11,7 @@ from source_modules import MODULES
 
 import rmqalloc
 
-VERBS = ("check", "compare", "explain", "fetch", "plan", "read", "recommend", "rollout", "simulate")
+VERBS = ("check", "compare", "diff", "explain", "fetch", "plan", "read", "recommend", "rollout", "simulate")
 AT_IMPORT = {"_engine", "_lazy", "_text", "_version", "errors", "fleet", "model", "strategies"}
 
 
@@ -59,6 +59,7 @@ def results():
         "plan": rmqalloc.plan(cluster, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]),
         "compare": rmqalloc.compare(cluster, ["AVG", "AVG_BY_CIRCLE"]),
         "check": rmqalloc.check(cluster),
+        "diff": rmqalloc.diff(cluster, cluster),
         "explain": rmqalloc.explain(cluster, "by-average", "TopicTest", "broker-a", 0),
         "rollout": rmqalloc.rollout.restart(cluster),
         "budget": rmqalloc.rollout.restart_in_budget(cluster, 4.0),
@@ -67,7 +68,7 @@ def results():
     }
 
 
-KINDS = ("plan", "compare", "check", "explain", "rollout", "budget", "recommend", "simulate")
+KINDS = ("plan", "compare", "check", "diff", "explain", "rollout", "budget", "recommend", "simulate")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -58,7 +58,8 @@ def stages(before: Group, after: Group) -> Iterator[Group]:
     yield (group := _divided_as(group, after))
     stay = {slot: client for slot, client in by_slot(group.clients).items() if slot in theirs}
     gone = Counter(group.client_ids) - Counter(after.client_ids)
-    lists = {name: _less(ids, gone) for name, ids in (group.broker_client_ids or {}).items()} or None
+    listed = (group.broker_client_ids or {}) if stay else {}  # where no client is left, no broker lists any
+    lists = {name: _less(ids, gone) for name, ids in listed.items()} or None
     yield (group := replace(group, clients=tuple(stay.values()), broker_client_ids=lists))
     new = Counter(after.client_ids) - Counter(before.client_ids)
     lists = {name: (*ids, *new.elements()) for name, ids in (lists or {}).items()} or None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -87,7 +87,22 @@ def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool
     if not groups:
         return NO_QUEUES
     plan = plan_snapshot(Snapshot(tuple(topics), tuple(groups)), [], with_retry=with_retry)
-    return queue_state(plan.queues, plan.units, "before")
+    state = queue_state(plan.queues, plan.units, "before")
+    empty = plan.units.filter(pc.equal(plan.units["err_code"], int(ErrCode.EMPTY)))
+    return replace(state, queues=pa.concat_tables([state.queues, *_unread(empty, topics)]))
+
+
+def _unread(units: pa.Table, topics: Iterable[Topic]) -> Iterator[pa.Table]:
+    """Queues of groups without clients, which plans do not list: nobody owns them."""
+    if not units.num_rows:
+        return
+    routes = {topic.name: topic for topic in topics}
+    for group, topic in zip(units["consumer_group"].to_pylist(), units["topic"].to_pylist(), strict=True):
+        queues = list(routes[topic].queues()) if topic in routes else []
+        columns = [[group] * len(queues), *zip(*queues, strict=True)] if queues else [[]] * len(_QUEUE_NAMES)
+        nobody = [[None] * len(queues)] * 2
+        arrays = (pa.array(one, field.type) for one, field in zip((*columns, *nobody), OWNERS_SCHEMA, strict=True))
+        yield pa.table([*arrays], schema=OWNERS_SCHEMA)
 
 
 def queue_state(queues: pa.Table, units: pa.Table, when: str) -> QueueState:

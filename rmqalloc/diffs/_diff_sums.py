@@ -79,7 +79,9 @@ def explanation(diff: Diff) -> Iterator[str]:
         yield f"Why, each change done after those before it: {cause_words(diff.causes)}."
     replayed, differ = total(diff.groups, "replayed"), by_cause.get(NOT_EXPLAINED, 0)
     if replayed + differ:
-        rest = f"; {differ:,} have other owners than the changes explain" if differ else ""
+        rest = (
+            f"; {differ:,} {'has' if differ == 1 else 'have'} other owners than the changes explain" if differ else ""
+        )
         yield f"Replayed {replayed:,} of {counted(replayed + differ, 'queue')}{rest}."
 
 
@@ -95,7 +97,7 @@ def plan_sentence(diff: Diff) -> Iterator[str]:
 
 
 _NOT_AS_PLANNED = {
-    "not_yet": "are where they were",
-    "elsewhere": "are elsewhere",
+    "not_yet": "where they were",
+    "elsewhere": "elsewhere",
     "unplanned": "that the plan does not move differ",
 }

@@ -69,7 +69,7 @@ def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) ->
     """
     on_the_way = {name: list(stages(before.groups[name], after.groups[name])) for name in groups}
     routes = changed_topics(before, after)
-    concerned = [[name for name in groups if own_otherwise(before.groups[name])]]
+    concerned = [[name for name in groups if own_otherwise(before.reporting(name))]]
     concerned += [[name for name in groups if not routes.isdisjoint(on_the_way[name][0].subscriptions)]]
     for number in range(2, 1 + len(STEPS)):
         concerned.append([name for name, of in on_the_way.items() if of[number] != of[number - 1]])

@@ -18,6 +18,7 @@ from rmqalloc.plans import plan_snapshot
 from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._matching import ALL, by_name
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot._units import RETRY_PREFIX
 
 _QUEUE_NAMES = OWNERS_SCHEMA.names[:4]
 _ASSIGNED = (ErrCode.GOOD, ErrCode.EMPTY)
@@ -72,8 +73,19 @@ class SnapshotSide:
 
     def owners(self, names: Iterable[str], with_retry: bool = False) -> QueueState:
         """Owners in some groups: those that the clients report where all do, else the computed ones."""
-        groups = [replace(_accepted(self.groups[name]), lags=()) for name in names]
+        groups = [replace(self.reporting(name), lags=()) for name in names]
         return owners_of(list(self.topics.values()), groups, with_retry)
+
+    def reporting(self, name: str) -> Group:
+        """A group whose owners are those that its clients report, if all do, also of queues that none of them reports."""
+        group = _accepted(self.groups[name])
+        if not _all_report(group):
+            return group
+        reported = {queue for client in group.clients for queue in client.owned or ()}
+        mine = (self.topics[one] for one in group.subscriptions if one in self.topics)
+        there = (queue for topic in mine if not topic.name.startswith(RETRY_PREFIX) for queue in topic.queues())
+        # A strategy may explain all queues that have an owner, and give others to clients that do not own them.
+        return group if reported.issuperset(there) else replace(group, strategy_explains=None)
 
 
 def changed_topics(before: SnapshotSide, after: SnapshotSide) -> set[str]:
@@ -151,8 +163,11 @@ def is_replayable(group: Group) -> bool:
 
 def _accepted(group: Group) -> Group:
     """The group without a doubt in its strategy where all its clients report what they own."""
-    reported = bool(group.clients) and all(client.owned is not None for client in group.clients)
-    return replace(group, strategy_doubt=None) if group.strategy_doubt and reported else group
+    return replace(group, strategy_doubt=None) if group.strategy_doubt and _all_report(group) else group
+
+
+def _all_report(group: Group) -> bool:
+    return bool(group.clients) and all(client.owned is not None for client in group.clients)
 
 
 def _on_topics(group: Group, is_wanted: Callable[[str], object]) -> Group:

@@ -1,4 +1,4 @@
-"""Pairs of snapshots as hypothesis draws them, and the plain twin of their difference: every client of either asked on its own."""
+"""Pairs of snapshots as hypothesis draws them, and the plain twin of their difference: every client is asked on its own."""
 
 from collections import Counter
 from dataclasses import replace
@@ -22,7 +22,9 @@ def snapshots(draw):
     routes = [draw(topics)]
     if draw(st.booleans()):
         routes.append(replace(draw(topics), name=OTHER))
-    mine = replace(draw(mixed_plans.groups()), subscriptions=draw(st.sampled_from([(TOPIC,), (TOPIC, OTHER), (OTHER,)])))
+    mine = replace(
+        draw(mixed_plans.groups()), subscriptions=draw(st.sampled_from([(TOPIC,), (TOPIC, OTHER), (OTHER,)]))
+    )
     found = [mine]
     if draw(st.booleans()):
         plain = draw(plain_groups)
@@ -36,7 +38,9 @@ def pairs(draw):
     """Two snapshots: drawn apart, or alike but for a part of one group."""
     before, after = draw(snapshots()), draw(snapshots())
     if draw(st.booleans()):
-        fields = draw(st.sets(st.sampled_from(["clients", "strategy", "broker_client_ids", "subscriptions"]), max_size=2))
+        fields = draw(
+            st.sets(st.sampled_from(["clients", "strategy", "broker_client_ids", "subscriptions"]), max_size=2)
+        )
         fields |= {"strategy_params"} if "strategy" in fields else set()
         new = replace(before.groups[0], **{name: getattr(after.groups[0], name) for name in fields})
         routes = draw(st.sampled_from([before.topics, after.topics]))

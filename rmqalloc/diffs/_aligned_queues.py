@@ -35,11 +35,11 @@ OWNERS_SCHEMA = pa.schema(
         ("others", pa.list_(pa.string())),
     ]
 )
-"""Columns of `QueueState.queues`."""
+"""Columns of `KnownOwners.queues`."""
 
 
 @dataclass(frozen=True, eq=False)
-class QueueState:
+class KnownOwners:
     """The queues of some groups with their owners.
 
     Attributes
@@ -56,17 +56,17 @@ class QueueState:
     unknown: Mapping[Unit, str] = field(default_factory=dict)
     double_owned: Mapping[Unit, int] = field(default_factory=dict)
 
-    def without(self, units: Collection[Unit]) -> QueueState:
+    def without(self, units: Collection[Unit]) -> KnownOwners:
         """The same without the queues of some groups and topics."""
         if not units:
             return self
         pairs = zip(self.queues["consumer_group"].to_pylist(), self.queues["topic"].to_pylist(), strict=True)
         queues = self.queues.filter(pa.array([pair not in units for pair in pairs], pa.bool_()))
         double_owned = {unit: n for unit, n in self.double_owned.items() if unit not in units}
-        return QueueState(queues, self.unknown, double_owned)
+        return KnownOwners(queues, self.unknown, double_owned)
 
 
-NO_QUEUES = QueueState(OWNERS_SCHEMA.empty_table())
+NO_QUEUES = KnownOwners(OWNERS_SCHEMA.empty_table())
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +134,14 @@ class AlignedQueues:
         return counts
 
 
-def aligned(states: Sequence[QueueState]) -> AlignedQueues:
+def aligned(states: Sequence[KnownOwners]) -> AlignedQueues:
     """Lay states beside one another.
 
     Examples
     --------
     >>> def state(*owners):
     ...     rows = [("g", "T", "b", i, owner, None) for i, owner in enumerate(owners)]
-    ...     return QueueState(pa.Table.from_pylist([dict(zip(OWNERS_SCHEMA.names, row)) for row in rows], OWNERS_SCHEMA))
+    ...     return KnownOwners(pa.Table.from_pylist([dict(zip(OWNERS_SCHEMA.names, row)) for row in rows], OWNERS_SCHEMA))
     >>> found = aligned([state("c1", "c2"), state("c2", None, "c1")])
     >>> found.queue_id.tolist(), found.client_ids.to_pylist(), found.owners.tolist()
     ([0, 1, 2], ['c1', 'c2'], [[0, 1, -2], [1, -1, 0]])

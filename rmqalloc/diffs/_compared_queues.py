@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, Mask, QueueState
+from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, KnownOwners, Mask
 from rmqalloc.evaluation._figures_table import words_column
 from rmqalloc.fleet._columns import Index
 from rmqalloc.plans._owner_sets import Keys
@@ -43,11 +43,11 @@ class ComparedQueues:
     Parameters
     ----------
     queues : AlignedQueues
-    states : sequence of QueueState
+    states : sequence of KnownOwners
         Those two states.
     """
 
-    def __init__(self, queues: AlignedQueues, states: Sequence[QueueState]) -> None:
+    def __init__(self, queues: AlignedQueues, states: Sequence[KnownOwners]) -> None:
         self.queues = queues
         self.before, self.after = queues.owners[:2]
         self.was, self.is_ = self.before != ABSENT, self.after != ABSENT

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc._text import named
-from rmqalloc.diffs._aligned_queues import QueueState, Unit, aligned
+from rmqalloc.diffs._aligned_queues import KnownOwners, Unit, aligned
 from rmqalloc.diffs._changes_between import Change, changes_of_clients, presence_of_group
 from rmqalloc.diffs._compared_queues import ComparedQueues
-from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, PLANNED_SCHEMA, Diff, Seen
+from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, PLANNED_SCHEMA, ComparedState, Diff
 from rmqalloc.diffs._diff_tables import changes_table, clients_table, lags_of, queues_table
 from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import QUEUES_HIDDEN, groups_apart, in_doubt, notes_of, warnings_of
@@ -80,7 +80,7 @@ class PlanSide:
         """Whether retry topics are planned."""
         return any(topic.startswith(RETRY_PREFIX) for _, topic in self.units)
 
-    def owners(self, when: str) -> QueueState:
+    def owners(self, when: str) -> KnownOwners:
         """Owners "before" the scenario or "after" it."""
         absent = {"before": "new", "after": "gone"}[when]
         return queue_state(self._queues.filter(pc.not_equal(self._queues["change"], absent)), self._units, when)
@@ -98,7 +98,7 @@ def _of_ids(group: Group, ids: Iterable[str]) -> Group:
     return replace(group, clients=tuple(map(Client, dict.fromkeys(ids))), broker_client_ids=None)
 
 
-def diff_with_plan(planned: PlanSide, side: SnapshotSide, seen: tuple[Seen, Seen]) -> Diff:
+def diff_with_plan(planned: PlanSide, side: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> Diff:
     """The difference of a snapshot and a plan; of the two that are ``seen``, the plan is the one that has a scenario."""
     return _Comparison(planned, side, seen).diff()
 
@@ -106,7 +106,7 @@ def diff_with_plan(planned: PlanSide, side: SnapshotSide, seen: tuple[Seen, Seen
 class _Comparison:
     """A snapshot beside a plan."""
 
-    def __init__(self, planned: PlanSide, side: SnapshotSide, seen: tuple[Seen, Seen]) -> None:
+    def __init__(self, planned: PlanSide, side: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> None:
         self._plan, self._side, self._seen = planned, side, seen
         self._names = list(planned.groups)
         self._now = {name: _with_listed(one) for name, one in side.groups.items() if name in planned.groups}

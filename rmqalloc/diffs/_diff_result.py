@@ -17,8 +17,8 @@ __all__ = [
     "GROUPS_SCHEMA",
     "PLANNED_SCHEMA",
     "QUEUES_SCHEMA",
+    "ComparedState",
     "Diff",
-    "Seen",
 ]
 
 _COUNTS = (
@@ -87,7 +87,7 @@ PLANNED_SCHEMA = pa.schema(
 """Columns of `Diff.planned`."""
 
 
-class Seen(NamedTuple):
+class ComparedState(NamedTuple):
     """One of the two things that are compared.
 
     Attributes
@@ -114,7 +114,7 @@ class Diff(TableResult):
 
     Attributes
     ----------
-    before, after : Seen
+    before, after : ComparedState
         What is compared.
     groups : pyarrow.Table
         One row per consumer group of either side: `GROUPS_SCHEMA`. ``status`` is "same", "differs", "appeared",
@@ -152,8 +152,8 @@ class Diff(TableResult):
     TABLES: ClassVar = ("groups", "queues", "clients", "changes", "causes", "planned")
     NOTES: ClassVar = ("warnings", "doubtful")
 
-    before: Seen
-    after: Seen
+    before: ComparedState
+    after: ComparedState
     groups: pa.Table
     queues: pa.Table
     clients: pa.Table

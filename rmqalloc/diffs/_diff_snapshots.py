@@ -8,7 +8,7 @@ from dataclasses import replace
 from rmqalloc.diffs._aligned_queues import aligned
 from rmqalloc.diffs._changes_between import changes_between
 from rmqalloc.diffs._compared_queues import ComparedQueues
-from rmqalloc.diffs._diff_result import PLANNED_SCHEMA, Diff, Seen
+from rmqalloc.diffs._diff_result import PLANNED_SCHEMA, ComparedState, Diff
 from rmqalloc.diffs._diff_tables import causes_column, causes_table, changes_table, clients_table, lags_of, queues_table
 from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import groups_apart, in_doubt, notes_of, units_hidden, warnings_of
@@ -17,7 +17,7 @@ from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, is_repla
 from rmqalloc.snapshot._snapshot import Group
 
 
-def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[Seen, Seen]) -> Diff:
+def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> Diff:
     """The difference of two snapshots.
 
     Owners are computed of the groups alone of which anything differs: all others have the same owners on both sides.

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import pyarrow.compute as pc
 
 from rmqalloc.diffs._diff_plan import PlanSide, diff_with_plan
-from rmqalloc.diffs._diff_result import Diff, Seen
+from rmqalloc.diffs._diff_result import ComparedState, Diff
 from rmqalloc.diffs._diff_snapshots import diff_sides
 from rmqalloc.diffs._snapshot_side import SnapshotSide
 from rmqalloc.plans import Plan
@@ -72,10 +72,10 @@ def diff(
     return diff_with_plan(planned, sides[0], (_seen(before, names[0], wanted), _seen(after, names[1], wanted)))
 
 
-def _seen(one: Snapshot | Plan, name: str, scenario: str | None) -> Seen:
+def _seen(one: Snapshot | Plan, name: str, scenario: str | None) -> ComparedState:
     if isinstance(one, Plan):
-        return Seen(name, one.snapshot_time, scenario)
-    return Seen(name, one.fetched_at, None, len(one.errors))
+        return ComparedState(name, one.snapshot_time, scenario)
+    return ComparedState(name, one.fetched_at, None, len(one.errors))
 
 
 def _matching(

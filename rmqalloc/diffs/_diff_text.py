@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc._text import counted, printable
-from rmqalloc.diffs._diff_result import Diff, Seen
+from rmqalloc.diffs._diff_result import ComparedState, Diff
 from rmqalloc.diffs._diff_sums import cause_words, explanation, plan_sentence, sentence
 from rmqalloc.diffs._group_text import arrow, change_line, group_lines, lag_text
 from rmqalloc.results import drawn
@@ -64,7 +64,7 @@ def diff_lines(diff: Diff, file: IO[str] | None = None, top: int | None = None) 
         yield marked("!", printable(line), file)
 
 
-def _header(before: Seen, after: Seen) -> Iterator[str]:
+def _header(before: ComparedState, after: ComparedState) -> Iterator[str]:
     width = max(len(printable(side.name)) for side in (before, after))
     for side in (before, after):
         what = "snapshot" if side.scenario is None else f"plan, after scenario {printable(side.scenario)}"

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from rmqalloc._text import counted, named
 from rmqalloc.diffs._aligned_queues import Unit
 from rmqalloc.diffs._changes_between import Change
-from rmqalloc.diffs._diff_result import Seen
+from rmqalloc.diffs._diff_result import ComparedState
 from rmqalloc.diffs._snapshot_side import SnapshotSide, why_not_compared
 from rmqalloc.snapshot._snapshot import Group
 
@@ -51,7 +51,7 @@ def notes_of(apart: Mapping[str, str], units: Mapping[Unit, str]) -> dict[str, s
     return notes | dict(apart)
 
 
-def warnings_of(notes: Mapping[str, str], sides: Iterable[Seen]) -> Iterator[str]:
+def warnings_of(notes: Mapping[str, str], sides: Iterable[ComparedState]) -> Iterator[str]:
     """What partial snapshots lack, and a line for every reason for which owners are not compared."""
     for side in sides:
         if side.n_errors:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, Mask, QueueState
+from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, KnownOwners, Mask
 from rmqalloc.diffs._group_steps import STEPS, stages
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, owners_of
 from rmqalloc.views._view_units import own_otherwise
@@ -29,11 +29,11 @@ CAUSES = (REPORTED_BEFORE, *STEPS, NOT_EXPLAINED, NOT_REPLAYED)
 """All causes, in the order in which they are counted."""
 
 
-class Moment(NamedTuple):
+class ReplayedState(NamedTuple):
     """Owners after a kind of differences, in the groups that it concerns."""
 
     groups: Sequence[str]
-    state: QueueState
+    state: KnownOwners
 
 
 class Replayed(NamedTuple):
@@ -58,7 +58,7 @@ class Replayed(NamedTuple):
         return found
 
 
-def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) -> list[Moment]:
+def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) -> list[ReplayedState]:
     """The states on the way from one snapshot to the other, that before any difference first, with computed owners.
 
     Parameters
@@ -77,18 +77,18 @@ def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) ->
     for number, names in enumerate(concerned):
         topics = (after if number else before).topics
         state = owners_of(list(topics.values()), [on_the_way[name][number] for name in names])
-        found.append(Moment(names, state))
+        found.append(ReplayedState(names, state))
     return found
 
 
-def replayed(queues: AlignedQueues, states: Sequence[Moment], groups: Sequence[str]) -> Replayed:
+def replayed(queues: AlignedQueues, states: Sequence[ReplayedState], groups: Sequence[str]) -> Replayed:
     """Count what moved which queue.
 
     Parameters
     ----------
     queues : AlignedQueues
         Of the states before and after, and of `moments`.
-    states : sequence of Moment
+    states : sequence of ReplayedState
     groups : sequence of str
         Those that `moments` was given.
     """

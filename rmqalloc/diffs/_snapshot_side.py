@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.diffs._aligned_queues import NO_QUEUES, OWNERS_SCHEMA, QueueState, Unit
+from rmqalloc.diffs._aligned_queues import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
 from rmqalloc.diffs._gaps import Gaps
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.evidence import with_strategies
@@ -71,7 +71,7 @@ class SnapshotSide:
         """Whether some source did not answer."""
         return bool(self.snapshot.errors)
 
-    def owners(self, names: Iterable[str], with_retry: bool = False) -> QueueState:
+    def owners(self, names: Iterable[str], with_retry: bool = False) -> KnownOwners:
         """Owners in some groups: those that the clients report where all do, else the computed ones."""
         groups = [replace(self.reporting(name), lags=()) for name in names]
         return owners_of(list(self.topics.values()), groups, with_retry)
@@ -94,7 +94,7 @@ def changed_topics(before: SnapshotSide, after: SnapshotSide) -> set[str]:
     return {name for name in names if before.topics.get(name) != after.topics.get(name)}
 
 
-def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool = False) -> QueueState:
+def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool = False) -> KnownOwners:
     """Owners of the queues of groups, by the views of their clients."""
     if not groups:
         return NO_QUEUES
@@ -117,7 +117,7 @@ def _unread(units: pa.Table, topics: Iterable[Topic]) -> Iterator[pa.Table]:
         yield pa.table([*arrays], schema=OWNERS_SCHEMA)
 
 
-def queue_state(queues: pa.Table, units: pa.Table, when: str) -> QueueState:
+def queue_state(queues: pa.Table, units: pa.Table, when: str) -> KnownOwners:
     """A state of a plan.
 
     Parameters
@@ -132,7 +132,7 @@ def queue_state(queues: pa.Table, units: pa.Table, when: str) -> QueueState:
     unknown = {unit_of(row): row["err_msg"] for row in figures.filter(pc.invert(good)).to_pylist()}
     several = figures.filter(pc.greater(pc.fill_null(figures["double_owned"], 0), 0)).to_pylist()
     columns = [queues[name] for name in (*_QUEUE_NAMES, f"owner_{when}", f"others_{when}")]
-    state = QueueState(
+    state = KnownOwners(
         pa.table(columns, schema=OWNERS_SCHEMA), unknown, {unit_of(row): row["double_owned"] for row in several}
     )
     return state.without(unknown.keys())

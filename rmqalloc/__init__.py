@@ -31,6 +31,7 @@ from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
 if TYPE_CHECKING:
     from rmqalloc.advice import advise as recommend
     from rmqalloc.audit import check_snapshot as check
+    from rmqalloc.diffs import diff
     from rmqalloc.optimisation import optimise
     from rmqalloc.plans import compare, explain
     from rmqalloc.plans import plan_snapshot as plan
@@ -53,6 +54,7 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "diff",
     "explain",
     "fetch",
     "optimise",
@@ -70,6 +72,7 @@ _HOMES = {
     "Snapshot": ("rmqalloc.snapshot", "Snapshot"),
     "check": ("rmqalloc.audit", "check_snapshot"),
     "compare": ("rmqalloc.plans", "compare"),
+    "diff": ("rmqalloc.diffs", "diff"),
     "explain": ("rmqalloc.plans", "explain"),
     "fetch": ("rmqalloc.snapshot.live", "fetch"),
     "optimise": ("rmqalloc.optimisation", "optimise"),

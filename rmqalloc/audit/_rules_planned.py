@@ -6,12 +6,12 @@ from collections.abc import Container, Iterator, Mapping
 
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted, did_you_mean
+from rmqalloc._text import counted
 from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._finding import Fault, Finding, common_topic
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import Plan
-from rmqalloc.scenarios import CURRENT
+from rmqalloc.plans._plan_totals import scenario_of
 from rmqalloc.strategies import sort_client_ids, sort_queues
 
 Planned = Mapping[str, PlannedOwners]
@@ -32,12 +32,7 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     ValueError
         The plan has no such scenario, or several and none is named.
     """
-    names = [one.name for one in plan.scenarios] or [CURRENT]
-    if scenario is None and len(names) > 1:
-        raise ValueError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
-    wanted = names[0] if scenario is None else scenario
-    if wanted not in (*names, CURRENT):
-        raise ValueError(f"the plan has no scenario {wanted!r}; it has {', '.join(names)}{did_you_mean(wanted, names)}")
+    wanted = scenario_of(plan, scenario)
     rows = plan.queues.filter(pc.equal(plan.queues["scenario"], wanted))
     rows = rows.filter(pc.not_equal(rows["change"], "gone"))
     columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after", "others_after")

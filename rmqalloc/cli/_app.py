@@ -18,6 +18,7 @@ VERBS = {
     "compare": "rmqalloc.cli._compare_command",
     "completion": "rmqalloc.cli._completion_command",
     "convert": "rmqalloc.cli._convert_command",
+    "diff": "rmqalloc.cli._diff_command",
     "doctor": "rmqalloc.cli._doctor_command",
     "example": "rmqalloc.cli._example_command",
     "explain": "rmqalloc.cli._explain_command",

@@ -20,7 +20,7 @@ __all__ = [
 DONE = 0
 FAILURE = 1
 DIFFERENCE = 2
-"""Something moves (``plan --detailed-exitcode``), or ``check`` finds a fault."""
+"""Something moves or differs (``plan`` and ``diff --detailed-exitcode``), or ``check`` finds a fault."""
 GATE = 3
 """A gate such as ``--max-moved`` is not kept."""
 PARTIAL = 4
@@ -33,7 +33,7 @@ INTERRUPTED = 130
 MEANINGS: Mapping[int, str] = {
     DONE: "done",
     FAILURE: "failed: a file, a server, the data, or a package that is not installed",
-    DIFFERENCE: "a difference or a finding (plan --detailed-exitcode, check)",
+    DIFFERENCE: "a difference or a finding (plan and diff --detailed-exitcode, check)",
     GATE: "a gate is not kept, or the change is refused",
     PARTIAL: "the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same",
     USAGE: "wrong usage: a verb, an option, or its value",
@@ -59,6 +59,11 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         FAILURE: f"{_DOUBT}, or a strategy cannot assign a topic of a group",
         GATE: _REQUIRED,
         PARTIAL: _PARTIAL,
+    },
+    "diff": {
+        FAILURE: "failed, or the owners of a group are not compared because its strategy is in doubt",
+        DIFFERENCE: "there is a difference, with --detailed-exitcode",
+        PARTIAL: "a snapshot is partial, and --allow-partial is not given",
     },
     "explain": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
     "optimise": {

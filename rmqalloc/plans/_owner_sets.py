@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.fleet._columns import Index, offsets_of, ranges
@@ -79,3 +80,34 @@ class OwnerSets:
         found = np.repeat(clients, n_each)
         found[np.repeat(is_set, n_each)] = all_members[of_sets]
         return Readers(np.repeat(places, n_each), found)
+
+    def names(self, owners: Index, ids: pa.Array) -> tuple[pa.Array, pa.Array]:
+        """The first owner of every queue, and the others where there are several.
+
+        Parameters
+        ----------
+        owners : ndarray of int32
+        ids : pyarrow.Array
+            Client ids by number.
+
+        Examples
+        --------
+        >>> sets = OwnerSets(3)
+        >>> owners = np.array([-1, 1, sets.number((0, 2))], np.int32)
+        >>> [column.to_pylist() for column in sets.names(owners, pa.array(["a", "b", "c"]))]
+        [[None, 'b', 'a'], [None, None, ['c']]]
+        """
+        is_set = np.flatnonzero(owners >= self._n_clients) if self._numbers else np.zeros(0, np.int64)
+        first, others = owners.copy(), pa.nulls(owners.size, pa.list_(pa.string()))
+        if is_set.size:
+            places, clients = self.readers(owners[is_set])
+            n_each = np.bincount(places, minlength=is_set.size)
+            starts = offsets_of(n_each)
+            first[is_set] = clients[starts[:-1]]
+            rest = np.delete(clients, starts[:-1])
+            sizes = np.zeros(owners.size, np.int64)
+            sizes[is_set] = n_each - 1
+            others = pa.ListArray.from_arrays(
+                pa.array(offsets_of(sizes).astype(np.int32)), ids.take(pa.array(rest)), mask=pa.array(sizes == 0)
+            )
+        return ids.take(pa.array(first, mask=first < 0)), others

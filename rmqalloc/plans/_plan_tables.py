@@ -19,7 +19,6 @@ from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._figures_table import words_column
 from rmqalloc.evidence import evidence_of
 from rmqalloc.fleet._arrow import text_array
-from rmqalloc.fleet._columns import Index, offsets_of
 from rmqalloc.plans._diff import Clients, Queues, clients_between, lost_and_gained, queues_between
 from rmqalloc.plans._mixed_figures import units_table, with_mixed
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, canonical
@@ -249,28 +248,10 @@ class PlanTables:
                 "lag": pa.array(messages, mask=~known),
             }
             for when, owners in (("before", queues.before), ("after", queues.after)):
-                first, others = self._owner_names(owners, ids)
+                first, others = numbers.sets.names(owners, ids)
                 columns |= {f"owner_{when}": first, f"others_{when}": others}
             parts.append(pa.table([columns[name] for name in QUEUES_SCHEMA.names], schema=QUEUES_SCHEMA))
         return pa.concat_tables(parts).combine_chunks()
-
-    def _owner_names(self, owners: Index, ids: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """The first owner of every queue, and the others where there are several."""
-        sets = self._numbers.sets
-        is_set = np.flatnonzero(owners >= len(self._numbers.clients)) if len(sets) else np.zeros(0, np.int64)
-        first, others = owners.copy(), pa.nulls(owners.size, QUEUES_SCHEMA.field("others_before").type)
-        if is_set.size:
-            places, clients = sets.readers(owners[is_set])
-            n_each = np.bincount(places, minlength=is_set.size)
-            starts = offsets_of(n_each)
-            first[is_set] = clients[starts[:-1]]
-            rest = np.delete(clients, starts[:-1])
-            sizes = np.zeros(owners.size, np.int64)
-            sizes[is_set] = n_each - 1
-            others = pa.ListArray.from_arrays(
-                pa.array(offsets_of(sizes).astype(np.int32)), ids.take(pa.array(rest)), mask=pa.array(sizes == 0)
-            )
-        return ids.take(pa.array(first, mask=first < 0)), others
 
     def _names(self, scenario: str, rows: Keys) -> dict[str, Any]:
         names = {name: self.batch.column(name).take(pa.array(rows)) for name in ("consumer_group", "topic")}

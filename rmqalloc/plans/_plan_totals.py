@@ -9,8 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc._text import counted
+from rmqalloc._text import counted, did_you_mean
 from rmqalloc.plans._plan import Plan
+from rmqalloc.scenarios import CURRENT
 
 KEYS = ("consumer_group", "topic", "host", "client_id")
 """What `client_totals` can add up by."""
@@ -54,6 +55,29 @@ class Summary(NamedTuple):
         gain, lose = counted(self.gain, "client gains", "clients gain"), counted(self.lose, "loses", "lose")
         double = f", {self.double_owned:,} double-owned" if self.double_owned else ""
         return f"{queues}{where}, {gain}, {lose}, {self.unowned:,} unowned{double}."
+
+
+def scenario_of(plan: Plan, scenario: str | None = None) -> str:
+    """The name of a scenario of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    scenario : str, optional
+        Its name; need not be given if there is just one.
+
+    Raises
+    ------
+    ValueError
+        The plan has no such scenario, or several and none is named.
+    """
+    names = [one.name for one in plan.scenarios] or [CURRENT]
+    if scenario is None and len(names) > 1:
+        raise ValueError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
+    wanted = names[0] if scenario is None else scenario
+    if wanted not in (*names, CURRENT):
+        raise ValueError(f"the plan has no scenario {wanted!r}; it has {', '.join(names)}{did_you_mean(wanted, names)}")
+    return wanted
 
 
 def summaries(plan: Plan) -> list[Summary]:

@@ -11,7 +11,10 @@ from source_modules import MODULES
 
 import rmqalloc
 
-VERBS = ("check", "compare", "explain", "fetch", "optimise", "plan", "read", "recommend", "rollout", "simulate")
+VERBS = (
+    *("check", "compare", "diff", "explain", "fetch", "optimise", "plan", "read", "recommend", "rollout", "simulate"),
+    "verify",
+)
 AT_IMPORT = {"_engine", "_lazy", "_text", "_version", "errors", "fleet", "model", "strategies"}
 
 
@@ -59,6 +62,7 @@ def results():
         "plan": rmqalloc.plan(cluster, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]),
         "compare": rmqalloc.compare(cluster, ["AVG", "AVG_BY_CIRCLE"]),
         "check": rmqalloc.check(cluster),
+        "diff": rmqalloc.diff(cluster, cluster),
         "explain": rmqalloc.explain(cluster, "by-average", "TopicTest", "broker-a", 0),
         "rollout": rmqalloc.rollout.restart(cluster),
         "budget": rmqalloc.rollout.restart_in_budget(cluster, 4.0),
@@ -68,7 +72,7 @@ def results():
     }
 
 
-KINDS = ("plan", "compare", "check", "explain", "rollout", "budget", "recommend", "optimise", "simulate")
+KINDS = ("plan", "compare", "check", "diff", "explain", "rollout", "budget", "recommend", "optimise", "simulate")
 
 
 @pytest.mark.parametrize("kind", KINDS)

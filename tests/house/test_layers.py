@@ -41,6 +41,7 @@ FLOORS = {
     "rmqalloc.rollouts": 7,
     "rmqalloc.transitions": 6.5,
     "rmqalloc.simulation": 7,
+    "rmqalloc.diffs": 7.5,
     "rmqalloc.audit": 8,
     "rmqalloc.advice": 8,
     "rmqalloc.optimisation": 8,
@@ -276,7 +277,7 @@ print(*strategy("AVG").assign_fleet(Fleet.from_groups([("g", "t", queues, ["x", 
 # thread holds a lock waits for it forever, and Spark's Python daemon forks.
 WITHOUT_LOCKS = (
     *("model", "_lazy", "_text", "_engine", "fleet", "strategies", "evidence", "report"),
-    *("scenarios", "evaluation", "plans", "audit", "rollouts", "transitions", "advice", "optimisation"),
+    *("scenarios", "evaluation", "transitions", "plans", "diffs", "audit", "rollouts", "advice", "optimisation"),
 )
 LOCKS = {"threading", "multiprocessing", "functools.cached_property", "functools.singledispatch", "queue"}
 

@@ -31,6 +31,7 @@ from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
 if TYPE_CHECKING:
     from rmqalloc.advice import advise as recommend
     from rmqalloc.audit import check_snapshot as check
+    from rmqalloc.certificate import verify
     from rmqalloc.plans import compare, explain
     from rmqalloc.plans import plan_snapshot as plan
     from rmqalloc.rollouts import rollout
@@ -62,6 +63,7 @@ __all__ = [
     "sort_client_ids",
     "sort_queues",
     "strategy",
+    "verify",
 ]
 
 _HOMES = {
@@ -75,6 +77,7 @@ _HOMES = {
     "recommend": ("rmqalloc.advice", "advise"),
     "rollout": ("rmqalloc.rollouts", "rollout"),
     "simulate": ("rmqalloc.simulation", "simulate"),
+    "verify": ("rmqalloc.certificate", "verify"),
 }
 """Room of everything that is loaded on first use, and its name there."""
 

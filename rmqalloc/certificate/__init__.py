@@ -7,7 +7,7 @@
 """
 
 from rmqalloc.certificate._inputs import inputs_of
-from rmqalloc.certificate._verification import Verification, verify
+from rmqalloc.certificate._verification import Verification, VerificationError, read_key, verify
 from rmqalloc.certificate._way_back import ways_back
 
-__all__ = ["Verification", "inputs_of", "verify", "ways_back"]
+__all__ = ["Verification", "VerificationError", "inputs_of", "read_key", "verify", "ways_back"]

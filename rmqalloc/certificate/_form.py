@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from typing import Any
 
@@ -90,9 +91,13 @@ def read(text: str) -> dict[str, Any]:
             f"it is no plan of {VERSION}; plans of earlier versions do not hold their inputs, so plan anew"
         )
     _check(data, FORM, "plan")
-    last = ["inputs", "undo", "tables", "digest", "signature"]
+    last = ["inputs", "undo", "tables", "signature", "digest"]
     if list(data) != sorted(data.keys() - {*last}) + [name for name in last if name in data]:
         raise ValueError("its fields are not in the order in which rmqalloc writes them")
+    if not re.fullmatch(
+        "[0-9a-f]{64} (hmac-sha256:[0-9a-f]{64})?", f"{data['inputDigest']} {data.get('signature', '')}"
+    ):
+        raise ValueError("inputDigest or signature is no such thing")
     return data
 
 

@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pyarrow as pa
 
+from rmqalloc.certificate._loops import by_name
+from rmqalloc.documents._fields import MAX_VIRTUAL_NODES
+from rmqalloc.strategies._by_name import inner_class_of
 from rmqalloc.strategies._config import listed_queues
 from rmqalloc.views._view_units import MixedRows, ViewUnits
 
@@ -35,22 +39,25 @@ def inputs_of(read: ViewUnits, lags: Iterable[tuple[int, str, int, int]]) -> Dat
     """
     rows = _Rows(read.batch)
     lag_of = _lags(lags)
-    views: dict[int, list[int]] = {}
+    rows_of: dict[int, list[int]] = {}
     for row, unit in read.mixed.unit_of.items():
-        views.setdefault(unit, []).append(row)
+        rows_of.setdefault(unit, []).append(row)
+    all_views = {unit: _views(rows, read.mixed, unit, sorted(mine)) for unit, mine in rows_of.items()}
+    views = {unit: one for unit, one in all_views.items() if one != _plain(len(rows.ids(unit)))}
+    by_slot = {rows.names[unit][0] for unit in views}
     topics: Data = {}
     groups: dict[str, Data] = {}
     for row in range(read.n_units):
         name, topic = rows.names[row]
         topics.setdefault(topic, rows.route(row))
         if name not in groups:
-            groups[name] = {"name": name, "topics": [], **rows.clients(row), **rows.rule(row)}
+            groups[name] = {"name": name, "topics": [], **rows.clients(row, name in by_slot), **rows.rule(row)}
         group = groups[name]
         group["topics"].append(topic)
         if row in lag_of:
             group.setdefault("lags", {})[topic] = lag_of[row]
         if row in views:
-            group.setdefault("views", {})[topic] = _views(rows, read.mixed, row, sorted(views[row]))
+            group.setdefault("views", {})[topic] = views[row]
     return {"topics": topics, "groups": list(groups.values())}
 
 
@@ -76,29 +83,34 @@ class _Rows:
         """Brokers of a row."""
         brokers = self._of["brokers"][row].as_py()
         rooms = self._room("broker_rooms", row, len(brokers))
-        return [[one["broker_name"], one["read_queue_nums"], room] for one, room in zip(brokers, rooms, strict=True)]
+        route = [[one["broker_name"], one["read_queue_nums"], room] for one, room in zip(brokers, rooms, strict=True)]
+        return list(by_name(route))
 
     def ids(self, row: int) -> list[str]:
         """Client ids of a row."""
         found: list[str] = self._of["client_ids"][row].as_py()
         return found
 
-    def clients(self, row: int) -> Data:
-        """Client ids, and machine rooms if any is known."""
+    def clients(self, row: int, by_slot: bool) -> Data:
+        """Client ids, and machine rooms if any is known; in Java's order unless slots are spoken of."""
         ids = self.ids(row)
-        rooms = self._room("client_rooms", row, len(ids))
+        both = [*zip(ids, self._room("client_rooms", row, len(ids)), strict=True)]
+        both = both if by_slot else [*by_name(both)]
+        ids, rooms = [one for one, _ in both], [room for _, room in both]
         return {"clients": ids, **({} if not any(rooms) else {"rooms": rooms})}
 
     def rule(self, row: int) -> Data:
         """The strategy with its parameters."""
         params = json.loads(self._of["strategy_params"][row].as_py() or "{}")
         nodes = self._of["virtual_nodes"][row].as_py()
-        params |= {} if nodes is None else {"virtual_nodes": nodes}
+        on_ring = inner_class_of(name := self._of["strategy"][row].as_py()).virtual_nodes is not None
+        params |= {"virtual_nodes": nodes} if nodes is not None and (on_ring or nodes > MAX_VIRTUAL_NODES) else {}
         if isinstance(lists := params.get("message_queues"), Mapping):
-            params["message_queues"] = {
-                one: [list(queue) for queue in listed_queues(mine)] for one, mine in lists.items()
-            }
-        return {"strategy": self._of["strategy"][row].as_py(), **({"params": params} if params else {})}
+            with suppress(TypeError, ValueError):  # then the strategy is refused, and the error is what the plan has
+                params["message_queues"] = {
+                    one: [list(queue) for queue in listed_queues(mine)] for one, mine in lists.items()
+                }
+        return {"strategy": name, **({"params": params} if params else {})}
 
 
 def _views(rows: _Rows, mixed: MixedRows, unit: int, views: list[int]) -> Data:
@@ -118,6 +130,12 @@ def _views(rows: _Rows, mixed: MixedRows, unit: int, views: list[int]) -> Data:
         owned = mixed.reported[unit].items()
         data["reported"] = [[queue.broker_name, queue.queue_id, list(slots)] for queue, slots in owned]
     return data
+
+
+def _plain(n_clients: int) -> Data:
+    """Views of a unit whose clients all act on the one, which need not be said."""
+    everyone = list(range(n_clients))
+    return {"views": [{"acting": everyone, "joining": True}], "lists": 1, "subscribed": everyone}
 
 
 def _lags(lags: Iterable[tuple[int, str, int, int]]) -> dict[int, dict[str, list[int | None]]]:

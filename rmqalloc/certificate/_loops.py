@@ -329,6 +329,18 @@ def units_of(inputs: dict[str, Any]) -> Iterator[Unit]:
             yield Unit(group["name"], topic, rows, ids, views, lags)
 
 
+def check_order(data: dict[str, Any]) -> None:
+    """Raise unless names stand in order where their order means nothing."""
+    inputs, ways = data["inputs"], [one for each in data["undo"].values() for one in each]
+    lists = [[one["groups"] for one in ways], [one.get("topics", []) for one in ways]]
+    lists.append([[name for name, *_ in route] for route in inputs["topics"].values()])
+    lists.append([one["clients"] for one in inputs["groups"] if "views" not in one])
+    fields = (given for one in ways for change in one.get("changes", ()) for given in change.values())
+    lists.append([value for given in fields for value in given.values() if isinstance(value, list)])
+    if any(one != sorted(one, key=utf16) for each in lists for one in each):
+        raise ValueError("names of clients, brokers, groups or topics are not in order")
+
+
 def state_of(unit: Unit, rows: list[Row], first: State | None, told: tuple[int, str | None], with_rooms: bool) -> State:
     """A unit with these rows; ``first`` is its state before any change, ``told`` the error of the file, where that is taken."""
     if told[0] in SPOILED and not (told[1] or "").startswith("the ring"):

@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from rmqalloc.certificate._checker import Verdict, verdict
-from rmqalloc.certificate._inputs import inputs_of
+from rmqalloc.certificate._again import inputs_again
+from rmqalloc.certificate._checker import MIN_KEY_BYTES, Verdict, verdict
 from rmqalloc.documents import DocumentError, parse, read_source
-from rmqalloc.evidence import with_strategies
-from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._plain_data import to_document
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.snapshot.files import read
-from rmqalloc.views._view_units import view_units
 
 
 class VerificationError(DocumentError):
@@ -117,8 +113,6 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
     VerificationError
         The key is too short.
     """
-    from rmqalloc.certificate._checker import MIN_KEY_BYTES
-
     key = Path(path).read_bytes().strip()
     if len(key) < MIN_KEY_BYTES:
         raise VerificationError(
@@ -130,13 +124,7 @@ def read_key(path: str | os.PathLike[str]) -> bytes:
 def _read_otherwise(data: Mapping[str, Any], snapshot: Snapshot) -> Iterator[str]:
     """Inputs that are read otherwise from the snapshot."""
     given = data["inputs"]
-    groups, topics = ([*map(literal, names)] for names in ([one["name"] for one in given["groups"]], given["topics"]))
-    changes = [change for scenario in data["scenarios"] for change in scenario["changes"]]
-    ids = (change.get("add_clients", {}).get("ids", ()) for change in changes)
-    joining = {one for each in ids for one in ([each] if isinstance(each, str) else each)}
-    with_retry = any(one.startswith(RETRY_PREFIX) and snapshot.topic(one) is None for one in given["topics"])
-    units = view_units(with_strategies(snapshot, groups), groups, topics, with_retry, joining)
-    made = inputs_of(units, ())
+    made = inputs_again(given, data["scenarios"], snapshot)
     if made["topics"] != given["topics"]:
         yield "topics are read otherwise from the snapshot"
     mine = {one["name"]: one for one in made["groups"]}

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rmqalloc.certificate._loops import RETRY, Row, Unit, after, changed, in_use, units_of
+from rmqalloc.certificate._loops import RETRY, Row, Unit, after, changed, in_use, units_of, utf16
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.scenarios import SetStrategy
 from rmqalloc.scenarios._patterns import literal
@@ -55,10 +55,14 @@ def entries(states: Iterable[tuple[Unit, Sequence[Row]]]) -> list[Back]:
     made: dict[tuple[str, str | None], list[str]] = {}
     for text, groups in found.items():
         for group, topics in groups.items():
-            some = None if topics == topics_of[group] else json.dumps(topics)
+            some = None if topics == topics_of[group] else json.dumps(sorted(topics, key=utf16))
             made.setdefault((text, some), []).append(group)
     return [
-        {"groups": groups, **({} if some is None else {"topics": json.loads(some)}), **json.loads(text)}
+        {
+            "groups": sorted(groups, key=utf16),
+            **({} if some is None else {"topics": json.loads(some)}),
+            **json.loads(text),
+        }
         for (text, some), groups in made.items()
     ]
 
@@ -119,4 +123,5 @@ def _brokers(topic: str, now: Row, goal: Row) -> Iterator[Change]:
 
 
 def _texts(found: list[str]) -> str | list[str]:
-    return found[0] if len(found) == 1 else found
+    """Texts as changes have them."""
+    return found[0] if len(found) == 1 else sorted(found, key=utf16)

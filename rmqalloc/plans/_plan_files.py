@@ -45,7 +45,7 @@ _NEW_COLUMNS: Mapping[str, Mapping[str, Any]] = {
 }
 """Columns that files of v1 may lack, and what stands in for them: before there were these, a queue had one owner or none."""
 
-_AROUND = ("digest", "signature", "$schema")
+_AROUND = ("digest", "$schema")
 """Fields that are no part of what the digest is of."""
 
 save_plan = write_plan

@@ -31,6 +31,7 @@ from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
 if TYPE_CHECKING:
     from rmqalloc.advice import advise as recommend
     from rmqalloc.audit import check_snapshot as check
+    from rmqalloc.certificate import verify
     from rmqalloc.diffs import diff
     from rmqalloc.optimisation import optimise
     from rmqalloc.plans import compare, explain
@@ -66,6 +67,7 @@ __all__ = [
     "sort_client_ids",
     "sort_queues",
     "strategy",
+    "verify",
 ]
 
 _HOMES = {
@@ -81,6 +83,7 @@ _HOMES = {
     "recommend": ("rmqalloc.advice", "advise"),
     "rollout": ("rmqalloc.rollouts", "rollout"),
     "simulate": ("rmqalloc.simulation", "simulate"),
+    "verify": ("rmqalloc.certificate", "verify"),
 }
 """Room of everything that is loaded on first use, and its name there."""
 

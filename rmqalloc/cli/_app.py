@@ -31,6 +31,7 @@ VERBS = {
     "schema": "rmqalloc.cli._schema_command",
     "simulate": "rmqalloc.cli._simulate_command",
     "snapshot": "rmqalloc.cli._snapshot_command",
+    "verify": "rmqalloc.cli._verify_command",
 }
 """File of every verb; it is imported when the verb is used, so that each pays only for its own needs."""
 

@@ -33,7 +33,7 @@ INTERRUPTED = 130
 MEANINGS: Mapping[int, str] = {
     DONE: "done",
     FAILURE: "failed: a file, a server, the data, or a package that is not installed",
-    DIFFERENCE: "a difference or a finding (plan and diff --detailed-exitcode, check)",
+    DIFFERENCE: "a difference or a finding (plan and diff --detailed-exitcode, check, verify)",
     GATE: "a gate is not kept, or the change is refused",
     PARTIAL: "the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same",
     USAGE: "wrong usage: a verb, an option, or its value",
@@ -74,7 +74,7 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     "plan": {
         FAILURE: f"{_DOUBT}, or what the change leaves cannot be assigned",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
-        GATE: "a gate is not kept: --max-moved, --max-skew, --fail-if-worse, --gates, --require",
+        GATE: "a gate is not kept (--max-moved and others, --gates, --require), or --undo is refused",
         PARTIAL: _PARTIAL,
     },
     "recommend": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
@@ -86,6 +86,11 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     "snapshot": {
         FAILURE: "failed: no name server answers, it knows no broker, or nothing could be read",
         PARTIAL: "the snapshot lacks something; it is written all the same, and says what",
+    },
+    "verify": {
+        DONE: "the plan is proved, but for what is listed as not proved",
+        FAILURE: "failed: a file cannot be read, or the key is too short",
+        DIFFERENCE: "the plan is rejected: not what follows from its inputs, a gate not kept, or another key",
     },
 }
 """What codes mean that a verb has besides those of all, or for which it has its own words."""

@@ -18,6 +18,7 @@ from rmqalloc.cli._options import (
     max_unowned_seconds_option,
 )
 from rmqalloc.cli._planning import plan_inputs, tell_broken
+from rmqalloc.cli._saved_plans import Undo, check_usage, save, signing_key, undo_option, undone
 from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
@@ -40,6 +41,7 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.command()
 @snapshot_options
 @strategy_known_options()
+@undo_option
 @change_options
 @click.option(
     "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
@@ -54,6 +56,11 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 )
 @click.option(
     "--out", metavar="FILE", callback=file_to_write, help="Save the plan as JSON (packed if the name ends in .gz)."
+)
+@click.option(
+    "--sign-key",
+    metavar="FILE",
+    help="Sign the saved plan with the key in this file, of 32 bytes or more (HMAC-SHA256).",
 )
 @click.option("--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner.")
 @click.option("--max-skew", type=Bound(), metavar="X", help="Gate: greatest skew of a group after.")
@@ -73,10 +80,12 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 def plan(
     inputs: Inputs,
     changes: Changes,
+    undo: Undo | None,
     with_retry: bool,
     tables: TableOptions,
     show: str | None,
     out: str | None,
+    sign_key: str | None,
     max_moved: str | None,
     gates_file: str | None,
     detailed_exitcode: bool,
@@ -90,19 +99,18 @@ def plan(
     rmqalloc plan -f example:seed --remove-client 10.0.0.11@1009
     rmqalloc plan -f cluster.yaml -g order-svc --scale 6
     rmqalloc plan -f cluster.json --remove-broker broker-a --max-moved 20% --out plan.json
+    rmqalloc plan -f now.json --undo plan.json
     """
-    from rmqalloc.plans import save_plan
-
-    if not changes.scenarios:
-        raise click.UsageError(
-            "there is no change to plan; give one, such as --scale 6, --remove-client ID or --scenario FILE"
-        )
+    check_usage(changes, undo, sign_key, out)
     gates = _gates(max_moved, gates_file, bounds)
+    key = signing_key(sign_key)
     snapshot = snapshot_of(inputs)
-    made = plan_inputs(snapshot, inputs, changes, with_retry)
+    made = plan_inputs(snapshot, inputs, changes, with_retry) if undo is None else undone(undo, snapshot)
+    if made is None:
+        return exit_codes.GATE
     _print(made, gates, tables, show)
     if out is not None:
-        print_notes([f"plan {save_plan(made, out)[:12]} saved: {out}"])
+        print_notes([save(made, gates, out, key)])
     return (
         doubt_code(snapshot, inputs, _clients_join(changes), by_client=True)
         or _gate_code(made, gates)

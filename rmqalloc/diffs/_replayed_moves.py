@@ -14,7 +14,7 @@ import numpy as np
 from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, KnownOwners, Mask
 from rmqalloc.diffs._group_steps import STEPS, stages
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, owners_of
-from rmqalloc.views._view_units import own_otherwise
+from rmqalloc.views._owned_as_computed import OwnedAsComputed
 
 REPORTED_BEFORE, NOT_EXPLAINED, NOT_REPLAYED = (
     "reported_before",
@@ -69,7 +69,7 @@ def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) ->
     """
     on_the_way = {name: list(stages(before.groups[name], after.groups[name])) for name in groups}
     routes = changed_topics(before, after)
-    concerned = [[name for name in groups if own_otherwise(before.reporting(name))]]
+    concerned = [[name for name in groups if _own_otherwise(before, name)]]
     concerned += [[name for name in groups if not routes.isdisjoint(on_the_way[name][0].subscriptions)]]
     for number in range(2, 1 + len(STEPS)):
         concerned.append([name for name, of in on_the_way.items() if of[number] != of[number - 1]])
@@ -79,6 +79,12 @@ def moments(before: SnapshotSide, after: SnapshotSide, groups: Sequence[str]) ->
         state = owners_of(list(topics.values()), [on_the_way[name][number] for name in names])
         found.append(ReplayedState(names, state))
     return found
+
+
+def _own_otherwise(side: SnapshotSide, name: str) -> bool:
+    """Whether all clients of a group report what they own, and it may not be what they compute."""
+    group, owned = side.reporting(name), OwnedAsComputed()
+    return any(owned.otherwise(group, side.topics[one]) for one in group.subscriptions if one in side.topics)
 
 
 def replayed(queues: AlignedQueues, states: Sequence[ReplayedState], groups: Sequence[str]) -> Replayed:

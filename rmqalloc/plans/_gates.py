@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
@@ -87,6 +87,17 @@ class Gates:
     max_double: Annotated[int | None, Maybe(Whole(0, _MOST_QUEUES))] = None
     max_unowned_seconds: Annotated[str | None, Maybe(SecondsText())] = None
     informed_by: Annotated[str, Text(WAYS)] = "notice"
+
+    def to_data(self) -> dict[str, float | bool]:
+        """The bounds that there are, as a plan's file holds them.
+
+        Examples
+        --------
+        >>> Gates(max_moved=20, fail_if_worse=True).to_data()
+        {'max_moved': 20.0, 'fail_if_worse': True}
+        """
+        given = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        return {name: value if isinstance(value, bool) else float(value) for name, value in given.items()}
 
     @property
     def is_open(self) -> bool:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.certificate import ways_back
 from rmqalloc.evaluation import PLAN_SCHEMA
 from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.plans._plan_writing import write_plan
@@ -24,6 +25,7 @@ __all__ = [
     "GROUPS_SCHEMA",
     "KIND",
     "QUEUES_SCHEMA",
+    "READABLE_VERSIONS",
     "TIME",
     "TRANSITIONS_SCHEMA",
     "UNITS_SCHEMA",
@@ -32,9 +34,13 @@ __all__ = [
     "StoredTables",
     "canonical",
     "plain_column",
+    "plain_text",
 ]
 
-API_VERSION = "rmqalloc/v1"
+API_VERSION = "rmqalloc/v2"
+READABLE_VERSIONS = (API_VERSION, "rmqalloc/v1")
+"""Versions that are read; v1 holds neither inputs nor the way back, and earlier files of it no owners beside the first."""
+
 KIND = "Plan"
 TIME = "snapshotTime"
 """Field of a plan's file that is there only where the time is known."""
@@ -142,6 +148,10 @@ class Details(Protocol):
     def evidence(self) -> pa.Table:
         """See `Plan.evidence`."""
 
+    @property
+    def inputs(self) -> Mapping[str, Any] | None:
+        """See `Plan.inputs`."""
+
 
 class StoredTables(NamedTuple):
     """Tables that are there already."""
@@ -150,6 +160,7 @@ class StoredTables(NamedTuple):
     clients: pa.Table
     queues: pa.Table
     input_digest: str
+    inputs: Mapping[str, Any] | None = None
     evidence: pa.Table = EVIDENCE_SCHEMA.empty_table()
 
     def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
@@ -190,6 +201,13 @@ class Plan(TableResult):
     tool_version : str
     snapshot_time : str or None
         When the snapshot was taken, as ISO 8601 in UTC, where it says so.
+    gates : mapping
+        Bounds that it was held to, by field of `rmqalloc.plans.Gates`; `rmqalloc.verify` holds it to them again.
+    inputs : mapping or None
+        Routes, client lists and strategies before any change, from which `rmqalloc.verify` recomputes all tables: see
+        `rmqalloc.certificate.inputs_of`. None of a plan that an earlier version saved.
+    undo : mapping or None
+        The way back from every scenario: see `rmqalloc.certificate.ways_back`.
     """
 
     TABLES: ClassVar = ("units", "groups", "clients", "queues")
@@ -200,6 +218,7 @@ class Plan(TableResult):
     tool_version: str
     details: Details = field(repr=False)
     snapshot_time: str | None = None
+    gates: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def groups(self) -> pa.Table:
@@ -210,6 +229,16 @@ class Plan(TableResult):
     def input_digest(self) -> str:
         """SHA-256 of the snapshot."""
         return self.details.input_digest
+
+    @property
+    def inputs(self) -> Mapping[str, Any] | None:
+        """What it was made from; see the class."""
+        return self.details.inputs
+
+    @lazy_property
+    def undo(self) -> Mapping[str, Any] | None:
+        """The way back; see the class."""
+        return None if self.inputs is None else ways_back(self.inputs, [one.to_data() for one in self.scenarios])
 
     @property
     def clients(self) -> pa.Table:
@@ -247,7 +276,9 @@ class Plan(TableResult):
 
     def text(self) -> Iterator[str]:
         """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""
-        yield canonical(self._head())[:-1] + ',"tables":{'
+        yield canonical(self._head())[:-1]
+        yield from (f',"{name}":{plain_text(one)}' for name, one in self._certificate().items())
+        yield ',"tables":{'
         for place, name in enumerate(self.TABLES):
             table = getattr(self, name)
             yield f'{"," if place else ""}"{name}":{{'
@@ -265,7 +296,11 @@ class Plan(TableResult):
             **({} if self.snapshot_time is None else {TIME: self.snapshot_time}),
             "scenarios": [one.to_data() for one in self.scenarios],
             "warnings": list(self.warnings),
+            **({"gates": dict(self.gates)} if self.gates else {}),
         }
+
+    def _certificate(self) -> dict[str, Any]:
+        return {} if self.inputs is None else {"inputs": self.inputs, "undo": self.undo}
 
     @lazy_property
     def digest(self) -> str:
@@ -281,7 +316,7 @@ class Plan(TableResult):
         columns = {
             name: {key: plain_column(table[key]) for key in table.column_names} for name, table in tables.items()
         }
-        return {**self._head(), "tables": columns, "digest": self.digest}
+        return {**self._head(), **self._certificate(), "tables": columns, "digest": self.digest}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as a file that `rmqalloc.plans.load_plan` reads, packed if it ends in ``.gz``; see `write_plan`."""
@@ -320,3 +355,14 @@ def canonical(data: Any) -> str:
     '{"a":"x","b":[1,null]}'
     """
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def plain_text(data: Any) -> str:
+    """JSON text of plain data whose keys stay in their order.
+
+    Examples
+    --------
+    >>> plain_text({"b": 1, "a": 0.0})
+    '{"b":1,"a":0.0}'
+    """
+    return json.dumps(data, separators=(",", ":"))

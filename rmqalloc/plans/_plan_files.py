@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any
 
 import pyarrow as pa
@@ -27,15 +28,25 @@ from rmqalloc.plans._plan import (
     GROUPS_SCHEMA,
     KIND,
     QUEUES_SCHEMA,
+    READABLE_VERSIONS,
     UNITS_SCHEMA,
     Plan,
     StoredTables,
+    plain_text,
 )
 from rmqalloc.plans._plan_writing import PACKED, PlanError, write_plan
 from rmqalloc.scenarios import scenarios_of, scenarios_schema
 
 _SCHEMAS = {"units": UNITS_SCHEMA, "groups": GROUPS_SCHEMA, "clients": CLIENTS_SCHEMA, "queues": QUEUES_SCHEMA}
+_NEW_COLUMNS: Mapping[str, Mapping[str, Any]] = {
+    "units": {"double_owned": 0},
+    "groups": {"double_owned": 0},
+    "queues": {"others_before": None, "others_after": None},
+}
+"""Columns that files of v1 may lack, and what stands in for them: before there were these, a queue had one owner or none."""
 
+_AROUND = ("digest", "$schema")
+"""Fields that are no part of what the digest is of."""
 
 save_plan = write_plan
 
@@ -62,7 +73,7 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
 class _PlanFile:
     """The fields of a plan's file."""
 
-    apiVersion: Annotated[str, Text((API_VERSION,))]
+    apiVersion: Annotated[str, Text(READABLE_VERSIONS)]
     kind: Annotated[str, Text((KIND,))]
     toolVersion: str
     inputDigest: str
@@ -71,6 +82,10 @@ class _PlanFile:
     tables: Annotated[Mapping[str, Any], MappingOf(MappingOf(Anything()))]
     digest: str
     snapshotTime: str | None = None
+    gates: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
+    inputs: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
+    undo: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
+    signature: str | None = None
 
 
 def plan_schema() -> dict[str, Any]:
@@ -104,13 +119,28 @@ def _column_schema(kind: pa.DataType) -> dict[str, Any]:
 
 def _plan_of(data: Any) -> Plan:
     file: _PlanFile = record(_PlanFile).read(data)
-    units, groups, clients, queues = (_table(file.tables.get(name), name, schema) for name, schema in _SCHEMAS.items())
+    is_v1 = file.apiVersion != API_VERSION
+    if not is_v1 and not file.inputs:
+        raise PlanError(f"a plan of {API_VERSION} must have inputs")
+    stored = dict(file.tables)
+    if is_v1:
+        stored |= {name: _of_v2(stored.get(name), columns) for name, columns in _NEW_COLUMNS.items()}
+    units, groups, clients, queues = (_table(stored.get(name), name, schema) for name, schema in _SCHEMAS.items())
     scenarios = scenarios_of(file.scenarios) if file.scenarios != [] else ()
-    tables = StoredTables(groups, clients, queues, file.inputDigest)
-    plan = Plan(units, scenarios, file.warnings, file.toolVersion, tables, file.snapshotTime)
-    if plan.digest != file.digest:
+    content = {name: one for name, one in data.items() if name not in _AROUND}
+    if hashlib.sha256(plain_text(content)[:-1].encode()).hexdigest() != file.digest:
         raise PlanError("its digest is not that of its content, so it was changed after it was written; make it anew")
-    return plan
+    tables = StoredTables(groups, clients, queues, file.inputDigest, file.inputs or None)
+    return Plan(units, scenarios, file.warnings, file.toolVersion, tables, file.snapshotTime, file.gates)
+
+
+def _of_v2(columns: Any, new: Mapping[str, Any]) -> Any:
+    """Columns of a table of v1 with those that v2 has besides, where they are not there."""
+    if not isinstance(columns, Mapping) or not isinstance(
+        others := columns.get("moved", columns.get("queue_id")), list
+    ):
+        return columns
+    return {**{name: [value] * len(others) for name, value in new.items()}, **columns}
 
 
 def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +16,8 @@ from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
-from rmqalloc.scenarios import AddClients, Scenario
+from rmqalloc.scenarios import Scenario
+from rmqalloc.scenarios._changes import joining_ids
 from rmqalloc.snapshot._matching import ALL, NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.views._view_units import view_units
@@ -83,7 +83,7 @@ def planned(
     """`plan_snapshot`, and the evaluation that the plan stands on; ``with_shared`` as for `unit_pairs`."""
     spec = PlanSpec(scenarios=tuple(scenarios))
     known = with_strategies(snapshot, groups)
-    read = view_units(known, groups, topics, with_retry, _joining(spec.scenarios), with_shared)
+    read = view_units(known, groups, topics, with_retry, joining_ids(spec.scenarios), with_shared)
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
@@ -93,12 +93,3 @@ def planned(
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
     return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation
-
-
-def _joining(scenarios: Sequence[Scenario]) -> Counter[str]:
-    """Client ids that scenarios add, and how often one scenario does at most."""
-    joining = Counter[str]()
-    for scenario in scenarios:
-        changes = (change for change in scenario.changes if isinstance(change, AddClients))
-        joining |= Counter(one for change in changes for one in change.ids or ())
-    return joining

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.certificate import inputs_of
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._differing import differing_queues
 from rmqalloc.evaluation._evaluate import ScenarioState
@@ -99,6 +100,17 @@ class PlanTables:
     def evidence(self) -> pa.Table:
         """`rmqalloc.plans.Plan.evidence`."""
         return evidence_of(self.known, self.looked_at, differing_queues(self.known, self.looked_at)).groups
+
+    @lazy_property
+    def inputs(self) -> Mapping[str, Any]:
+        """`rmqalloc.plans.Plan.inputs`."""
+        numbers = self._numbers
+        keys = np.unique(np.concatenate([queues.keys for queues in self._between]))
+        messages, known = self._lags.of(keys)
+        routes, queue_ids = np.divmod(keys[known], numbers.n_queue_ids)
+        brokers = [numbers.brokers[one] for one in (routes % max(len(numbers.brokers), 1)).tolist()]
+        rows = rows_of(keys[known], numbers).tolist()
+        return inputs_of(self.read, zip(rows, brokers, queue_ids.tolist(), messages[known].tolist(), strict=True))
 
     @lazy_property
     def _numbered(self) -> NumberedStates:

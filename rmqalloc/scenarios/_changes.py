@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any, ClassVar
@@ -327,3 +328,12 @@ class Scenario(Checked):
         """Plain data, as a file holds it."""
         names = {kind: name for name, kind in CHANGES.items()}
         return {**super().to_data(), "changes": [{names[type(one)]: one.to_data()} for one in self.changes]}
+
+
+def joining_ids(scenarios: Iterable[Scenario]) -> Counter[str]:
+    """Client ids that scenarios add, and how often one scenario does at most."""
+    joining = Counter[str]()
+    for scenario in scenarios:
+        changes = (change for change in scenario.changes if isinstance(change, AddClients))
+        joining |= Counter(one for change in changes for one in change.ids or ())
+    return joining

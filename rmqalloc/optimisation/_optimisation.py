@@ -98,7 +98,7 @@ class Optimisation(TableResult):
     >>> import rmqalloc
     >>> made = rmqalloc.optimise(rmqalloc.read("example:seed"), ["by-average"], clients=[5, 6], goals=["load", "moves"])
     >>> made.front.select(["n_clients", "batch", "load", "moves"]).to_pylist()
-    [{'n_clients': 6, 'batch': 2, 'load': 4, 'moves': 16}, {'n_clients': 5, 'batch': 1, 'load': 5, 'moves': 10}]
+    [{'n_clients': 6, 'batch': 2, 'load': 4, 'moves': 18}, {'n_clients': 5, 'batch': 1, 'load': 5, 'moves': 10}]
     >>> made.searches["searched"].to_pylist()
     ['exact: all 3 ways were evaluated']
     """

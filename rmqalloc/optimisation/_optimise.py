@@ -95,7 +95,7 @@ def optimise(
     >>> cluster = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG"),))
     >>> made = optimise(cluster, restart=True, goals=["moves"], bounds={"unowned": 6})
     >>> made.front.select(["batch", "surge", "order", "moves", "unowned"]).to_pylist()
-    [{'batch': 2, 'surge': True, 'order': 'sorted', 'moves': 12, 'unowned': 4}]
+    [{'batch': 4, 'surge': True, 'order': 'any', 'moves': 8, 'unowned': 4}]
     """
     asked = Asked(
         restart=restart,

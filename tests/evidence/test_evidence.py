@@ -361,7 +361,7 @@ def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_
     topics = (TOPIC, Topic("U", (TopicBroker("a", 4),)))
     write_snapshot(Snapshot(topics, (Group("g", ("T",), clients),)), str(path))
     words = list(VERBS[verb])
-    at = 2 if words[0] == "rollout" else 1
+    at = 2 if words[0] in ("rollout", "optimise") else 1
     command = [*words[:at], "-f", str(path), *words[at:]]
     if kind == "mixed" and verb in BY_CLIENT:
         assert app.run(command) == 0

@@ -1,5 +1,7 @@
 """The page on the screens that people have: what matters first, on a desktop without scrolling, on a phone not sideways."""
 
+from dataclasses import replace
+
 import chromium
 import pytest
 import report_plans
@@ -52,6 +54,16 @@ def boxes(page, selector):
 
 
 # --- A desktop ---
+
+
+def test_a_long_finding_ends_after_two_lines_and_is_whole_in_the_table(browser, pages, tmp_path):
+    words = "clients divide by different strategies " * 9
+    found = [replace(one, message=words, advice=words) for one in report_plans.everyday_findings()]
+    (tmp_path / "long.html").write_text(report(report_plans.everyday(), found), encoding="utf-8")
+    page = chromium.Page(browser, tmp_path / "long.html", size=DESKTOP)
+    for _, top, _, bottom in boxes(page, "#findings .found > li"):
+        assert 40 < bottom - top < 60
+    assert words in page.ask("document.querySelector('#findings tbody').textContent")
 
 
 @pytest.mark.parametrize(("name", "n_findings"), [("everyday", 2), ("whole", 3), ("whole-hostile", 3), ("hostile", 3)])

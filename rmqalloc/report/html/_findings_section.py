@@ -53,11 +53,12 @@ def _lead(findings: Sequence[Finding]) -> str:
 
 
 def _item(finding: Finding) -> str:
+    # The style sheet ends a long one after a few lines; the table below has all of it.
     kind, sign = _SIGNS[finding.severity]
     where = " · ".join(name(one) for one in (finding.consumer_group, finding.topic) if one)
     return (
-        f'<li><span class="{kind}">{sign}</span> {f"<b>{where}</b>: " if where else ""}{name(finding.message, 160)} '
-        f'<span class="soft">{name(finding.advice, 90)}</span></li>'
+        f'<li><div><span class="{kind}">{sign}</span> {f"<b>{where}</b>: " if where else ""}{name(finding.message, 400)} '
+        f'<span class="soft">{name(finding.advice, 400)}</span></div></li>'
     )
 
 

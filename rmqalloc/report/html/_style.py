@@ -47,6 +47,7 @@ margin:.4rem 0 .7rem;padding:0;list-style:none}
 .tiles b{display:block;font-size:1.3rem;line-height:1.3;font-variant-numeric:tabular-nums;font-weight:650}
 .found{list-style:none;margin:.3rem 0;padding:0}
 .found li{padding:.3rem 0;border-top:1px solid var(--line)}
+.found div{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden}
 .tiles span{color:var(--soft);font-size:.85rem}
 .wide{overflow-x:auto;margin:.5rem 0}
 :focus-visible{outline:3px solid var(--link);outline-offset:2px;border-radius:3px}
@@ -91,6 +92,7 @@ section{padding:.8rem .75rem}
 .tiles{grid-template-columns:repeat(auto-fit,minmax(6.4rem,1fr));gap:.4rem}
 .tiles li{padding:.35rem .5rem}
 .tiles b{font-size:1.1rem}
+.found div{-webkit-line-clamp:5}
 dl.facts{grid-template-columns:1fr;gap:0}
 table.cards,table.cards caption,table.cards tbody{display:block}
 table.cards thead,table.cards .l{display:none}
@@ -118,7 +120,8 @@ nav,.skip{display:none}
 section{border:0;border-top:1px solid var(--line);border-radius:0;padding:.8rem 0}
 figure,tr{break-inside:avoid}
 h2,h3,h4,summary{break-after:avoid}
-.wide{overflow:visible}
+.wide,.found div{overflow:visible}
+.found div{display:block}
 svg{min-width:0}
 details::details-content{content-visibility:visible;block-size:auto}
 th button::after{content:none}

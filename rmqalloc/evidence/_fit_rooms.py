@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rmqalloc._text import counted
 from rmqalloc.evidence._fit import Fit, OwnedQueues, fits_of, owned_queues
 from rmqalloc.evidence._method import Method, Rooms
-from rmqalloc.evidence._room_readings import Reading, named_parts, readings
+from rmqalloc.evidence._room_readings import RoomReading, named_parts, readings
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
 
 _STATE_THEM = "--rooms states them"
@@ -44,7 +44,7 @@ class RoomFit(NamedTuple):
 
     Attributes
     ----------
-    found : sequence of (Reading, Method)
+    found : sequence of (RoomReading, Method)
         All that explain all owners, the likeliest first.
     of : int
         Queues with one owner.
@@ -54,7 +54,7 @@ class RoomFit(NamedTuple):
         Why what was found cannot be taken.
     """
 
-    found: Sequence[tuple[Reading, Method]]
+    found: Sequence[tuple[RoomReading, Method]]
     of: int
     n_tried: int | None
     conflict: str | None = None
@@ -77,7 +77,7 @@ class RoomFit(NamedTuple):
         return None
 
 
-def _said(reading: Reading, method: Method) -> str:
+def _said(reading: RoomReading, method: Method) -> str:
     return f"{method} with the rooms {named_parts(reading.brokers.values())}"
 
 
@@ -103,10 +103,10 @@ class _Tried(NamedTuple):
 
     group: int
     rank: int
-    reading: Reading
+    reading: RoomReading
 
 
-def _found(owned: OwnedQueues, made: Sequence[Reading] | None, fits: Sequence[tuple[_Tried, Fit]]) -> RoomFit:
+def _found(owned: OwnedQueues, made: Sequence[RoomReading] | None, fits: Sequence[tuple[_Tried, Fit]]) -> RoomFit:
     """What explains all owners of a group."""
     ranked = sorted(fits, key=lambda one: one[0].rank)
     found = [(one.reading, method) for one, fit in ranked for method, n in fit.counts.items() if n == fit.of > 0]

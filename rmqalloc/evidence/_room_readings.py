@@ -25,7 +25,7 @@ ONE_ROOM = "all"
 Labels = dict[str, str]
 
 
-class Reading(NamedTuple):
+class RoomReading(NamedTuple):
     """Rooms by the name of the broker, and by client id."""
 
     brokers: Labels
@@ -55,7 +55,7 @@ class Reading(NamedTuple):
 
 def readings(
     brokers: Mapping[str, str | None], clients: Mapping[str, str | None], owners: Mapping[str, Set[str]]
-) -> list[Reading] | None:
+) -> list[RoomReading] | None:
     """All readings that owners allow, the likeliest first; None if there are too many to try.
 
     Parameters
@@ -74,7 +74,7 @@ def readings(
     some = list(islice(_readings(brokers, clients, owners), MOST_READINGS + 1))
     if len(some) > MOST_READINGS:
         return None
-    found: dict[object, Reading] = {}
+    found: dict[object, RoomReading] = {}
     for one in some:
         if one.allows(owners):
             found.setdefault(one.parts, one)
@@ -83,16 +83,16 @@ def readings(
 
 def _readings(
     brokers: Mapping[str, str | None], clients: Mapping[str, str | None], owners: Mapping[str, Set[str]]
-) -> Iterator[Reading]:
+) -> Iterator[RoomReading]:
     pairs = list(product(_labellings(brokers), _labellings(clients)))
     for of_brokers, of_clients in pairs:
         if not set(of_brokers.values()).isdisjoint(of_clients.values()):
-            yield Reading(of_brokers, of_clients)
+            yield RoomReading(of_brokers, of_clients)
     for of_brokers, of_clients in pairs:
         if set(of_brokers.values()).isdisjoint(of_clients.values()):
             yield from _paired(of_brokers, of_clients, owners)
     if not any(brokers.values()) and not any(clients.values()):
-        yield Reading(dict.fromkeys(brokers, ONE_ROOM), dict.fromkeys(clients, ONE_ROOM))
+        yield RoomReading(dict.fromkeys(brokers, ONE_ROOM), dict.fromkeys(clients, ONE_ROOM))
 
 
 def _labellings(names: Mapping[str, str | None]) -> list[Labels]:
@@ -108,7 +108,7 @@ def _labellings(names: Mapping[str, str | None]) -> list[Labels]:
     return found
 
 
-def _paired(brokers: Labels, clients: Labels, owners: Mapping[str, Set[str]]) -> Iterator[Reading]:
+def _paired(brokers: Labels, clients: Labels, owners: Mapping[str, Set[str]]) -> Iterator[RoomReading]:
     """Readings of rooms that brokers and clients call by other names, paired by owners."""
     owners_of: dict[str, set[str]] = {}
     for broker, room in brokers.items():
@@ -122,7 +122,7 @@ def _paired(brokers: Labels, clients: Labels, owners: Mapping[str, Set[str]]) ->
         yield _joined(brokers, clients, dict(zip(owners_of, paired, strict=True)))
 
 
-def _joined(brokers: Labels, clients: Labels, paired: Mapping[str, str | None]) -> Reading:
+def _joined(brokers: Labels, clients: Labels, paired: Mapping[str, str | None]) -> RoomReading:
     """The reading in which rooms of brokers are those of clients; called as the brokers call them."""
     called: dict[str, list[str]] = {}
     for of_brokers, of_clients in paired.items():
@@ -130,7 +130,7 @@ def _joined(brokers: Labels, clients: Labels, paired: Mapping[str, str | None]) 
             called.setdefault(of_clients, []).append(of_brokers)
     name = {room: "+".join(all_of) for room, all_of in called.items()}
     of_broker = {room: room if mine is None else name[mine] for room, mine in paired.items()}
-    return Reading(_mapped(brokers, of_broker), _mapped(clients, name))
+    return RoomReading(_mapped(brokers, of_broker), _mapped(clients, name))
 
 
 def _mapped(labels: Labels, names: Mapping[str, str]) -> Labels:

@@ -215,10 +215,11 @@ class MixedUnits:
         order = np.argsort(mains.keys, kind="stable")
         there = mains.keys[order]
         queues = takers.queues + (self.unit_of[takers.rows] - takers.rows) * stride
-        some = np.flatnonzero(np.isin(queues, there))
+        at = np.searchsorted(there, queues)
+        some = np.flatnonzero(np.append(there, -1)[at] == queues)
         clients = takers.clients[some]
         of, slots = self._takers(takers.rows[some], clients, listed)
-        places, who = np.searchsorted(there, queues[some][of]), clients[of]
+        places, who = at[some][of], clients[of]
         n_slots = 1 + int(slots.max(initial=0))
         slots, n_views = np.unique((places * self.n_clients + who) * n_slots + slots, return_counts=True)
         place = slots // (self.n_clients * n_slots)

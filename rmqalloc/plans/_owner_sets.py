@@ -51,6 +51,7 @@ class OwnerSets:
     def __init__(self, n_clients: int) -> None:
         self._n_clients = n_clients
         self._numbers: dict[tuple[int, ...], int] = {}
+        self._arrays: tuple[Keys, Keys] = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def __len__(self) -> int:
         return len(self._numbers)
@@ -65,14 +66,20 @@ class OwnerSets:
             return () if number < 0 else (number,)
         return list(self._numbers)[number - self._n_clients]
 
+    def _laid_out(self) -> tuple[Keys, Keys]:
+        """Sizes of all sets, and their members end to end; made again when there are more sets."""
+        if self._arrays[0].size != len(self._numbers):
+            sizes = np.array([len(one) for one in self._numbers], np.int64)
+            self._arrays = sizes, np.array([one for each in self._numbers for one in each], np.int64)
+        return self._arrays
+
     def readers(self, owners: Index) -> Readers:
         """The clients of owners."""
         places = np.flatnonzero(owners >= 0)
         clients = owners[places].astype(np.int64)
         if not self._numbers:
             return Readers(places, clients)
-        sizes = np.array([len(one) for one in self._numbers], np.int64)
-        all_members = np.array([one for each in self._numbers for one in each], np.int64)
+        sizes, all_members = self._laid_out()
         in_set = clients - self._n_clients
         is_set = in_set >= 0
         n_each = np.where(is_set, sizes[np.maximum(in_set, 0)], 1)

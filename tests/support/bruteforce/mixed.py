@@ -12,6 +12,8 @@ from bruteforce.clusters import RETRY, chance, queue_key, some
 from bruteforce.matching import least_moves
 
 NOBODY = frozenset()
+ALL = {"name": "BROADCASTING"}
+"""The rule of clients that read every queue that they see, whatever strategy is set."""
 
 
 class Slot(NamedTuple):
@@ -108,18 +110,25 @@ def units_of(document, groups=None):
     """Units that are planned, in the order of the document."""
     groups = [group for group in groups or document["groups"] if is_known(document, group)]
     by_name = {group["name"]: group for group in groups}
-    for unit in planned.units_of(document | {"groups": groups}):
+    divided = [group | {"message_model": "CLUSTERING"} for group in groups]
+    for unit in planned.units_of(document | {"groups": divided}):
         group = by_name[unit.group]
+        if is_broadcast(group):
+            unit = unit._replace(rule=ALL)
         own = group.get("clients", [])
         slots = [_slot(group, client, unit) for client in [*own, *_listed_alone(group)]]
         main = unit._replace(clients=planned.in_order((slot.client_id, slot.room) for slot in slots))
         yield Mixed(main, slots, _lists(document, group, unit.topic))
 
 
+def is_broadcast(group):
+    return group.get("message_model") == "BROADCASTING"
+
+
 def is_known(document, group):
     """Whether it is known what every client divides by: told of each, or one strategy that nothing it owns contradicts."""
-    if group.get("message_model", "CLUSTERING") != "CLUSTERING":
-        return True  # left out for that
+    if is_broadcast(group):
+        return True
     main = java.rule_of(group["strategy"], group.get("strategy_params", {}))
     rules = [rule_of(group, client) for client in group.get("clients", [])]
     if None in rules:
@@ -172,7 +181,7 @@ def _listed_alone(group):
 
 def _lists(document, group, topic):
     """Client lists that a client of the topic may be given."""
-    by_broker = group.get("broker_client_ids") or {}
+    by_broker = group.get("broker_client_ids") or {} if not is_broadcast(group) else {}
     brokers = [one["broker_name"] for each in document["topics"] if each["name"] == topic for one in each["brokers"]]
     asked = [by_broker[name] for name in brokers if name in by_broker] or list(by_broker.values())
     return asked or [[client["client_id"] for client in group.get("clients", [])]]
@@ -184,7 +193,8 @@ def _slot(group, client, unit):
     if seen is not None:
         rooms = unit.rooms[0]
         seen = [(name, range(n), rooms.get(name)) for name, n in seen.items()]
-    return Slot(client["client_id"], client.get("machine_room"), rule_of(group, client), reads, seen)
+    rule = ALL if is_broadcast(group) else rule_of(group, client)
+    return Slot(client["client_id"], client.get("machine_room"), rule, reads, seen)
 
 
 # --- States ---
@@ -192,8 +202,8 @@ def _slot(group, client, unit):
 
 def state_of(unit, with_rooms):
     """Who may take what, every client asked with every list."""
-    main = planned._without_rooms(planned.state_of(unit.main), with_rooms)
-    errors = [main.error] if main.error else []
+    main = None if unit.main.rule == ALL else planned._without_rooms(planned.state_of(unit.main), with_rooms)
+    errors = [main.error] if main is not None and main.error else []
     readers = {queue: [] for queue in unit.main.queues}
     for slot in unit.slots if unit.main.queues else ():
         if slot.reads:
@@ -208,7 +218,8 @@ def state_of(unit, with_rooms):
     if errors:
         return State(unit, dict.fromkeys(readers, NOBODY), set(), errors[0])
     owners = {queue: frozenset(one for one, _ in found) for queue, found in readers.items()}
-    return State(unit, owners, {queue for queue, found in readers.items() if sum(sure for _, sure in found) > 1}, None)
+    doubled = {queue for queue, found in readers.items() if sum(sure for _, sure in found) > 1}
+    return State(unit, owners, doubled if unit.main.rule != ALL else set(), None)
 
 
 def _share(unit, slot, ids, with_rooms):
@@ -216,6 +227,8 @@ def _share(unit, slot, ids, with_rooms):
     brokers = unit.main.brokers if slot.seen is None else slot.seen
     queues = unit.main._replace(brokers=brokers).queues
     ids = sorted(ids, key=java.utf16)
+    if slot.rule == ALL:
+        return set(queues)
     if slot.rule["name"] == java.NEARBY and not with_rooms:
         raise java.Unknown("machineRoomResolver is null")
     if not queues or not ids:
@@ -231,7 +244,13 @@ def reported(state, document):
     clients = group.get("clients", [])
     topic = state.unit.main.topic
     said = [(client["client_id"], {queue_key(one) for one in client.get("owned", [])}) for client in clients]
-    if state.error or not clients or any("owned" not in one for one in clients) or _listed_alone(group):
+    if (
+        state.error
+        or is_broadcast(group)
+        or not clients
+        or any("owned" not in one for one in clients)
+        or _listed_alone(group)
+    ):
         return state
     if topic.startswith(RETRY) and not any(queue[0] == topic for _, queues in said for queue in queues):
         return state
@@ -268,6 +287,9 @@ def _behind(before, scenario, with_rooms):
 
 def changed(unit, scenario):
     """The unit after a scenario: what goes is chosen among all clients and leaves every list, what comes joins each."""
+    if unit.main.rule == ALL:
+        kept = [one for one in scenario["changes"] if not one.keys() & {"set_strategy", "set_virtual_nodes"}]
+        scenario = scenario | {"changes": kept}
     main = planned.changed(unit.main, scenario)
     if not planned.matches(scenario.get("groups", "*"), main.group):
         return unit
@@ -346,11 +368,13 @@ def fewest_moves(before, after):
 
 def unit_figures(before, after, with_rooms):
     gained, lost = flows(before, after)
-    return planned.balance(len(after.owners), loads_of(after)) | {
+    loads, is_shared = loads_of(after), after.unit.main.rule == ALL
+    balance = planned.balance(sum(loads) if is_shared else len(after.owners), loads) | {"n_queues": len(after.owners)}
+    return balance | {
         "unowned": sum(not ids for ids in after.owners.values()),
         "double_owned": len(after.doubled),
         "moved": len(moved(before, after)),
-        "least_moves": fewest_moves(before, after),
+        "least_moves": None if is_shared else fewest_moves(before, after),
         "clients_affected": len(gained.keys() | lost.keys()),
         "cross_room": cross_room(after) if with_rooms else None,
     }
@@ -404,10 +428,15 @@ def named_in(row, when):
 
 
 def strategies_of(state):
-    """Names of the strategies by which clients divide anything."""
+    """Names of the strategies by which clients divide queues; those who have nothing to divide may be left out."""
     unit = state.unit
-    slots = [slot for slot in unit.slots if slot.reads and any(unit.lists) and _sees(unit, slot)]
-    return {java.title(slot.rule) for slot in slots} or {java.title(unit.main.rule)}
+    if unit.main.rule == ALL:
+        return {"BROADCASTING"}
+    reading = [slot for slot in unit.slots if slot.reads]
+    dividing = [slot for slot in reading if any(unit.lists) and _sees(unit, slot)]
+    return tuple(
+        {java.title(slot.rule) for slot in some} or {java.title(unit.main.rule)} for some in (dividing, reading)
+    )
 
 
 def _sees(unit, slot):

@@ -41,13 +41,14 @@ def plan(case, tally):
     made = plan_snapshot(from_document(case["snapshot"]), case["scenarios"], with_retry=case["with_retry"])
     rows = {kind: by_key(getattr(made, kind), ("scenario", *keys)) for kind, keys in KEYS.items()}
     before = planned.current(units)
+    groups = {group["name"] for group in case["snapshot"]["groups"] if not mixed.is_broadcast(group)}
     for scenario in (None, *case["scenarios"]):
         after = before if scenario is None else planned.behind(before, scenario)
         name = "current" if scenario is None else scenario["name"]
         tables = Tables(case["snapshot"], before, after)
         for kind in KEYS:
             expected = dict(getattr(tables, kind)())
-            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name}
+            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name and key[1] in groups}
             tally.rows(f"plan {kind}", expected, got)
 
 

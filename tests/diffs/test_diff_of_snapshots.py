@@ -84,11 +84,11 @@ def test_the_difference_the_other_way_is_its_mirror(pair):
     assert gained == lost
     turned = {"appeared": "vanished", "joined": "left", "subscribed": "unsubscribed"}
     turned |= {new: old for old, new in turned.items()}
-    words = Counter(mirrored(row["change"], turned) for row in there.changes.to_pylist())
+    words = Counter(turned_word(row["change"], turned) for row in there.changes.to_pylist())
     assert words == Counter(row["change"] for row in back.changes.to_pylist())
 
 
-def mirrored(change, turned):
+def turned_word(change, turned):
     what, _, word = change.rpartition("_")
     return "_".join(part for part in (what, turned.get(word, word)) if part)
 

@@ -351,7 +351,7 @@ def _said(data: dict[str, Any], made: Tables, signed: str, with_snapshot: bool) 
         f"movement: {moved} queues move; the bound of least_moves is attained in every unit",
         *([f"gates: {', '.join(f'{name} {one:g}' for name, one in gates.items())} hold"] if gates else ()),
         *(
-            [f"way back: of {len(made.names) - 1} scenarios, to the clients, queues and strategies before"]
+            [f"way back: from {len(made.names) - 1} scenario(s) to the clients, queues and strategies before"]
             if made.names[1:]
             else ()
         ),

@@ -157,7 +157,6 @@ class _Looking:
         from rmqalloc.report._formats import write_table
         from rmqalloc.report._sarif import write_findings
         from rmqalloc.report.html._check_page import check_page
-        from rmqalloc.report.html._evidence import snapshot_evidence
 
         grave = self.grave(findings)
         if self.show_table in ("unread", "reach"):
@@ -165,8 +164,7 @@ class _Looking:
         elif self.show_table == "findings" and self.output in ("table", "wide"):
             write_table(grave.text_table(), self.output, sys.stdout)
         elif self.output == "html" and self.show_table is None and self.last is not None:
-            evidence = snapshot_evidence(self.last, self.inputs.groups)
-            hand_over(check_page(grave, evidence), end="")
+            hand_over(check_page(grave), end="")
         else:
             write_findings(grave, self.output, sys.stdout, self.inputs.file, self._places())
         sys.stdout.flush()

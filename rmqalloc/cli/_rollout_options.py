@@ -18,6 +18,7 @@ from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
+    evidence_known,
     print_notes,
     snapshot_options,
     strategy_known_options,
@@ -74,11 +75,10 @@ class Printing:
             for line in rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"):
                 say(line)
         elif is_whole and self.tables.output == "html":
-            from rmqalloc.report.html._evidence import snapshot_evidence
             from rmqalloc.report.html._rollout_page import rollout_page
 
-            evidence = snapshot_evidence(snapshot, inputs.groups)
-            hand_over(rollout_page(rollout, broken, evidence), end="")
+            known = evidence_known()
+            hand_over(rollout_page(rollout, broken, None if known is None else known.groups), end="")
         else:
             write_figures(self.tables, made[self.show or "steps"])
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):

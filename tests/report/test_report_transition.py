@@ -3,7 +3,6 @@
 import re
 
 import numpy as np
-import pyarrow as pa
 import report_plans
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,7 +12,7 @@ from page_reader import Page
 import rmqalloc
 from rmqalloc.report.html import report
 from rmqalloc.report.html._rollout_page import rollout_page
-from rmqalloc.report.html._transition_section import rollout_transition, with_exposures
+from rmqalloc.report.html._transition_section import rollout_transition
 from rmqalloc.report.html.charts._transition import (
     MOST_BARS,
     PANEL,
@@ -108,7 +107,7 @@ def test_the_caption_says_for_how_long():
 
 def test_steps_of_a_rollout_are_drawn_as_they_are():
     made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), batch=2)
-    steps = with_exposures(made.steps)
+    steps = made.steps
     for row in made.totals.to_pylist():
         mine = [one for one in steps.to_pylist() if one["consumer_group"] == row["consumer_group"]]
         drawn = rollout_transition("g0", mine, row["n_queues"])
@@ -119,19 +118,6 @@ def test_steps_of_a_rollout_are_drawn_as_they_are():
             )
             assert said in drawn
         assert drawn in rollout_page(made).replace('"g1-', '"g0-')
-
-
-def test_columns_that_steps_have_are_kept():
-    made = rmqalloc.rollout.restart(rmqalloc.read("example:seed"), ["by-average"])
-    n = made.steps.num_rows
-    steps = made.steps.append_column("unowned_worst", pa.array([7] * n)).append_column(
-        "unowned_seconds_p99", pa.array([1.5] * n)
-    )
-    told = with_exposures(steps)
-    assert told["unowned_worst"].to_pylist() == [7] * n and told["unowned_seconds_p99"].to_pylist() == [1.5] * n
-    assert told["double_worst"].to_pylist() == made.steps["double_owned"].to_pylist()
-    assert told["double_expected"].null_count == n
-    assert with_exposures(told).equals(told)
 
 
 def test_names_of_groups_and_actions_are_text():

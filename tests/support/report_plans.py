@@ -149,16 +149,16 @@ def unread(*groups, reason="no client subscribes to the topic", n=6):
 def transition_row(worst, double=3, exact=True, expected=None, worst_s=None, p99_s=None):
     """The figures of one step or scenario while clients hear of it."""
     return {
-        "unowned_worst": worst,
-        "unowned_exact": exact,
+        "unowned": worst,
+        "unowned_is_exact": exact,
         "unowned_expected": expected,
         "unowned_seconds_worst": worst_s,
         "unowned_seconds_p99": p99_s,
-        "double_worst": double,
-        "double_exact": True,
-        "double_expected": expected,
-        "double_seconds_worst": worst_s,
-        "double_seconds_p99": p99_s,
+        "double_owned": double,
+        "double_owned_is_exact": True,
+        "double_owned_expected": expected,
+        "double_owned_seconds_worst": worst_s,
+        "double_owned_seconds_p99": p99_s,
     }
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-
 from rmqalloc._text import counted
 from rmqalloc._version import __version__
 from rmqalloc.audit import Findings
@@ -13,14 +11,12 @@ from rmqalloc.report.html._page import report_page, section
 from rmqalloc.report.html._unread_section import unread_section
 
 
-def check_page(findings: Findings, evidence: pa.Table | None = None) -> str:
+def check_page(findings: Findings) -> str:
     """The page of an audit: messages that nobody reads, if there is a table of them, the findings, and what both rest on.
 
     Parameters
     ----------
     findings : Findings
-    evidence : pyarrow.Table, optional
-        A row for every group.
 
     Examples
     --------
@@ -28,6 +24,7 @@ def check_page(findings: Findings, evidence: pa.Table | None = None) -> str:
     True
     """
     unread = unread_section(findings)
+    evidence = None if findings.evidence is None else findings.evidence.groups
     found = findings_section(findings, is_whole=True) or section("findings", "Findings", "<p>0 findings</p>")
     sections = [
         ("unread", "Messages nobody reads", unread),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from math import floor
@@ -11,14 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc._text import counted, shortened
-from rmqalloc.evidence import with_strategies
-from rmqalloc.evidence._known import known_by_client
 from rmqalloc.plans import Plan
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table
 from rmqalloc.results._markup import escaped, name
-from rmqalloc.scenarios._patterns import matcher
-from rmqalloc.snapshot._snapshot import Group, Snapshot
 
 MOST_GROUPS, MOST_TEXT = 50, 120
 SOURCES = {
@@ -36,29 +33,7 @@ Row = Mapping[str, Any]
 
 def plan_evidence(plan: Plan) -> pa.Table:
     """What a plan says it rests on, a row for every group; if it does not, what can be seen in its tables."""
-    told: pa.Table | None = getattr(plan, "evidence", None)
-    return _of_plan(plan) if told is None else told
-
-
-def snapshot_evidence(snapshot: Snapshot, groups: Sequence[str]) -> pa.Table:
-    """The same of the groups of a snapshot that match a pattern."""
-    is_wanted = matcher(tuple(groups))
-    known = [one for one in with_strategies(snapshot, groups).groups if is_wanted(one.name)]
-    columns = {
-        "consumer_group": pa.array([one.name for one in known], pa.string()),
-        "source": pa.array([_source(one) for one in known], pa.string()),
-        "strategy": pa.array([one.strategy for one in known], pa.string()),
-        "parameters": [", ".join(f"{key}={value}" for key, value in one.strategy_params.items()) for one in known],
-        "explains": pa.array([one.strategy_explains for one in known], pa.float64()),
-        "n_reporting": pa.array([sum(c.strategy is not None for c in one.clients) for one in known], pa.int64()),
-        "fetched_at": pa.array([snapshot.fetched_at] * len(known), pa.string()),
-        "errors": pa.array([len({one.source for one in snapshot.errors})] * len(known), pa.int64()),
-    }
-    return pa.table(columns)
-
-
-def _source(group: Group) -> str | None:
-    return "by client" if known_by_client(group) else group.strategy_source
+    return plan.evidence if plan.evidence.num_rows else _of_plan(plan)
 
 
 def _of_plan(plan: Plan) -> pa.Table:
@@ -127,8 +102,8 @@ def _together(rows: Sequence[Row]) -> str:
 def _strategy(row: Row) -> str:
     """Its name, its parameters, how it is known, and how much of the known owners it explains."""
     parameters = row.get("parameters")
-    if isinstance(parameters, Mapping):
-        parameters = ", ".join(f"{key}={value}" for key, value in parameters.items())
+    if parameters:
+        parameters = ", ".join(f"{key}={value}" for key, value in json.loads(parameters).items())
     given = [_short(one) for one in (row.get("strategy"), parameters) if one]
     source = row.get("source")
     said = [f"Strategy {' '.join(given) or 'not known'}"]

@@ -14,7 +14,7 @@ from rmqalloc.report.html._evidence import evidence_line, evidence_section
 from rmqalloc.report.html._page import report_page, section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, how_many, html_table
 from rmqalloc.report.html._summary import bounds_broken, notes, tiles_list
-from rmqalloc.report.html._transition_section import EXPECTED, rollout_transition, with_exposures
+from rmqalloc.report.html._transition_section import EXPECTED, rollout_transition
 from rmqalloc.results._markup import escaped, name, number
 from rmqalloc.rollouts import Rollout
 
@@ -128,7 +128,7 @@ def _groups(totals: pa.Table) -> str:
 
 def _steps(rollout: Rollout, totals: pa.Table) -> str:
     """A timeline and a table for each of the worst groups."""
-    steps = with_exposures(rollout.steps)
+    steps = rollout.steps
     parts = []
     for i, row in enumerate(totals.slice(0, PICTURED).to_pylist()):
         group = row["consumer_group"]

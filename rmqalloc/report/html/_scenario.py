@@ -41,9 +41,7 @@ def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table 
     shown = worst["consumer_group"].slice(0, pictured)
     tables = [_of_groups(of_scenario(rows, scenario.name), shown) for rows in (plan.clients, plan.queues, plan.units)]
     tables.append(_of_groups(of_scenario(plan.units, CURRENT), shown))
-    transitions: pa.Table | None = getattr(plan, "transitions", None)
-    if transitions is not None:
-        transitions = _of_groups(of_scenario(transitions, scenario.name), shown)
+    transitions = _of_groups(of_scenario(plan.transitions(), scenario.name), shown)
     told = None if evidence is None else _of_groups(evidence, shown)
     details = [
         group_details(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, ClassVar
@@ -93,6 +94,9 @@ SKIPPED_SCHEMA = pa.schema([("consumer_group", pa.string()), ("reason", pa.strin
 """Columns of `Rollout.skipped`."""
 
 
+_LESSER = re.compile("unowned_after|(max_)?double_owned_(?!is_exact).*|messages_.*")
+
+
 def with_bounds(table: pa.Table) -> pa.Table:
     """A table without the columns that say which figures are exact; those that are not become texts such as ``≤ 62``."""
     for column in [name for name in table.column_names if name.endswith("_is_exact")]:
@@ -106,6 +110,17 @@ def with_bounds(table: pa.Table) -> pa.Table:
                 width = max(map(len, texts))
                 table = table.set_column(place, name, pa.array([text.rjust(width) for text in texts], pa.string()))
     return table
+
+
+def _main(table: pa.Table, wide: bool) -> pa.Table:
+    """A table without the figures that only some need, unless it may be wide; those of dry queues if there are none."""
+    if wide:
+        return table
+    dry = [name for name in table.column_names if name.endswith("_dry")]
+    is_wet = not any(any(table[name].to_pylist()) for name in dry)
+    lesser = [name for name in table.column_names if _LESSER.fullmatch(name)]
+    written = [name for name in table.column_names if name.endswith("unowned_written")]
+    return table.drop_columns([*lesser, *(dry + written if is_wet else [])])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,9 +187,9 @@ class Rollout(TableResult):
     def lines(self, file: IO[str] | None = None, top: int | None = None, wide: bool = False) -> Iterator[str]:
         """Totals, steps, and groups that are skipped; an upper bound is shown as ``≤ 62``."""
         steps = self.steps.slice(0, top)
-        yield from terminal_table(with_bounds(self.totals), file, wide)
+        yield from terminal_table(with_bounds(_main(self.totals, wide)), file, wide)
         yield ""
-        yield from terminal_table(with_bounds(steps), file, wide, self.steps.num_rows - steps.num_rows)
+        yield from terminal_table(with_bounds(_main(steps, wide)), file, wide, self.steps.num_rows - steps.num_rows)
         if self.skipped.num_rows:
             yield from ("", "Skipped")
             yield from terminal_table(self.skipped, file, wide)

@@ -141,21 +141,15 @@ class _Looking:
         """Findings that are grave enough, with who reads what."""
         from rmqalloc.audit import Findings
 
-        return Findings(findings, self.reach if self.is_whole else None).at_least(self.severity)
+        is_wanted = self.is_whole or self.show_table in ("unread", "reach")
+        return Findings(findings, self.reach if is_wanted else None).at_least(self.severity)
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
-        from rmqalloc.audit import Findings
-        from rmqalloc.report._formats import write_table
         from rmqalloc.report._sarif import write_findings
 
-        grave = self.grave(findings)
-        if self.show_table in ("unread", "reach"):
-            write_table(getattr(Findings(grave, self.reach), self.show_table), self.output, sys.stdout)
-        elif self.show_table == "findings" and self.output in ("table", "wide"):
-            write_table(grave.text_table(), self.output, sys.stdout)
-        else:
-            write_findings(grave, self.output, sys.stdout, self.inputs.file, self._places())
+        places = self._places()
+        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, places, self.show_table)
         sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:

@@ -149,15 +149,19 @@ class _Looking:
         """Findings that are grave enough, with who reads what."""
         from rmqalloc.audit import Findings
 
+<<<<<<< .merge_file_94tcva
         return Findings(findings, self.reach if self.is_whole else None, evidence_known()).at_least(self.severity)
+=======
+        is_wanted = self.is_whole or self.show_table in ("unread", "reach")
+        return Findings(findings, self.reach if is_wanted else None).at_least(self.severity)
+>>>>>>> .merge_file_00Svpf
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
-        from rmqalloc.audit import Findings
-        from rmqalloc.report._formats import write_table
         from rmqalloc.report._sarif import write_findings
         from rmqalloc.report.html._check_page import check_page
 
+<<<<<<< .merge_file_94tcva
         grave = self.grave(findings)
         if self.show_table in ("unread", "reach"):
             write_table(getattr(Findings(grave, self.reach), self.show_table), self.output, sys.stdout)
@@ -167,6 +171,10 @@ class _Looking:
             hand_over(check_page(grave), end="")
         else:
             write_findings(grave, self.output, sys.stdout, self.inputs.file, self._places())
+=======
+        places = self._places()
+        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, places, self.show_table)
+>>>>>>> .merge_file_00Svpf
         sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:

@@ -13,7 +13,7 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, TextType
 from rmqalloc.cli._command_groups import Suggesting
-from rmqalloc.cli._options import Bound, file_to_write
+from rmqalloc.cli._options import Bound, file_to_write, informed_by_option
 from rmqalloc.cli._planning import tell_broken
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
@@ -77,6 +77,7 @@ class _Options:
     goal: str
     batches: tuple[int, ...] | None
     step_seconds: float
+    informed_by: str
     evaluations: int
     seed: int
     show: str | None
@@ -96,6 +97,7 @@ class _Options:
             batches=self.batches or (),
             topics=inputs.topics,
             step_seconds=self.step_seconds,
+            informed_by=self.informed_by,
             evaluations=self.evaluations,
             seed=self.seed,
             **change,
@@ -151,6 +153,7 @@ _SHARED = (
     click.option(
         "--batches", type=_NumberRanges(), metavar="N-N,...", help="Sizes of a batch to choose from; all by default."
     ),
+    informed_by_option,
     click.option(
         "--step-seconds",
         type=click.FloatRange(0),

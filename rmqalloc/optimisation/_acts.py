@@ -20,6 +20,7 @@ from rmqalloc.rollouts._resize import Resize, queues_below
 from rmqalloc.rollouts._restart import new_id
 from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, Mask, Moment, Schedule, Step
 from rmqalloc.strategies._ordering import sort_client_ids
+from rmqalloc.transitions._hearing import ROUTES, Hearing
 
 Positions = NDArray[np.int64]
 
@@ -132,12 +133,15 @@ class GroupChange(NamedTuple):
     numbers : QueueNumbers
     labels : list of str
         Names of the strategies, by their numbers in `Way`.
+    hearing : Hearing
+        How clients learn that others left.
     """
 
     choices: Choices
     everyone: Everyone
     numbers: QueueNumbers
     labels: list[str]
+    hearing: Hearing
 
     def schedule_of(self, way: Way, acts: Sequence[Act]) -> Schedule:
         """The acts of a way as a schedule."""
@@ -173,10 +177,11 @@ class _Walk:
         self._rule = 0
         self._read, self._written = change.numbers.variants_of(0)
 
-    def step(self, action: str, to_inform: Mask | None = None) -> Step:
+    def step(self, action: str, to_inform: Mask | None = None, hearing: Hearing | None = None) -> Step:
         """A step that ends with the group as it is."""
         view = ClientView(self._there, self._there, self._rule, self._read)
-        return Step(action, (Moment((view,), there=self._read, written=self._written),), to_inform)
+        moment = Moment((view,), there=self._read, written=self._written)
+        return Step(action, (moment,), to_inform, hearing=hearing)
 
     def _add(
         self, kind: str, step: Step, positions: Sequence[int] | Positions = (), begins_batch: bool = False
@@ -189,7 +194,7 @@ class _Walk:
         for kind in kinds:
             if kind == "read":
                 self._read = read
-                self._add(kind, self.step(f"read queues to {n}, routes refresh", self._there))
+                self._add(kind, self.step(f"read queues to {n}, routes refresh", self._there, ROUTES))
             else:
                 self._written = written
                 self._add(kind, self.step(f"write queues to {n}" + ", backlog drains" * (kind == kinds[0])))
@@ -227,7 +232,8 @@ class _Walk:
         self._there = self._there.copy()
         self._there[positions] = are_there
         action = f"{name}: {counted(positions.size, f'client {kind}s', f'clients {kind}')}"
-        self._add(kind, self.step(action, self._there), positions, begins_batch)
+        hearing = self._change.hearing.of_a_join() if are_there else self._change.hearing
+        self._add(kind, self.step(action, self._there, hearing), positions, begins_batch)
 
 
 def _batches(positions: Positions, size: int) -> list[tuple[str, Positions]]:

@@ -105,12 +105,12 @@ class Steps(NamedTuple):
     def of(cls, table: pa.Table, begins_batch: Sequence[bool], step_seconds: float) -> Steps:
         """Columns of a table of steps.
 
-        ``seconds`` is what a step takes: ``step_seconds``, and where the table knows it, the time until the last written queue
-        has an owner again.
+        ``seconds`` is what a step takes: ``step_seconds``, and where it is known the time until the last written queue has an
+        owner again.
         """
         names = [name for name in table.column_names if name not in ("consumer_group", "action")]
         columns = {name: table[name].to_numpy() for name in names}
-        waits = columns.get("unowned_seconds_worst", np.zeros(table.num_rows))
+        waits = np.nan_to_num(columns["unowned_seconds_worst"])
         columns["seconds"] = np.where(columns["step"] > 0, step_seconds + waits, 0.0)
         columns["begins_batch"] = np.array(begins_batch, np.int64)
         return cls(columns, np.flatnonzero(columns["step"] == 0))
@@ -121,7 +121,7 @@ class Steps(NamedTuple):
         Raises
         ------
         ValueError
-            The steps lack the column of a goal.
+            A goal is not known of some step.
         """
         return np.stack([self._figure(GOALS[name], name).astype(np.float64) for name in names], axis=1)
 
@@ -137,8 +137,8 @@ class Steps(NamedTuple):
         return exact
 
     def _figure(self, goal: Goal, name: str) -> NDArray[Any]:
-        if goal.column not in self.columns:
-            raise ValueError(f"goal {name} needs {goal.column} of every step, which these rollouts do not have")
+        if self.columns[goal.column].dtype.kind == "f" and np.isnan(self.columns[goal.column]).any():
+            raise ValueError(f"goal {name} is not known: no timer says when clients follow a change of strategy")
         if goal.over_steps == "last":
             found: NDArray[Any] = self.columns[goal.column][np.append(self.starts[1:], self.columns["step"].size) - 1]
         else:

@@ -19,6 +19,7 @@ from rmqalloc.rollouts._schedule import InapplicableError, positions_in_order
 from rmqalloc.rollouts._switch import refused_groups
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies import Strategy
+from rmqalloc.transitions._hearing import hearing_of
 
 
 class Asked(NamedTuple):
@@ -43,6 +44,7 @@ class Asked(NamedTuple):
     goals: tuple[str, ...]
     bounds: Mapping[str, float]
     step_seconds: float
+    informed_by: str
     evaluations: int
     seed: int
 
@@ -96,7 +98,8 @@ def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: 
     everyone = Everyone.of(
         group, asked.ids if asked.restart else "stable", max(0, max(choices.clients) - choices.n_now)
     )
-    change = GroupChange(choices, everyone, QueueNumbers(resizes, planned.fleet), labels)
+    hearing = hearing_of(asked.informed_by, n_brokers=group.n_brokers)
+    change = GroupChange(choices, everyone, QueueNumbers(resizes, planned.fleet), labels, hearing)
     evaluator = Evaluator(planned, change, rules, asked.columns, asked.step_seconds)
     tried, orders = Tried(evaluator, len(asked.goals), asked.bounds), _orders(planned, asked.seed)
     if not any(way.batch or way.queues in change.numbers.resizes for way in choices.settings):

@@ -37,6 +37,7 @@ def optimise(
     topics: Sequence[str] = ("*",),
     assume_drained: bool = False,
     step_seconds: float = 60.0,
+    informed_by: str = "notice",
     evaluations: int = 2000,
     seed: int = 0,
 ) -> Optimisation:
@@ -69,7 +70,7 @@ def optimise(
         What to keep small, the first before all others in what is suggested: some of ``moves``, ``idle``, ``unowned``,
         ``double_owned``, ``duration`` (seconds), ``batches``, ``load`` (of the fullest client), ``clients`` and ``queues``, of
         which ``idle``, ``load``, ``clients`` and ``queues`` are those when all is over; and ``unowned_seconds`` and
-        ``unowned_queue_seconds`` where steps have such figures.
+        ``unowned_queue_seconds``, which no way has that changes the strategy: no timer says when clients follow.
     bounds : mapping of str to float
         The most that a goal may be.
     topics : sequence of str
@@ -77,7 +78,9 @@ def optimise(
     assume_drained : bool
         Assume that groups have consumed the queues whose lag the snapshot does not know.
     step_seconds : float
-        Seconds that one step takes.
+        Seconds that one step takes besides the time until all queues have an owner again.
+    informed_by : {"notice", "timer", "scan"}
+        How clients learn that others joined or left, as for `rmqalloc.rollouts.rollout.restart`.
     evaluations : int
         Most ways of a group that are evaluated.
     seed : int
@@ -108,6 +111,7 @@ def optimise(
         goals=goals_named(goals),
         bounds=bounds_named(bounds or {}),
         step_seconds=step_seconds,
+        informed_by=informed_by,
         evaluations=evaluations,
         seed=seed,
     )

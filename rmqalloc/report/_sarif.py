@@ -20,13 +20,21 @@ OUTPUTS = (*TABLE_OUTPUTS, "sarif")
 Places = Mapping[str, tuple[int, int | None]]
 """Line and column of consumer groups."""
 
+_FOR_PEOPLE = ("table", "wide", "csv", "md", "html")
+"""Outputs in which queues and clients are text."""
+
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 
 _SARIF_TEXT = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
 
 
 def write_findings(
-    found: Iterable[Finding], output: str, file: IO[str], source: str | None = None, places: Places | None = None
+    found: Iterable[Finding],
+    output: str,
+    file: IO[str],
+    source: str | None = None,
+    places: Places | None = None,
+    show: str | None = None,
 ) -> None:
     """Write findings to a file or a terminal.
 
@@ -44,6 +52,8 @@ def write_findings(
         Path of the snapshot, for ``sarif``.
     places : mapping of str to (int, int or None), optional
         Line and column of each group in that file, for ``sarif``.
+    show : {"findings", "unread", "reach"}, optional
+        One table alone instead of text, see `rmqalloc.audit.Findings`.
 
     Raises
     ------
@@ -57,6 +67,9 @@ def write_findings(
     0 findings
     """
     findings = found if isinstance(found, Findings) else Findings(found)
+    if show in ("unread", "reach"):
+        write_table(getattr(findings, show), output, file)
+        return
     texts: dict[str, Callable[[], str]] = {
         "table": lambda: findings.text(file=file),
         "wide": lambda: findings.text(most=None),
@@ -64,12 +77,16 @@ def write_findings(
         "sarif": lambda: _dumped(sarif(findings, source, places)),
         "html": lambda: check_page(findings).rstrip("\n"),
     }
-    if output in texts:
+    if output in texts and not (show and output in ("table", "wide")):
         text = texts[output]() + "\n"
         encoding = getattr(file, "encoding", None) or "utf-8"
         file.write(text.encode(encoding, "backslashreplace").decode(encoding))
     else:
+<<<<<<< .merge_file_2uwNnM
         write_table(findings.text_table() if output in ("csv", "md") else findings.main_table(), output, file)
+=======
+        write_table(findings.text_table() if output in _FOR_PEOPLE else findings.main_table(), output, file)
+>>>>>>> .merge_file_NByk1o
 
 
 def sarif(findings: Sequence[Finding], source: str | None = None, places: Places | None = None) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from rmqalloc._text import did_you_mean
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
-from rmqalloc.cli._sink import hand_over
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     evidence_known,
@@ -149,32 +148,15 @@ class _Looking:
         """Findings that are grave enough, with who reads what."""
         from rmqalloc.audit import Findings
 
-<<<<<<< .merge_file_94tcva
-        return Findings(findings, self.reach if self.is_whole else None, evidence_known()).at_least(self.severity)
-=======
         is_wanted = self.is_whole or self.show_table in ("unread", "reach")
-        return Findings(findings, self.reach if is_wanted else None).at_least(self.severity)
->>>>>>> .merge_file_00Svpf
+        return Findings(findings, self.reach if is_wanted else None, evidence_known()).at_least(self.severity)
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
         from rmqalloc.report._sarif import write_findings
-        from rmqalloc.report.html._check_page import check_page
 
-<<<<<<< .merge_file_94tcva
-        grave = self.grave(findings)
-        if self.show_table in ("unread", "reach"):
-            write_table(getattr(Findings(grave, self.reach), self.show_table), self.output, sys.stdout)
-        elif self.show_table == "findings" and self.output in ("table", "wide"):
-            write_table(grave.text_table(), self.output, sys.stdout)
-        elif self.output == "html" and self.show_table is None and self.last is not None:
-            hand_over(check_page(grave), end="")
-        else:
-            write_findings(grave, self.output, sys.stdout, self.inputs.file, self._places())
-=======
         places = self._places()
         write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, places, self.show_table)
->>>>>>> .merge_file_00Svpf
         sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:

@@ -82,11 +82,7 @@ def write_findings(
         encoding = getattr(file, "encoding", None) or "utf-8"
         file.write(text.encode(encoding, "backslashreplace").decode(encoding))
     else:
-<<<<<<< .merge_file_2uwNnM
-        write_table(findings.text_table() if output in ("csv", "md") else findings.main_table(), output, file)
-=======
         write_table(findings.text_table() if output in _FOR_PEOPLE else findings.main_table(), output, file)
->>>>>>> .merge_file_NByk1o
 
 
 def sarif(findings: Sequence[Finding], source: str | None = None, places: Places | None = None) -> dict[str, Any]:

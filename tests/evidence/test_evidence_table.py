@@ -1,12 +1,10 @@
 """The table of what answers rest on, and the notes that are made from it."""
 
-import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from rmqalloc.evidence import EVIDENCE_SCHEMA, evidence_lines, evidence_of, with_strategies
-from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
 
 TOPICS = (Topic("T", (TopicBroker("a", 4),)), Topic("U", (TopicBroker("b", 4),)))
@@ -125,27 +123,3 @@ def test_notes_join_groups_that_are_alike():
     assert list(evidence_lines(with_strategies(whole))) == [
         "strategy AVG, assumed, owners not known: g0, g1, g2 and 2 more"
     ]
-
-
-def test_many_groups_cost_little_of_their_plan():
-    """The least of several runs, for the machine may be busy."""
-    topics = tuple(Topic(f"t{i}", (TopicBroker("a", 8), TopicBroker("b", 8))) for i in range(100))
-    ids = [Client(f"10.0.0.{i}@1", strategy="AVG") for i in range(6)]
-    groups = (
-        group(f"g{i}", *(f"t{(3 * i + k) % 100}" for k in range(3)), clients=tuple(ids), strategy=None)
-        for i in range(3000)
-    )
-    whole = snapshot(*groups, topics=topics)
-
-    def took(work):
-        found = []
-        for _ in range(3):
-            start = time.perf_counter()
-            work()
-            found.append(time.perf_counter() - start)
-        return min(found)
-
-    change = [{"name": "x", "changes": [{"scale_clients": {"to": 8}}]}]
-    plan = took(lambda: plan_snapshot(whole, change).groups)
-    known = with_strategies(whole)
-    assert took(lambda: evidence_of(known)) < 0.1 * plan

@@ -56,9 +56,9 @@ def diff(
     A or B may be a saved plan; then it is shown how much of it came true.
 
     \b
-    rmqalloc diff before.json after.json
-    rmqalloc diff before.json after.json --show queues -o csv
-    rmqalloc diff plan.json after.json
+    rmqalloc diff cluster.json snapshot.yaml
+    rmqalloc diff cluster.json snapshot.yaml --show queues -o csv
+    rmqalloc diff plan.json cluster.json
     """
     import rmqalloc
     from rmqalloc.diffs._state_files import read_state

@@ -10,6 +10,7 @@ from rmqalloc.diffs._diff_plan import PlanSide, diff_with_plan
 from rmqalloc.diffs._diff_result import ComparedState, Diff
 from rmqalloc.diffs._diff_snapshots import diff_sides
 from rmqalloc.diffs._snapshot_side import SnapshotSide
+from rmqalloc.documents._read_budget import no_collection
 from rmqalloc.plans import Plan
 from rmqalloc.plans._plan_totals import scenario_of
 from rmqalloc.snapshot._matching import ALL, chosen
@@ -66,7 +67,8 @@ def diff(
     sides = [SnapshotSide.of(one, groups, topics, assume) for one in (before, after) if isinstance(one, Snapshot)]
     of_groups, of_topics = _matching(groups, topics, (before, after))
     if not plans:
-        return diff_sides(sides[0], sides[1], (_seen(before, names[0], None), _seen(after, names[1], None)))
+        with no_collection():
+            return diff_sides(sides[0], sides[1], (_seen(before, names[0], None), _seen(after, names[1], None)))
     wanted = scenario_of(plans[0], scenario)
     planned = PlanSide(plans[0], wanted, of_groups, of_topics)
     return diff_with_plan(planned, sides[0], (_seen(before, names[0], wanted), _seen(after, names[1], wanted)))

@@ -48,10 +48,13 @@ def stages(before: Group, after: Group) -> Iterator[Group]:
     >>> [group.client_ids for group in stages(a, b)][-4:]
     [['x', 'y'], ['y'], ['y', 'z'], ['y', 'z']]
     """
-    group = computed(before)
+    group, other = computed(before), computed(after)
     yield group
     yield group  # routes are not of the group
-    theirs = by_slot(computed(after).clients)
+    if group == other:
+        yield from [group] * (len(STEPS) - 1)
+        return
+    theirs = by_slot(other.clients)
     group = _clients_become(group, theirs, ("subscriptions",))
     yield (group := replace(group, subscriptions=after.subscriptions))
     group = _clients_become(group, theirs, ("strategy", "virtual_nodes", "language", "version", "machine_room"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +14,7 @@ from rmqalloc.diffs._gaps import Gaps
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.evidence import with_strategies
 from rmqalloc.evidence._known import divides, known_by_client
+from rmqalloc.model import MessageQueue
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._matching import ALL, by_name
@@ -101,20 +102,22 @@ def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool
     plan = plan_snapshot(Snapshot(tuple(topics), tuple(groups)), [], with_retry=with_retry)
     state = queue_state(plan.queues, plan.units, "before")
     empty = plan.units.filter(pc.equal(plan.units["err_code"], int(ErrCode.EMPTY)))
-    return replace(state, queues=pa.concat_tables([state.queues, *_unread(empty, topics)]))
+    return replace(state, queues=pa.concat_tables([state.queues, _unread(empty, topics)]))
 
 
-def _unread(units: pa.Table, topics: Iterable[Topic]) -> Iterator[pa.Table]:
+def _unread(units: pa.Table, topics: Iterable[Topic]) -> pa.Table:
     """Queues of groups without clients, which plans do not list: nobody owns them."""
-    if not units.num_rows:
-        return
-    routes = {topic.name: topic for topic in topics}
+    routes = {topic.name: topic for topic in topics} if units.num_rows else {}
+    queues_of: dict[str, list[MessageQueue]] = {}
+    rows: list[tuple[Any, ...]] = []
     for group, topic in zip(units["consumer_group"].to_pylist(), units["topic"].to_pylist(), strict=True):
-        queues = list(routes[topic].queues()) if topic in routes else []
-        columns = [[group] * len(queues), *zip(*queues, strict=True)] if queues else [[]] * len(_QUEUE_NAMES)
-        nobody = [[None] * len(queues)] * 2
-        arrays = (pa.array(one, field.type) for one, field in zip((*columns, *nobody), OWNERS_SCHEMA, strict=True))
-        yield pa.table([*arrays], schema=OWNERS_SCHEMA)
+        if topic not in queues_of:
+            queues_of[topic] = list(routes[topic].queues()) if topic in routes else []
+        rows += [(group, *queue) for queue in queues_of[topic]]
+    columns = [*zip(*rows, strict=True)] if rows else [()] * len(_QUEUE_NAMES)
+    nobody = [None] * len(rows)
+    fields = zip((*columns, nobody, nobody), OWNERS_SCHEMA, strict=True)
+    return pa.table([pa.array(column, field.type) for column, field in fields], schema=OWNERS_SCHEMA)
 
 
 def queue_state(queues: pa.Table, units: pa.Table, when: str) -> KnownOwners:

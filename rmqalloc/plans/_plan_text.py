@@ -117,7 +117,7 @@ def _meanwhile(row: Row) -> Iterator[str]:
     """What is open until all clients of a group have followed, if more is than when they have."""
     found = []
     for which, name in (("unowned", "unowned"), ("double_owned", "double-owned")):
-        if row[which] > row[f"{which}_after"]:
+        if row[which] > row[f"{which}_after"] and row[f"{which}_seconds_worst"] != 0:  # the timers allow no such moment
             bound = "" if row[f"{which}_is_exact"] else "≤ "
             expected, longest = row[f"{which}_expected"], row[f"{which}_seconds_worst"]
             more = [] if expected is None else [f"{expected:.1f} expected"]

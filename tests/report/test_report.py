@@ -234,7 +234,7 @@ def test_the_summary_says_what_every_scenario_comes_to():
 
 def test_the_summary_says_what_the_plan_leaves_out():
     topics = (Topic("t", (TopicBroker("b", 4),)),)
-    groups = (Group("g", ("t",), strategy="AVG"), Group("unsure", ("t",), strategy="AVG", strategy_doubt="two fit"))
+    groups = (Group("g", ("t",), strategy="AVG"), Group("unsure", ("t",)))
     plan = plan_snapshot(Snapshot(topics, groups), [])
     said = Page(report(plan)).said()
     assert len(plan.warnings) == 1 and plan.warnings[0] in said and "! 1 warning" in said

@@ -117,7 +117,7 @@ def _faults(row: Row) -> list[str]:
     errors, cut, differs = row["errors"] or (), row["may_be_cut"] or (), row["differs"] or 0
     told = (
         (len(errors), counted(len(errors), "request was", "requests were") + " not answered"),
-        (len(cut), f"mqadmin may have cut {named(cut)}"),
+        (len(cut), f"mqadmin may have cut {_short(named(cut))}"),
         (differs, counted(differs, "queue has", "queues have") + " other owners than computed"),
     )
     return [words for n, words in told if n]

@@ -130,7 +130,7 @@ def test_a_page_says_what_it_rests_on(run, file):
     lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
     code, page, _ = run("-f", file(group("c1"), errors=lost), "-o", "html")
     assert code == 4 and ">0 findings<" in page
-    assert "Strategy AVG, stated; 1 source did not answer; the snapshot does not say when it was taken." in page
+    assert "Strategy AVG, stated; 1 request was not answered; the snapshot does not say when it was taken." in page
     page = run("-f", EXAMPLE, "-o", "html", "--severity", "error")[1]
     assert "✗ 3 findings of the audit: 3 errors" in page and "order-service" in page
 

@@ -140,4 +140,14 @@ def test_a_scenario_says_before_worst_and_after_also_as_a_table():
     table = said[said.index("Most queues at one moment, while clients hear of the change and else") :]
     rows = re.sub(r"\s+", " ", table[: table.index("Owners")])
     assert "before the change00–––" in rows and "while clients hear of it1234.254.254021.54021.5" in rows
-    assert "While clients hear of it" not in Page(report(report_plans.everyday())).said()
+    assert "While clients hear of it" not in Page(report(report_plans.with_tables(plan))).said()
+
+
+def test_what_a_scenario_leaves_open_is_drawn_for_the_groups_with_something_open():
+    plan = report_plans.everyday()
+    rows = plan.transitions().to_pylist()
+    is_open = [one for one in rows if one["unowned"] or one["double_owned"]]
+    assert 0 < len(is_open) < len(rows)
+    assert Page(report(plan)).said().count("While clients hear of it") == len(is_open)
+    calm = report_plans.with_tables(plan, transitions=[one for one in rows if one not in is_open])
+    assert "hear of it" not in Page(report(calm)).said()

@@ -9,9 +9,9 @@ import report_plans
 from checkout import ROOT
 
 import rmqalloc
+from rmqalloc.evidence import evidence_of, with_strategies
 from rmqalloc.plans import Gates
 from rmqalloc.report.html import report
-from rmqalloc.report.html._evidence import snapshot_evidence
 from rmqalloc.report.html._rollout_page import rollout_page
 
 DOCS = ROOT / "docs"
@@ -24,8 +24,9 @@ def main():
     gates = Gates(max_moved_share=0.4)
     everyday = report(report_plans.everyday(), report_plans.everyday_findings(), gates)
     hostile = report(report_plans.hostile(), report_plans.hostile_findings())
-    pods, groups = rmqalloc.read("example:48-pods"), ["by-average"]
-    rollout = rollout_page(rmqalloc.rollout.restart(pods, groups, batch=4), evidence=snapshot_evidence(pods, groups))
+    pods, groups = with_strategies(rmqalloc.read("example:48-pods")), ["by-average"]
+    restart = rmqalloc.rollout.restart(pods, groups, batch=4)
+    rollout = rollout_page(restart, evidence=evidence_of(pods, groups).groups)
     pictures = (
         ("light", everyday, {"size": SIZE}),
         ("dark", everyday, {"size": SIZE, "is_dark": True}),

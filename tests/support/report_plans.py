@@ -1,12 +1,17 @@
 """Plans to draw: one as people have it, one of names that attack whoever shows them, and one too large to draw whole."""
 
-from dataclasses import fields
+import json
+from dataclasses import replace
 
 import pyarrow as pa
 
 from rmqalloc.audit import Findings
 from rmqalloc.audit._finding import Finding
+from rmqalloc.audit._reach import Reach
+from rmqalloc.audit._reach_answers import Answer
+from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.model import MessageQueue
+from rmqalloc.plans._plan import TRANSITIONS_SCHEMA, StoredTables
 from rmqalloc.plans._plan_snapshot import plan_snapshot
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
@@ -99,10 +104,21 @@ def hostile_findings():
     )
 
 
-def with_tables(plan, **tables):
-    """The plan with further tables, as it has them where its snapshot says enough."""
-    kind = type("PlanWithTables", (type(plan),), tables)
-    return kind(**{field.name: getattr(plan, field.name) for field in fields(plan)})
+class _Tables(StoredTables):
+    """Tables of a plan that are given, those of its transitions too."""
+
+    told = TRANSITIONS_SCHEMA.empty_table()
+
+    def transitions(self, scenarios, informed_by):
+        return self.told
+
+
+def with_tables(plan, evidence=(), transitions=()):
+    """A plan that rests on other evidence and has other transitions, each as rows; without them it has none."""
+    evidence = pa.Table.from_pylist(list(evidence), EVIDENCE_SCHEMA)
+    details = _Tables(plan.groups, plan.clients, plan.queues, plan.input_digest, plan.inputs, evidence)
+    details.told = pa.Table.from_pylist(list(transitions), TRANSITIONS_SCHEMA)
+    return replace(plan, details=details)
 
 
 def whole(names=None, n_findings=12):
@@ -110,40 +126,42 @@ def whole(names=None, n_findings=12):
     texts = names or ("fitted text",)
     groups = ("order-service", "payment-service", "audit-writer")
     plan = everyday()
+    told = {
+        groups[0]: {"source": "fitted", "explains": 0.961, "errors": ["GET of broker-c: timeout"], "n_reporting": 0}
+        | {"parameters": json.dumps({"virtual_nodes": 20})},
+        groups[1]: {"source": "reported", "explains": 1.0, "n_reporting": 5, "may_be_cut": list(texts)},
+        groups[2]: {"source": "assumed", "strategy": texts[0], "differs": 3}
+        | {"parameters": json.dumps({texts[-1]: texts[0]})},
+    }
     evidence = [
-        {
-            "consumer_group": groups[0],
-            "source": "fitted",
-            "strategy": "CONSISTENT_HASH",
-            "parameters": "virtual_nodes=20",
-        }
-        | {"explains": 0.961, "n_reporting": 0, "errors": ["broker-c"], "may_be_cut": False, "differs": False},
-        {"consumer_group": groups[1], "source": "reported", "strategy": "AVG", "parameters": None}
-        | {"explains": 1.0, "n_reporting": 5, "errors": [], "may_be_cut": True, "differs": False},
-        {"consumer_group": groups[2], "source": "assumed", "strategy": texts[0], "parameters": texts[-1]}
-        | {"explains": None, "n_reporting": 0, "errors": [], "may_be_cut": False, "differs": True},
+        row | told[row["consumer_group"]] | {"age_seconds": 9000.0}
+        for row in plan.evidence.to_pylist()
+        if row["consumer_group"] in told
     ]
-    for row in evidence:
-        row |= {"fetched_at": "2026-11-22T12:00:00Z", "age_seconds": 9000.0}
+    place = {scenario.name: i for i, scenario in enumerate(plan.scenarios)}
     moments = [
-        transition_row(12 - i, exact=i == 0, expected=4.25, worst_s=40.0, p99_s=21.5)
-        | {"scenario": scenario.name, "consumer_group": group}
-        for i, scenario in enumerate(plan.scenarios)
-        for group in groups
+        row
+        | transition_row(12 - place[row["scenario"]], exact=not place[row["scenario"]])
+        | {f"{kind}_{name}": n for kind in ("unowned", "double_owned") for name, n in _EXPECTED.items()}
+        for row in plan.transitions().to_pylist()
+        if row["consumer_group"] in groups
     ]
-    tables = {"evidence": pa.Table.from_pylist(evidence), "transitions": pa.Table.from_pylist(moments)}
-    found = type("Found", (Findings,), {"unread": unread(*groups, reason=texts[0])})
-    return with_tables(plan, **tables), found(everyday_findings() * (n_findings // 2))
+    found = Findings(everyday_findings() * (n_findings // 2), unread(*groups, detail=texts[0]))
+    return with_tables(plan, evidence, moments), found
 
 
-def unread(*groups, reason="no client subscribes to the topic", n=6):
-    """Queues that nobody reads, the greatest backlog last."""
-    rows = [
-        {"consumer_group": groups[i % len(groups)], "topic": f"orders-{i}", "reason": reason, "queues": "broker-a:0-3"}
-        | {"n_queues": 4, "backlog": 1000 * i or None, "rate": 12.5}
-        for i in range(n)
-    ]
-    return pa.Table.from_pylist(rows)
+_EXPECTED = {"expected": 4.25, "seconds_worst": 40.0, "seconds_p99": 21.5}
+
+
+def unread(*groups, detail="it was deleted", n=6):
+    """Who reads what, where nobody reads anything: the queues with the greatest backlog come last, that of one is not known."""
+
+    def made(i):
+        queues = tuple(MessageQueue(f"orders-{i}", "broker-a", queue_id) for queue_id in range(4))
+        waiting = dict.fromkeys(queues, 250 * i) if i else {}
+        return Answer(groups[i % len(groups)], f"orders-{i}", "no-client", queues, detail, waiting=waiting)
+
+    return Reach(lambda: map(made, range(n)))
 
 
 def transition_row(worst, double=3, exact=True, expected=None, worst_s=None, p99_s=None):

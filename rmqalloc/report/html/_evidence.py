@@ -11,7 +11,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted, shortened
+from rmqalloc._text import counted, named, shortened
+from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.plans import Plan
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table
@@ -43,14 +44,12 @@ def _of_plan(plan: Plan) -> pa.Table:
     names: dict[str, dict[str, None]] = {group: {} for group in plan.groups["consumer_group"].unique().to_pylist()}
     for row in known.aggregate([]).to_pylist():
         names[row["consumer_group"]].update(dict.fromkeys(row["strategy"].split("+")))
-    sources = ["by client" if len(each) > 1 else None for each in names.values()]
-    columns = {
-        "consumer_group": pa.array(names, pa.string()),
-        "source": pa.array(sources, pa.string()),
-        "strategy": pa.array([" + ".join(each) or None for each in names.values()], pa.string()),
-        "fetched_at": pa.array([plan.snapshot_time] * len(names), pa.string()),
-    }
-    return pa.table(columns)
+    rows = [
+        {"consumer_group": group, "strategy": " + ".join(each) or None, "fetched_at": plan.snapshot_time}
+        | {"source": "by client" if len(each) > 1 else None}
+        for group, each in names.items()
+    ]
+    return pa.Table.from_pylist(rows, EVIDENCE_SCHEMA)
 
 
 def evidence_line(evidence: pa.Table | None) -> str:
@@ -87,7 +86,7 @@ def _said(text: str) -> Markup:
 
 
 def _together(rows: Sequence[Row]) -> str:
-    counts = Counter(row.get("source") for row in rows)
+    counts = Counter(row["source"] for row in rows)
     parts = [f"{counts[source]:,} {said}" for source, said in SOURCES.items() if counts[source]]
     parts += [f"{n:,} {_short(source)}" for source, n in counts.items() if source and source not in SOURCES]
     known = [f"strategies of {counted(len(rows), 'group')}: {', '.join(parts)}"] if parts else []
@@ -101,30 +100,27 @@ def _together(rows: Sequence[Row]) -> str:
 
 def _strategy(row: Row) -> str:
     """Its name, its parameters, how it is known, and how much of the known owners it explains."""
-    parameters = row.get("parameters")
-    if parameters:
-        parameters = ", ".join(f"{key}={value}" for key, value in json.loads(parameters).items())
-    given = [_short(one) for one in (row.get("strategy"), parameters) if one]
-    source = row.get("source")
+    parameters = ", ".join(f"{key}={value}" for key, value in json.loads(row["parameters"] or "{}").items())
+    given = [_short(one) for one in (row["strategy"], parameters) if one]
+    source = row["source"]
     said = [f"Strategy {' '.join(given) or 'not known'}"]
     said += [SOURCES.get(source, _short(source))] if source else []
-    share = row.get("explains")
+    share = row["explains"]
     said += [] if share is None else [f"explains {floor(share * 100)} % of the known owners"]
-    reporting = row.get("n_reporting")
-    said += [f"{counted(reporting, 'client reports it', 'clients report it')}"] if reporting else []
+    reporting = row["n_reporting"]
+    said += [counted(reporting, "client reports its queues", "clients report their queues")] if reporting else []
     return ", ".join(said)
 
 
 def _faults(row: Row) -> list[str]:
     """What the snapshot lacks of a group, and what in it does not agree."""
-    errors = row.get("errors") or ()
-    silent = counted(errors if isinstance(errors, int) else len(errors), "source") + " did not answer"
+    errors, cut, differs = row["errors"] or (), row["may_be_cut"] or (), row["differs"] or 0
     told = (
-        (errors, silent),
-        (row.get("may_be_cut"), "lists may be cut short"),
-        (row.get("differs"), "its clients differ"),
+        (len(errors), counted(len(errors), "request was", "requests were") + " not answered"),
+        (len(cut), f"mqadmin may have cut {_short(named(cut))}"),
+        (differs, counted(differs, "queue has", "queues have") + " other owners than computed"),
     )
-    return [_short(value) if isinstance(value, str) else words for value, words in told if value]
+    return [words for n, words in told if n]
 
 
 def _short(value: object) -> str:
@@ -132,18 +128,18 @@ def _short(value: object) -> str:
 
 
 def _is_doubtful(row: Row) -> bool:
-    return row.get("source") == "assumed" or _is_partial(row) or bool(_faults(row))
+    return row["source"] == "assumed" or _is_partial(row) or bool(_faults(row))
 
 
 def _is_partial(row: Row) -> bool:
     """Whether some of the known owners are not those that the strategy gives."""
-    share = row.get("explains")
+    share = row["explains"]
     return share is not None and share < 1
 
 
 def _snapshot(row: Row) -> str:
     """Of when the snapshot is."""
-    taken, age = row.get("fetched_at"), row.get("age_seconds")
+    taken, age = row["fetched_at"], row["age_seconds"]
     if taken is None:
         return _UNTOLD
     return f"snapshot of {_short(taken)}" + ("" if age is None else f", {age_text(age)} old")

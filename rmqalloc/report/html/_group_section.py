@@ -66,11 +66,11 @@ def group_details(ident: str, tables: GroupTables, evidence: Row | None, transit
     evidence : dict or None
         Its row of what the plan rests on.
     transition : dict or None
-        Its row of what happens while clients hear of the change.
+        Its row of what happens while clients hear of the change; not shown if nothing is open in between.
     """
     units = [rows.to_pylist() for rows in (tables.units_before, tables.units)]
     inside = "" if evidence is None else f'<p class="soft">{escaped(group_evidence(evidence))}</p>'
-    if transition is not None:
+    if transition is not None and (transition["unowned"] or transition["double_owned"]):
         inside += "<h4>While clients hear of it</h4>" + plan_transition(ident, transition, tables.before, tables.after)
     inside += _pictures(ident, tables, units)
     n_moved = pc.sum(pc.equal(tables.queues["change"], "moved")).as_py() or 0

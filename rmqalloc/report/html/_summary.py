@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import fields
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -110,7 +110,8 @@ def _gates(plan: Plan, gates: Gates) -> tuple[str, list[str]]:
     """Whether the plan keeps what it is held to, as markup, and what does not."""
     if gates.is_open:
         return "", []
-    bounds = ", ".join(f"{bound} {value}" for bound, value in asdict(gates).items() if value not in (None, False))
+    given = ((one.name, getattr(gates, one.name), one.default) for one in fields(gates))
+    bounds = ", ".join(f"{bound} {value}" for bound, value, default in given if value != default)
     broken = list(map(str, gates.broken(plan)))
     if not broken:
         return f'<p class="good">✓ Every group keeps the bounds ({escaped(bounds)}).</p>', []

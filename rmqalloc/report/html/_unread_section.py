@@ -43,7 +43,7 @@ def unread_section(findings: Sequence[Finding]) -> str:
             inside += folded(counted(more, "more row") + cut, rest)
     if unknown := unknown_words(reach):
         inside += f'<p class="soft">{escaped(unknown)}</p>'
-    return section("unread", "Messages nobody reads", inside, said)
+    return section("unread", "Messages nobody reads", inside or said, said if inside else "")
 
 
 def _cells(one: Answer) -> list[object]:

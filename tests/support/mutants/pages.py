@@ -125,10 +125,10 @@ MUTANTS = [
     ),
     Mutant(
         _UNREAD,
-        '("backlog", "descending")',
-        '("backlog", "ascending")',
+        "for one in reach.unread[:MOST_ROWS]",
+        "for one in reach.unread[::-1][:MOST_ROWS]",
         "the greatest backlog is folded away",
-        "tests/report/test_report_evidence.py -k backlog",
+        "tests/report/test_report_unread.py -k backlog",
     ),
     Mutant(_SKEW, "{skew:,.2f}", "{skew:,.3f}", "a skew has three digits", f"{_SKEWS} -k two_digits"),
     Mutant(_SKEW, "range(2, 17)", "range(2, 3)", "a skew over its bound reads like the bound", f"{_SKEWS} -k apart"),

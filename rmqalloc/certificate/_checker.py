@@ -4,8 +4,8 @@
 
 does it on any machine to which this file, ``_units.py``, ``_loops.py`` and ``_form.py`` were copied. A plan holds what it was
 made from (``inputs``): routes, client lists and strategies before any change. All else follows. The scenarios are done to
-the inputs again, every queue is given its owners, and the tables that come of it must be those of the file to the letter. So what is left
-to believe is the inputs, which a snapshot or a signature proves, and what `Verdict.not_proved` lists.
+the inputs again, every queue is given its owners, and the tables that come of it must be those of the file to the letter. So
+what is left to believe is the inputs, which a snapshot or a signature proves, and what `Verdict.not_proved` lists.
 """
 
 from __future__ import annotations
@@ -181,7 +181,8 @@ def _group_row(scenario: str, name: str, group: dict[str, Any]) -> list[Any]:
         for key in ("n_queues", "unowned", "double_owned", "moved", "least_moves")
     }
     crossing = [one["cross_room"] for one in rows if one["cross_room"] is not None]
-    most, mean = max(loads, default=0), (sum(loads) if group["shared"] else total["n_queues"]) / max(len(loads), 1)
+    most, n_loads = max(loads, default=0), sum(loads) if group["shared"] else total["n_queues"]
+    mean = n_loads / len(loads) if loads else 0.0
     return [
         scenario, name, sum(not one["err_code"] for one in rows), total["n_queues"], len(loads), loads.count(0),
         total["unowned"], total["double_owned"], min(loads, default=0), mean, most, most / (mean or 1), total["moved"],

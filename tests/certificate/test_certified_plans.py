@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from functools import reduce
 
 import pytest
@@ -16,7 +17,8 @@ import rmqalloc
 from rmqalloc.certificate import VerificationError, verify
 from rmqalloc.certificate._checker import verdict
 from rmqalloc.cli import main
-from rmqalloc.plans import Gates, PlanError, load_plan, plan_snapshot
+from rmqalloc.plans import Gates, PlanError, UndoError, load_plan, plan_snapshot, undo_plan
+from rmqalloc.snapshot._snapshot import Client
 
 N_MUTATIONS = 170  # of each plan, so in all more than a thousand
 KEY = b"k" * 32
@@ -148,6 +150,21 @@ def test_gates_about_the_time_until_clients_follow_are_not_proved(tmp_path):
     assert Gates().to_data() == Gates(informed_by="timer").to_data() == {}
     assert Gates(max_double=1, informed_by="timer").to_data() == {"max_double": 1.0, "informed_by": "timer"}
     assert "gates" not in plan_snapshot(*PLANS["plain"][:2]).to_dict()
+
+
+def test_the_way_back_of_groups_that_share_their_queues(tmp_path):
+    path, _ = saved("shared", tmp_path)
+    before = PLANS["shared"][0]
+    fourth = tuple(replace(one, clients=(*one.clients, Client("what-if-000001"))) for one in before.groups)
+    back = undo_plan(load_plan(path), replace(before, groups=fourth))
+    last = [row for row in back.queues.to_pylist() if row["scenario"] == back.scenarios[-1].name]
+    first = [row for row in load_plan(path).queues.to_pylist() if row["scenario"] == "current"]
+    owners = ("owner_after", "others_after")
+    assert [[row[name] for name in owners] for row in last] == [[row[name] for name in owners] for row in first]
+    rule = [{"name": "rule", "changes": [{"set_strategy": {"strategy": "AVG_BY_CIRCLE"}}]}]
+    alone = plan_snapshot(replace(before, groups=before.groups[1:]), rule)
+    with pytest.raises(UndoError, match="the scenario changes nothing"):
+        undo_plan(alone, before)
 
 
 def test_what_cannot_be_proved_is_said(tmp_path):

@@ -2,10 +2,10 @@
 
     python _checker.py plan.json [--snapshot snapshot.json] [--key-file FILE]
 
-does it on any machine to which this file, ``_loops.py`` and ``_form.py`` were copied. A plan holds what it was made from
-(``inputs``): routes, client lists and strategies before any change. All else follows. The scenarios are done to the inputs
-again, every queue is given its owners, and the tables that come of it must be those of the file to the letter. So what is left
-to believe is the inputs, which a snapshot or a signature proves, and what `Verdict.not_proved` lists.
+does it on any machine to which this file, ``_units.py``, ``_loops.py`` and ``_form.py`` were copied. A plan holds what it was
+made from (``inputs``): routes, client lists and strategies before any change. All else follows. The scenarios are done to
+the inputs again, every queue is given its owners, and the tables that come of it must be those of the file to the letter. So
+what is left to believe is the inputs, which a snapshot or a signature proves, and what `Verdict.not_proved` lists.
 """
 
 from __future__ import annotations
@@ -22,9 +22,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING or __package__:
     from rmqalloc.certificate import _form as form
     from rmqalloc.certificate import _loops as loops
+    from rmqalloc.certificate import _units as units
 else:
     import _form as form
     import _loops as loops
+    import _units as units
 
 MIN_KEY_BYTES = 32
 """Shortest key of a signature."""
@@ -58,22 +60,23 @@ class Tables:
             self.problems.append("undo is not of the scenarios")
         errors = data["tables"]["units"]["err_code"], _decoded(data["tables"]["units"]["err_msg"])
         told = iter(zip(*errors, strict=True))
-        units = list(loops.units_of(data["inputs"]))
-        places = (one for unit in units for row in unit.rows for one in (*row.clients, *row.brokers))
+        read = list(units.units_of(data["inputs"]))
+        places = (one for unit in read for row in unit.rows for one in (*row.clients, *row.brokers))
         with_rooms = any(one[-1] is not None for one in places)
-        for unit in units:
+        for unit in read:
             self._add(unit, [next(told) for _ in self.names], with_rooms)
         for number, name in enumerate(self.names):
             self.rows["groups"][number] = [_group_row(name, *one) for one in self.groups[number].items()]
 
-    def _add(self, unit: loops.Unit, told: list[tuple[int, str | None]], with_rooms: bool) -> None:
-        states = [loops.state_of(unit, unit.rows, None, told[0], with_rooms)]
+    def _add(self, unit: units.Unit, told: list[tuple[int, str | None]], with_rooms: bool) -> None:
+        states = [units.state_of(unit, unit.rows, None, told[0], with_rooms)]
         for scenario, said in zip(self.scenarios, told[1:], strict=True):
-            rows = [loops.after(scenario, unit.group, unit.topic, row) for row in unit.rows]
+            rows = units.rows_after(scenario, unit)
             self._go_back(unit, scenario["name"], rows)
-            states.append(loops.state_of(unit, rows, states[0], said, with_rooms))
+            states.append(units.state_of(unit, rows, states[0], said, with_rooms))
         for number, (name, state) in enumerate(zip(self.names, states, strict=True)):
             group = self.groups[number].setdefault(unit.group, {"units": [], "loads": {}, "grown": {}, "lags": []})
+            group["shared"] = group.get("shared") or unit.shared
             if not state.bad[0]:
                 seen = Counter[str]()
                 for one, _ in state.row.clients:
@@ -88,7 +91,7 @@ class Tables:
             group["units"].append(dict(zip(form.UNITS, row, strict=True)))
             self.rows["units"][0].append(row)
 
-    def _go_back(self, unit: loops.Unit, scenario: str, rows: list[loops.Row]) -> None:
+    def _go_back(self, unit: units.Unit, scenario: str, rows: list[loops.Row]) -> None:
         """Note if the way back does not lead to the rows before, or there is none where something changes."""
         entries = [
             one for one in self.backs[scenario].get(unit.group, ()) if unit.topic in one.get("topics", [unit.topic])
@@ -107,7 +110,7 @@ class Tables:
                 self.problems.append(f"undo of {scenario!r} does not bring back {unit.group} topic {unit.topic}")
 
     def _figures(
-        self, unit: loops.Unit, name: str, number: int, before: loops.State, group: dict[str, Any], after: loops.State
+        self, unit: units.Unit, name: str, number: int, before: units.State, group: dict[str, Any], after: units.State
     ) -> list[Any]:
         """Figures of a unit, its rows of clients and queues, and what they add to its group."""
         was, now, lost, gained = before.readers, after.readers, Counter[str](), Counter[str]()
@@ -132,14 +135,15 @@ class Tables:
         each = [loads[one] * (not again) for one, n in slots.items() for again in range(n)]
         n, m, most = len(now), len(each), max(each, default=0)
         balance = [each.count(0), list(now.values()).count(()), after.double_owned, min(each, default=0)]
-        subscribed = {unit.client_ids[slot] for slot in unit.views["subscribed"]}
-        able = {one for one in slots if one in subscribed or one not in unit.client_ids}
-        spread = [n / m if m else 0.0, most, most * m / max(n, 1)]
-        return [n, m, *balance, *spread, moved, _least(was, now, able), len(touched)]
+        subscribed = units.slots_left(unit, after.row).intersection(unit.views["subscribed"])
+        able = {unit.client_ids[slot] for slot in subscribed} | units.joined(unit, after.row).keys()
+        n_loads = sum(each) if unit.shared else n  # a shared queue counts for each reader
+        spread = [n_loads / m if m else 0.0, most, most * m / max(n_loads, 1)]
+        return [n, m, *balance, *spread, moved, None if unit.shared else _least(was, now, able), len(touched)]
 
 
 def _client_rows(
-    head: tuple[str, str, str], before: loops.State, after: loops.State, lost: Counter[str], gained: Counter[str]
+    head: tuple[str, str, str], before: units.State, after: units.State, lost: Counter[str], gained: Counter[str]
 ) -> Iterator[list[Any]]:
     """Rows of the table of clients; where both states know the machine room, that before counts."""
     rooms = {one: room for state in (after, before) for one, room in state.row.clients if room}
@@ -171,17 +175,18 @@ def _least(was: dict[Any, loops.Ids], now: dict[Any, loops.Ids], able: set[str])
 
 def _group_row(scenario: str, name: str, group: dict[str, Any]) -> list[Any]:
     """A row of the table of groups."""
-    units, loads, grown = group["units"], list(group["loads"].values()), group["grown"].values()
+    rows, loads, grown = group["units"], list(group["loads"].values()), group["grown"].values()
     total = {
-        key: sum(one[key] or 0 for one in units)
+        key: sum(one[key] or 0 for one in rows)
         for key in ("n_queues", "unowned", "double_owned", "moved", "least_moves")
     }
-    crossing = [one["cross_room"] for one in units if one["cross_room"] is not None]
-    most, mean = max(loads, default=0), total["n_queues"] / len(loads) if loads else 0.0
+    crossing = [one["cross_room"] for one in rows if one["cross_room"] is not None]
+    most, n_loads = max(loads, default=0), sum(loads) if group["shared"] else total["n_queues"]
+    mean = n_loads / len(loads) if loads else 0.0
     return [
-        scenario, name, sum(not one["err_code"] for one in units), total["n_queues"], len(loads), loads.count(0),
+        scenario, name, sum(not one["err_code"] for one in rows), total["n_queues"], len(loads), loads.count(0),
         total["unowned"], total["double_owned"], min(loads, default=0), mean, most, most / (mean or 1), total["moved"],
-        total["least_moves"], len(grown), sum(crossing) if crossing else None,
+        None if group["shared"] else total["least_moves"], len(grown), sum(crossing) if crossing else None,
         min(sum(group["lags"]), 2**63 - 1) if group["lags"] else None, sum(n > 0 for n in grown), sum(n < 0 for n in grown),
     ]  # fmt: skip
 
@@ -243,8 +248,9 @@ def gates_broken(gates: dict[str, Any], made: Tables) -> Iterator[str]:
     before, *others = ([dict(zip(form.GROUPS, row, strict=True)) for row in rows] for rows in made.rows["groups"])
     for number, rows in enumerate(others, start=1):
         for was, now in zip(before, rows, strict=True):
-            units = [made.groups[i][now["consumer_group"]]["units"] for i in (0, number)]
-            cured = sum(b["n_queues"] for a, b in zip(*units, strict=True) if a["err_code"] and not b["err_code"])
+            both = [made.groups[i][now["consumer_group"]]["units"] for i in (0, number)]
+            cured = sum(b["n_queues"] for a, b in zip(*both, strict=True) if a["err_code"] and not b["err_code"])
+            now["moved"] *= now["least_moves"] is not None  # what several read changes no hands
             bounds = [
                 ("max_moved", "moved", 1),
                 ("max_moved_share", "moved", was["n_queues"] + cured),
@@ -256,33 +262,6 @@ def gates_broken(gates: dict[str, Any], made: Tables) -> Iterator[str]:
                 broken += [f"fail_if_worse ({key})" for key in worse]
             broken += ["any, as a topic cannot be assigned any more"] * (now["n_topics"] < was["n_topics"])
             yield from (f"gate not kept in {now['scenario']!r} by {now['consumer_group']}: {one}" for one in broken)
-
-
-def snapshot_differs(data: dict[str, Any], snapshot: dict[str, Any]) -> Iterator[str]:
-    """What the inputs have otherwise than a snapshot's document."""
-    text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"))
-    if hashlib.sha256(text.encode()).hexdigest() != data["inputDigest"]:
-        yield "the plan was made from another snapshot: inputDigest differs"
-    if data.get("snapshotTime") != snapshot.get("fetched_at"):
-        yield "snapshotTime is not that of the snapshot"
-    topics, groups = ({one["name"]: one for one in snapshot.get(kind, ())} for kind in ("topics", "groups"))
-    for name, brokers in data["inputs"]["topics"].items():
-        route = topics.get(name, {"brokers": ()}).get("brokers", ())
-        seen = [[b["broker_name"], b["read_queue_nums"], b.get("machine_room")] for b in route if b.get("perm", 6) & 4]
-        if list(loops.by_name(seen)) != brokers and (name in topics or not name.startswith(loops.RETRY)):
-            yield f"the route of topic {name} is another in the snapshot"
-    for one in data["inputs"]["groups"]:
-        group = groups.get(one["name"], {})
-        listed = [(client["client_id"], client.get("machine_room")) for client in group.get("clients", ())]
-        both = [*zip(one["clients"], one.get("rooms", [None] * len(one["clients"])), strict=True)]
-        if loops.by_name(both[: len(listed)]) != loops.by_name(listed) or (
-            "views" not in one and len(both) > len(listed)
-        ):
-            yield f"the clients of group {one['name']} are others in the snapshot"
-        nodes = [given.get("virtual_nodes") for given in (group.get("strategy_params", {}), one.get("params", {}))]
-        same = group.get("strategy", one["strategy"]) in (one["strategy"], one["strategy"].partition("-")[0])
-        if not same or ("strategy" in group and loops.RING in one["strategy"] and nodes[0] != nodes[1]):
-            yield f"the strategy of group {one['name']} is another in the snapshot"
 
 
 def verdict(text: str, key: bytes | None = None, snapshot: dict[str, Any] | None = None) -> Verdict:
@@ -298,12 +277,12 @@ def verdict(text: str, key: bytes | None = None, snapshot: dict[str, Any] | None
     """
     try:
         data = form.read(text)
-        loops.check_order(data)
+        units.check_order(data)
         made = Tables(data)
         problems = [*made.problems, *differences(data["tables"], made)]
         gates = data.get("gates", {})
         problems += gates_broken(gates, made) if gates and not problems else ()
-        problems += () if snapshot is None else snapshot_differs(data, snapshot)
+        problems += () if snapshot is None else units.snapshot_differs(data, snapshot)
     except (
         ValueError,
         KeyError,
@@ -341,12 +320,13 @@ def sign(body: bytes, key: bytes) -> str:
 
 def _said(data: dict[str, Any], made: Tables, signed: str, with_snapshot: bool) -> tuple[list[str], list[str]]:
     """What was proved, and what was not."""
-    units = [row for row in made.rows["units"][0] if row[2] == "current"]
+    n_units = sum(row[2] == "current" for row in made.rows["units"][0])
     moved = sum(row[form.UNITS.index("moved")] or 0 for row in made.rows["units"][0])
     gates = {name: one for name, one in data.get("gates", {}).items() if name in form.GATES}
+    others = {name: one for name, one in data.get("gates", {}).items() if name not in form.GATES}
     proved = [
         "content: its digest, and every key and value as rmqalloc writes it",
-        f"owners: {len(units)} units in {len(made.names)} states, recomputed from the inputs",
+        f"owners: {n_units} units in {len(made.names)} states, recomputed from the inputs",
         f"tables: {', '.join(f'{name} {sum(map(len, rows))}' for name, rows in made.rows.items())} rows follow from the owners",
         f"movement: {moved} queues move; the bound of least_moves is attained in every unit",
         *([f"gates: {', '.join(f'{name} {one:g}' for name, one in gates.items())} hold"] if gates else ()),
@@ -359,7 +339,7 @@ def _said(data: dict[str, Any], made: Tables, signed: str, with_snapshot: bool) 
         *([signed] if signed else ()),
     ]
     open_ends = [] if with_snapshot else ["inputs: whether they are the cluster's; give the snapshot"]
-    open_ends += [f"gate {name} is not known" for name in data.get("gates", {}).keys() - gates.keys()]
+    open_ends += [f"gate {name} {one}: {form.OPEN_GATES.get(name, 'it is not known')}" for name, one in others.items()]
     open_ends += ["the signature: signed, not checked; give the key"] if "signature" in data and not signed else []
     open_ends += [] if signed else ["toolVersion and warnings, which follow from nothing; a signature covers them"]
     reported = [

@@ -1,7 +1,8 @@
 """What a plan was made from, as plain data of its file: enough to recompute all owners, and no more.
 
 Routes stand once per topic and clients once per group. Groups whose clients differ have their views besides: of each what it
-has otherwise than the main one, and the slots (positions in the client list) that act on it.
+has otherwise than the main one, and the slots (positions in the client list) that act on it. Groups whose clients share
+queues say how, topic by topic.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from rmqalloc.certificate._loops import by_name
 from rmqalloc.documents._fields import MAX_VIRTUAL_NODES
 from rmqalloc.strategies._by_name import inner_class_of
 from rmqalloc.strategies._config import listed_queues
+from rmqalloc.views._sharing import Sharing
 from rmqalloc.views._view_units import MixedRows, ViewUnits
 
 Data = dict[str, Any]
@@ -44,7 +46,9 @@ def inputs_of(read: ViewUnits, lags: Iterable[tuple[int, str, int, int]]) -> Dat
         rows_of.setdefault(unit, []).append(row)
     all_views = {unit: _views(rows, read.mixed, unit, sorted(mine)) for unit, mine in rows_of.items()}
     views = {unit: one for unit, one in all_views.items() if one != _plain(len(rows.ids(unit)))}
-    by_slot = {rows.names[unit][0] for unit in views}
+    by_slot = {rows.names[unit][0] for unit in views} | {
+        rows.names[unit][0] for unit in rows_of if unit in read.mixed.shared
+    }
     topics: Data = {}
     groups: dict[str, Data] = {}
     for row in range(read.n_units):
@@ -56,6 +60,8 @@ def inputs_of(read: ViewUnits, lags: Iterable[tuple[int, str, int, int]]) -> Dat
         group["topics"].append(topic)
         if row in lag_of:
             group.setdefault("lags", {})[topic] = lag_of[row]
+        if (sharing := read.mixed.shared.get(row)) is not None:
+            group.setdefault("shared", {})[topic] = _shared(sharing)
         if row in views:
             group.setdefault("views", {})[topic] = views[row]
     return {"topics": topics, "groups": list(groups.values())}
@@ -130,6 +136,12 @@ def _views(rows: _Rows, mixed: MixedRows, unit: int, views: list[int]) -> Data:
         owned = mixed.reported[unit].items()
         data["reported"] = [[queue.broker_name, queue.queue_id, list(slots)] for queue, slots in owned]
     return data
+
+
+def _shared(sharing: Sharing) -> Data:
+    """How clients share a topic."""
+    share = sharing.pop_share
+    return {"name": sharing.name, **({} if share is None else {"pop_share_queue_num": share})}
 
 
 def _plain(n_clients: int) -> Data:

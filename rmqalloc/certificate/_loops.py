@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -43,30 +42,6 @@ class Row(NamedTuple):
         if sum(n for _, n, _ in self.brokers) > MOST_POINTS:
             raise ValueError("a topic has more queues than can be planned")
         return [(name, i) for name, n, _ in self.brokers for i in range(n)]
-
-
-class Unit(NamedTuple):
-    """A group and a topic: the rows of its views, the main one first, and which clients act on each."""
-
-    group: str
-    topic: str
-    rows: list[Row]
-    client_ids: list[str]
-    views: dict[str, Any]
-    lags: dict[Queue, int | None]
-
-
-class State(NamedTuple):
-    """A unit before any change, or after a scenario: who reads each queue, and what is wrong if nobody can say."""
-
-    code: int
-    text: str | None
-    strategy: str | None
-    readers: dict[Queue, Ids]
-    double_owned: int
-    row: Row
-    bad: list[bool]  # by view
-    cross_room: int | None
 
 
 def utf16(text: str) -> bytes:
@@ -302,94 +277,3 @@ def _listed(row: Row, topic: str, queues: list[Queue]) -> tuple[list[str | None]
 def _is_list(mine: Any) -> bool:
     """Whether this is a list of queues: of each its topic, broker name and queue id."""
     return type(mine) is list and all([*map(type, one)] == [str, str, int] for one in mine)
-
-
-# --- Units in their states ---
-
-
-def units_of(inputs: dict[str, Any]) -> Iterator[Unit]:
-    """The units, in the order of the tables."""
-    routes = {topic: by_name(map(tuple, brokers)) for topic, brokers in inputs["topics"].items()}
-    if any(n < 0 for brokers in routes.values() for _, n, _ in brokers):
-        raise ValueError("plan.inputs.topics has a negative number of queues")
-    for group in inputs["groups"]:
-        ids = group["clients"]
-        listed = [*zip(ids, group.get("rooms", [None] * len(ids)), strict=True)]
-        clients, room_of = by_name(listed), dict(listed)
-        everyone = {"views": [{"acting": range(len(ids)), "joining": True}], "lists": 1, "subscribed": range(len(ids))}
-        for topic in group["topics"]:
-            rows = [Row(clients, routes[topic], group["strategy"], group.get("params", {}))]
-            views = group.get("views", {}).get(topic, everyone)
-            for view in views["views"][1:]:
-                own = by_name((one, room_of[one]) for one in view["clients"]) if "clients" in view else clients
-                route = by_name(map(tuple, view["route"])) if "route" in view else routes[topic]
-                rule = (view["strategy"], view.get("params", {})) if "strategy" in view else rows[0][2:]
-                rows.append(Row(own, route, *rule))
-            lags = {(b, i): n for b, each in group.get("lags", {}).get(topic, {}).items() for i, n in enumerate(each)}
-            yield Unit(group["name"], topic, rows, ids, views, lags)
-
-
-def check_order(data: dict[str, Any]) -> None:
-    """Raise unless names stand in order where their order means nothing."""
-    inputs, ways = data["inputs"], [one for each in data["undo"].values() for one in each]
-    lists = [[one["groups"] for one in ways], [one.get("topics", []) for one in ways]]
-    lists.append([[name for name, *_ in route] for route in inputs["topics"].values()])
-    lists.append([one["clients"] for one in inputs["groups"] if "views" not in one])
-    fields = (given for one in ways for change in one.get("changes", ()) for given in change.values())
-    lists.append([value for given in fields for value in given.values() if isinstance(value, list)])
-    if any(one != sorted(one, key=utf16) for each in lists for one in each):
-        raise ValueError("names of clients, brokers, groups or topics are not in order")
-
-
-def state_of(unit: Unit, rows: list[Row], first: State | None, told: tuple[int, str | None], with_rooms: bool) -> State:
-    """A unit with these rows; ``first`` is its state before any change, ``told`` the error of the file, where that is taken."""
-    if told[0] in SPOILED and not (told[1] or "").startswith("the ring"):
-        return State(*told, None, {}, 0, rows[0], [True] * len(rows), None)
-    errors, divided = list[tuple[int, str | None]](), list[dict[Queue, str | None]]()
-    for i, row in enumerate(rows):
-        queues = row.queues()
-        owned, code, text = owners(row, unit.topic, queues)
-        if row.strategy.startswith(NEARBY) and not with_rooms:
-            code = BAD_STRATEGY
-        if (first is None or first.bad[i]) and not (queues and row.clients):
-            code, text = EMPTY, "cidAll is null or cidAll empty" if queues else "mqAll is null or mqAll empty"
-        errors.append((code, told[1] if code == BAD_STRATEGY == told[0] else text))
-        divided.append(dict(zip(queues, owned, strict=True)))
-    code, text = next((one for i, one in enumerate(errors) if one[0] and (not i or one[0] != EMPTY)), (0, None))
-    readers, double = merged(unit, rows[0], divided, bool(code), unit.views.get("reported") if first is None else None)
-    names = dict.fromkeys(row.strategy for row, (wrong, _) in zip(rows, errors, strict=True) if not wrong)
-    cross = None
-    if with_rooms and not errors[0][0]:
-        room_of, stands_in = {name: room for name, _, room in rows[0].brokers}, dict(reversed(rows[0].clients))
-        pairs = [(room_of[queue[0]], stands_in[owner]) for queue, owner in divided[0].items() if owner is not None]
-        cross = sum(None not in pair and pair[0] != pair[1] for pair in pairs)
-    strategy = None if code else "+".join(names)
-    return State(code, text, strategy, readers, double, rows[0], [bool(wrong) for wrong, _ in errors], cross)
-
-
-def merged(
-    unit: Unit, main: Row, divided: list[dict[Queue, str | None]], is_bad: bool, reported: list[Any] | None
-) -> tuple[dict[Queue, Ids], int]:
-    """Who reads each queue, the views laid on one another, and how many queues two clients surely read."""
-    listed, slots_of = Counter(unit.client_ids), dict[str, list[int]]()
-    for slot, one in enumerate(unit.client_ids):
-        slots_of.setdefault(one, []).append(slot)
-    joined = {one for one, n in Counter(one for one, _ in main.clients).items() if n > listed[one]}
-    takers: dict[Queue, Counter[int]] = {queue: Counter() for queue in divided[0]}
-    ids: dict[Queue, set[str]] = {queue: set() for queue in divided[0]}
-    for view, owners in zip(unit.views["views"], divided, strict=True):
-        acting = set(view["acting"])
-        for queue, owner in owners.items():
-            if owner is not None and queue in ids and not is_bad and reported is None:
-                slots = [slot for slot in slots_of.get(owner, ()) if slot in acting]
-                slots += [-1] if owner in joined and view.get("joining") else []
-                takers[queue].update(slots)
-                ids[queue].update([owner] if slots else [])
-    n_lists = unit.views["lists"]
-    for broker, queue_id, slots in reported or ():
-        ids[broker, queue_id], takers[broker, queue_id] = (
-            {unit.client_ids[slot] for slot in slots},
-            Counter(slots * n_lists),
-        )
-    readers = {queue: tuple(sorted(each, key=utf16)) for queue, each in ids.items()}
-    return readers, sum(sum(n >= n_lists for n in each.values()) > 1 for each in takers.values())

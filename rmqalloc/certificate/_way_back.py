@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rmqalloc.certificate._loops import RETRY, Row, Unit, after, changed, in_use, units_of, utf16
+from rmqalloc.certificate._loops import RETRY, Row, changed, in_use, utf16
+from rmqalloc.certificate._units import Unit, rows_after, units_of
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.scenarios import SetStrategy
 from rmqalloc.scenarios._patterns import literal
@@ -41,7 +42,7 @@ def ways_back(inputs: Mapping[str, Any], scenarios: Iterable[Mapping[str, Any]])
 
 def after_scenario(unit: Unit, scenario: Mapping[str, Any]) -> list[Row]:
     """The rows of a unit after a scenario."""
-    return [after(dict(scenario), unit.group, unit.topic, row) for row in unit.rows]
+    return rows_after(dict(scenario), unit)
 
 
 def entries(states: Iterable[tuple[Unit, Sequence[Row]]]) -> list[Back]:

@@ -88,7 +88,7 @@ class Gates:
     max_unowned_seconds: Annotated[str | None, Maybe(SecondsText())] = None
     informed_by: Annotated[str, Text(WAYS)] = "notice"
 
-    def to_data(self) -> dict[str, float | bool]:
+    def to_data(self) -> dict[str, float | bool | str]:
         """The bounds that there are, as a plan's file holds them.
 
         Examples
@@ -97,7 +97,9 @@ class Gates:
         {'max_moved': 20.0, 'fail_if_worse': True}
         """
         given = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
-        return {name: value if isinstance(value, bool) else float(value) for name, value in given.items()}
+        if (self.max_unowned, self.max_double, self.max_unowned_seconds) == (None, None, None):
+            given.pop("informed_by", None)
+        return {name: value if isinstance(value, bool | str) else float(value) for name, value in given.items()}
 
     @property
     def is_open(self) -> bool:

@@ -181,6 +181,8 @@ class _Reading:
         rows.n_lists[row], rows.unit_of[row], rows.acting[row] = len(views.lists), row, ()
         if owners is not None:
             rows.reported[row] = owners
+        own = sharing if sharing is not None and (unit.is_pop or sharing.pop_share is None) else None
+        rows.shared.update({} if own is None else {row: own})  # also where nobody has the main view
         for view in views:
             at = row
             if not views.is_main(view):
@@ -191,8 +193,8 @@ class _Reading:
                 rows.joining.add(at)
             if not views.is_whole(view):
                 rows.partial.add(at)
-            if sharing is not None and (unit.is_pop or sharing.pop_share is None):
-                rows.shared[at] = sharing
+            if own is not None:
+                rows.shared[at] = own
 
     def _views_of(self, group: Group) -> tuple[GroupViews, ReportedOwners]:
         found = self._reader.views_of(group)

@@ -5,6 +5,7 @@ import random
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from functools import reduce
 
 import pytest
@@ -16,7 +17,8 @@ import rmqalloc
 from rmqalloc.certificate import VerificationError, verify
 from rmqalloc.certificate._checker import verdict
 from rmqalloc.cli import main
-from rmqalloc.plans import PlanError, load_plan, plan_snapshot
+from rmqalloc.plans import Gates, PlanError, UndoError, load_plan, plan_snapshot, undo_plan
+from rmqalloc.snapshot._snapshot import Client
 
 N_MUTATIONS = 170  # of each plan, so in all more than a thousand
 KEY = b"k" * 32
@@ -139,6 +141,32 @@ def test_gates_are_held_to_again(tmp_path, capsys):
     assert len(verify(path).problems) == said == 4
 
 
+def test_gates_about_the_time_until_clients_follow_are_not_proved(tmp_path):
+    path, _ = saved("shared", tmp_path)
+    found, why = verify(path), "it is about the time until all clients follow, which is not in the file"
+    assert found.is_verified and "gates: max_moved 0 hold" in found.proved
+    assert f"gate max_unowned 9.0: {why}" in found.not_proved
+    assert f"gate max_unowned_seconds 30@p99: {why}" in found.not_proved
+    assert Gates().to_data() == Gates(informed_by="timer").to_data() == {}
+    assert Gates(max_double=1, informed_by="timer").to_data() == {"max_double": 1.0, "informed_by": "timer"}
+    assert "gates" not in plan_snapshot(*PLANS["plain"][:2]).to_dict()
+
+
+def test_the_way_back_of_groups_that_share_their_queues(tmp_path):
+    path, _ = saved("shared", tmp_path)
+    before = PLANS["shared"][0]
+    fourth = tuple(replace(one, clients=(*one.clients, Client("what-if-000001"))) for one in before.groups)
+    back = undo_plan(load_plan(path), replace(before, groups=fourth))
+    last = [row for row in back.queues.to_pylist() if row["scenario"] == back.scenarios[-1].name]
+    first = [row for row in load_plan(path).queues.to_pylist() if row["scenario"] == "current"]
+    owners = ("owner_after", "others_after")
+    assert [[row[name] for name in owners] for row in last] == [[row[name] for name in owners] for row in first]
+    rule = [{"name": "rule", "changes": [{"set_strategy": {"strategy": "AVG_BY_CIRCLE"}}]}]
+    alone = plan_snapshot(replace(before, groups=before.groups[1:]), rule)
+    with pytest.raises(UndoError, match="the scenario changes nothing"):
+        undo_plan(alone, before)
+
+
 def test_what_cannot_be_proved_is_said(tmp_path):
     path, _ = saved("scenarios", tmp_path)
     assert any("custom topic T: unknown strategy" in one for one in verify(path).not_proved)
@@ -155,7 +183,7 @@ def test_the_verb_reads_the_snapshot_again(tmp_path):
 
 def test_the_checker_works_alone(tmp_path):
     path, snapshot = saved("mixed", tmp_path)
-    for name in ("_checker.py", "_form.py", "_loops.py"):
+    for name in ("_checker.py", "_form.py", "_loops.py", "_units.py"):
         shutil.copy(CHECKER / name, tmp_path)
         assert len((CHECKER / name).read_text().splitlines()) < 400
     (tmp_path / "snapshot.json").write_text(json.dumps(snapshot))

@@ -3,6 +3,7 @@
 import gzip
 import json
 from collections import Counter
+from dataclasses import replace
 
 import mixed_plans
 import plan_inputs
@@ -44,6 +45,44 @@ def test_every_plan_of_clients_that_differ_is_proved(topic, group, changes):
     snapshot = Snapshot((topic,), (group,))
     scenarios = [{"name": "one", "changes": changes[:1]}, {"name": "all", "changes": changes}]
     assert problems_of(plan_snapshot(snapshot, scenarios), snapshot) == []
+
+
+COUNTED = (
+    {"scale_clients": {"to": 2}},
+    {"remove_clients": {"count": 1, "which": "first"}},
+    {"add_clients": {"count": 1, "machine_room": "hz"}},
+    {"remove_broker": {"brokers": "a"}},
+    {"lose_machine_room": {"machine_room": "hz"}},
+)
+SHARING = (
+    {},
+    {"server_assignment": "POP"},
+    {"message_model": "BROADCASTING", "strategy": "CONSISTENT_HASH"},
+    {"is_shared": True},
+)
+
+
+@st.composite
+def snapshots_in_rooms(draw):
+    """A group of few clients in machine rooms, which broadcasts, shares queues, or divides them each in its own way."""
+    rooms = st.sampled_from(("hz", "sh", None))
+    topic = draw(topics)
+    brokers = tuple(replace(one, machine_room=draw(rooms)) for one in topic.brokers)
+    brokers = (*brokers[:-1], replace(brokers[-1], machine_room="hz", read_queue_nums=draw(st.integers(1, 5))))
+    group, sharing = draw(mixed_plans.groups()), draw(st.sampled_from(SHARING))
+    clients = tuple(replace(one, machine_room=draw(rooms)) for one in group.clients)
+    if sharing:
+        clients = tuple(replace(one, strategy=None, virtual_nodes=None) for one in clients)
+        rule = {"strategy": draw(st.sampled_from(("AVG", "AVG_BY_CIRCLE"))), "strategy_params": {}}
+        group = replace(group, **{**rule, **sharing}, pop_share_queue_num=draw(st.integers(-1, 4)))
+    return Snapshot((replace(topic, brokers=brokers),), (replace(group, clients=clients),))
+
+
+@examples(150, nightly=5_000)
+@given(snapshots_in_rooms(), st.lists(mixed_plans.changes() | st.sampled_from(COUNTED), min_size=1, max_size=3))
+def test_every_plan_of_clients_that_share_queues_is_proved(snapshot, changes):
+    plan = plan_snapshot(snapshot, [{"name": "one", "changes": changes[:1]}, {"name": "all", "changes": changes}])
+    assert problems_of(plan, snapshot) == []
 
 
 def golden():

@@ -34,9 +34,15 @@ def differing():
     )
 
 
+def sharing():
+    kinds = {"pop": {"server_assignment": "POP", "pop_share_queue_num": 1}, "all": {"message_model": "BROADCASTING"}}
+    return tuple(group(clients=in_rooms(), name=name, **fields) for name, fields in kinds.items())
+
+
 PLANS = {
     "plain": (Snapshot((TOPIC,), (group(lags=LAGS),), fetched_at="2026-11-22T12:00:00Z"), [SCALE], Gates()),
     "mixed": (Snapshot((TOPIC,), (group(clients=differing()),)), [SCALE], Gates()),
+    "shared": (Snapshot((TOPIC,), sharing()), [SCALE], Gates(max_moved=0, max_unowned=9, max_unowned_seconds="30@p99")),
     "ring": (Snapshot((TOPIC,), (group("CONSISTENT_HASH", strategy_params={"virtual_nodes": 3}),)), [FEWER], Gates()),
     "rooms": (Snapshot((TOPIC,), (group("MACHINE_ROOM_NEARBY-AVG", in_rooms()),)), [FEWER], Gates()),
     "gates": (Snapshot((TOPIC,), (group("AVG_BY_CIRCLE"), group(name="h"))), [RING], Gates(5, 1.0, 4.0)),

@@ -2,8 +2,9 @@
 
     python _checker.py plan.json [--snapshot snapshot.json] [--key-file FILE]
 
-does it on any machine to which this file, ``_units.py``, ``_loops.py`` and ``_form.py`` were copied. A plan holds what it was
-made from (``inputs``): routes, client lists and strategies before any change. All else follows. The scenarios are done to
+does it on any machine to which this file, ``_unit_states.py``, ``_loops.py`` and ``_form.py`` were copied.
+A plan holds what it was made from (``inputs``): routes, client lists and strategies before any change.
+All else follows. The scenarios are done to
 the inputs again, every queue is given its owners, and the tables that come of it must be those of the file to the letter. So
 what is left to believe is the inputs, which a snapshot or a signature proves, and what `Verdict.not_proved` lists.
 """
@@ -22,11 +23,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING or __package__:
     from rmqalloc.certificate import _form as form
     from rmqalloc.certificate import _loops as loops
-    from rmqalloc.certificate import _units as units
+    from rmqalloc.certificate import _unit_states as units
 else:
     import _form as form
     import _loops as loops
-    import _units as units
+    import _unit_states as units
 
 MIN_KEY_BYTES = 32
 """Shortest key of a signature."""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rmqalloc.certificate._loops import RETRY, Row, changed, in_use, utf16
-from rmqalloc.certificate._units import Unit, rows_after, units_of
+from rmqalloc.certificate._unit_states import Unit, rows_after, units_of
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.scenarios import SetStrategy
 from rmqalloc.scenarios._patterns import literal

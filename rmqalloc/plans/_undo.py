@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from rmqalloc._text import counted, did_you_mean, named
 from rmqalloc.certificate._again import inputs_again, lacks_retry, names_of
 from rmqalloc.certificate._loops import RING, Row, in_use
-from rmqalloc.certificate._units import Unit, units_of
+from rmqalloc.certificate._unit_states import Unit, units_of
 from rmqalloc.certificate._way_back import OTHER_VIEWS, after_scenario, entries
 from rmqalloc.errors import Error
 from rmqalloc.plans._plan import Plan

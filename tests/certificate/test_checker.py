@@ -78,7 +78,7 @@ def snapshots_in_rooms(draw):
     return Snapshot((replace(topic, brokers=brokers),), (replace(group, clients=clients),))
 
 
-@examples(150, nightly=5_000)
+@examples(60, nightly=5_000)
 @given(snapshots_in_rooms(), st.lists(mixed_plans.changes() | st.sampled_from(COUNTED), min_size=1, max_size=3))
 def test_every_plan_of_clients_that_share_queues_is_proved(snapshot, changes):
     plan = plan_snapshot(snapshot, [{"name": "one", "changes": changes[:1]}, {"name": "all", "changes": changes}])

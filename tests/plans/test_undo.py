@@ -11,7 +11,7 @@ from plan_inputs import changes
 from plan_snapshots import snapshots
 
 from rmqalloc.certificate._loops import in_use
-from rmqalloc.certificate._units import units_of
+from rmqalloc.certificate._unit_states import units_of
 from rmqalloc.certificate._way_back import after_scenario, entries
 from rmqalloc.cli import main
 from rmqalloc.plans import UndoError, plan_snapshot, save_plan, undo_plan

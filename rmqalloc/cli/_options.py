@@ -305,7 +305,7 @@ class Seconds(TextType):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The text; a message of the option where it is none."""
-        from rmqalloc.transitions._bounds import SecondsBound
+        from rmqalloc.transitions._seconds_bound import SecondsBound
 
         try:
             SecondsBound.parse(value)

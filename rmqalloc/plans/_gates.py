@@ -17,8 +17,8 @@ from rmqalloc.documents._records import Maybe, document_schema, record
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_totals import queues_cured
 from rmqalloc.results._skew import skews_apart
-from rmqalloc.transitions._bounds import SecondsBound, SecondsText
 from rmqalloc.transitions._hearing import WAYS
+from rmqalloc.transitions._seconds_bound import SecondsBound, SecondsText
 
 WORSE = ("skew", "idle", "unowned", "max_load")
 """Figures that must not grow."""

@@ -261,7 +261,7 @@ class Plan(TableResult):
         Returns
         -------
         pyarrow.Table
-            One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of `rmqalloc.transitions._exposure.Open`; of
+            One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of `rmqalloc.transitions._open_queues.Open`; of
             queues without an owner only those count that producers write to. The column ``informed_by`` says "routes" where
             clients learn of the change by their routes, and "deployment" where each is deployed anew, so that no timer says
             when; its seconds are null then. Where queues have several owners and many clients change, expected numbers and

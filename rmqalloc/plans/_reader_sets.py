@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet._columns import Index
 from rmqalloc.plans._owner_sets import Keys, OwnerSets
-from rmqalloc.transitions._exposure import Open
 from rmqalloc.transitions._hearing import Hearing
+from rmqalloc.transitions._open_queues import Open
 from rmqalloc.transitions._subsets import MOST_CLIENTS, open_in_subsets
 
 Mask = NDArray[np.bool_]
 
 
-class Reading(NamedTuple):
+class QueueReaders(NamedTuple):
     """Who reads queues.
 
     Attributes
@@ -69,7 +69,7 @@ class ReaderSets:
     def __init__(self, sets: OwnerSets, stride: int, group: Keys, present: Keys) -> None:
         self._sets, self._stride, self._group, self._present = sets, stride, group, present
 
-    def readers_of(self, owners: Index) -> Reading:
+    def readers_of(self, owners: Index) -> QueueReaders:
         """The readers of all queues, given the numbers of their owners."""
         queues, clients = self._sets.readers(owners)
         keys = self._group[queues] * self._stride + clients
@@ -78,9 +78,9 @@ class ReaderSets:
         queues, at = queues[there], at[there]
         first = np.full(owners.size, -1, np.int64)
         first[queues[::-1]] = at[::-1]
-        return Reading(queues, at, first, np.bincount(queues, minlength=owners.size))
+        return QueueReaders(queues, at, first, np.bincount(queues, minlength=owners.size))
 
-    def stays(self, old: Reading, new: Reading) -> Mask:
+    def stays(self, old: QueueReaders, new: QueueReaders) -> Mask:
         """Queues of several readers that one reads throughout."""
         found = np.zeros(old.n.size, bool)
         if len(self._sets):
@@ -93,8 +93,8 @@ class ReaderSets:
     def corrected(
         self,
         found: tuple[Open, Open],
-        old: Reading,
-        new: Reading,
+        old: QueueReaders,
+        new: QueueReaders,
         written: Mask,
         joins: Mask,
         hearings: Sequence[Hearing | None],
@@ -142,7 +142,7 @@ class _Kinds(NamedTuple):
     counts: Counter[tuple[frozenset[int], frozenset[int], bool]]
 
     @classmethod
-    def of(cls, queues: Keys, old: Reading, new: Reading, written: Mask) -> _Kinds:
+    def of(cls, queues: Keys, old: QueueReaders, new: QueueReaders, written: Mask) -> _Kinds:
         """Of some queues."""
         before, after = old.sets_of(queues), new.sets_of(queues)
         counts = Counter(zip(before, after, written[queues].tolist(), strict=True))

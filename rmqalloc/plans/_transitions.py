@@ -16,10 +16,10 @@ from rmqalloc.plans._states import NumberedState, Numbers, rows_of
 from rmqalloc.scenarios import AddClients, Scenario
 from rmqalloc.scenarios._changes import DEPLOYMENT, ROUTES
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.transitions._exposure import Open, open_queues
 from rmqalloc.transitions._handovers import Handovers
 from rmqalloc.transitions._hearing import ROUTES as BY_ROUTES
 from rmqalloc.transitions._hearing import Hearing, hearing_of
+from rmqalloc.transitions._open_queues import Open, open_queues
 
 Mask = NDArray[np.bool_]
 Columns = dict[str, Any]

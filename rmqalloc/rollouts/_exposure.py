@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from rmqalloc.fleet._columns import offsets_of, ranges
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts._schedule import Mask
-from rmqalloc.transitions._exposure import Open, open_queues
 from rmqalloc.transitions._handovers import Handovers
+from rmqalloc.transitions._open_queues import Open, open_queues
 
 Columns = dict[str, NDArray[Any]]
 

@@ -141,7 +141,8 @@ class Rollout(TableResult):
         are upper bounds, see `rmqalloc.transitions._worst_moment`. Loads are those after the step; ``idle`` clients have no
         queue, ``only_dry`` clients have none that is written to.
 
-        The others are of queues that producers write to, see `rmqalloc.transitions._exposure.Open`: ``_expected``, the greatest
+        The others are of queues that producers write to, see `rmqalloc.transitions._open_queues.Open`: ``_expected``, the
+        greatest
         expected number of them at one moment; ``_after``, those that stay unowned or double-owned when the step is over, and
         have no part in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the longest that one of them can be so, and an
         upper bound of the 99th percentile of the longest; ``_queue_seconds``, the expected sum over queues. Seconds are null

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rmqalloc.rollouts._rollout import Rollout
-from rmqalloc.transitions._bounds import SecondsBound
+from rmqalloc.transitions._seconds_bound import SecondsBound
 
 
 def violated_gates(

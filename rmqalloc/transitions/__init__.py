@@ -9,6 +9,6 @@ queue may have no owner or several.
     Queues with who reads them before and after, and the terms of that maximum.
 ``hearing``
     How long it takes until a client is informed, by the timers of RocketMQ.
-``exposure``
+``open_queues``
     The figures of steps: worst and expected numbers, seconds, queue-seconds.
 """

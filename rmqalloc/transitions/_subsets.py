@@ -27,7 +27,7 @@ class OpenInSubsets(NamedTuple):
     ----------
     unowned, double_owned : int
     unowned_expected, double_owned_expected : float
-        As `rmqalloc.transitions._exposure.Open.expected`.
+        As `rmqalloc.transitions._open_queues.Open.expected`.
     """
 
     unowned: int

@@ -9,7 +9,7 @@ import rmqalloc
 from rmqalloc.evidence import EVIDENCE_SCHEMA, evidence_of, with_strategies
 from rmqalloc.plans import load_plan, save_plan
 from rmqalloc.report.html import report
-from rmqalloc.report.html._evidence import (
+from rmqalloc.report.html._evidence_section import (
     MOST_GROUPS,
     evidence_line,
     evidence_section,

@@ -8,7 +8,7 @@ from rmqalloc._text import counted
 from rmqalloc.audit import Findings
 from rmqalloc.audit._finding import Finding
 from rmqalloc.plans import Gates, Plan
-from rmqalloc.report.html._evidence import evidence_line, evidence_section, plan_evidence
+from rmqalloc.report.html._evidence_section import evidence_line, evidence_section, plan_evidence
 from rmqalloc.report.html._findings_section import findings_section
 from rmqalloc.report.html._page import report_page
 from rmqalloc.report.html._scenario import PICTURED, scenario_section

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc._text import counted
-from rmqalloc.report.html._evidence import group_evidence
+from rmqalloc.report.html._evidence_section import group_evidence
 from rmqalloc.report.html._page_tables import BeforeAfter, Markup, TableColumn, how_many, html_table
 from rmqalloc.report.html._transition_section import plan_transition
 from rmqalloc.report.html.charts._bars import owners_figure

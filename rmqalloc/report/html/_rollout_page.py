@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from rmqalloc._text import counted
 from rmqalloc._version import __version__
-from rmqalloc.report.html._evidence import evidence_line, evidence_section
+from rmqalloc.report.html._evidence_section import evidence_line, evidence_section
 from rmqalloc.report.html._page import report_page, section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, how_many, html_table
 from rmqalloc.report.html._summary import bounds_broken, notes, tiles_list

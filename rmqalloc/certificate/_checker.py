@@ -17,14 +17,14 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING or __package__:
     from rmqalloc.certificate import _form as form
     from rmqalloc.certificate import _loops as loops
 else:
-    import _form as form
-    import _loops as loops
+    form, loops = map(import_module, ("_form", "_loops"))
 
 MIN_KEY_BYTES = 32
 """Shortest key of a signature."""
@@ -117,8 +117,9 @@ class Tables:
             change = "new" if queue not in was else "kept" if old == new else "moved"
             change = "gone" if queue not in now else change if new else "unowned"
             is_moved = queue in was and queue in now and old != new
-            lost.update(set(old) - set(new))
-            gained.update(set(new) - set(old))
+            if old != new:
+                lost.update(set(old) - set(new))
+                gained.update(set(new) - set(old))
             group["loads"].update({(one, 0): group["loads"].get((one, 0), 0) + 1 for one in new})
             moved += is_moved
             group["lags"] += [] if lag is None else [lag * is_moved]

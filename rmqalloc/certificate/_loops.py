@@ -375,7 +375,7 @@ def merged(
     for slot, one in enumerate(unit.client_ids):
         slots_of.setdefault(one, []).append(slot)
     joined = {one for one, n in Counter(one for one, _ in main.clients).items() if n > listed[one]}
-    takers: dict[Queue, Counter[int]] = {queue: Counter() for queue in divided[0]}
+    takers: dict[Queue, list[int]] = {queue: [] for queue in divided[0]}
     ids: dict[Queue, set[str]] = {queue: set() for queue in divided[0]}
     for view, owners in zip(unit.views["views"], divided, strict=True):
         acting = set(view["acting"])
@@ -383,13 +383,14 @@ def merged(
             if owner is not None and queue in ids and not is_bad and reported is None:
                 slots = [slot for slot in slots_of.get(owner, ()) if slot in acting]
                 slots += [-1] if owner in joined and view.get("joining") else []
-                takers[queue].update(slots)
+                takers[queue] += slots
                 ids[queue].update([owner] if slots else [])
     n_lists = unit.views["lists"]
     for broker, queue_id, slots in reported or ():
         ids[broker, queue_id], takers[broker, queue_id] = (
             {unit.client_ids[slot] for slot in slots},
-            Counter(slots * n_lists),
+            slots * n_lists,
         )
     readers = {queue: tuple(sorted(each, key=utf16)) for queue, each in ids.items()}
-    return readers, sum(sum(n >= n_lists for n in each.values()) > 1 for each in takers.values())
+    several = (Counter(each).values() for each in takers.values() if len(each) >= 2 * n_lists)
+    return readers, sum(sum(n >= n_lists for n in each) > 1 for each in several)

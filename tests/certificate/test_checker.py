@@ -53,7 +53,9 @@ def golden():
             queues, params, name = case["queues"], case["params"], case["strategy"]
             inner = params.get("inner", {"strategy": name, "params": params})
             rooms = dict(zip((broker for _, broker, _ in queues), params.get("queue_rooms", ()), strict=False))
-            plain = name != "POP" and "result" in case and not case.get("errors") and len({topic for topic, _, _ in queues}) == 1
+            plain = (
+                name != "POP" and "result" in case and not case.get("errors") and len({one[0] for one in queues}) == 1
+            )
             if (
                 plain
                 and inner["strategy"] in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM")

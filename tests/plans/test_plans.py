@@ -416,7 +416,10 @@ def changed_file(text):
         (lambda text: text[:100], "is not a plan"),
         (lambda text: "[]", "must be a mapping, got"),
         (lambda text: text.replace('"Plan"', '"Snapshot"'), "kind must be one of Plan, got"),
-        (lambda text: text.replace("rmqalloc/v2", "rmqalloc/v9"), "apiVersion must be one of rmqalloc/v2, rmqalloc/v1, got"),
+        (
+            lambda text: text.replace("rmqalloc/v2", "rmqalloc/v9"),
+            "apiVersion must be one of rmqalloc/v2, rmqalloc/v1, got",
+        ),
         (lambda text: "[" * 100_000, "is not a plan"),
         (lambda text: text.replace('"warnings":[]', '"warnings":[7]'), "must be text, got 7"),
         (lambda text: text.replace('"rows":[0,0]', '"rows":[0,9]'), "is not a plan"),

@@ -18,6 +18,7 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING or __package__:
@@ -25,9 +26,7 @@ if TYPE_CHECKING or __package__:
     from rmqalloc.certificate import _loops as loops
     from rmqalloc.certificate import _unit_states as units
 else:
-    import _form as form
-    import _loops as loops
-    import _unit_states as units
+    form, loops, units = map(import_module, ("_form", "_loops", "_unit_states"))
 
 MIN_KEY_BYTES = 32
 """Shortest key of a signature."""
@@ -121,8 +120,9 @@ class Tables:
             change = "new" if queue not in was else "kept" if old == new else "moved"
             change = "gone" if queue not in now else change if new else "unowned"
             is_moved = queue in was and queue in now and old != new
-            lost.update(set(old) - set(new))
-            gained.update(set(new) - set(old))
+            if old != new:
+                lost.update(set(old) - set(new))
+                gained.update(set(new) - set(old))
             group["loads"].update({(one, 0): group["loads"].get((one, 0), 0) + 1 for one in new})
             moved += is_moved
             group["lags"] += [] if lag is None else [lag * is_moved]

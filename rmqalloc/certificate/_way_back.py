@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rmqalloc.certificate._loops import RETRY, Row, changed, in_use, utf16
+from rmqalloc.certificate._loops import CONFIG, RETRY, Row, changed, in_use, utf16
 from rmqalloc.certificate._unit_states import Unit, rows_after, units_of
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.scenarios import SetStrategy
@@ -79,7 +79,7 @@ def _back(unit: Unit, rows: Sequence[Row]) -> Back:
         try:
             SetStrategy(**given)
         except ScenarioError as error:
-            return {"reason": LISTS if goal.strategy == "CONFIG" else f"strategy {goal.strategy} {error.what}"}
+            return {"reason": LISTS if goal.strategy == CONFIG else f"strategy {goal.strategy} {error.what}"}
         rule = [{"set_strategy": given}]
     clients = [*_clients(now, goal)]
     for brokers in ([], _same_queues(goal), [*_brokers(unit.topic, now, goal)]):

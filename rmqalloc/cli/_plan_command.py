@@ -99,7 +99,6 @@ def plan(
     rmqalloc plan -f example:seed --remove-client 10.0.0.11@1009
     rmqalloc plan -f cluster.yaml -g order-svc --scale 6
     rmqalloc plan -f cluster.json --remove-broker broker-a --max-moved 20% --out plan.json
-    rmqalloc plan -f now.json --undo plan.json
     """
     check_usage(changes, undo, sign_key, out)
     gates = _gates(max_moved, gates_file, bounds)

@@ -22,7 +22,7 @@ def verify(plan: str, snapshot: str | None, key_file: str | None) -> int:
     """Prove a saved plan: recompute all that it says, by a checker that shares no code with planning.
 
     \b
-    rmqalloc verify plan.json --snapshot cluster.json --key-file plan.key
+    rmqalloc verify plan.json
     """
     import rmqalloc
 

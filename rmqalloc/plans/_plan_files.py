@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
@@ -32,6 +32,7 @@ from rmqalloc.plans._plan import (
     UNITS_SCHEMA,
     Plan,
     StoredTables,
+    canonical,
     plain_text,
 )
 from rmqalloc.plans._plan_writing import PACKED, PlanError, write_plan
@@ -45,6 +46,7 @@ _NEW_COLUMNS: Mapping[str, Mapping[str, Any]] = {
 }
 """Columns that files of v1 may lack, and what stands in for them: before there were these, a queue had one owner or none."""
 
+_BEHIND = ("inputs", "undo", "tables", "signature")
 _AROUND = ("digest", "$schema")
 """Fields that are no part of what the digest is of."""
 
@@ -127,11 +129,28 @@ def _plan_of(data: Any) -> Plan:
         stored |= {name: _of_v2(stored.get(name), columns) for name, columns in _NEW_COLUMNS.items()}
     units, groups, clients, queues = (_table(stored.get(name), name, schema) for name, schema in _SCHEMAS.items())
     scenarios = scenarios_of(file.scenarios) if file.scenarios != [] else ()
-    content = {name: one for name, one in data.items() if name not in _AROUND}
-    if hashlib.sha256(plain_text(content)[:-1].encode()).hexdigest() != file.digest:
+    if hashlib.sha256("".join(_content(data)).encode()).hexdigest() != file.digest:
         raise PlanError("its digest is not that of its content, so it was changed after it was written; make it anew")
     tables = StoredTables(groups, clients, queues, file.inputDigest, file.inputs or None)
     return Plan(units, scenarios, file.warnings, file.toolVersion, tables, file.snapshotTime, file.gates)
+
+
+def _content(data: Mapping[str, Any]) -> Iterator[str]:
+    """The text that the digest is of: with all values as they are, in the order in which `Plan.text` writes them."""
+    head = data.keys() - {*_BEHIND, *_AROUND}
+    yield canonical({name: data[name] for name in head})[:-1]
+    for name in (one for one in _BEHIND if one in data):
+        yield f',"{name}":{plain_text(data[name]) if name != "tables" else plain_text(_in_order(data[name]))}'
+
+
+def _in_order(tables: Mapping[str, Any]) -> dict[str, Any]:
+    """Tables and columns in their order, unknown ones last, so that a key more is another content."""
+    found: dict[str, Any] = {}
+    for name in sorted(tables, key=[*_SCHEMAS, *tables].index):
+        known = _SCHEMAS[name].names if name in _SCHEMAS else []
+        columns = ((key, tables[name][key]) for key in sorted(tables[name], key=[*known, *tables[name]].index))
+        found[name] = {key: dict(sorted(one.items())) if isinstance(one, Mapping) else one for key, one in columns}
+    return found
 
 
 def _of_v2(columns: Any, new: Mapping[str, Any]) -> Any:

@@ -93,10 +93,7 @@ def golden():
             inner = params.get("inner", {"strategy": name, "params": params})
             rooms = dict(zip((broker for _, broker, _ in queues), params.get("queue_rooms", ()), strict=False))
             plain = (
-                name != "POP"
-                and "result" in case
-                and not case.get("errors")
-                and len({topic for topic, _, _ in queues}) == 1
+                name != "POP" and "result" in case and not case.get("errors") and len({one[0] for one in queues}) == 1
             )
             if (
                 plain

@@ -141,6 +141,7 @@ CASES = [
     ("rollout", ["restart", *SEED], 0), ("rollout", ["restart", *SEED, "--max-moved-per-queue", "0"], 3),
     ("rollout", ["restart", *PARTIAL], 4), ("rollout", ["restart", *DOUBT], 1),
     ("snapshot", [], 64), ("snapshot", ["-n", "127.0.0.1:1", "--timeout", "0.1"], 1),
+    ("verify", ["plan.json"], 0), ("verify", ["changed.json"], 2), ("verify", ["none.json"], 1),
     ("bulk", ["--in", "none", "--out", "x"], 1), ("example", [], 0), ("example", ["nope"], 64),
 ]  # fmt: skip
 
@@ -160,6 +161,8 @@ def in_doubt_and_partial():
 def test_a_verb_ends_with_a_code_that_its_help_lists(verb, arguments, code, run):
     for name, data in in_doubt_and_partial().items():
         Path(name).write_text(json.dumps(data))
+    assert run("plan", *SEED, "--scale", "3", "--out", "plan.json")[0] == 0
+    Path("changed.json").write_text(Path("plan.json").read_text().replace('"to":3', '"to":4'))
     ended, out, err = run(verb, *arguments)
     assert ended == code, out + err
     assert code in exit_codes.codes_of(verb)

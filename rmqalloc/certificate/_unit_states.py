@@ -9,14 +9,15 @@ import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterator
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING or __package__:
     from rmqalloc.certificate import _loops as loops
     from rmqalloc.certificate._loops import Clients, Fields, Ids, Queue, Row
 else:
-    import _loops as loops
-    from _loops import Clients, Fields, Ids, Queue, Row
+    loops = import_module("_loops")
+    Clients, Fields, Ids, Queue, Row = loops.Clients, loops.Fields, loops.Ids, loops.Queue, loops.Row
 
 
 class Unit(NamedTuple):

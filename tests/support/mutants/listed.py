@@ -39,7 +39,7 @@ MUTANTS = [
     # --- How strategies are known ---
     Mutant(_KNOWN, "if len(reported) > 1 else None\n    else:", "if len(reported) > 2 else None\n    else:", "two strategies reported are no disagreement", _EVIDENCE),
     Mutant(_KNOWN, "if fit.explains_all and len(fit.best) == 1 and is_likely:", "if fit.explains_all and is_likely:", "a tie between strategies counts as a fit", _EVIDENCE),
-    Mutant(_KNOWN, "len(fit.counts) * _ONE_IN <", "len(fit.counts) <", "a fit may be chance", _EVIDENCE),
+    Mutant(_KNOWN, "n_tried * _ONE_IN < ways", "n_tried < ways", "a fit may be chance", _EVIDENCE),
     Mutant(_KNOWN, 'or (source == "given" and is_default)):', "or is_default):", "a ring of 10 is taken for any that is reported", _EVIDENCE),
     Mutant(_KNOWN, 'if source == "given" and nodes != method.virtual_nodes:', "if False:", "reported virtual nodes overrule those written down", _EVIDENCE),
     Mutant(_KNOWN, "return reads and any(fnmatchcase(group.name, each) for each in groups) and bool(with_empty or group.clients)", "return reads and bool(with_empty or group.clients)", "a doubt counts in groups that nobody asked for", _EVIDENCE),

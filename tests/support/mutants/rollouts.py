@@ -17,7 +17,7 @@ MUTANTS = [
     Mutant("rmqalloc/documents/_fields.py", "len(given) <= self.most_bytes)", "len(given) < self.most_bytes - 1)", "the longest text is too long", f"{_EDGES} longest_text"),
     Mutant("spark_udfs/_arrow_owners.py", '.fill_null("null")', "", "lists that differ beside a null are one kind", f"{_EDGES} null_elements"),
     Mutant("rmqalloc/evidence/_fit.py", "return [method for method, count in self.counts.items() if count == self.explained]", "return [max(self.counts, key=self.counts.__getitem__)] if self.counts else []", "of strategies that fit alike one is known", f"{_EDGES} explain_most"),
-    Mutant("rmqalloc/rollouts/_rollout_gates.py", 'if row["step"] and unread', "if unread", "a gate counts the state before", f"{_EDGES} state_before"),
+    Mutant("rmqalloc/rollouts/_rollout_gates.py", 'if row["step"] and figure(row)', "if figure(row)", "a gate counts the state before", f"{_EDGES} state_before"),
     Mutant("rmqalloc/advice/_config_lists.py", "np.lexsort((others, -had))", "np.lexsort((-had,))", "the greater loads of all topics go to the first clients", f"{_EDGES} equally_many"),
     Mutant("rmqalloc/snapshot/files/_from_rows.py", 'raise SnapshotError(f"a row of a group names broker', 'SnapshotError(f"a row of a group names broker', "a row without its queue_id says nothing", f"{_EDGES} no_queue"),
     Mutant("rmqalloc/views/_reported.py", "expected.difference(self.silent) != {owner}", "expected != {owner}", "who says nothing is missed", f"{_EDGES} says_nothing"),

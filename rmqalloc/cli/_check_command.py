@@ -15,7 +15,6 @@ from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._snapshot_input import (
     Inputs,
-    evidence_known,
     partial_code,
     snapshot_of,
     snapshot_options,
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from rmqalloc.audit._reach import Reach
     from rmqalloc.audit._rules_planned import Planned
     from rmqalloc.documents import Source
+    from rmqalloc.evidence import Evidence
     from rmqalloc.snapshot._snapshot import Snapshot
 
 SEVERITIES = ("error", "warning", "note")
@@ -113,6 +113,7 @@ class _Looking:
     is_whole: bool
     last: Snapshot | None = None
     reach: Reach | None = None
+    evidence: Evidence | None = None
     _looked: Reach | None = None
 
     @property
@@ -131,6 +132,7 @@ class _Looking:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
         found = rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
         self._keep(found.who_reads)
+        self.evidence = found.evidence
         return found
 
     def _keep(self, reach: Reach | None) -> None:
@@ -149,7 +151,7 @@ class _Looking:
         from rmqalloc.audit import Findings
 
         is_wanted = self.is_whole or self.show_table in ("unread", "reach")
-        return Findings(findings, self.reach if is_wanted else None, evidence_known()).at_least(self.severity)
+        return Findings(findings, self.reach if is_wanted else None, self.evidence).at_least(self.severity)
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""

@@ -170,9 +170,11 @@ class _Groups:
         }
 
     @staticmethod
-    def _named(name: str, found: Open, never: Mask) -> Columns:
-        """Figures by the names of their columns; 0 where a broker's locks allow none."""
-        columns = {f"{name}_{field}": np.where(never, 0, value) for field, value in found._asdict().items()}
+    def _named(name: str, found: Open, locked: Mask) -> Columns:
+        """Figures by the names of their columns; no seconds where a broker's locks keep the second reader waiting."""
+        columns = {
+            f"{name}_{field}": np.where(locked, 0, value) if "seconds" in field else value
+            for field, value in found._asdict().items()
+        }
         columns[name] = columns.pop(f"{name}_most")
-        columns[f"{name}_is_exact"] = found.is_exact | never
         return columns

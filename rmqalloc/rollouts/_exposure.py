@@ -20,7 +20,7 @@ from rmqalloc.transitions._open_queues import Open, open_queues
 Columns = dict[str, NDArray[Any]]
 
 
-SECONDS = ("expected", "after", "seconds_worst", "seconds_p99", "queue_seconds")
+TIMED = ("expected", "after", "seconds_worst", "seconds_p99", "queue_seconds")
 """Figures of queues that producers write to; see `Open`."""
 
 
@@ -46,19 +46,16 @@ def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Po
     found["unowned_written"] = figures(~dry) if dry.any() else found["unowned"]
     found["unowned_dry"] = figures(dry)
     plain = _at_once(replay, of_frame, moment.size)
-    # A broker locks each queue of an ordered group for one client.
-    never = {name: ordered if name == "double_owned" else np.zeros_like(ordered) for name in found}
-    columns = {
-        name: np.where(never[name], 0, np.where(gradual, each.most, plain[name]))[chosen]
-        for name, each in found.items()
-    }
+    columns = {name: np.where(gradual, each.most, plain[name])[chosen] for name, each in found.items()}
     for which, each in (("unowned", found["unowned_written"]), ("double_owned", found["double_owned"])):
         at_once = plain["unowned_written" if which == "unowned" else which]
-        for name in SECONDS:
-            value = getattr(each, name)
+        for name in TIMED:
             still = at_once if name in ("expected", "after") else np.zeros(moment.size)
-            columns[f"{which}_{name}"] = np.where(never[which], 0, np.where(gradual, value, still))[chosen]
-    exact = {name: (each.is_exact | ~gradual | never[name])[chosen] for name, each in found.items()}
+            value = np.where(gradual, getattr(each, name), still)
+            # A broker locks each queue of an ordered group for one client: the other waits.
+            locked = ordered & (which == "double_owned") & ("seconds" in name)
+            columns[f"{which}_{name}"] = np.where(locked, 0, value)[chosen]
+    exact = {name: (each.is_exact | ~gradual)[chosen] for name, each in found.items()}
     of_unowned = exact["unowned"] & exact["unowned_written"] & exact["unowned_dry"]
     return columns | {"unowned_is_exact": of_unowned, "double_owned_is_exact": exact["double_owned"]}
 

@@ -38,6 +38,9 @@ Group by-average  topic TopicTest  24 queues  AVG  clients 4 → 3
 ~ 10.0.0.13@1009       6      8  +2       2     0
 Moved 8 of 24 queues (33.3 %; the least possible is 6).  min/max 6/6 → 8/8  skew 1.00 → 1.00  idle 0  unowned 0
 
+Until all clients follow (by notice), at the worst moment: unowned 6 (6.0 expected, 1 s at most); \
+double-owned 2 (0.5 expected, 1 s at most).
+
 """
 BY_RING = """\
 Group by-ring  topic TopicTest  24 queues  CONSISTENT_HASH  clients 4 → 3
@@ -47,6 +50,8 @@ Group by-ring  topic TopicTest  24 queues  CONSISTENT_HASH  clients 4 → 3
 ~ 10.0.0.12@1009       6      8  +2       2     0
 ~ 10.0.0.13@1009       6      9  +3       3     0
 Moved 6 of 24 queues (25.0 %; the least possible is 6).  min/max 6/6 → 7/9  skew 1.00 → 1.12  idle 0  unowned 0
+
+Until all clients follow (by notice), at the worst moment: unowned 6 (6.0 expected, 1 s at most).
 
 """
 

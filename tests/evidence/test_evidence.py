@@ -354,7 +354,7 @@ BY_CLIENT = ("plan", "explain", "compare")
 def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_path, capsys):
     clients = {
         "nothing known": tuple(map(Client, IDS)),
-        "mixed": (*(Client(one, strategy="AVG") for one in IDS[:4]), Client("c5", strategy="CONSISTENT_HASH")),
+        "mixed": (*(Client(one, strategy="AVG") for one in IDS[:4]), Client("c5", strategy="AVG_BY_CIRCLE")),
         "refuted": tuple(replace(one, strategy="AVG") for one in owning("CONSISTENT_HASH", *IDS)),
     }[kind]
     path = tmp_path / "s.json"

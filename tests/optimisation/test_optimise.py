@@ -280,8 +280,8 @@ def test_bounds_that_exclude_all_are_named():
         ({"restart": True, "goals": []}, "there is no goal; give some of moves, idle"),
         ({"restart": True, "goals": ["movs"]}, "got 'movs'; did you mean moves?"),
         (
-            {"restart": True, "goals": ["unowned-seconds"]},
-            "goal unowned_seconds needs unowned_seconds_worst of every step",
+            {"strategies": ["AVG_BY_CIRCLE"], "goals": ["unowned-seconds"]},
+            "goal unowned_seconds is not known: no timer says when clients follow",
         ),
         ({"restart": True, "bounds": {"move": 1}}, "got 'move'; did you mean moves?"),
         (

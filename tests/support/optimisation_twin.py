@@ -33,9 +33,10 @@ def shares(rule, queues, ids):
 class Moment:
     """The group after a step: who reads what, which queues are there, and which are written to."""
 
-    def __init__(self, reads, there, written, hears=(), begins_with_one=False, begins_batch=False):
+    def __init__(self, reads, there, written, hears=(), begins_with_one=False, begins_batch=False, wait=0):
         self.reads, self.there, self.written = reads, there, written
         self.hears, self.begins_with_one, self.begins_batch = frozenset(hears), begins_with_one, begins_batch
+        self.wait = wait  # seconds until the last client has heard, where timers say that
         self.key = (frozenset(reads.items()), there, written, self.hears, begins_with_one)
 
     def __hash__(self):
@@ -47,8 +48,12 @@ class Moment:
 
 @cache
 def worst(before, after):
-    """Most written queues without an owner, and most queues with two, of all sets of clients that have heard."""
-    unowned = double = 0
+    """Most written queues without an owner, most queues with two, of all sets of clients that have heard.
+
+    And whether one is without an owner in some set that has one at the end.
+    """
+    unowned, double, waits = 0, 0, False
+    kept = frozenset().union(*after.reads.values()) & after.written & after.there
     for size in range(int(after.begins_with_one), len(after.hears) + 1):
         for heard in combinations(sorted(after.hears), size):
             counts = dict.fromkeys(after.there, 0)
@@ -60,7 +65,8 @@ def worst(before, after):
                         counts[queue] += 1
             unowned = max(unowned, sum(not counts[queue] for queue in after.written & after.there))
             double = max(double, sum(n == 2 for n in counts.values()))
-    return unowned, double
+            waits = waits or any(not counts[queue] for queue in kept)
+    return unowned, double, waits
 
 
 def readers(moment, queue):
@@ -76,9 +82,9 @@ def figures(moments, goals, step_seconds):
     found = {
         "moves": sum(readers(a, q) != readers(b, q) for a, b in pairs for q in a.there & b.there),
         "idle": loads.count(0),
-        "unowned": max((one for one, _ in worsts), default=0),
-        "double_owned": max((two for _, two in worsts), default=0),
-        "duration": step_seconds * len(pairs),
+        "unowned": max((one for one, _, _ in worsts), default=0),
+        "double_owned": max((two for _, two, _ in worsts), default=0),
+        "duration": step_seconds * len(pairs) + sum(b.wait * of[2] for (_, b), of in zip(pairs, worsts, strict=True)),
         "batches": sum(one.begins_batch for one in moments),
         "load": max(loads),
         "clients": len(loads),
@@ -114,7 +120,7 @@ class Course:
 
     def come_and_go(self, come=(), go=(), begins_batch=True):
         self.now = self.now - frozenset(go) | frozenset(come)
-        self.step(self.now, begins_batch=begins_batch)
+        self.step(self.now, begins_batch=begins_batch, wait=1)
 
 
 def moments_of(ids, rule, counts, way, restart, stable):
@@ -128,7 +134,7 @@ def moments_of(ids, rule, counts, way, restart, stable):
     new = old if way["queues"] is None else queues_of("T", dict.fromkeys(counts, way["queues"]))
     if new > old:
         course.see = new
-        course.step(hears=course.now)
+        course.step(hears=course.now, wait=50)
         course.written = new
         course.step()
     if way["rule"] is not None:
@@ -147,7 +153,7 @@ def moments_of(ids, rule, counts, way, restart, stable):
         course.written = new
         course.step()
         course.see = new
-        course.step(hears=course.now)
+        course.step(hears=course.now, wait=50)
     return course.moments
 
 

@@ -2,9 +2,10 @@
 
 48 clients share 192 queues. They start at random moments without notices of the brokers, so that their timers are out of step;
 then one leaves or one joins, by notice or not. The simulation is the client half and the broker half of RocketMQ in virtual
-time, and shares no code with the prediction. Every seed must keep the bounds (`check`); expected sums must be the mean of all
-seeds within four standard errors. What is over within `LATE` does not count: a pass takes as long as its requests, and until it
-is over its client reads neither what it gives up nor what it takes on.
+time, and shares no code with the prediction. Every seed must keep the bounds (`check`), no more may exceed the percentile than
+chance allows, and expected sums must be the mean of all seeds within four standard errors. What is over within `LATE` does
+not count: a pass takes as long as its requests, and until it is over its client reads neither what it gives up nor what it
+takes on.
 """
 
 import argparse
@@ -35,7 +36,7 @@ One of {clients} clients on {queues} queues leaves, or one joins {others}; {seed
 at random moments. What is over within {late} ms does not count: that is the time of a pass itself. Every cell is predicted /
 simulated: the worst moment, the longest time in seconds that one queue is open, its 99th percentile (predicted: an upper bound)
 and the sum over queues (simulated: the mean). Made by `make evidence` (`tests/support/transition_evidence.py`), which fails if
-a seed exceeds a bound, or if the mean is more than four standard errors away.
+a seed exceeds a bound, if more exceed the percentile than chance allows, or if the mean is more than four standard errors away.
 
 | strategy | by | a client | unowned | s | p99 | queue-s | double-owned | s | p99 | queue-s |
 | --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"""
@@ -121,8 +122,9 @@ def check(row, seen):
         longest = sorted(getattr(one, f"{which}_seconds") for one in seen)
         if longest[-1] > row[f"{which}_seconds_worst"] + LATE / 1e3:
             yield f"{which} for {longest[-1]} s, at most {row[f'{which}_seconds_worst']} s predicted"
-        if longest[math.ceil(0.99 * len(longest)) - 1] > row[f"{which}_seconds_p99"] + LATE / 1e3:
-            yield f"the 99th percentile of {which} is {longest[math.ceil(0.99 * len(longest)) - 1]} s"
+        n, over = len(longest), sum(one > row[f"{which}_seconds_p99"] + LATE / 1e3 for one in longest)
+        if over > 0.01 * n + 4 * math.sqrt(0.01 * 0.99 * n):  # of so many seeds, if one in a hundred may be
+            yield f"{over} of {n} seeds had queues {which} for more than the 99th percentile, {row[f'{which}_seconds_p99']} s"
         sums = np.array([getattr(one, f"{which}_queue_seconds") for one in seen])
         error = 4 * sums.std() / math.sqrt(len(seen)) + LATE / 1e3 * row[which]
         if abs(sums.mean() - row[f"{which}_queue_seconds"]) > error:

@@ -45,7 +45,7 @@ MUTANTS = [
     Mutant(_KNOWN, "return reads and any(fnmatchcase(group.name, each) for each in groups) and bool(with_empty or group.clients)", "return reads and bool(with_empty or group.clients)", "a doubt counts in groups that nobody asked for", _EVIDENCE),
     Mutant(_KNOWN, "bool(with_empty or group.clients)", "bool(group.clients)", "clients that join an empty group are planned by a guess", _EVIDENCE),
     Mutant(_KNOWN, "if n < len(group.clients):", "if n < 1:", "one client speaks for all", _EVIDENCE),
-    Mutant(_KNOWN, "if len(telling.get(queue, ())) == 1", "if queue in telling", "a queue with two owners is evidence", _EVIDENCE),
+    Mutant("rmqalloc/evidence/_fit.py", "if len(telling.get(queue, ())) == 1", "if queue in telling", "a queue with two owners is evidence", _EVIDENCE),
     Mutant(_KNOWN, "ids - known or ids for", "ids for", "a client that reports no strategy owns what it likes with another one", _EVIDENCE),
     Mutant(_KNOWN, 'group.message_model == "CLUSTERING" and ', "", "groups that broadcast get a strategy", _EVIDENCE),
     Mutant(_KNOWN, "for one in mine if one.strategy_source is None]", "for one in mine]", "what is known is looked at again", _EVIDENCE),

@@ -46,7 +46,7 @@ MUTANTS = [
     Mutant(_KNOWN, "bool(with_empty or group.clients)", "bool(group.clients)", "clients that join an empty group are planned by a guess", _EVIDENCE),
     Mutant(_KNOWN, "if n < len(group.clients):", "if n < 1:", "one client speaks for all", _EVIDENCE),
     Mutant("rmqalloc/evidence/_fit.py", "if len(telling.get(queue, ())) == 1", "if queue in telling", "a queue with two owners is evidence", _EVIDENCE),
-    Mutant(_KNOWN, "ids - known or ids for", "ids for", "a client that reports no strategy owns what it likes with another one", _EVIDENCE),
+    Mutant("rmqalloc/evidence/_fit.py", "ids - known or ids for", "ids for", "a client that reports no strategy owns what it likes with another one", _EVIDENCE),
     Mutant(_KNOWN, 'group.message_model == "CLUSTERING" and ', "", "groups that broadcast get a strategy", _EVIDENCE),
     Mutant(_KNOWN, "for one in mine if one.strategy_source is None]", "for one in mine]", "what is known is looked at again", _EVIDENCE),
     Mutant(_KNOWN, 'return _with(group, fit.best[0], "fitted", 1.0, doubt)', 'return _with(group, method, "fitted", 1.0, doubt)', "the fitted virtual nodes are dropped", _EVIDENCE),

@@ -53,7 +53,7 @@ MUTANTS = [
     Mutant(_FIT, "_OPEN, _ELSEWHERE = -2, -3", "_OPEN, _ELSEWHERE = -2, -2", "an owner that the group does not list is no owner", _EVIDENCE),
     Mutant(_FIT, "count == self.explained]", "count >= 0]", "every strategy is among the best", _EVIDENCE),
     Mutant("rmqalloc/snapshot/_units.py", "elif group.strategy_doubt is not None:", "elif False:", "groups in doubt are planned", _EVIDENCE),
-    Mutant("rmqalloc/cli/_snapshot_input.py", "return exit_codes.FAILURE", "return 0", "a group that was left out does not show in the exit code", _EVIDENCE),
+    Mutant("rmqalloc/cli/_snapshot_input.py", "return too_weak or exit_codes.FAILURE", "return too_weak", "a group that was left out does not show in the exit code", _EVIDENCE),
     Mutant("rmqalloc/audit/_rules_config.py", 'audited.group.strategy_source == "assumed" and ', "", "every doubt is called a guess", _EVIDENCE),
     # --- Sizes, departures, retry topics, cures ---
     Mutant("rmqalloc/fleet/_bounds.py", "np.flatnonzero(lengths > MAX_PER_UNIT)", "np.flatnonzero(lengths > 2 * MAX_PER_UNIT)", "a unit of twice as many queues as int32 holds is taken", _BOUNDS),
@@ -63,7 +63,7 @@ MUTANTS = [
     Mutant("rmqalloc/evaluation/_evaluate.py", "wrong |= empties(made.fleet)", "wrong |= {}", "a unit that stays empty is cured", _BEFORE),
     Mutant("rmqalloc/evaluation/_evaluate.py", "np.full(int(fleet.queue_offsets[-1]), -1, np.int32)", "np.zeros(int(fleet.queue_offsets[-1]), np.int32)", "before a cure the first client owns all", _BEFORE),
     # --- Rollouts ---
-    Mutant("rmqalloc/rollouts/_rollout_gates.py", 'row["unowned_written"]\n        if row["step"]', 'row["unowned_written"] // 2\n        if row["step"]', "the gate looks at half of what lies open", f"{_WORST} {_WRITTEN} tests/cli/test_cli_rollout.py"),
+    Mutant("rmqalloc/rollouts/_rollout_gates.py", 'lambda row: row[figure], most', 'lambda row: row[figure] // 2, most', "the gate looks at half of what lies open", f"{_WORST} {_WRITTEN} tests/cli/test_cli_rollout.py"),
     Mutant("rmqalloc/rollouts/_batch_budget.py", "range(1, max(largest.values()) + 1)", "range(1, max(largest.values()) + 1, 2)", "every second batch is not tried", "tests/cli/test_cli_rollout.py tests/rollouts/test_rollout.py -k budget"),
     # --- Audit and CONFIG ---
     Mutant("rmqalloc/audit/_rules_unread.py", "if one.is_readable and _n_written(one) > one.read_queue_nums]", "if one.is_readable and _n_written(one) > one.read_queue_nums + 1]", "one queue that is written and not read is overlooked", _UNREAD),

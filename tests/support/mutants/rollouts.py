@@ -6,6 +6,7 @@ _SIZES = "rmqalloc/evaluation/_limits.py"
 _PLAYING = "rmqalloc/rollouts/_replay_groups.py"
 _EDGES = "tests/house/test_edges.py -k"
 _SKIPPED = "tests/rollouts/test_rollout_skipped.py -k"
+_OPEN = "tests/transitions/test_hearing.py"
 _ROOMS = "tests/scenarios/test_joining_rooms.py -k"
 
 MUTANTS = [
@@ -27,4 +28,11 @@ MUTANTS = [
     Mutant("rmqalloc/cli/_plan_command.py", "or _refused_code(made)", "", "a client without a room ends with 0", f"{_ROOMS} needs_the_room"),
     Mutant("rmqalloc/cli/_options.py", 'return (what, room) if equals else (text, "")', 'return text, ""', "a room is taken for a part of the id", f"{_ROOMS} behind_the_equals"),
     Mutant("rmqalloc/plans/_unmatched.py", 'if row["scenario"] != CURRENT and unit in before:', 'if row["scenario"] != CURRENT:', "a change answers for what was refused before", f"{_ROOMS} refused_already"),
+    Mutant("rmqalloc/transitions/_open_queues.py", "+ t.before.passed * hearing.half_difference", "", "queues that pass take no time", _OPEN),
+    Mutant("rmqalloc/transitions/_open_queues.py", "always + counted(until_join), single", "always, single", "nobody waits for one that joins", _OPEN),
+    Mutant("rmqalloc/transitions/_open_queues.py", "terms.since.always + terms.since.informed", "terms.since.always", "a queue that is lost is lost for a while", _OPEN),
+    Mutant("rmqalloc/transitions/_hearing.py", "at_once=1 / n_brokers", "at_once=1.0", "every broker knows of a leave at once", f"{_OPEN} tests/rollouts/test_rollout.py"),
+    Mutant("rmqalloc/transitions/_subsets.py", "readers = old & ~informed | new & informed", "readers = old & ~informed", "nobody reads what is new", "tests/plans/test_plan_transitions.py"),
+    Mutant("rmqalloc/plans/_transitions.py", "written & ~sets.stays(old, new)", "written", "a reader that stays leaves a queue alone", "tests/plans/test_plan_transitions.py"),
+    Mutant("rmqalloc/transitions/_seconds_bound.py", 'math.inf if row["unowned_after"] or seconds is None', "math.inf if seconds is None", "a queue that is lost keeps a bound in seconds", "tests/plans/test_plan_transitions.py"),
 ]  # fmt: skip

@@ -151,3 +151,6 @@ def test_many_clients_that_share_queues_are_bounded():
         worst["unowned"] = max(worst["unowned"], sum(not some for some in readers))
         worst["double_owned"] = max(worst["double_owned"], sum(len(some) > 1 for some in readers))
     assert all(0 < n <= row[name] for name, n in worst.items())
+    assert row["unowned"] <= sum(
+        not old & new for old, new in sets
+    )  # a queue that one reads throughout is never unowned

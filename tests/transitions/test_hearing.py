@@ -92,6 +92,8 @@ def test_what_waits_for_nobody_takes_no_time():
     assert joined.seconds_worst[0] == 1  # until it acts
     assert joined.expected[0] == pytest.approx(1 / 20)
     assert joined.queue_seconds[0] == pytest.approx(1 / 40)
+    new = open_queues(handovers(2, [-1, 0], [1, 0], joins=[1]).unowned(), [hearing_of("timer")], np.array([0]))
+    assert (new.expected[0], new.seconds_worst[0], new.queue_seconds[0]) == (1, 1, 1)
     unknown = open_queues(handovers(2, [0, 1], [1, 0]).unowned(), [None], np.array([0]))
     assert np.isnan(unknown.seconds_worst[0]) and unknown.expected[0] == 1
     lost = open_queues(handovers(2, [0, 1], [-1, 1]).unowned(), [hearing_of("timer")], np.array([0]))

@@ -11,10 +11,7 @@ from source_modules import MODULES
 
 import rmqalloc
 
-VERBS = (
-    *("check", "compare", "diff", "explain", "fetch", "optimise", "plan", "read", "recommend", "rollout", "simulate"),
-    "verify",
-)
+VERBS = ("check", "compare", "explain", "fetch", "plan", "read", "recommend", "rollout", "simulate")
 AT_IMPORT = {"_engine", "_lazy", "_text", "_version", "errors", "fleet", "model", "strategies"}
 
 
@@ -62,17 +59,15 @@ def results():
         "plan": rmqalloc.plan(cluster, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]),
         "compare": rmqalloc.compare(cluster, ["AVG", "AVG_BY_CIRCLE"]),
         "check": rmqalloc.check(cluster),
-        "diff": rmqalloc.diff(cluster, cluster),
         "explain": rmqalloc.explain(cluster, "by-average", "TopicTest", "broker-a", 0),
         "rollout": rmqalloc.rollout.restart(cluster),
         "budget": rmqalloc.rollout.restart_in_budget(cluster, 4.0),
         "recommend": rmqalloc.recommend(cluster),
-        "optimise": rmqalloc.optimise(cluster, clients=[3]),
         "simulate": rmqalloc.simulate(import_module("rmqalloc.simulation").Script.of(script | groups)),
     }
 
 
-KINDS = ("plan", "compare", "check", "diff", "explain", "rollout", "budget", "recommend", "optimise", "simulate")
+KINDS = ("plan", "compare", "check", "explain", "rollout", "budget", "recommend", "simulate")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -16,15 +16,7 @@ LABEL = 27
 
 
 def figure(
-    ident: str,
-    caption: str,
-    title: str,
-    description: str,
-    height: float,
-    parts: Iterable[str],
-    key: str = "",
-    width: float = WIDTH,
-    classes: str = "",
+    ident: str, caption: str, title: str, description: str, height: float, parts: Iterable[str], key: str = ""
 ) -> str:
     """A picture with its caption.
 
@@ -37,20 +29,16 @@ def figure(
     title, description : str
         What a screen reader says: a name, and what is to be seen; plain text.
     height : float
-        In units of which the picture is ``width`` wide.
+        In units of which the picture is `WIDTH` wide.
     parts : iterable of str
         Its elements.
     key : str
         Markup below the caption, such as what a colour means.
-    width : float
-    classes : str
-        "small" for a picture that shrinks to the width of a phone instead of scrolling.
     """
-    kind = f' class="{classes}"' if classes else ""
     body = "\n".join(parts)
     return (
         f'<figure><figcaption>{caption}</figcaption>{key}<div class="wide">'
-        f'<svg{kind} role="img" aria-labelledby="{ident}-t" aria-describedby="{ident}-d" viewBox="0 0 {width:g} {height:g}">'
+        f'<svg role="img" aria-labelledby="{ident}-t" aria-describedby="{ident}-d" viewBox="0 0 {WIDTH} {height:g}">'
         f'<title id="{ident}-t">{escaped(title)}</title><desc id="{ident}-d">{escaped(description)}</desc>'
         f'\n<g aria-hidden="true">{body}</g></svg></div></figure>'
     )

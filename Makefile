@@ -116,6 +116,7 @@ evidence: install
 	$(PROOF) badday --report $(EVIDENCE)/badday.md
 	$(PROOF) differential --report $(EVIDENCE)/differential.md
 	$(PROOF) simulation_speed --report $(EVIDENCE)/simulation.md
+	$(PROOF) transition_evidence --report $(EVIDENCE)/transitions.md
 	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
 	$(BIN)/pip install -q "moto[s3,server]>=5.1"
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md

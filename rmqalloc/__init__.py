@@ -31,6 +31,9 @@ from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
 if TYPE_CHECKING:
     from rmqalloc.advice import advise as recommend
     from rmqalloc.audit import check_snapshot as check
+    from rmqalloc.certificate import verify
+    from rmqalloc.diffs import diff
+    from rmqalloc.optimisation import optimise
     from rmqalloc.plans import compare, explain
     from rmqalloc.plans import plan_snapshot as plan
     from rmqalloc.rollouts import rollout
@@ -52,8 +55,10 @@ __all__ = [
     "__version__",
     "check",
     "compare",
+    "diff",
     "explain",
     "fetch",
+    "optimise",
     "plan",
     "read",
     "recommend",
@@ -62,19 +67,23 @@ __all__ = [
     "sort_client_ids",
     "sort_queues",
     "strategy",
+    "verify",
 ]
 
 _HOMES = {
     "Snapshot": ("rmqalloc.snapshot", "Snapshot"),
     "check": ("rmqalloc.audit", "check_snapshot"),
     "compare": ("rmqalloc.plans", "compare"),
+    "diff": ("rmqalloc.diffs", "diff"),
     "explain": ("rmqalloc.plans", "explain"),
     "fetch": ("rmqalloc.snapshot.live", "fetch"),
+    "optimise": ("rmqalloc.optimisation", "optimise"),
     "plan": ("rmqalloc.plans", "plan_snapshot"),
     "read": ("rmqalloc.snapshot.files", "read"),
     "recommend": ("rmqalloc.advice", "advise"),
     "rollout": ("rmqalloc.rollouts", "rollout"),
     "simulate": ("rmqalloc.simulation", "simulate"),
+    "verify": ("rmqalloc.certificate", "verify"),
 }
 """Room of everything that is loaded on first use, and its name there."""
 

@@ -53,7 +53,7 @@ def _check(snapshot_of: Callable[[int], Any]) -> Make:
 
     def make(n: int) -> Callable[[], object]:
         snapshot = snapshot_of(n)
-        return lambda: check_snapshot(snapshot)
+        return lambda: check_snapshot(snapshot).unread
 
     return make
 

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from rmqalloc._text import counted, named, printable
 from rmqalloc.advice._advice import Advice, ConfigLists
 from rmqalloc.results import drawn
+from rmqalloc.results._skew import skew_text
 from rmqalloc.strategies._by_name import class_of
 
 _SHOWN = 20
@@ -54,7 +55,7 @@ def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[
     elif not idle:
         yield (
             f"Clients have from {group['min_load']} to {counted(group['max_load'], 'queue')}, the fullest "
-            f"{group['skew']:.2f} times the mean."
+            f"{skew_text(group['skew'])} times the mean."
         )
     others = [row for row in even if not row["is_now"] and not made.is_listed]  # lists would change too
     if others and group["min_load"] != group["max_load"]:
@@ -85,23 +86,25 @@ def _ring(group: dict[str, Any], rings: Sequence[dict[str, Any]]) -> Iterator[st
     if not rings or group["min_load"] == group["max_load"]:
         return
     now, last = next(row for row in rings if row["is_now"]), rings[-1]
+    fullest = skew_text(now["skew"])
     chance, per_client = now["chance_skew"], group["n_queues"] / group["n_clients"]
     advised = group["virtual_nodes"]
     if advised is not None:
         row = next(one for one in rings if one["virtual_nodes"] == advised)
         yield (
-            f"{advised} virtual nodes instead of {now['virtual_nodes']} take the fullest client from {now['skew']:.2f} to "
-            f"{row['skew']:.2f} times the mean and move {counted(row['moved_from_now'], 'queue')}."
+            f"{advised} virtual nodes instead of {now['virtual_nodes']} take the fullest client from {fullest} to "
+            f"{skew_text(row['skew'])} times the mean and move {counted(row['moved_from_now'], 'queue')}."
         )
     elif last is not now:
         yield (
             f"More virtual nodes do not help: from {now['virtual_nodes']} to {last['virtual_nodes']} the fullest client goes "
-            f"from {now['skew']:.2f} to {last['skew']:.2f} times the mean."
+            f"from {fullest} to {skew_text(last['skew'])} times the mean."
         )
     if chance > 1.25:
         yield (
             f"There are {per_client:.1f} queues for a client, and with so few chance alone gives the fullest about "
-            f"{chance:.2f} times the mean, however many virtual nodes there are; more queues or another strategy would help."
+            f"{skew_text(chance)} times the mean, however many virtual nodes there are; more queues or another strategy "
+            "would help."
         )
 
 

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 
 from rmqalloc._text import did_you_mean
 from rmqalloc.audit._audited_group import AuditedGroup, audited_groups
 from rmqalloc.audit._finding import SEVERITIES
 from rmqalloc.audit._findings import Findings
+from rmqalloc.audit._reach import reach_of
 from rmqalloc.audit._rules import RULES
-from rmqalloc.audit._rules_planned import absent_groups
-from rmqalloc.evidence import with_strategies
+from rmqalloc.audit._rules_planned import Planned, absent_groups
+from rmqalloc.evaluation._differing import differing_queues
+from rmqalloc.evidence import evidence_of, with_strategies
 from rmqalloc.evidence._fit import OwnedQueues, candidates, fits_of
 from rmqalloc.evidence._method import Rooms
-from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._matching import ALL, by_name, chosen
 from rmqalloc.snapshot._snapshot import Group, Snapshot
@@ -26,7 +27,7 @@ def check_snapshot(
     groups: Sequence[str] = ALL,
     topics: Sequence[str] = ALL,
     rules: Iterable[str] | None = None,
-    planned: Mapping[str, Mapping[MessageQueue, str | None]] | None = None,
+    planned: Planned | None = None,
 ) -> Findings:
     """Look for faults in who owns what.
 
@@ -42,12 +43,13 @@ def check_snapshot(
     rules : iterable of str, optional
         Keys of `RULES` to apply; all by default.
     planned : mapping of consumer group to mapping of MessageQueue to client id, optional
-        Owners to compare with, see `rmqalloc.audit.owners_after`.
+        Owners to compare with, see `rmqalloc.audit.owners_after`; None for nobody, a tuple where there are several.
 
     Returns
     -------
     Findings
-        By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for equal snapshots.
+        By consumer group, most severe first, then in the order of `RULES`, then by topic; equal for equal snapshots. Its tables
+        ``unread`` and ``reach`` say who reads which queue, whatever the rules.
 
     Raises
     ------
@@ -87,7 +89,9 @@ def check_snapshot(
     absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
     gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
-    return Findings(sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity))))
+    by_group = sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity)))
+    reach = reach_of(audited_list, snapshot, has_topic, tuple(groups) == ALL)
+    return Findings(by_group, reach, evidence_of(snapshot, groups, differing_queues(snapshot, groups)))
 
 
 def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:

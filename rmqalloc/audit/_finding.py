@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from rmqalloc._text import counted
 from rmqalloc.audit._audited_group import AuditedGroup
-from rmqalloc.audit._unit import Unit
 from rmqalloc.model import MessageQueue
+from rmqalloc.views._unit_views import UnitViews
 
 SEVERITIES = ("error", "warning", "note")
 """Most severe first."""
@@ -102,7 +102,7 @@ class Rule:
             yield Finding(name, severity, group, one.topic, one.queues, one.clients, one.message, one.advice)
 
 
-def some_of(n: int, unit: Unit) -> str:
+def some_of(n: int, unit: UnitViews) -> str:
     """How many of the queues of a unit, such as ``2 of 8 queues of T``."""
     return f"{n:,} of {counted(len(unit.queues), 'queue')} of {unit.topic}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import IO, Any, ClassVar, overload
 
@@ -11,6 +11,9 @@ import pyarrow as pa
 
 from rmqalloc._text import printable
 from rmqalloc.audit._finding import SEVERITIES, Finding
+from rmqalloc.audit._reach import Reach, unread_row
+from rmqalloc.audit._reach_text import reach_lines
+from rmqalloc.evidence import Evidence
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 
@@ -23,11 +26,21 @@ _WORDS = [("message", pa.string()), ("advice", pa.string())]
 FINDINGS_SCHEMA = pa.schema([*_NAMES, ("queues", pa.list_(_QUEUE)), ("clients", pa.list_(pa.string())), *_WORDS])
 """Columns of the table of findings."""
 
+_NOWHERE = Reach(tuple)
+
 _TEXT_SCHEMA = pa.schema([*_NAMES, ("queues", pa.string()), ("clients", pa.string()), *_WORDS])
 
 
 class Findings(TableResult, Sequence[Finding]):
     """What an audit found: by consumer group, the gravest first, then in the order of the rules, then by topic.
+
+    Parameters
+    ----------
+    findings : iterable of Finding
+    reach : Reach, optional
+        Who reads which queue, if that was looked at.
+    evidence : Evidence, optional
+        What the audit rests on, group by group.
 
     Examples
     --------
@@ -43,15 +56,38 @@ class Findings(TableResult, Sequence[Finding]):
 
     TABLES: ClassVar = ()
 
-    def __init__(self, findings: Iterable[Finding] = ()) -> None:
+    def __init__(
+        self, findings: Iterable[Finding] = (), reach: Reach | None = None, evidence: Evidence | None = None
+    ) -> None:
         self._all = tuple(findings)
+        self._reach = reach
+        self.evidence = evidence
+
+    @property
+    def who_reads(self) -> Reach | None:
+        """Who reads which queue, None if that was not looked at."""
+        return self._reach
+
+    @property
+    def unread(self) -> pa.Table:
+        """Messages that nobody reads, a row per consumer group, topic and reason, the largest backlog first.
+
+        ``n_written`` counts the queues that producers write to; ``messages`` is the backlog of all queues but
+        ``n_without_lag``, of which it is not known. ``consumer_group`` is null if no group subscribes to the topic.
+        """
+        return (self._reach or _NOWHERE).unread_table()
+
+    @property
+    def reach(self) -> pa.Table:
+        """Who reads every queue that producers write to or in which messages wait, a row per consumer group and queue."""
+        return (self._reach or _NOWHERE).table()
 
     @overload
     def __getitem__(self, place: int) -> Finding: ...
     @overload
     def __getitem__(self, place: slice) -> Findings: ...
     def __getitem__(self, place: int | slice) -> Finding | Findings:
-        return Findings(self._all[place]) if isinstance(place, slice) else self._all[place]
+        return Findings(self._all[place], None, self.evidence) if isinstance(place, slice) else self._all[place]
 
     def __len__(self) -> int:
         return len(self._all)
@@ -74,15 +110,36 @@ class Findings(TableResult, Sequence[Finding]):
         <Findings: 0 findings>
         """
         grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
-        return Findings(finding for finding in self if finding.severity in grave)
+        return Findings((finding for finding in self if finding.severity in grave), self._reach, self.evidence)
 
-    def text(self, most: int | None = MOST_NAMES) -> str:
-        """All findings by consumer group, with ``most`` queues and clients of each named; all if None."""
-        return _text(self, most)
+    def of_groups(self, names: Collection[str]) -> Findings:
+        """Those of some groups, and those that are about no group in particular.
+
+        Examples
+        --------
+        >>> Findings([Finding("idle-client", "note", "g", None, (), (), "", "")]).of_groups(["h"])
+        <Findings: 0 findings>
+        """
+        reach = None if self._reach is None else self._reach.of_groups(names)
+        kept = (one for one in self if not one.consumer_group or one.consumer_group in names)
+        return Findings(kept, reach, self.evidence)
+
+    def text(self, most: int | None = MOST_NAMES, file: IO[str] | None = None) -> str:
+        """Messages that nobody reads, then all findings by consumer group.
+
+        Parameters
+        ----------
+        most : int or None
+            Queues and clients to name of each, and rows to show; all if None.
+        file : text file, optional
+            Where it goes: on a terminal the table is fitted to its width.
+        """
+        above = [] if self._reach is None else ["\n".join(reach_lines(self._reach, most, file))]
+        return "\n\n".join([*above, _text(self, most)])
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """The same line by line; ``top`` is the most queues and clients of each."""
-        yield from self.text(top or MOST_NAMES).split("\n")
+        yield from self.text(top or MOST_NAMES, file).split("\n")
 
     def main_table(self) -> pa.Table:
         """One row per finding: `FINDINGS_SCHEMA`."""
@@ -94,13 +151,20 @@ class Findings(TableResult, Sequence[Finding]):
         return pa.Table.from_pylist([_row(one) | text for one, text in zip(self, names, strict=True)], _TEXT_SCHEMA)
 
     def to_dict(self) -> dict[str, Any]:
-        """One document, with how many findings there are of each severity."""
+        """One document: messages that nobody reads, how many findings there are of each severity, and what they rest on."""
         counts = Counter(finding.severity for finding in self)
+        reach = self._reach
         return {
             "apiVersion": "rmqalloc/v1",
             "kind": "Findings",
+            **(
+                {}
+                if reach is None
+                else {"unread": list(map(unread_row, reach.unread)), "n_queues_by_reason": reach.counts()}
+            ),
             "counts": {severity: counts[severity] for severity in SEVERITIES},
             "findings": list(map(_row, self)),
+            **({} if self.evidence is None else {"evidence": self.evidence.groups.to_pylist()}),
         }
 
 

@@ -182,6 +182,13 @@ RULES: dict[str, Rule] = {
         "error",
         rules_unread.stranded_backlog,
     ),
+    "consumption-disabled": Rule(
+        "Broker that does not let the group consume",
+        "consumeEnable of the group is false in the broker's settings: the broker refuses every pull and pop of the group.",
+        "Set consumeEnable of the group to true there, unless it is paused on purpose.",
+        "error",
+        rules_unread.consumption_disabled,
+    ),
     "actual-unowned": Rule(
         "Queue that nobody owns now",
         "All clients reported what they own, and none of them owns the queue.",

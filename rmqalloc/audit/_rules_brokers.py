@@ -32,7 +32,7 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
 def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
     """Queues of an ordered group that nobody can lock."""
     for broker, queues in _without_master(audited):
-        if audited.group.is_ordered and audited.is_clustering and broker.role == "SLAVE":
+        if broker.broker_name in audited.brokers_without_locks:
             yield Fault(
                 "An ordered consumer must hold the lock of a queue, and only a master gives it: broker "
                 f"{broker.broker_name} has none, so nobody consumes {_queues(queues)} there once the last locks are 30 s old"

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from rmqalloc._text import counted
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault
-from rmqalloc.audit._unit import Unit
 from rmqalloc.evidence._method import Method
 from rmqalloc.strategies._by_name import class_of
+from rmqalloc.views._unit_views import UnitViews
 
 
 def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
@@ -31,7 +31,7 @@ def idle_client(audited: AuditedGroup) -> Iterator[Fault]:
         )
 
 
-def _or(units: Sequence[Unit], largest: Unit) -> str:
+def _or(units: Sequence[UnitViews], largest: UnitViews) -> str:
     """What would give every client a queue, as the end of the sentence "Stop these clients"."""
     method = _common_method(units)
     if method is None:
@@ -49,7 +49,7 @@ def _or(units: Sequence[Unit], largest: Unit) -> str:
     return f"{other}, which gives every client a queue of {largest.topic}{_left_out(method, units, n)}"
 
 
-def _left_out(method: Method, units: Sequence[Unit], n: int) -> str:
+def _left_out(method: Method, units: Sequence[UnitViews], n: int) -> str:
     """Why a strategy other than AVG leaves clients out."""
     if method.virtual_nodes is None or method.asks_for_rooms:
         return f"; {method.name} divides the queues of a machine room among the clients of that room"
@@ -62,13 +62,13 @@ def _left_out(method: Method, units: Sequence[Unit], n: int) -> str:
     )
 
 
-def _common_method(units: Sequence[Unit]) -> Method | None:
+def _common_method(units: Sequence[UnitViews]) -> Method | None:
     """The strategy of all clients, None unless all use the same one on the same queues and clients."""
     methods = {view.method for unit in units for view in unit.views}
     return methods.pop() if len(methods) == 1 and all(map(_is_common, units)) else None
 
 
-def _is_common(unit: Unit) -> bool:
+def _is_common(unit: UnitViews) -> bool:
     """Whether all clients have the same view, and it has all queues and all clients."""
     (view, *others), n = unit.views, len(unit.client_ids)
     is_whole = view.queues == unit.queues and set(view.client_ids) == set(unit.client_ids)

@@ -9,11 +9,11 @@ from typing import Any
 from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, exposed
-from rmqalloc.audit._unit import Queues, Unit
 from rmqalloc.evidence._method import DEFAULT_STRATEGY
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies._by_name import class_of
+from rmqalloc.views._unit_views import Queues, UnitViews
 
 _ONE_ONLY = ("CPP", "PYTHON")  # clients that come with AVG alone
 
@@ -48,7 +48,9 @@ def mixed_virtual_nodes(audited: AuditedGroup) -> Iterator[Fault]:
         )
 
 
-def _mixed(audited: AuditedGroup, units: Sequence[Unit], kinds: Sequence[str | None], what: str, advice: str) -> Fault:
+def _mixed(
+    audited: AuditedGroup, units: Sequence[UnitViews], kinds: Sequence[str | None], what: str, advice: str
+) -> Fault:
     """The fault of clients that differ in something, with the queues that are unowned or double-owned."""
     unowned = [queue for unit in units for queue in unit.unowned]
     double = [queue for unit in units for queue in unit.double_owned]
@@ -224,7 +226,7 @@ def split_client_list(audited: AuditedGroup) -> Iterator[Fault]:
         )
 
 
-def _makes(unit: Unit, unowned: Queues, double: Queues, when: str = "") -> str:
+def _makes(unit: UnitViews, unowned: Queues, double: Queues, when: str = "") -> str:
     """How many queues of a unit different views leave unowned and double-owned."""
     if unit.problem is not None:
         return f"what that makes is not known ({unit.problem})"

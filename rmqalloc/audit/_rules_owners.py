@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from rmqalloc._text import named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, backlog, exposed, some_of
-from rmqalloc.audit._unit import Unit
+from rmqalloc.snapshot._cut_names import MAX_BROKER, MAX_TOPIC
+from rmqalloc.views._unit_views import UnitViews
 
 
 def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
@@ -15,7 +16,7 @@ def unowned_queue(audited: AuditedGroup) -> Iterator[Fault]:
     for unit in audited.units:
         if unit.unowned and not unit.is_config:
             yield Fault(
-                f"No client takes {some_of(len(unit.unowned), unit)}: {_why(audited, unit)}{backlog(audited, unit.unowned)}.",
+                f"No client takes {some_of(len(unit.unowned), unit)}: {why(audited, unit)}{backlog(audited, unit.unowned)}.",
                 "Remove the cause; until then nobody consumes what is in these queues.",
                 topic=unit.topic,
                 queues=unit.unowned,
@@ -28,7 +29,7 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
         if unit.double_owned and not unit.is_config:
             slots = {slot for queue in unit.double_owned for slot in unit.always[queue]}
             yield Fault(
-                f"Several clients take {some_of(len(unit.double_owned), unit)}: {_why(audited, unit)}.",
+                f"Several clients take {some_of(len(unit.double_owned), unit)}: {why(audited, unit)}.",
                 "Remove the cause; until then "
                 + (
                     "they wait for each other's lock, or share it if their ids are equal."
@@ -41,7 +42,7 @@ def double_owned_queue(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
-def _why(audited: AuditedGroup, unit: Unit) -> str:
+def why(audited: AuditedGroup, unit: UnitViews) -> str:
     """What is unusual about the clients of a unit."""
     causes = []
     if audited.repeated_ids:
@@ -77,10 +78,6 @@ def duplicate_client_id(audited: AuditedGroup) -> Iterator[Fault]:
         "which containers on their host's network share. If one process reconnected, look again in two minutes.",
         clients=tuple(repeated),
     )
-
-
-MAX_TOPIC, MAX_BROKER = 64, 32
-"""Where mqadmin cuts names."""
 
 
 def name_perhaps_cut(audited: AuditedGroup) -> Iterator[Fault]:

@@ -6,16 +6,16 @@ from collections.abc import Container, Iterator, Mapping
 
 import pyarrow.compute as pc
 
-from rmqalloc._text import counted, did_you_mean
-from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc._text import counted
+from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
 from rmqalloc.audit._finding import Fault, Finding, common_topic
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans import Plan
-from rmqalloc.scenarios import CURRENT
+from rmqalloc.plans._plan_totals import scenario_of
 from rmqalloc.strategies import sort_client_ids, sort_queues
 
-Planned = dict[str, dict[MessageQueue, str | None]]
-"""Owners after a plan by consumer group and queue, None for nobody."""
+Planned = Mapping[str, PlannedOwners]
+"""Owners after a plan by consumer group."""
 
 
 def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
@@ -32,18 +32,13 @@ def owners_after(plan: Plan, scenario: str | None = None) -> Planned:
     ValueError
         The plan has no such scenario, or several and none is named.
     """
-    names = [one.name for one in plan.scenarios] or [CURRENT]
-    if scenario is None and len(names) > 1:
-        raise ValueError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
-    wanted = names[0] if scenario is None else scenario
-    if wanted not in (*names, CURRENT):
-        raise ValueError(f"the plan has no scenario {wanted!r}; it has {', '.join(names)}{did_you_mean(wanted, names)}")
+    wanted = scenario_of(plan, scenario)
     rows = plan.queues.filter(pc.equal(plan.queues["scenario"], wanted))
     rows = rows.filter(pc.not_equal(rows["change"], "gone"))
-    columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after")
-    owners: Planned = {}
-    for group, topic, broker, number, owner in zip(*(rows[name].to_pylist() for name in columns), strict=True):
-        owners.setdefault(group, {})[MessageQueue(topic, broker, number)] = owner
+    columns = ("consumer_group", "topic", "broker_name", "queue_id", "owner_after", "others_after")
+    owners: dict[str, dict[MessageQueue, str | tuple[str, ...] | None]] = {}
+    for group, topic, broker, number, owner, others in zip(*(rows[name].to_pylist() for name in columns), strict=True):
+        owners.setdefault(group, {})[MessageQueue(topic, broker, number)] = (owner, *others) if others else owner
     return owners
 
 
@@ -74,7 +69,7 @@ def differs_from_plan(audited: AuditedGroup) -> Iterator[Fault]:
     )
 
 
-def absent_groups(planned: Mapping[str, Mapping[MessageQueue, str | None]], names: Container[str]) -> Iterator[Finding]:
+def absent_groups(planned: Planned, names: Container[str]) -> Iterator[Finding]:
     """Consumer groups of the plan that the snapshot does not have."""
     for group in (group for group in planned if group not in names):
         queues = sort_queues(planned[group])
@@ -105,8 +100,8 @@ def _owners_now(audited: AuditedGroup) -> dict[MessageQueue, set[str] | None]:
     return owners
 
 
-def _as_ids(owner: str | None) -> set[str]:
-    return set() if owner is None else {owner}
+def _as_ids(owner: str | tuple[str, ...] | None) -> set[str]:
+    return set() if owner is None else {owner} if isinstance(owner, str) else {*owner}
 
 
 def _shown(ids: set[str]) -> str:

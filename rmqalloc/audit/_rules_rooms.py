@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault
-from rmqalloc.audit._unit import Ids, Queues
 from rmqalloc.snapshot._snapshot import Topic
+from rmqalloc.views._unit_views import Ids, Queues
 
 
 def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:

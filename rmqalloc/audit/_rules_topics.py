@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, some_of
-from rmqalloc.audit._unit import Unit
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Topic
+from rmqalloc.views._unit_views import UnitViews
 
 
 def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
@@ -67,7 +67,7 @@ def _instead(audited: AuditedGroup, n_left: int) -> str:
     )
 
 
-def _unwritten(audited: AuditedGroup, unit: Unit) -> set[MessageQueue]:
+def _unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
     """Queues of a unit that nobody writes to."""
     route = audited.routes[unit.topic]
     return {

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from rmqalloc._text import counted, named
-from rmqalloc.audit._audited_group import AuditedGroup, check_queue_count
+from rmqalloc.audit._audited_group import AuditedGroup, topics_with_retry
 from rmqalloc.audit._finding import Fault, backlog
-from rmqalloc.audit._reported import WHOLE_BROKER
-from rmqalloc.audit._unit import Queues
+from rmqalloc.audit._written import is_in, readable_counts
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._bodies import LOGICAL_BROKER_PREFIX
 from rmqalloc.snapshot._snapshot import PERM_WRITE, Topic, TopicBroker
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.views._group_views import check_queue_count
+from rmqalloc.views._unit_views import Queues
 
 
 def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
     """Topics that no client of the group consumes; a note if it is not known whether messages wait."""
-    if not audited.clients and f"GET_CONSUMER_CONNECTION_LIST {audited.group.name}" in audited.unanswered:
+    if not audited.clients and audited.is_unanswered:
         return
-    for name in _topics_with_retry(audited):
+    for name in topics_with_retry(audited):
         # If clients divide the queues, a topic without subscribers has unowned queues, which is a rule of its own.
         if audited.clients and (audited.is_clustering or audited.subscribers(name)):
             continue
@@ -92,7 +93,7 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
     # Queues of these rules are left to them.
     named_already = {q for rule in (written_not_read, unreadable_broker) for f in rule(audited) for q in f.queues}
     for route in _routes(audited):
-        n_readable = _readable(route)
+        n_readable = readable_counts(route)
         waiting = audited.backlog.get(route.name, {})
         queues = tuple(
             sort_queues(q for q, n in waiting.items() if n and not is_in(n_readable, q) and q not in named_already)
@@ -107,6 +108,21 @@ def stranded_backlog(audited: AuditedGroup) -> Iterator[Fault]:
             )
 
 
+def consumption_disabled(audited: AuditedGroup) -> Iterator[Fault]:
+    """Brokers that do not let the group consume; of a group without clients nothing is to be let."""
+    brokers = audited.group.paused_brokers if audited.clients else ()
+    for route in _routes(audited) if brokers else ():
+        queues = tuple(sort_queues(queue for queue in route.queues() if queue.broker_name in brokers))
+        if queues:
+            yield Fault(
+                f"{named(sorted({queue.broker_name for queue in queues}))} does not let the group consume "
+                f"{counted(len(queues), 'queue')} of {route.name}{backlog(audited, queues)}.",
+                "Set consumeEnable of the group to true there (mqadmin updateSubGroup), unless it is paused on purpose.",
+                topic=route.name,
+                queues=queues,
+            )
+
+
 def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
     """Queues that clients report as their own and the route does not have."""
     holders: dict[str, dict[MessageQueue, set[str]]] = {}
@@ -116,7 +132,7 @@ def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
             if queue.topic not in audited.routes:
                 continue
             if queue.topic not in readable:
-                readable[queue.topic] = _readable(audited.routes[queue.topic])
+                readable[queue.topic] = readable_counts(audited.routes[queue.topic])
             is_logical = queue.broker_name.startswith(LOGICAL_BROKER_PREFIX)
             if not is_logical and not is_in(readable[queue.topic], queue):
                 holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
@@ -134,29 +150,9 @@ def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
         )
 
 
-def _readable(route: Topic) -> dict[str, int]:
-    """Number of queues of a topic that consumers see, by broker."""
-    found: dict[str, int] = {}
-    for one in route.brokers:
-        if one.is_readable:
-            found[one.broker_name] = found.get(one.broker_name, 0) + one.read_queue_nums
-    return found
-
-
-def is_in(readable: Mapping[str, int], queue: MessageQueue) -> bool:
-    """Whether consumers see a queue, given the number of queues by broker; a client that pops may have any of a broker."""
-    n = readable.get(queue.broker_name, 0)
-    return n > 0 if queue.queue_id == WHOLE_BROKER else 0 <= queue.queue_id < n
-
-
-def _topics_with_retry(audited: AuditedGroup) -> list[str]:
-    """What the group subscribes to, its retry topic included."""
-    return list(dict.fromkeys([*audited.topics, RETRY_PREFIX + audited.group.name]))
-
-
 def _routes(audited: AuditedGroup) -> Iterator[Topic]:
     """Known routes of the topics that the group subscribes to."""
-    return (audited.routes[name] for name in _topics_with_retry(audited) if name in audited.routes)
+    return (audited.routes[name] for name in topics_with_retry(audited) if name in audited.routes)
 
 
 def _n_written(broker: TopicBroker) -> int:

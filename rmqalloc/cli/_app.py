@@ -18,10 +18,12 @@ VERBS = {
     "compare": "rmqalloc.cli._compare_command",
     "completion": "rmqalloc.cli._completion_command",
     "convert": "rmqalloc.cli._convert_command",
+    "diff": "rmqalloc.cli._diff_command",
     "doctor": "rmqalloc.cli._doctor_command",
     "example": "rmqalloc.cli._example_command",
     "explain": "rmqalloc.cli._explain_command",
     "generate": "rmqalloc.cli._generate_command",
+    "optimise": "rmqalloc.cli._optimise_command",
     "plan": "rmqalloc.cli._plan_command",
     "recommend": "rmqalloc.cli._recommend_command",
     "report": "rmqalloc.cli._report_command",
@@ -29,6 +31,7 @@ VERBS = {
     "schema": "rmqalloc.cli._schema_command",
     "simulate": "rmqalloc.cli._simulate_command",
     "snapshot": "rmqalloc.cli._snapshot_command",
+    "verify": "rmqalloc.cli._verify_command",
 }
 """File of every verb; it is imported when the verb is used, so that each pays only for its own needs."""
 

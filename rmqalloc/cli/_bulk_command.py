@@ -141,11 +141,12 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
 def _summary(totals: ByScenario, seconds: float) -> str:
     """Figures of the run: one below the other, or a line for every scenario."""
     from rmqalloc.evaluation._totals import Totals, two_columns
+    from rmqalloc.results._skew import skew_text
 
     if len(totals) <= 1:
         return two_columns(next(iter(totals.values()), Totals()).rows(seconds))
     header = ("scenario", "units", "bad units", "queues", "unowned", "idle", "moved", "max skew")
     lines = [
-        (name or "(bad units)", *map("{:,}".format, one[:-1]), f"{one.max_skew:,.3f}") for name, one in totals.items()
+        (name or "(bad units)", *map("{:,}".format, one[:-1]), skew_text(one.max_skew)) for name, one in totals.items()
     ]
     return printable_table(header, lines)

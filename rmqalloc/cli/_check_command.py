@@ -13,14 +13,22 @@ from rmqalloc._text import did_you_mean
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
-from rmqalloc.cli._snapshot_input import Inputs, partial_code, snapshot_of, snapshot_options
+from rmqalloc.cli._snapshot_input import (
+    Inputs,
+    partial_code,
+    snapshot_of,
+    snapshot_options,
+    weak_code,
+)
 from rmqalloc.cli._times import seconds
 from rmqalloc.cli._watch import settled, watch
 
 if TYPE_CHECKING:
     from rmqalloc.audit import Finding, Findings
+    from rmqalloc.audit._reach import Reach
     from rmqalloc.audit._rules_planned import Planned
     from rmqalloc.documents import Source
+    from rmqalloc.evidence import Evidence
     from rmqalloc.snapshot._snapshot import Snapshot
 
 SEVERITIES = ("error", "warning", "note")
@@ -52,6 +60,12 @@ _SETTLE = 20.0
 @click.option(
     "--watch", "is_watched", is_flag=True, help="Of a running cluster: go on, and show what lasts and changes."
 )
+@click.option(
+    "--show",
+    type=Choice(("findings", "unread", "reach")),
+    help="Which table: findings, messages that nobody reads, or who reads which queue, a row for each. Without it text has the "
+    "first two, and is for people.",
+)
 @click.option("-o", "--output", type=Choice((*OUTPUTS, "sarif")), default="table", show_default=True)
 def check(
     inputs: Inputs,
@@ -63,9 +77,10 @@ def check(
     scenario: str | None,
     settle: float | None,
     is_watched: bool,
+    show: str | None,
     output: str,
 ) -> int:
-    """Look for queues without an owner or with several, and for what makes them.
+    """Look for messages that nobody reads, queues without an owner or with several, and for what makes them.
 
     \b
     rmqalloc check -f snapshot.yaml -g 'order-*' -o sarif
@@ -75,24 +90,31 @@ def check(
 
     if inputs.live is None and (is_watched or settle is not None):
         raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
-    looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output)
+    if show is not None and output == "sarif":
+        raise click.UsageError("--show is of tables, and SARIF holds findings alone: leave one of them out")
+    looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules)
     if is_watched:
         watch(looking, _SETTLE if settle is None else settle)
     findings = settled(looking.look, settle or 0)
     looking.show(findings)
-    return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.partial_code()
+    return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.lacking_code()
 
 
 @dataclass
 class _Looking:
-    """Snapshots as they are checked and shown, the last of them kept."""
+    """Snapshots as they are checked and shown, the last of them kept; with rules chosen, nothing but what these find."""
 
     inputs: Inputs
     rules: list[str]
     planned: Planned | None
     severity: str
     output: str
+    show_table: str | None
+    is_whole: bool
     last: Snapshot | None = None
+    reach: Reach | None = None
+    evidence: Evidence | None = None
+    _looked: Reach | None = None
 
     @property
     def cluster(self) -> str:
@@ -108,7 +130,15 @@ class _Looking:
         self.last = snapshot_of(self.inputs)
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
-        return rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+        found = rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+        self._keep(found.who_reads)
+        self.evidence = found.evidence
+        return found
+
+    def _keep(self, reach: Reach | None) -> None:
+        """Keep who reads what, of which only what lasts counts as unread."""
+        before, self._looked = self._looked, reach
+        self.reach = reach if before is None or reach is None else reach.lasting(before)
 
     def lacks(self) -> frozenset[Hashable]:
         """What the last snapshot lacks."""
@@ -117,16 +147,18 @@ class _Looking:
         )
 
     def grave(self, findings: Iterable[Finding]) -> Findings:
-        """Findings that are grave enough."""
+        """Findings that are grave enough, with who reads what."""
         from rmqalloc.audit import Findings
 
-        return Findings(findings).at_least(self.severity)
+        is_wanted = self.is_whole or self.show_table in ("unread", "reach")
+        return Findings(findings, self.reach if is_wanted else None, self.evidence).at_least(self.severity)
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
         from rmqalloc.report._sarif import write_findings
 
-        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, self._places())
+        places = self._places()
+        write_findings(self.grave(findings), self.output, sys.stdout, self.inputs.file, places, self.show_table)
         sys.stdout.flush()
 
     def _places(self) -> dict[str, tuple[int, int | None]] | None:
@@ -142,9 +174,11 @@ class _Looking:
         """Whether the output shows places in a file, and there is one."""
         return self.output == "sarif" and self.inputs.live is None and self.inputs.file != "-"
 
-    def partial_code(self) -> int:
-        """The exit code for what the last snapshot lacks."""
-        return 0 if self.last is None else partial_code(self.last, self.inputs)
+    def lacking_code(self) -> int:
+        """The exit code for what the last snapshot lacks, and for what its groups rest on."""
+        if self.last is None:
+            return 0
+        return weak_code(self.inputs) or partial_code(self.last, self.inputs)
 
 
 def _read(path: str) -> Source:

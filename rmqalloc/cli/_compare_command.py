@@ -69,7 +69,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: TableOpti
             say(line)
     else:
         tables.write(found.table)
-    return doubt_code(snapshot, inputs) or (exit_codes.FAILURE if found.refused else 0)
+    return doubt_code(snapshot, inputs, by_client=True) or (exit_codes.FAILURE if found.refused else 0)
 
 
 def _candidates(text: str) -> list[Candidate]:

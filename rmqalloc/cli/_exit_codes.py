@@ -20,7 +20,7 @@ __all__ = [
 DONE = 0
 FAILURE = 1
 DIFFERENCE = 2
-"""Something moves (``plan --detailed-exitcode``), or ``check`` finds a fault."""
+"""Something moves or differs (``plan`` and ``diff --detailed-exitcode``), or ``check`` finds a fault."""
 GATE = 3
 """A gate such as ``--max-moved`` is not kept."""
 PARTIAL = 4
@@ -33,7 +33,7 @@ INTERRUPTED = 130
 MEANINGS: Mapping[int, str] = {
     DONE: "done",
     FAILURE: "failed: a file, a server, the data, or a package that is not installed",
-    DIFFERENCE: "a difference or a finding (plan --detailed-exitcode, check)",
+    DIFFERENCE: "a difference or a finding (plan and diff --detailed-exitcode, check, verify)",
     GATE: "a gate is not kept, or the change is refused",
     PARTIAL: "the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same",
     USAGE: "wrong usage: a verb, an option, or its value",
@@ -44,6 +44,7 @@ MEANINGS: Mapping[int, str] = {
 
 _OF_ALL = (DONE, FAILURE, USAGE, DEFECT, INTERRUPTED)
 _DOUBT = "failed, or a group is left out because its strategy is in doubt"
+_REQUIRED = "a group is left out because its strategy rests on less than --require asks for"
 _PARTIAL = "the snapshot is partial, and --allow-partial is not given"
 
 OF_VERB: Mapping[str, Mapping[int, str]] = {
@@ -51,25 +52,45 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
     "check": {
         DONE: "nothing as grave as --fail-on was found",
         DIFFERENCE: "something was found that is as grave as --fail-on, or graver",
+        GATE: "nothing was found, but a strategy rests on less than --require asks for",
         PARTIAL: "nothing was found, but the snapshot is partial",
     },
-    "compare": {FAILURE: f"{_DOUBT}, or a strategy cannot assign a topic of a group", PARTIAL: _PARTIAL},
-    "explain": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
+    "compare": {
+        FAILURE: f"{_DOUBT}, or a strategy cannot assign a topic of a group",
+        GATE: _REQUIRED,
+        PARTIAL: _PARTIAL,
+    },
+    "diff": {
+        FAILURE: "failed, or the owners of a group are not compared because its strategy is in doubt",
+        DIFFERENCE: "there is a difference, with --detailed-exitcode",
+        PARTIAL: "a snapshot is partial, and --allow-partial is not given",
+    },
+    "explain": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
+    "optimise": {
+        FAILURE: _DOUBT,
+        GATE: f"{_REQUIRED}, or a group has no way within the bounds (--max-unowned and others)",
+        PARTIAL: _PARTIAL,
+    },
     "plan": {
         FAILURE: f"{_DOUBT}, or what the change leaves cannot be assigned",
         DIFFERENCE: "a client gains or loses a queue, with --detailed-exitcode",
-        GATE: "a gate is not kept: --max-moved, --max-skew, --fail-if-worse, --gates",
+        GATE: "a gate is not kept (--max-moved and others, --gates, --require), or --undo is refused",
         PARTIAL: _PARTIAL,
     },
-    "recommend": {FAILURE: _DOUBT, PARTIAL: _PARTIAL},
+    "recommend": {FAILURE: _DOUBT, GATE: _REQUIRED, PARTIAL: _PARTIAL},
     "rollout": {
         FAILURE: _DOUBT,
-        GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned, --budget), or the change is refused",
+        GATE: "a gate is not kept (--max-moved-per-queue, --max-unowned, --budget, --require), or the change is refused",
         PARTIAL: _PARTIAL,
     },
     "snapshot": {
         FAILURE: "failed: no name server answers, it knows no broker, or nothing could be read",
         PARTIAL: "the snapshot lacks something; it is written all the same, and says what",
+    },
+    "verify": {
+        DONE: "the plan is proved, but for what is listed as not proved",
+        FAILURE: "failed: a file cannot be read, or the key is too short",
+        DIFFERENCE: "the plan is rejected: not what follows from its inputs, a gate not kept, or another key",
     },
 }
 """What codes mean that a verb has besides those of all, or for which it has its own words."""

@@ -48,4 +48,4 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
         hand_over(json.dumps(found.to_dict(), indent=2))
     else:
         say(str(found))
-    return doubt_code(snapshot, inputs)
+    return doubt_code(snapshot, inputs, by_client=strategy is None)

@@ -296,3 +296,36 @@ def _queues(text: str) -> dict[str, Any]:
 
 def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
+
+
+class Seconds(TextType):
+    """A bound in seconds such as ``30@p99``, as text."""
+
+    name = "seconds"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The text; a message of the option where it is none."""
+        from rmqalloc.transitions._seconds_bound import SecondsBound
+
+        try:
+            SecondsBound.parse(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+        return str(value)
+
+
+max_unowned_seconds_option = click.option(
+    "--max-unowned-seconds",
+    type=Seconds(),
+    metavar="S[@worst|@p99]",
+    help="Gate: longest time that a written queue may have no owner, at worst or in 99 of 100 cases.",
+)
+
+informed_by_option = click.option(
+    "--informed-by",
+    type=Choice(("notice", "timer", "scan")),
+    default="notice",
+    show_default=True,
+    help="How clients learn that others joined or left: by the broker's notice, at their next pass (notices are off or lost), "
+    "or when a broker misses the heartbeats of a client that died in silence.",
+)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
-from rmqalloc.cli._options import Bound, Changes, change_options, file_to_write
+from rmqalloc.cli._options import (
+    Bound,
+    Changes,
+    change_options,
+    file_to_write,
+    informed_by_option,
+    max_unowned_seconds_option,
+)
 from rmqalloc.cli._planning import plan_inputs, tell_broken
+from rmqalloc.cli._saved_plans import Undo, check_usage, save, signing_key, undo_option, undone
 from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
@@ -33,6 +41,7 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.command()
 @snapshot_options
 @strategy_known_options()
+@undo_option
 @change_options
 @click.option(
     "--with-retry", is_flag=True, help="Give every group its retry topic, where the snapshot does not list it."
@@ -40,15 +49,29 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @table_options("; as text 20 groups or topics, the worst first")
 @click.option(
     "--show",
-    type=Choice(("units", "groups", "clients", "queues", "totals", "hosts")),
-    help="Which table: a row for every group and topic, group, client of these, or queue; for every client or host over all "
-    "groups (totals, hosts). Without it the table is text for people.",
+    type=Choice(("units", "groups", "clients", "queues", "transitions", "totals", "hosts", "evidence")),
+    help="Which table: a row for every group and topic, group, client of these, or queue; for what is open while a group's "
+    "clients follow (transitions); for every client or host over all groups (totals, hosts); for what the plan of each group "
+    "rests on (evidence). Without it the table is text.",
 )
 @click.option(
     "--out", metavar="FILE", callback=file_to_write, help="Save the plan as JSON (packed if the name ends in .gz)."
 )
+@click.option(
+    "--sign-key",
+    metavar="FILE",
+    help="Sign the saved plan with the key in this file, of 32 bytes or more (HMAC-SHA256).",
+)
 @click.option("--max-moved", metavar="N|P%", help="Gate: most queues of a group that may change owner.")
 @click.option("--max-skew", type=Bound(), metavar="X", help="Gate: greatest skew of a group after.")
+@click.option(
+    "--max-unowned", type=click.IntRange(0), metavar="N", help="Gate: most written queues unowned while clients follow."
+)
+@click.option(
+    "--max-double", type=click.IntRange(0), metavar="N", help="Gate: most queues of several owners while they do."
+)
+@max_unowned_seconds_option
+@informed_by_option
 @click.option("--fail-if-worse", is_flag=True, help="Gate: skew, idle, unowned and greatest load must not grow.")
 @click.option(
     "--gates", "gates_file", metavar="FILE", help="Gates from a YAML or JSON file instead (`rmqalloc schema gates`)."
@@ -57,15 +80,16 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 def plan(
     inputs: Inputs,
     changes: Changes,
+    undo: Undo | None,
     with_retry: bool,
     tables: TableOptions,
     show: str | None,
     out: str | None,
+    sign_key: str | None,
     max_moved: str | None,
-    max_skew: float | None,
-    fail_if_worse: bool,
     gates_file: str | None,
     detailed_exitcode: bool,
+    **bounds: Any,
 ) -> int:
     """Show what a change does to consumer groups: who gains and loses which queues, and how even it is afterwards.
 
@@ -76,20 +100,18 @@ def plan(
     rmqalloc plan -f cluster.yaml -g order-svc --scale 6
     rmqalloc plan -f cluster.json --remove-broker broker-a --max-moved 20% --out plan.json
     """
-    from rmqalloc.plans import save_plan
-
-    if not changes.scenarios:
-        raise click.UsageError(
-            "there is no change to plan; give one, such as --scale 6, --remove-client ID or --scenario FILE"
-        )
-    gates = _gates(max_moved, max_skew, fail_if_worse, gates_file)
+    check_usage(changes, undo, sign_key, out)
+    gates = _gates(max_moved, gates_file, bounds)
+    key = signing_key(sign_key)
     snapshot = snapshot_of(inputs)
-    made = plan_inputs(snapshot, inputs, changes, with_retry)
+    made = plan_inputs(snapshot, inputs, changes, with_retry) if undo is None else undone(undo, snapshot)
+    if made is None:
+        return exit_codes.GATE
     _print(made, gates, tables, show)
     if out is not None:
-        print_notes([f"plan {save_plan(made, out)[:12]} saved: {out}"])
+        print_notes([save(made, gates, out, key)])
     return (
-        doubt_code(snapshot, inputs, _clients_join(changes))
+        doubt_code(snapshot, inputs, _clients_join(changes), by_client=True)
         or _gate_code(made, gates)
         or _refused_code(made)
         or _difference(made, detailed_exitcode)
@@ -105,44 +127,47 @@ def _clients_join(changes: Changes) -> bool:
 
 def _print(made: Plan, gates: Gates, tables: TableOptions, show: str | None) -> None:
     """The plan in the form that is asked for."""
+    from rmqalloc.plans._plan_text import plan_lines
+
     if show is None and tables.is_text:
-        for line in made.lines(sys.stdout, tables.top):
+        for line in plan_lines(made, sys.stdout, tables.top, gates.informed_by):
             say(line)
     elif show is None and tables.is_whole and tables.output == "html":
         from rmqalloc.report.html import report
 
         hand_over(report(made, gates=gates), end="")
     else:
-        tables.write(_shown(made, show or "units"))
+        tables.write(_shown(made, show or "units", gates.informed_by))
 
 
-def _shown(made: Plan, name: str) -> pa.Table:
+def _shown(made: Plan, name: str, informed_by: str) -> pa.Table:
     """One of the tables of a plan."""
     from rmqalloc.plans._plan_totals import client_totals
 
+    if name == "transitions":
+        return made.transitions(informed_by)
     if name in _TOTALS:
         return client_totals(made.clients, *_TOTALS[name])
     return getattr(made, name)
 
 
-def _gates(max_moved: str | None, max_skew: float | None, fail_if_worse: bool, file: str | None) -> Gates:
+def _gates(max_moved: str | None, file: str | None, bounds: dict[str, Any]) -> Gates:
     from rmqalloc.plans import Gates, read_gates
 
-    if file is not None:
-        if (max_moved, max_skew, fail_if_worse) != (None, None, False):
-            raise click.UsageError(
-                "--gates is given together with a gate of its own option; write that into the file too"
-            )
-        return read_gates(file)
-    number = (max_moved or "").removesuffix("%")
-    if max_moved is not None and not (number.replace(".", "", 1).isdigit() and number.isascii()):
-        raise click.UsageError(
-            f"--max-moved: {max_moved!r} is neither a number of queues nor a share, such as 20 or 20%"
-        )
-    if max_moved is None:
-        return Gates(max_skew=max_skew, fail_if_worse=fail_if_worse)
-    bound = {"max_moved_share": float(number) / 100} if max_moved.endswith("%") else {"max_moved": float(number)}
-    return Gates(max_skew=max_skew, fail_if_worse=fail_if_worse, **bound)
+    gates = Gates(**(bounds | _moved(max_moved)))
+    if file is not None and not gates.is_open:
+        raise click.UsageError("--gates is given together with a gate of its own option; write that into the file too")
+    return gates if file is None else read_gates(file)
+
+
+def _moved(most: str | None) -> dict[str, float]:
+    """The fields of gates that ``--max-moved`` stands for."""
+    if most is None:
+        return {}
+    number = most.removesuffix("%")
+    if not (number.replace(".", "", 1).isdigit() and number.isascii()):
+        raise click.UsageError(f"--max-moved: {most!r} is neither a number of queues nor a share, such as 20 or 20%")
+    return {"max_moved_share": float(number) / 100} if most.endswith("%") else {"max_moved": float(number)}
 
 
 def _gate_code(made: Plan, gates: Gates) -> int:

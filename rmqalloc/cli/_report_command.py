@@ -12,7 +12,7 @@ from rmqalloc.cli._sink import hand_over
 from rmqalloc.store import write_file
 
 if TYPE_CHECKING:
-    from rmqalloc.audit import Finding
+    from rmqalloc.audit import Findings
     from rmqalloc.plans import Plan
 
 
@@ -47,7 +47,7 @@ def report(plan: str, out: str | None, snapshot: str | None) -> None:
         write_file(out, page)
 
 
-def _findings(made: Plan, path: str) -> list[Finding]:
+def _findings(made: Plan, path: str) -> Findings:
     """What an audit finds in the groups of the plan."""
     from rmqalloc.audit import check_snapshot
     from rmqalloc.plans._plan_tables import input_digest
@@ -56,5 +56,4 @@ def _findings(made: Plan, path: str) -> list[Finding]:
     snapshot = read_snapshot(path)
     if input_digest(snapshot) != made.input_digest:
         raise click.ClickException(f"--check: the plan was not made from {path}; give its snapshot, or make it anew")
-    groups = {"", *made.groups["consumer_group"].to_pylist()}
-    return [finding for finding in check_snapshot(snapshot) if finding.consumer_group in groups]
+    return check_snapshot(snapshot).of_groups({*made.groups["consumer_group"].to_pylist()})

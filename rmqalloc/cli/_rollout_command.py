@@ -9,7 +9,7 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._command_groups import Suggesting
-from rmqalloc.cli._options import Bound, strategy_options
+from rmqalloc.cli._options import Bound, informed_by_option, strategy_options
 from rmqalloc.cli._planning import tell_broken
 from rmqalloc.cli._rollout_options import (
     Printing,
@@ -45,6 +45,7 @@ def rollout() -> None:
     help="Try every size of a batch, choose the smallest with at most X moves per queue.",
 )
 @click.option("--max-batch", type=click.IntRange(1), metavar="N", help="With --budget: largest batch to try.")
+@informed_by_option
 def restart(
     inputs: Inputs,
     how: dict[str, Any],
@@ -55,6 +56,7 @@ def restart(
     new_addresses: bool,
     budget: float | None,
     max_batch: int | None,
+    informed_by: str,
 ) -> int:
     """Restart all clients of every group, a batch at a time.
 
@@ -72,7 +74,7 @@ def restart(
     if max_batch is not None and budget is None:
         raise click.UsageError("--max-batch is for --budget; to choose a batch, give --batch")
     ids = "stable" if stable_ids else "address" if new_addresses else "suffix"
-    how |= {"surge": surge, "ids": ids, "topics": inputs.topics}
+    how |= {"surge": surge, "ids": ids, "topics": inputs.topics, "informed_by": informed_by}
     if budget is not None and (printing.show or printing.has_gates):
         raise click.UsageError("--budget has a table and a gate of its own; leave out --show and the other gates")
     if budget is not None:

@@ -12,12 +12,13 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
-from rmqalloc.cli._options import Bound
+from rmqalloc.cli._options import Bound, max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
-from rmqalloc.cli._sink import say
+from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     doubt_code,
+    evidence_known,
     print_notes,
     snapshot_options,
     strategy_known_options,
@@ -43,6 +44,8 @@ class Printing:
     show: str | None
     max_moved_per_queue: float | None
     max_unowned: int | None
+    max_double: int | None
+    max_unowned_seconds: str | None
 
     @property
     def detail(self) -> bool:
@@ -52,7 +55,11 @@ class Printing:
     @property
     def has_gates(self) -> bool:
         """Whether a bound must be kept."""
-        return self.max_moved_per_queue is not None or self.max_unowned is not None
+        return any(bound is not None for bound in self._gates)
+
+    @property
+    def _gates(self) -> tuple[Any, ...]:
+        return self.max_moved_per_queue, self.max_unowned, self.max_double, self.max_unowned_seconds
 
     def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs) -> int:
         """Write the tables that are asked for; gives the exit code."""
@@ -61,21 +68,31 @@ class Printing:
         print_notes(rollout.warnings)
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
         made["skipped"] = rollout.skipped
-        as_text = self.show is None and self.tables.is_whole and self.tables.output in ("table", "wide")
-        if as_text:
-            for line in rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"):
-                say(line)
-        else:
-            write_figures(self.tables, made[self.show or "steps"])
+        broken = list(map(str, violated_gates(rollout, *self._gates)))
+        as_text = self._show(rollout, broken, made)
         if self.show != "skipped" and not (as_text and rollout.skipped.num_rows):
             reasons = rollout.skipped["reason"].to_pylist()
             more = [f"and {len(reasons) - MOST_TOLD:,} more (--show skipped)"] if len(reasons) > MOST_TOLD else []
             print_notes([*reasons[:MOST_TOLD], *more], "skipped")
-        broken = list(violated_gates(rollout, self.max_moved_per_queue, self.max_unowned))
         print_notes(rollout.refusals, "refused")
         tell_broken(broken)
         code = doubt_code(snapshot, inputs)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
+
+    def _show(self, rollout: Rollout, broken: list[str], made: dict[str, pa.Table]) -> bool:
+        """Write the rollout, or a table of it; whether it was written as text."""
+        is_whole = self.show is None and self.tables.is_whole
+        if is_whole and self.tables.output in ("table", "wide"):
+            for line in rollout.lines(sys.stdout, self.tables.top, self.tables.output == "wide"):
+                say(line)
+            return True
+        if is_whole and self.tables.output == "html":
+            from rmqalloc.report.html._rollout_page import rollout_page
+
+            hand_over(rollout_page(rollout, broken, evidence_known().groups), end="")
+        else:
+            write_figures(self.tables, made[self.show or "steps"])
+        return False
 
 
 def write_figures(tables: TableOptions, table: pa.Table) -> None:
@@ -96,38 +113,47 @@ def rollout_options(command: Command) -> Command:
         return command(how={"order": order, "seed": seed}, printing=printing, **others)
 
     made: Command = bundled
-    for option in (
-        click.option(
-            "--max-unowned",
-            type=click.IntRange(0),
-            metavar="N",
-            help="Gate: most written queues unread at the worst moment of a step.",
-        ),
-        click.option("--max-moved-per-queue", type=Bound(), metavar="X", help="Gate: most moves per queue in all."),
-        table_options(""),
-        click.option(
-            "--show",
-            type=Choice(SHOWN),
-            help="Which table: a row for every group, step, step and topic, unread and doubly read queue, or group to which "
-            "the rollout does not apply. "
-            "Without it, totals and steps as text, or steps for programs.",
-        ),
-        click.option(
-            "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, another shuffled order."
-        ),
-        click.option(
-            "--order",
-            type=Choice(("shuffled", "sorted", "reversed")),
-            default="shuffled",
-            show_default=True,
-            help="Who goes first: by a hash of the client id, or by the id.",
-        ),
-    ):
+    for option in _OPTIONS:
         made = option(made)
     # `rollout strategy` has --strategy for the one to come.
     stated = "--from-strategy" if command.__name__ == "strategy" else "--strategy"
     return snapshot_options(strategy_known_options(stated)(made))
 
+
+_OPTIONS = (
+    max_unowned_seconds_option,
+    click.option(
+        "--max-double",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Gate: most queues that two clients read at the worst moment of a step.",
+    ),
+    click.option(
+        "--max-unowned",
+        type=click.IntRange(0),
+        metavar="N",
+        help="Gate: most written queues unread at the worst moment of a step.",
+    ),
+    click.option("--max-moved-per-queue", type=Bound(), metavar="X", help="Gate: most moves per queue in all."),
+    table_options(""),
+    click.option(
+        "--show",
+        type=Choice(SHOWN),
+        help="Which table: a row for every group, step, step and topic, unread and doubly read queue, or group to which "
+        "the rollout does not apply. "
+        "Without it, totals and steps as text, or steps for programs.",
+    ),
+    click.option(
+        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Another seed, another shuffled order."
+    ),
+    click.option(
+        "--order",
+        type=Choice(("shuffled", "sorted", "reversed")),
+        default="shuffled",
+        show_default=True,
+        help="Who goes first: by a hash of the client id, or by the id.",
+    ),
+)
 
 batch_option = click.option(
     "-b", "--batch", default="1", show_default=True, metavar="N|P%", help="Clients that go at once."

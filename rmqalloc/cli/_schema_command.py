@@ -13,6 +13,7 @@ KINDS = {
     "scenarios": "rmqalloc.scenarios.scenarios_schema",
     "simulation": "rmqalloc.simulation.script_schema",
     "gates": "rmqalloc.plans.gates_schema",
+    "rooms": "rmqalloc.evidence.rooms_schema",
     "plan": "rmqalloc.plans.plan_schema",
 }
 """What makes the schema of every kind of file, by its full name; it is imported when it is asked for."""
@@ -21,7 +22,7 @@ KINDS = {
 @click.command()
 @click.argument("kind", type=Choice(tuple(KINDS)))
 def schema(kind: str) -> None:
-    """Print the JSON Schema (2020-12) of a KIND of file: snapshot, scenarios, simulation, gates or plan.
+    """Print the JSON Schema (2020-12) of a KIND of file: snapshot, scenarios, simulation, gates, rooms or plan.
 
     A file may name it under the key $schema, as editors have it; rmqalloc leaves that key out.
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,11 +13,13 @@ from rmqalloc._text import named
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import _sink as sink
 from rmqalloc.cli._choices import FileOrExample
+from rmqalloc.cli._evidence_options import EvidenceOptions, evidence_options
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 
 if TYPE_CHECKING:
     from rmqalloc.documents import Source
-    from rmqalloc.snapshot._snapshot import Snapshot, SourceError
+    from rmqalloc.evidence import Evidence
+    from rmqalloc.snapshot._snapshot import Group, Snapshot, SourceError
 
 ALL = ("*",)
 
@@ -45,6 +47,10 @@ class Inputs:
         What the clients of the groups use, whatever is known of them, as `candidate` reads it.
     assume : bool
         Whether strategies that are in doubt are accepted.
+    evidence : EvidenceOptions
+        Machine rooms that are given by hand, and the least that strategies must rest on.
+    is_planned : bool
+        Whether nothing is left to do if all groups are left out.
     source : Source or None
         What was read of the file, for those who need it twice: a pipe can be read only once, and a file may change.
     """
@@ -57,7 +63,27 @@ class Inputs:
     live: Live | None = None
     strategy: str | None = None
     assume: bool = False
+    evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
+    is_planned: bool = False
     source: Source | None = None
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What was found out of a snapshot by `snapshot_of`: to find it out again would take as long.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+        With the strategies of its groups.
+    evidence : Evidence
+    weak : tuple of str
+        Groups whose strategies rest on less than ``--require`` asks for.
+    """
+
+    snapshot: Snapshot
+    evidence: Evidence
+    weak: tuple[str, ...]
 
 
 def strategy_known_options(name: str | None = "--strategy") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -66,7 +92,7 @@ def strategy_known_options(name: str | None = "--strategy") -> Callable[[Callabl
     def add(command: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(command)
         def bundled(inputs: Inputs, assume: bool, stated: str | None = None, **others: Any) -> Any:
-            return command(inputs=replace(inputs, assume=assume, strategy=stated), **others)
+            return command(inputs=replace(inputs, assume=assume, strategy=stated, is_planned=True), **others)
 
         made: Callable[..., Any] = bundled
         made = click.option(
@@ -91,6 +117,7 @@ def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
         topics: tuple[str, ...],
         allow_partial: bool,
         live: Live,
+        evidence: EvidenceOptions,
         **others: Any,
     ) -> Any:
         if file is None and not live.servers:
@@ -98,10 +125,10 @@ def snapshot_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if file is not None and live.name_server is not None:
             raise click.UsageError("-f is a file and -n a running cluster; give one of them")
         named, reached = (file, None) if file is not None else (live.servers, live)
-        inputs = Inputs(named, form, groups or ALL, topics or ALL, allow_partial, reached)
+        inputs = Inputs(named, form, groups or ALL, topics or ALL, allow_partial, reached, evidence=evidence)
         return command(inputs=inputs, **others)
 
-    made: Callable[..., Any] = live_options(bundled)
+    made: Callable[..., Any] = live_options(evidence_options(bundled))
     for option in _OPTIONS:
         made = option(made)
     return made
@@ -146,27 +173,62 @@ def snapshot_of(inputs: Inputs) -> Snapshot:
 
 
 def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
-    """The snapshot with what the options say of strategies; how these are known is reported, and what is in doubt."""
+    """The snapshot with what the options say of it; what its strategies rest on is reported, and what is in doubt."""
     from rmqalloc.cli._options import candidate
-    from rmqalloc.evidence import doubtful, evidence_lines, with_strategies
+    from rmqalloc.evaluation._differing import differing_queues
+    from rmqalloc.evidence import doubtful, evidence_of, with_rooms, with_strategies
+    from rmqalloc.evidence._known import left_out
 
+    rooms = inputs.evidence.given_rooms()
+    if rooms is not None:
+        snapshot = with_rooms(snapshot, rooms)
     if inputs.strategy is not None:
         name, params = candidate(inputs.strategy, "--strategy")
         snapshot = with_strategies(snapshot, inputs.groups, strategy=name, params=params)
     found = with_strategies(snapshot, inputs.groups)
+    evidence = evidence_of(found, inputs.groups, differing_queues(found, inputs.groups))
     if inputs.live is None or not inputs.live.is_quiet:
-        print_notes(evidence_lines(found, inputs.groups))
-        print_notes(
-            f"the strategy of {one.name} is in doubt{' and accepted' if inputs.assume else ''}: {one.strategy_doubt}"
-            for one in doubtful(found, inputs.groups, inputs.topics)[:_SHOWN_ERRORS]
-        )
-    click.get_current_context().meta[_KNOWN] = found
+        print_notes(evidence.notes())
+        print_notes(_doubts(doubtful(found, inputs.groups, inputs.topics)[:_SHOWN_ERRORS], inputs.assume))
+    least = inputs.evidence.require
+    weak = () if least is None else tuple(evidence.weaker(least))
+    click.get_current_context().meta[_KNOWN] = _Known(found, evidence, weak)
     # Otherwise it stays as it was read, so that a plan bears the hash of what it was made from.
-    return with_strategies(found, inputs.groups, assume=True) if inputs.assume else snapshot
+    taken = with_strategies(found, inputs.groups, assume=True) if inputs.assume else snapshot
+    if not weak:
+        return taken
+    if inputs.is_planned and len(weak) == evidence.groups.num_rows:
+        click.get_current_context().exit(weak_code(inputs))
+    return left_out(taken if inputs.assume else found, weak, f"it rests on less than --require {least}")
 
 
-def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False) -> int:
-    """`exit_codes.FAILURE` if groups were left out for the doubt in their strategies, which is reported; else `partial_code`.
+def evidence_known() -> Evidence:
+    """What the groups of the snapshot rest on that `snapshot_of` has read."""
+    known: _Known = click.get_current_context().meta[_KNOWN]
+    return known.evidence
+
+
+def weak_code(inputs: Inputs) -> int:
+    """`exit_codes.GATE` if groups rest on less than ``--require`` asks for, which are named with what they rest on; else 0."""
+    known: _Known = click.get_current_context().meta[_KNOWN]
+    print_notes(known.evidence.weaker_notes(known.weak), f"--require {inputs.evidence.require} not kept")
+    return exit_codes.GATE if known.weak else 0
+
+
+def _doubts(groups: Iterable[Group], is_accepted: bool) -> Iterator[str]:
+    """What is in doubt about the strategies of groups."""
+    from rmqalloc.evidence._known import known_by_client
+
+    for one in groups:
+        if known_by_client(one):
+            yield f"the clients of {one.name} divide by different strategies: {one.strategy_doubt}"
+        else:
+            yield f"the strategy of {one.name} is in doubt{' and accepted' if is_accepted else ''}: {one.strategy_doubt}"
+
+
+def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False, by_client: bool = False) -> int:
+    """The exit code for groups that were left out, which are reported: `weak_code`, else `exit_codes.FAILURE` if the strategies
+    of some are in doubt, else `partial_code`.
 
     Parameters
     ----------
@@ -174,18 +236,23 @@ def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False) -
     inputs : Inputs
     clients_join : bool
         Whether groups without clients get some, so that their strategies matter.
+    by_client : bool
+        Whether groups whose clients differ are worked out client by client, so that only what these divide by must be known.
     """
     from rmqalloc.evidence import doubtful
+    from rmqalloc.evidence._known import known_by_client
 
-    known = click.get_current_context().meta[_KNOWN]  # by `snapshot_of`: to find it out again would take as long
-    found = [] if inputs.assume else doubtful(known, inputs.groups, inputs.topics, clients_join)
+    known: _Known = click.get_current_context().meta[_KNOWN]
+    found = [] if inputs.assume else doubtful(known.snapshot, inputs.groups, inputs.topics, clients_join)
+    found = [one for one in found if one.name not in known.weak and not (by_client and known_by_client(one))]
+    too_weak = weak_code(inputs)
     if not found:
-        return partial_code(snapshot, inputs)
+        return too_weak or partial_code(snapshot, inputs)
     names = named([one.name for one in found])
     print_notes(
         [f"left out, their strategies being in doubt: {names}; --strategy states one, --assume accepts what is there"]
     )
-    return exit_codes.FAILURE
+    return too_weak or exit_codes.FAILURE
 
 
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:

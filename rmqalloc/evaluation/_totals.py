@@ -8,6 +8,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.results._skew import skew_text
+
 SUMS = {"queues": "n_queues", "unowned": "unowned", "idle": "idle", "moved": "moved"}
 """Totals that are sums of a plan's column; the columns by total."""
 
@@ -50,7 +52,7 @@ class Totals(NamedTuple):
         yield "queues", f"{self.queues:,}"
         yield "unowned queues", f"{self.unowned:,}"
         yield "idle clients", f"{self.idle:,}"
-        yield "max skew", f"{self.max_skew:,.3f}"
+        yield "max skew", skew_text(self.max_skew)
         yield "seconds", f"{seconds:,.2f}"
         yield "units/s", f"{self.units / max(seconds, 1e-9):,.0f}"
 

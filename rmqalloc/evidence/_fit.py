@@ -19,9 +19,11 @@ from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import offsets_of, ranges
 from rmqalloc.model import MessageQueue
-from rmqalloc.strategies import STRATEGIES
+from rmqalloc.snapshot._snapshot import Group, Topic
+from rmqalloc.strategies import STRATEGIES, sort_client_ids, sort_queues
 from rmqalloc.strategies._by_name import NEARBY, inner_class_of
 
+_MAX_QUEUES = 1_000_000  # of one topic; a larger one is not worth the memory as evidence
 _MAX_POINTS = 1 << 24  # of one ring
 _OPEN, _ELSEWHERE = -2, -3  # a queue without a single owner; an owner that the group does not list
 
@@ -135,6 +137,11 @@ def nearby() -> list[Method]:
     return [method for name in STRATEGIES for method in guesses(f"{NEARBY}-{name}")[:1]]
 
 
+def nearby_guesses() -> list[Method]:
+    """MACHINE_ROOM_NEARBY with the strategies that it may hold, with each of the parameters that these may have."""
+    return [method for name in STRATEGIES for method in guesses(f"{NEARBY}-{name}")]
+
+
 def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:
     """Groups for which each strategy is tried; rings that are too large are left out."""
     found: dict[Method, list[int]] = {}
@@ -160,3 +167,26 @@ def _positions(one: OwnedQueues) -> Iterator[int]:
     for queues, owners in zip(one.queues, one.owners, strict=True):
         for queue in queues:
             yield positions.get(owners[queue], _ELSEWHERE) if queue in owners else _OPEN
+
+
+def owned_queues(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
+    """The queues that exactly one client of a group reports, by topic.
+
+    Of several clients the one counts whose strategy is not reported: what the others divide by is known without their queues.
+    """
+    known = {client.client_id for client in group.clients if client.strategy is not None}
+    holders: dict[str, dict[MessageQueue, set[str]]] = {}
+    for client in group.clients:
+        for queue in client.owned or ():
+            holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
+    queues, owners = [], []
+    for name, held in holders.items():
+        topic = routes.get(name, Topic(name))
+        if sum(one.read_queue_nums for one in topic.brokers) <= _MAX_QUEUES:
+            there = tuple(sort_queues(topic.queues()))
+            telling = {queue: ids - known or ids for queue, ids in held.items()}
+            single = {queue: next(iter(telling[queue])) for queue in there if len(telling.get(queue, ())) == 1}
+            if single:
+                queues.append(there)
+                owners.append(single)
+    return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)

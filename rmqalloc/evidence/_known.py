@@ -9,23 +9,22 @@ states another one or accepts this one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from math import floor
+from itertools import chain
 from typing import Any, NamedTuple
 
-from rmqalloc._text import counted, named
-from rmqalloc.evidence._fit import Fit, OwnedQueues, candidates, fits_of, guesses, nearby
+from rmqalloc._text import counted
+from rmqalloc.evidence._client_method import divide_otherwise
+from rmqalloc.evidence._fit import Fit, candidates, fits_of, guesses, nearby_guesses, owned_queues
+from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method, Rooms
-from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._matching import ALL
-from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
-from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.strategies._by_name import full_name, lacks_inner, outer_name
+from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.strategies._by_name import class_of, full_name, lacks_inner, outer_name
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
 
-_MAX_QUEUES = 1_000_000  # of one topic; a larger one is not worth the memory as evidence
 _ONE_IN = 100  # a fit must be less likely by chance than one in so many groups
 _ENOUGH = 64  # owners after which chance is negligible even with two clients
 
@@ -68,7 +67,7 @@ def with_strategies(
 
     Examples
     --------
-    >>> from rmqalloc.snapshot import Client, TopicBroker
+    >>> from rmqalloc.snapshot import Client, Topic, TopicBroker
     >>> topic = Topic("T", (TopicBroker("b", 12),))
     >>> clients = tuple(Client(f"c{i}", owned=tuple(topic.queues())[i::3]) for i in range(3))
     >>> [known] = with_strategies(Snapshot((topic,), (Group("g", ("T",), clients),))).groups
@@ -82,10 +81,34 @@ def with_strategies(
     else:
         rooms = Rooms.of(snapshot)
         found = [(one, _claim(one, rooms)) for one in mine if one.strategy_source is None]
-    known = {one.name: one for one in mine} | {one.name: one for one in _known(snapshot, found)}
+    placed = placed_groups(snapshot, [(one, claim.tried) for one, claim in found if claim.method.asks_for_rooms])
+    snapshot = placed.snapshot
+    of_owners = _known(snapshot, [(one, claim) for one, claim in found if one.name not in placed.groups])
+    of_rooms = (_in_rooms(*placed.groups[one.name], claim) for one, claim in found if one.name in placed.groups)
+    known = {one.name: one for one in chain(mine, of_owners, of_rooms)}
     if assume or strategy is not None:
         known = {name: replace(one, strategy_doubt=None) for name, one in known.items()}
     return replace(snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups))
+
+
+def left_out(snapshot: Snapshot, names: Collection[str], reason: str) -> Snapshot:
+    """The same snapshot with some groups in doubt for a reason of the caller's, so that nothing is computed of them.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `with_strategies`.
+    names : collection of str
+    reason : str
+    """
+    weak = set(names)
+
+    def held(group: Group) -> Group:
+        if group.name not in weak:
+            return group
+        return replace(group, strategy_doubt="; ".join(filter(None, (group.strategy_doubt, reason))))
+
+    return replace(snapshot, groups=tuple(map(held, snapshot.groups)))
 
 
 def divides(group: Group) -> bool:
@@ -96,6 +119,47 @@ def divides(group: Group) -> bool:
 def method_of_group(group: Group) -> Method:
     """The group's strategy, RocketMQ's default where it is not known."""
     return Method(*full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params)))
+
+
+def known_by_client(group: Group) -> bool:
+    """Whether clients of a group divide by something else than its strategy, and it is known of each by what.
+
+    Parameters
+    ----------
+    group : Group
+        With its strategy, see `with_strategies`.
+
+    Examples
+    --------
+    >>> from rmqalloc.snapshot import Client
+    >>> clients = Client("a", strategy="AVG"), Client("b", strategy="AVG_BY_CIRCLE"), Client("c", strategy="CONSISTENT_HASH")
+    >>> known = with_strategies(Snapshot(groups=(Group("g", clients=clients[:2]), Group("h", clients=clients))))
+    >>> [known_by_client(group) for group in known.groups]
+    [True, False]
+    """
+    kinds = {(one.strategy, one.virtual_nodes, one.language == "GO") for one in group.clients}
+    return divides(group) and divide_otherwise(group) and all(_is_whole(group, *kind) for kind in kinds)
+
+
+def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, in_go: bool) -> bool:
+    """Whether it is known what a client divides by that reports a strategy and virtual nodes."""
+    given = method_of_group(group)
+    is_given = group.strategy_source == "given"
+    if name is None and not is_given:
+        return False
+    is_same = name is None or _is_same(name, given.name)
+    method = given if is_same else Method(name or given.name)
+    if lacks_inner(method.name) or (not is_same and _asks_for_more(method)):
+        return False
+    if in_go and method.in_go:
+        return class_of(method.name).go_computes is not None
+    on_ring = method.virtual_nodes is not None
+    return not on_ring or virtual_nodes is not None or "virtual_nodes" in method.params or (is_given and is_same)
+
+
+def _asks_for_more(method: Method) -> bool:
+    """Whether a strategy has parameters that clients do not report."""
+    return method.asks_for_rooms or method.is_config
 
 
 def doubtful(
@@ -118,33 +182,6 @@ def doubtful(
         return reads and any(fnmatchcase(group.name, each) for each in groups) and bool(with_empty or group.clients)
 
     return [one for one in snapshot.groups if one.strategy_doubt is not None and is_meant(one)]
-
-
-def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[str]:
-    """How the strategies of groups are known, in a few lines for people; nothing of what was given and nothing refutes.
-
-    Parameters
-    ----------
-    snapshot : Snapshot
-        With its strategies, see `with_strategies`.
-    groups : sequence of str
-        Patterns.
-
-    Examples
-    --------
-    >>> list(evidence_lines(with_strategies(Snapshot(groups=(Group("g", strategy="AVG"), Group("h"), Group("i"))))))
-    ['strategy AVG, assumed, owners not known: h, i']
-    """
-    found: dict[str, list[str]] = {}
-    for one in snapshot.groups:
-        if one.strategy_source == "given" and one.strategy_explains in (None, 1.0):
-            continue
-        if one.strategy_source is not None and any(fnmatchcase(one.name, each) for each in groups):
-            owners = "owners not known"
-            if one.strategy_explains is not None:
-                owners = f"explains {floor(one.strategy_explains * 100)} % of the known owners"
-            found.setdefault(f"strategy {method_of_group(one)}, {one.strategy_source}, {owners}", []).append(one.name)
-    yield from (f"{text}: {named(names)}" for text, names in found.items())
 
 
 # --- Stated and reported ---
@@ -171,7 +208,7 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
     method, unclear = _with_nodes(method, source, group)
     tried = [method]
     if lacks_inner(method.name):
-        tried = nearby()
+        tried = nearby_guesses()
     elif method.virtual_nodes is not None and "virtual_nodes" not in method.params:
         tried = guesses(method.name)
     return _Claim(method, source, tried, doubt or unclear)
@@ -208,7 +245,7 @@ def _said(reported: Mapping[str, int]) -> str:
 def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterator[Group]:
     """Groups with their strategies, after the claims have been compared with the known owners."""
     rooms, routes = Rooms.of(snapshot), {topic.name: topic for topic in snapshot.topics}
-    owned = {group.name: own for group, _ in found if (own := _owned(group, routes)).owners}
+    owned = {group.name: own for group, _ in found if (own := owned_queues(group, routes)).owners}
     claims = {group.name: claim for group, claim in found}
     fits = dict(zip(owned, fits_of([*owned.values()], [claims[name].tried for name in owned], rooms), strict=True))
     # If no claimed strategy explains all owners, the others are tried for the message.
@@ -237,11 +274,26 @@ def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -
     return _with(group, fit.best[0], source, 1.0, doubt or _unclear(fit))
 
 
+def _in_rooms(group: Group, fit: RoomFit, claim: _Claim) -> Group:
+    """A group with the strategy that follows from its claim and its owners, given what these say of its machine rooms."""
+    doubt = claim.doubt or fit.doubt
+    if not fit.found:
+        return _with(group, claim.method, claim.source, None, doubt)
+    _, method = fit.found[0]
+    if doubt is None and not _is_rare(fit.n_tried or 0, fit.of, group):
+        owners = counted(fit.of, "known owner")
+        doubt = f"{method} explains its {owners}, which are too few to tell its machine rooms from chance"
+    return _with(group, method, claim.source if doubt else "fitted", 1.0, doubt)
+
+
 def _is_no_chance(fit: Fit, group: Group) -> bool:
     """Whether the fit is too good for chance, given the number of strategies tried and of owners."""
-    n_clients = len(set(group.client_ids))
-    ways: int = n_clients ** min(fit.of, _ENOUGH)
-    return len(fit.counts) * _ONE_IN < ways
+    return _is_rare(len(fit.counts), fit.of, group)
+
+
+def _is_rare(n_tried: int, n_owners: int, group: Group) -> bool:
+    ways: int = len(set(group.client_ids)) ** min(n_owners, _ENOUGH)
+    return n_tried * _ONE_IN < ways
 
 
 def _unclear(fit: Fit) -> str:
@@ -284,21 +336,3 @@ def _contradiction(method: Method, fit: Fit, best: Fit) -> str:
     """How much of the known owners a strategy explains, and which one explains more."""
     text = f"{method} explains {fit.counts.get(method, 0):,} of {counted(fit.of, 'known owner')}"
     return text if best.explained <= fit.counts.get(method, 0) else f"{text}, {best.best[0]} {best.explained:,}"
-
-
-def _owned(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
-    """The queues that exactly one client of a group reports, by topic."""
-    holders: dict[str, dict[MessageQueue, set[str]]] = {}
-    for client in group.clients:
-        for queue in client.owned or ():
-            holders.setdefault(queue.topic, {}).setdefault(queue, set()).add(client.client_id)
-    queues, owners = [], []
-    for name, held in holders.items():
-        topic = routes.get(name, Topic(name))
-        if sum(one.read_queue_nums for one in topic.brokers) <= _MAX_QUEUES:
-            there = tuple(sort_queues(topic.queues()))
-            single = {queue: next(iter(held[queue])) for queue in there if len(held.get(queue, ())) == 1}
-            if single:
-                queues.append(there)
-                owners.append(single)
-    return OwnedQueues(group.name, tuple(sort_client_ids(group.client_ids)), queues, owners)

@@ -298,3 +298,18 @@ def list_positions(list_offsets: Offsets) -> Index:
     [0, 1, 0, 1, 2]
     """
     return (np.arange(list_offsets[-1]) - np.repeat(list_offsets[:-1], lengths_of(list_offsets))).astype(np.int32)
+
+
+def repeats_of(keys: Offsets) -> Offsets:
+    """How often each key has come before.
+
+    Examples
+    --------
+    >>> repeats_of(np.array([7, 3, 7, 7]))
+    array([0, 0, 1, 2])
+    """
+    order = np.argsort(keys, kind="stable")
+    firsts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0)[: keys.size])
+    before = np.empty(keys.size, np.int64)
+    before[order] = np.arange(keys.size) - np.repeat(firsts, np.diff(np.append(firsts, keys.size)))
+    return before

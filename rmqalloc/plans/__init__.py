@@ -9,6 +9,7 @@ from rmqalloc.plans._plan_snapshot import plan_snapshot
 from rmqalloc.plans._plan_text import plan_lines as _plan_lines  # noqa: F401 - so that every plan can draw itself
 from rmqalloc.plans._plan_totals import client_totals
 from rmqalloc.plans._plan_writing import PlanError
+from rmqalloc.plans._undo import UndoError, undo_plan
 
 __all__ = [
     "Candidate",
@@ -19,6 +20,7 @@ __all__ = [
     "GatesError",
     "Plan",
     "PlanError",
+    "UndoError",
     "client_totals",
     "compare",
     "explain",
@@ -28,4 +30,5 @@ __all__ = [
     "plan_snapshot",
     "read_gates",
     "save_plan",
+    "undo_plan",
 ]

@@ -14,11 +14,10 @@ from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import distinct_strings
+from rmqalloc.fleet._columns import distinct_strings, repeats_of
 from rmqalloc.plans._comparison_text import MOST_GROUPS, comparison_lines
 from rmqalloc.plans._departures import Departures, departures
 from rmqalloc.plans._plan_snapshot import planned
-from rmqalloc.plans._states import repeats_of
 from rmqalloc.plans._unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
@@ -74,8 +73,9 @@ class Comparison(TableResult):
         Schema `COMPARISON_SCHEMA`, one row per group and candidate. ``moved`` and ``least_moves`` are queues of all topics
         that change owner from now to the changed state under the candidate. ``departure_mean`` and ``departure_worst`` are
         queues that move if one client leaves that state, over all its clients, and ``departure_least_mean`` the mean of
-        the least possible. Of several clients with one id, one leaves and the others stay; each counts as a departure. They
-        are null for a group that the candidate cannot assign.
+        the least possible, where all clients have one route and one client list. Of several clients with one id, one
+        leaves and the others stay; each counts as a departure. They are null for a group that the candidate cannot
+        assign.
     warnings : tuple of str
         What is left out or cannot be assigned, and why.
     refused : tuple of (str, str)
@@ -130,7 +130,10 @@ def compare(
     scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in tried]
     plan, evaluation = planned(snapshot, scenarios, groups, topics, strict=True)
     after = zip(scenarios, evaluation.states[1:], strict=True)
-    costs_of = {(group, one.name): costs for one, state in after for group, costs in _departures(state).items()}
+    n_units = plan.units.num_rows // (1 + len(scenarios))
+    costs_of = {
+        (group, one.name): costs for one, state in after for group, costs in _departures(state, n_units).items()
+    }
     found = []
     for row in plan.groups.slice(plan.n_groups).to_pylist():
         name, label = row["consumer_group"], row["scenario"]
@@ -183,11 +186,11 @@ def _of_costs(costs: Sequence[_Cost]) -> dict[str, Any]:
     }
 
 
-def _departures(state: ScenarioState) -> dict[str, list[_Cost]]:
-    """Costs of all departures from a state by group."""
+def _departures(state: ScenarioState, n_units: int) -> dict[str, list[_Cost]]:
+    """Costs of all departures from a state by group; rows behind those of units are further views of these."""
     found: dict[str, dict[tuple[str, int], _Cost]] = {}
     for part in state.parts:
-        whole, good = part.fleet, part.good
+        whole, good = part.fleet, part.good[part.rows[part.good] < n_units]
         owners = owners_of_units(whole, part.owners, good)
         fleet, rules = subfleet(whole, good), part.rules.select(good)
         for group, which, cost in _costs(fleet, departures(fleet, rules, owners)):

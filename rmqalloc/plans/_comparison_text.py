@@ -7,6 +7,7 @@ from itertools import groupby
 from typing import IO, Any
 
 from rmqalloc._text import counted, printable
+from rmqalloc.results._skew import skew_text
 from rmqalloc.results._terminal import MARK_WIDTH, text_table
 
 Row = Mapping[str, Any]
@@ -51,7 +52,7 @@ def _cells(row: Row) -> list[str]:
     figures = [f"{row[name]:,}" for name in ("moved", "least_moves")]
     balance = [
         f"{row['min_load']:,}/{row['max_load']:,}",
-        f"{row['skew']:.2f}",
+        skew_text(row["skew"]),
         f"{row['idle']:,}",
         f"{row['unowned']:,}",
     ]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet._columns import Index
-from rmqalloc.plans._states import Keys, NumberedState, Numbers
+from rmqalloc.plans._owner_sets import OwnerSets, Readers
+from rmqalloc.plans._states import Keys, NumberedState, Numbers, rows_of
 
 Mask = NDArray[np.bool_]
 
@@ -21,7 +22,7 @@ class Queues(NamedTuple):
     keys : ndarray of int64
         See `Numbers.queue_key`.
     before, after : ndarray of int32
-        Number of the owner, -1 for nobody or where the queue is not there.
+        Number of the owner or of a set of several, -1 for nobody or where the queue is not there.
     was, is_ : ndarray of bool
         Whether the queue is there before, and after.
     """
@@ -37,6 +38,11 @@ class Queues(NamedTuple):
         """Queues of both states whose owner changes, as `rmqalloc.evaluation._movement.Movement` counts them."""
         moved: Mask = self.was & self.is_ & (self.before != self.after)
         return moved
+
+    def some(self, places: Keys) -> Queues:
+        """Some of them."""
+        keys, before, after, was, is_ = self
+        return Queues(keys[places], before[places], after[places], was[places], is_[places])
 
 
 class Clients(NamedTuple):
@@ -97,6 +103,20 @@ def _merged(one: Keys, other: Keys) -> tuple[Keys, Keys]:
     return keys[is_first], positions
 
 
+def lost_and_gained(queues: Queues, sets: OwnerSets) -> tuple[Readers, Readers]:
+    """Who reads a queue before and not after, and who does after and not before."""
+    differs = np.flatnonzero(queues.before != queues.after)
+    before, after = sets.readers(queues.before[differs]), sets.readers(queues.after[differs])
+    if len(sets):
+        stride = 1 + max(int(one.clients.max(initial=0)) for one in (before, after))
+        had, has = (one.places * stride + one.clients for one in (before, after))
+        before, after = (
+            Readers(one.places[alone], one.clients[alone])
+            for one, alone in ((before, ~np.isin(had, has)), (after, ~np.isin(has, had)))
+        )
+    return Readers(differs[before.places], before.clients), Readers(differs[after.places], after.clients)
+
+
 def clients_between(before: NumberedState, after: NumberedState, queues: Queues, numbers: Numbers) -> Clients:
     """Clients of both states beside one another, an id that repeats in a unit once."""
     good, n_clients = before.known & after.good, max(len(numbers.clients), 1)
@@ -114,20 +134,12 @@ def clients_between(before: NumberedState, after: NumberedState, queues: Queues,
         there[is_before, place] = True
         rooms[place[room >= 0]] = room[room >= 0]
     rows = rows_of(queues.keys, numbers)
-    differs = queues.before != queues.after
 
-    def flow(owner: Index) -> Keys:
-        some = differs & (owner >= 0)
-        places = np.searchsorted(keys, rows[some] * n_clients + owner[some])
+    def flow(readers: Readers) -> Keys:
+        places = np.searchsorted(keys, rows[readers.places] * n_clients + readers.clients)
         flows: Keys = np.bincount(places, minlength=keys.size)
         return flows
 
     row, client = np.divmod(keys, n_clients)
-    gained, lost = flow(queues.after), flow(queues.before)
+    lost, gained = map(flow, lost_and_gained(queues, numbers.sets))
     return Clients(row, client, loads[1], loads[0], gained, lost, there[1], there[0], rooms)
-
-
-def rows_of(keys: Keys, numbers: Numbers) -> Keys:
-    """Rows of the units that queues belong to."""
-    rows: Keys = keys // (max(len(numbers.brokers), 1) * numbers.n_queue_ids)
-    return rows

@@ -14,6 +14,7 @@ from rmqalloc.evaluation._assigner import MAX_POINTS
 from rmqalloc.evaluation._plan_batch import MAX_QUEUES_PER_BATCH
 from rmqalloc.evidence import with_strategies
 from rmqalloc.model import MessageQueue
+from rmqalloc.plans._explain_views import explained_views, views_to_explain
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._matching import by_name, no_match
@@ -35,7 +36,7 @@ class Explanation(TableResult):
     strategy : str
         RocketMQ's name of it.
     owner : str or None
-        Client id; None for nobody.
+        Client id, the first in Java's order if there are several; None for nobody.
     n_queues, n_clients : int
         Of the topic and the group, both in Java's order.
     queue_place : int
@@ -44,6 +45,8 @@ class Explanation(TableResult):
         The reasoning, one sentence each.
     facts : mapping
         Its numbers, for programs.
+    others : tuple of str
+        Further owners: in a group whose clients differ there may be several. The steps then go view by view.
     """
 
     TABLES: ClassVar = ()
@@ -57,16 +60,19 @@ class Explanation(TableResult):
     queue_place: int
     steps: tuple[str, ...]
     facts: Mapping[str, Any] = field(default_factory=dict)
+    others: tuple[str, ...] = ()
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """The steps in their order, and what they come to."""
-        owner = "nobody" if self.owner is None else f"client {printable(self.owner)}"
+        owner = "nobody owns" if self.owner is None else f"client {printable(self.owner)} owns"
+        if self.owner is not None and self.others:
+            owner = f"clients {' and '.join(map(printable, (self.owner, *self.others)))} own"
         names = [printable(name) for name in (self.consumer_group, self.queue.topic, self.queue.broker_name)]
         yield "Group {}  topic {}  queue {}:{}  {}".format(*names, self.queue.queue_id, printable(self.strategy))
         where = f"at place {self.queue_place} of {self.n_queues:,} queues; {self.n_clients:,} clients"
         yield f"In Java's order it is {where}."
         yield from (f"  {i}. {printable(step)}" for i, step in enumerate(self.steps, start=1))
-        yield f"So {owner} owns it."
+        yield f"So {owner} it."
 
     def main_table(self) -> pa.Table:
         """One row, without the facts."""
@@ -75,7 +81,13 @@ class Explanation(TableResult):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, ready for ``json.dump``."""
-        return {**vars(self), "queue": self.queue._asdict(), "steps": list(self.steps), "facts": dict(self.facts)}
+        return {
+            **vars(self),
+            "queue": self.queue._asdict(),
+            "steps": list(self.steps),
+            "facts": dict(self.facts),
+            "others": list(self.others),
+        }
 
 
 def explain(
@@ -116,6 +128,9 @@ def explain(
     client c2 is at place 1 and begins at 1 × 2 + 1 = 3: it takes the queues at the places 3 to 4, this one among them
     """
     snapshot = with_strategies(snapshot, [literal(group)], strategy=strategy, params=params)
+    queue = MessageQueue(topic, broker_name, queue_id)
+    if strategy is None and (found := _by_views(snapshot, group, queue)) is not None:
+        return found
     row = _unit(snapshot, group, topic)
     made = _strategy(row) if strategy is None else rule(strategy, **(params or {}))
     _check_sizes(row, made)
@@ -124,7 +139,6 @@ def explain(
         for broker in row["brokers"]
         for i in range(broker["read_queue_nums"])
     )
-    queue = MessageQueue(topic, broker_name, queue_id)
     if queue not in queues:
         raise ValueError(_no_queue(queue, queues))
     rooms = row.get("client_rooms") or [None] * len(row["client_ids"])
@@ -139,6 +153,34 @@ def explain(
     owner = ids[number] if number >= 0 else None
     return Explanation(
         group, queue, made.get_name(), owner, len(queues), len(ids), place, tuple(reasons.steps), reasons.facts
+    )
+
+
+def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanation | None:
+    """The owners of a queue in a group whose clients differ; None for other groups."""
+    [*groups] = (one for one in snapshot.groups if one.name == group)
+    views = views_to_explain(snapshot, groups[0], queue.topic) if len(groups) == 1 else None
+    if views is None:
+        return None
+    found, unit = views
+    if queue not in unit.queues:
+        raise ValueError(_no_queue(queue, unit.queues))
+    for view in unit.views:
+        _check_points(group, len(view.client_ids) * (view.method.virtual_nodes or 0))
+    said = explained_views(snapshot, unit, queue)
+    owner, others = next(iter(said.owners), None), said.owners[1:]
+    n_clients, place = len(found.clients), unit.queues.index(queue)
+    return Explanation(
+        group,
+        queue,
+        said.strategy or groups[0].strategy or "",
+        owner,
+        len(unit.queues),
+        n_clients,
+        place,
+        said.steps,
+        said.facts,
+        others,
     )
 
 
@@ -160,15 +202,17 @@ def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
 def _check_sizes(row: Mapping[str, Any], s: Strategy) -> None:
     """Refuse what would take too much memory."""
     n_queues = sum(broker["read_queue_nums"] for broker in row["brokers"])
-    n_points = len(row["client_ids"]) * (s.virtual_nodes or 0)
-    for what, number, most in (
-        ("queues", n_queues, MAX_QUEUES_PER_BATCH),
-        ("points on its ring", n_points, MAX_POINTS),
-    ):
-        if number > most:
-            raise ValueError(
-                f"group {row['consumer_group']!r} has {number:,} {what}; at most {most:,} can be explained"
-            )
+    _check_size(row["consumer_group"], "queues", n_queues, MAX_QUEUES_PER_BATCH)
+    _check_points(row["consumer_group"], len(row["client_ids"]) * (s.virtual_nodes or 0))
+
+
+def _check_points(group: str, n_points: int) -> None:
+    _check_size(group, "points on its ring", n_points, MAX_POINTS)
+
+
+def _check_size(group: str, what: str, number: int, most: int) -> None:
+    if number > most:
+        raise ValueError(f"group {group!r} has {number:,} {what}; at most {most:,} can be explained")
 
 
 def _known(rooms: Sequence[tuple[str, str | None]]) -> dict[str, str]:

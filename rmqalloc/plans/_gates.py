@@ -4,23 +4,28 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc._text import counted
 from rmqalloc.documents import DocumentError, read_document
-from rmqalloc.documents._fields import FieldError, Number
+from rmqalloc.documents._fields import FieldError, Number, Text, Whole
 from rmqalloc.documents._records import Maybe, document_schema, record
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_totals import queues_cured
+from rmqalloc.results._skew import skews_apart
+from rmqalloc.transitions._hearing import WAYS
+from rmqalloc.transitions._seconds_bound import SecondsBound, SecondsText
 
 WORSE = ("skew", "idle", "unowned", "max_load")
 """Figures that must not grow."""
 
 _ROUNDING = 1e-9
 _BOUND = Number(0)
+_MOST_QUEUES = 2**31 - 1
 
 
 class GateViolation(NamedTuple):
@@ -58,6 +63,15 @@ class Gates:
         Greatest skew after.
     fail_if_worse : bool
         Skew, idle clients, queues without an owner and the greatest load must not grow.
+    max_unowned, max_double : int, optional
+        Most queues without an owner, and with several, at the worst moment until all clients follow, see `Plan.transitions`; of
+        the former those that producers write to. An upper bound counts as the figure.
+    max_unowned_seconds : str, optional
+        Longest time that a queue may have no owner until all clients follow: ``30`` or ``30@worst`` of the worst case,
+        ``30@p99`` of 99 in 100. A queue that has none when all have followed breaks it, unless it had none before; so does a
+        change of which no timer says when clients follow.
+    informed_by : {"notice", "timer", "scan"}
+        As for `Plan.transitions`.
 
     Examples
     --------
@@ -69,11 +83,28 @@ class Gates:
     max_moved_share: Annotated[float | None, Maybe(_BOUND)] = None
     max_skew: Annotated[float | None, Maybe(_BOUND)] = None
     fail_if_worse: bool = False
+    max_unowned: Annotated[int | None, Maybe(Whole(0, _MOST_QUEUES))] = None
+    max_double: Annotated[int | None, Maybe(Whole(0, _MOST_QUEUES))] = None
+    max_unowned_seconds: Annotated[str | None, Maybe(SecondsText())] = None
+    informed_by: Annotated[str, Text(WAYS)] = "notice"
+
+    def to_data(self) -> dict[str, float | bool | str]:
+        """The bounds that there are, as a plan's file holds them.
+
+        Examples
+        --------
+        >>> Gates(max_moved=20, fail_if_worse=True).to_data()
+        {'max_moved': 20.0, 'fail_if_worse': True}
+        """
+        given = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
+        if (self.max_unowned, self.max_double, self.max_unowned_seconds) == (None, None, None):
+            given.pop("informed_by", None)
+        return {name: value if isinstance(value, bool | str) else float(value) for name, value in given.items()}
 
     @property
     def is_open(self) -> bool:
         """Whether there is no bound at all."""
-        return self == Gates()
+        return self == Gates(informed_by=self.informed_by)
 
     def broken(self, plan: Plan) -> tuple[GateViolation, ...]:
         """Groups that do not keep the bounds, scenario by scenario."""
@@ -84,10 +115,13 @@ class Gates:
         for number, scenario in enumerate(plan.scenarios, start=1):
             for row, text in self._of(_Figures(plan, 0), _Figures(plan, number), queues_cured(plan, number)):
                 found.append(GateViolation(scenario.name, names[row], text))
+        found += self._transitions(plan)
         return tuple(found)
 
     def _of(self, before: _Figures, after: _Figures, cured: NDArray[np.int64]) -> Iterator[tuple[int, str]]:
-        moved, n_queues = after["moved"], before["n_queues"] + cured
+        # No queue changes hands where several clients read it: their least number of moves is null.
+        moved = np.where(np.isnan(after["least_moves"].astype(float)), 0, after["moved"])
+        n_queues = before["n_queues"] + cured
         if self.max_moved is not None:
             for row in np.flatnonzero(moved > self.max_moved).tolist():
                 yield row, f"{moved[row]:,} queues change owner, at most {self.max_moved:,g} may"
@@ -98,10 +132,34 @@ class Gates:
                 yield row, f"{share:.1f} % of the queues change owner, at most {100 * self.max_moved_share:g} % may"
         if self.max_skew is not None:
             for row in np.flatnonzero(after["skew"] > self.max_skew + _ROUNDING).tolist():
-                yield row, f"the skew is {after['skew'][row]:.3f}, at most {self.max_skew:g} is allowed"
+                _, skew = skews_apart(self.max_skew, after["skew"][row])
+                yield row, f"the skew is {skew}, at most {self.max_skew:g} is allowed"
         if self.fail_if_worse:
             yield from (found for found in _worse(before, after) if not cured[found[0]])
         yield from _lost(before, after)
+
+    def _transitions(self, plan: Plan) -> Iterator[GateViolation]:
+        """Groups in which too much is open while clients follow."""
+        if (self.max_unowned, self.max_double, self.max_unowned_seconds) == (None, None, None):
+            return
+        seconds = None if self.max_unowned_seconds is None else SecondsBound.parse(self.max_unowned_seconds)
+        for row in plan.transitions(self.informed_by).to_pylist():
+            for text in self._open(row, seconds):
+                yield GateViolation(row["scenario"], row["consumer_group"], text)
+
+    def _open(self, row: dict[str, Any], seconds: SecondsBound | None) -> Iterator[str]:
+        """What is not kept of the transition of a group."""
+        bounds = (
+            ("unowned", "without an owner", self.max_unowned),
+            ("double_owned", "with several owners", self.max_double),
+        )
+        for which, what, most in bounds:
+            if most is not None and row[which] > most:
+                upto = "" if row[f"{which}_is_exact"] else "up to "
+                queues = f"{upto}{counted(row[which], 'queue')} {what}"
+                yield f"{queues} at the worst moment until all clients follow, at most {most:,} are allowed"
+        if seconds is not None and seconds.of_row(row) > seconds.seconds:
+            yield seconds.violation(row)
 
 
 class GatesError(DocumentError):
@@ -133,8 +191,8 @@ def gates_schema() -> dict[str, Any]:
 
     Examples
     --------
-    >>> sorted(gates_schema()["properties"])
-    ['$schema', 'fail_if_worse', 'max_moved', 'max_moved_share', 'max_skew']
+    >>> sorted(gates_schema()["properties"])[:4]
+    ['$schema', 'fail_if_worse', 'informed_by', 'max_double']
     """
     return document_schema("Gates of rmqalloc", record(Gates).schema())
 
@@ -154,7 +212,8 @@ def _worse(before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:
     for name in WORSE:
         was, is_ = before[name], after[name]
         for row in np.flatnonzero(is_ > was + _ROUNDING).tolist():
-            yield row, f"{name} grows from {was[row]:.6g} to {is_[row]:.6g}"
+            less, more = skews_apart(was[row], is_[row]) if name == "skew" else (f"{n[row]:.6g}" for n in (was, is_))
+            yield row, f"{name} grows from {less} to {more}"
 
 
 def _lost(before: _Figures, after: _Figures) -> Iterator[tuple[int, str]]:

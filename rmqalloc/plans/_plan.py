@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.certificate import ways_back
+from rmqalloc.evaluation import PLAN_SCHEMA
+from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.plans._plan_writing import write_plan
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios import Scenario
@@ -22,18 +25,28 @@ __all__ = [
     "GROUPS_SCHEMA",
     "KIND",
     "QUEUES_SCHEMA",
+    "READABLE_VERSIONS",
     "TIME",
+    "TRANSITIONS_SCHEMA",
+    "UNITS_SCHEMA",
     "Details",
     "Plan",
     "StoredTables",
     "canonical",
     "plain_column",
+    "plain_text",
 ]
 
-API_VERSION = "rmqalloc/v1"
+API_VERSION = "rmqalloc/v2"
+READABLE_VERSIONS = (API_VERSION, "rmqalloc/v1")
+"""Versions that are read; v1 holds neither inputs nor the way back, and earlier files of it no owners beside the first."""
+
 KIND = "Plan"
 TIME = "snapshotTime"
 """Field of a plan's file that is there only where the time is known."""
+
+UNITS_SCHEMA = PLAN_SCHEMA.insert(1 + PLAN_SCHEMA.get_field_index("unowned"), pa.field("double_owned", pa.int32()))
+"""Columns of `Plan.units`."""
 
 GROUPS_SCHEMA = pa.schema(
     [
@@ -44,6 +57,7 @@ GROUPS_SCHEMA = pa.schema(
         ("n_clients", pa.int64()),
         ("idle", pa.int64()),
         ("unowned", pa.int64()),
+        ("double_owned", pa.int64()),
         ("min_load", pa.int64()),
         ("mean_load", pa.float64()),
         ("max_load", pa.int64()),
@@ -84,12 +98,28 @@ QUEUES_SCHEMA = pa.schema(
         ("broker_name", pa.string()),
         ("queue_id", pa.int32()),
         ("owner_before", pa.string()),
+        ("others_before", pa.list_(pa.string())),
         ("owner_after", pa.string()),
+        ("others_after", pa.list_(pa.string())),
         ("change", pa.string()),
         ("lag", pa.int64()),
     ]
 )
 """Columns of `Plan.queues`."""
+
+
+_OPEN = [("{}", pa.int64()), ("{}_is_exact", pa.bool_()), ("{}_expected", pa.float64()), ("{}_after", pa.int64()),
+         ("{}_seconds_worst", pa.float64()), ("{}_seconds_p99", pa.float64()), ("{}_queue_seconds", pa.float64())]  # fmt: skip
+
+TRANSITIONS_SCHEMA = pa.schema(
+    [
+        *((name, pa.string()) for name in ("scenario", "consumer_group", "informed_by")),
+        *((name.format(which), kind) for which in ("unowned", "double_owned") for name, kind in _OPEN),
+        ("messages_delayed", pa.float64()),
+        ("messages_twice", pa.float64()),
+    ]
+)
+"""Columns of `Plan.transitions`."""
 
 
 class Details(Protocol):
@@ -111,6 +141,17 @@ class Details(Protocol):
     def input_digest(self) -> str:
         """See `Plan.input_digest`."""
 
+    def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
+        """See `Plan.transitions`."""
+
+    @property
+    def evidence(self) -> pa.Table:
+        """See `Plan.evidence`."""
+
+    @property
+    def inputs(self) -> Mapping[str, Any] | None:
+        """See `Plan.inputs`."""
+
 
 class StoredTables(NamedTuple):
     """Tables that are there already."""
@@ -119,6 +160,13 @@ class StoredTables(NamedTuple):
     clients: pa.Table
     queues: pa.Table
     input_digest: str
+    inputs: Mapping[str, Any] | None = None
+    evidence: pa.Table = EVIDENCE_SCHEMA.empty_table()
+
+    def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
+        """None are kept in files."""
+        del scenarios, informed_by
+        return TRANSITIONS_SCHEMA.empty_table()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +176,7 @@ class Plan(TableResult):
     Attributes
     ----------
     units : pyarrow.Table
-        One row per consumer group, topic and scenario, "current" first: `rmqalloc.evaluation.PLAN_SCHEMA`.
+        One row per consumer group, topic and scenario, "current" first: `UNITS_SCHEMA`.
     groups : pyarrow.Table
         One row per scenario and group, over all its topics that could be planned, made when it is first read:
         `GROUPS_SCHEMA`. ``idle`` counts clients without a queue of any topic, ``n_clients`` a repeated id as often as it
@@ -142,6 +190,9 @@ class Plan(TableResult):
         One row per scenario, group, topic and queue, made when it is first read: `QUEUES_SCHEMA`. ``change`` is "gone" for
         a queue that is not there after, else "unowned" for one that nobody owns after, "new" for one that was not there
         before, "moved", or "kept".
+    evidence : pyarrow.Table
+        One row per group that was looked at, those left out among them, made when it is first read: what the plan of it rests
+        on, `rmqalloc.evidence.EVIDENCE_SCHEMA`. A plan that was read from a file has none.
     scenarios : tuple of Scenario
     warnings : tuple of str
         What is left out, and why.
@@ -150,6 +201,13 @@ class Plan(TableResult):
     tool_version : str
     snapshot_time : str or None
         When the snapshot was taken, as ISO 8601 in UTC, where it says so.
+    gates : mapping
+        Bounds that it was held to, by field of `rmqalloc.plans.Gates`; `rmqalloc.verify` holds it to them again.
+    inputs : mapping or None
+        Routes, client lists and strategies before any change, from which `rmqalloc.verify` recomputes all tables: see
+        `rmqalloc.certificate.inputs_of`. None of a plan that an earlier version saved.
+    undo : mapping or None
+        The way back from every scenario: see `rmqalloc.certificate.ways_back`.
     """
 
     TABLES: ClassVar = ("units", "groups", "clients", "queues")
@@ -160,6 +218,7 @@ class Plan(TableResult):
     tool_version: str
     details: Details = field(repr=False)
     snapshot_time: str | None = None
+    gates: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def groups(self) -> pa.Table:
@@ -172,6 +231,16 @@ class Plan(TableResult):
         return self.details.input_digest
 
     @property
+    def inputs(self) -> Mapping[str, Any] | None:
+        """What it was made from; see the class."""
+        return self.details.inputs
+
+    @lazy_property
+    def undo(self) -> Mapping[str, Any] | None:
+        """The way back; see the class."""
+        return None if self.inputs is None else ways_back(self.inputs, [one.to_data() for one in self.scenarios])
+
+    @property
     def clients(self) -> pa.Table:
         """Every client before and after; see the class."""
         return self.details.clients
@@ -181,9 +250,35 @@ class Plan(TableResult):
         """Every queue and its owners before and after; see the class."""
         return self.details.queues
 
+    def transitions(self, informed_by: str = "notice") -> pa.Table:
+        """What is open while the clients of every group follow a scenario one by one.
+
+        Parameters
+        ----------
+        informed_by : {"notice", "timer", "scan"}
+            How clients learn that others joined or left, see `rmqalloc.transitions._hearing.hearing_of`.
+
+        Returns
+        -------
+        pyarrow.Table
+            One row per scenario and group: `TRANSITIONS_SCHEMA`, the figures of `rmqalloc.transitions._open_queues.Open`; of
+            queues without an owner only those count that producers write to. The column ``informed_by`` says "routes" where
+            clients learn of the change by their routes, and "deployment" where each is deployed anew, so that no timer says
+            when; its seconds are null then. Where queues have several owners and many clients change, expected numbers and
+            queue-seconds are null too. Empty for a plan that was read from a file.
+        """
+        return self.details.transitions(self.scenarios, informed_by)
+
+    @property
+    def evidence(self) -> pa.Table:
+        """What the plan rests on; see the class."""
+        return self.details.evidence
+
     def text(self) -> Iterator[str]:
         """The plan as JSON, piece by piece and always the same, but for its hash and the last brace."""
-        yield canonical(self._head())[:-1] + ',"tables":{'
+        yield canonical(self._head())[:-1]
+        yield from (f',"{name}":{plain_text(one)}' for name, one in self._certificate().items())
+        yield ',"tables":{'
         for place, name in enumerate(self.TABLES):
             table = getattr(self, name)
             yield f'{"," if place else ""}"{name}":{{'
@@ -201,7 +296,11 @@ class Plan(TableResult):
             **({} if self.snapshot_time is None else {TIME: self.snapshot_time}),
             "scenarios": [one.to_data() for one in self.scenarios],
             "warnings": list(self.warnings),
+            **({"gates": dict(self.gates)} if self.gates else {}),
         }
+
+    def _certificate(self) -> dict[str, Any]:
+        return {} if self.inputs is None else {"inputs": self.inputs, "undo": self.undo}
 
     @lazy_property
     def digest(self) -> str:
@@ -217,7 +316,7 @@ class Plan(TableResult):
         columns = {
             name: {key: plain_column(table[key]) for key in table.column_names} for name, table in tables.items()
         }
-        return {**self._head(), "tables": columns, "digest": self.digest}
+        return {**self._head(), **self._certificate(), "tables": columns, "digest": self.digest}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as a file that `rmqalloc.plans.load_plan` reads, packed if it ends in ``.gz``; see `write_plan`."""
@@ -256,3 +355,14 @@ def canonical(data: Any) -> str:
     '{"a":"x","b":[1,null]}'
     """
     return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def plain_text(data: Any) -> str:
+    """JSON text of plain data whose keys stay in their order.
+
+    Examples
+    --------
+    >>> plain_text({"b": 1, "a": 0.0})
+    '{"b":1,"a":0.0}'
+    """
+    return json.dumps(data, separators=(",", ":"))

@@ -8,18 +8,19 @@ from typing import Any
 import pyarrow as pa
 
 from rmqalloc._version import __version__
-from rmqalloc.evaluation._evaluate import Evaluation, evaluate
+from rmqalloc.evaluation._evaluate import Evaluation
 from rmqalloc.evaluation._figures_table import FiguresTable
-from rmqalloc.evaluation._plan_batch import PlanSpec, too_large_rows
-from rmqalloc.evaluation._rows import read_batch
+from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evidence import with_strategies
+from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
 from rmqalloc.scenarios import Scenario
+from rmqalloc.scenarios._changes import joining_ids
 from rmqalloc.snapshot._matching import ALL, NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.snapshot._units import read_units
+from rmqalloc.views._view_units import view_units
 
 
 def plan_snapshot(
@@ -40,7 +41,7 @@ def plan_snapshot(
     groups, topics : sequence of str
         Patterns, as `fnmatch.fnmatchcase` has them; a group or topic must match one.
     with_retry : bool
-        As for `rmqalloc.snapshot._units.read_units`.
+        As for `rmqalloc.snapshot._units.unit_pairs`.
     strict : bool
         Refuse scenarios that name a client, broker, topic or machine room which nothing planned has; else it is a warning.
 
@@ -67,7 +68,7 @@ def plan_snapshot(
     >>> [(row["client_id"], row["before"], row["after"]) for row in plan.clients.to_pylist()[2:]]
     [('c1', 2, 2), ('c2', 2, 1), ('c3', 0, 1)]
     """
-    return planned(snapshot, scenarios, groups, topics, with_retry, strict)[0]
+    return planned(snapshot, scenarios, groups, topics, with_retry, strict, with_shared=True)[0]
 
 
 def planned(
@@ -77,17 +78,18 @@ def planned(
     topics: Sequence[str],
     with_retry: bool = False,
     strict: bool = False,
+    with_shared: bool = False,
 ) -> tuple[Plan, Evaluation]:
-    """`plan_snapshot`, and the evaluation that the plan stands on."""
+    """`plan_snapshot`, and the evaluation that the plan stands on; ``with_shared`` as for `unit_pairs`."""
     spec = PlanSpec(scenarios=tuple(scenarios))
-    batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics, with_retry)
-    missing = tuple(missing_names(batch, spec.scenarios))
+    known = with_strategies(snapshot, groups)
+    read = view_units(known, groups, topics, with_retry, joining_ids(spec.scenarios), with_shared)
+    missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
-    read = read_batch(batch, spec.rule(), too_large_rows(batch, spec))
-    evaluation = evaluate(read, spec.scenarios, with_names=True)
-    figures = FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)
-    units = pa.Table.from_batches([figures])
-    said = tuple(dict.fromkeys((*warnings, *missing, *refused_after(units))))  # scenarios may lack the same name
-    tables = PlanTables(spec.names, snapshot, batch, units, evaluation.states)
-    return Plan(units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation
+    evaluation = evaluate_views(read, spec)
+    rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
+    tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states, known, groups)
+    # Scenarios may lack the same name.
+    said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
+    return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation

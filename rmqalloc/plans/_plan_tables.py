@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -13,17 +13,24 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.certificate import inputs_of
 from rmqalloc.evaluation._balance import mean_load
+from rmqalloc.evaluation._differing import differing_queues
 from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._figures_table import words_column
+from rmqalloc.evidence import evidence_of
 from rmqalloc.fleet._arrow import text_array
-from rmqalloc.plans._diff import Clients, Queues, clients_between, queues_between, rows_of
+from rmqalloc.plans._diff import Clients, Queues, clients_between, lost_and_gained, queues_between
+from rmqalloc.plans._mixed_figures import units_table, with_mixed
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, canonical
-from rmqalloc.plans._states import Keys, NumberedState, NumberedStates, Numbers, numbered
+from rmqalloc.plans._states import Keys, NumberedState, NumberedStates, Numbers, numbered, rows_of
+from rmqalloc.plans._transitions import PlannedStates, transitions_table
+from rmqalloc.scenarios import Scenario
 from rmqalloc.snapshot._plain_data import to_document
 from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.views._view_units import ViewUnits
 
-_SUMS = ("n_queues", "unowned", "moved", "least_moves")
+_SUMS = ("n_queues", "unowned", "double_owned", "moved")
 _STATUS = ("stays", "new", "gone")
 _CHANGE = ("kept", "moved", "new", "gone", "unowned")
 
@@ -52,19 +59,37 @@ class PlanTables:
     names : list of str
         Scenarios, the state before any change first.
     snapshot : Snapshot
-    batch : pyarrow.RecordBatch
+    read : ViewUnits
         Its units.
-    units : pyarrow.Table
-        `rmqalloc.plans.Plan.units`.
+    figures : pyarrow.Table
+        Figures of all views in every state: `rmqalloc.evaluation.PLAN_SCHEMA`.
     evaluated : sequence of ScenarioState
-        The units in every state.
+        The views in every state.
+    known : Snapshot
+        The snapshot with the strategies of the groups that were looked at.
+    looked_at : sequence of str
+        Patterns of these groups.
     """
 
     names: list[str]
     snapshot: Snapshot
-    batch: pa.RecordBatch
-    units: pa.Table
+    read: ViewUnits
+    figures: pa.Table
     evaluated: Sequence[ScenarioState]
+    known: Snapshot
+    looked_at: Sequence[str]
+
+    @property
+    def batch(self) -> pa.RecordBatch:
+        """The rows that are units."""
+        return self.read.units
+
+    @lazy_property
+    def units(self) -> pa.Table:
+        """`rmqalloc.plans.Plan.units`."""
+        if not self.read.mixed.unit_of:
+            return units_table(self.figures)
+        return with_mixed(self.figures, self._numbered, self._between)
 
     @lazy_property
     def input_digest(self) -> str:
@@ -72,8 +97,24 @@ class PlanTables:
         return input_digest(self.snapshot)
 
     @lazy_property
+    def evidence(self) -> pa.Table:
+        """`rmqalloc.plans.Plan.evidence`."""
+        return evidence_of(self.known, self.looked_at, differing_queues(self.known, self.looked_at)).groups
+
+    @lazy_property
+    def inputs(self) -> Mapping[str, Any]:
+        """`rmqalloc.plans.Plan.inputs`."""
+        numbers = self._numbers
+        keys = np.unique(np.concatenate([queues.keys for queues in self._between]))
+        messages, known = self._lags.of(keys)
+        routes, queue_ids = np.divmod(keys[known], numbers.n_queue_ids)
+        brokers = [numbers.brokers[one] for one in (routes % max(len(numbers.brokers), 1)).tolist()]
+        rows = rows_of(keys[known], numbers).tolist()
+        return inputs_of(self.read, zip(rows, brokers, queue_ids.tolist(), messages[known].tolist(), strict=True))
+
+    @lazy_property
     def _numbered(self) -> NumberedStates:
-        return numbered(self.evaluated, self.batch.num_rows)
+        return numbered(self.evaluated, self.read.n_units, self.read.mixed)
 
     @property
     def _numbers(self) -> Numbers:
@@ -89,6 +130,11 @@ class PlanTables:
         before, *_ = states = self._numbered.states
         return [queues_between(before, after, self._numbers) for after in states]
 
+    def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
+        """`rmqalloc.plans.Plan.transitions`."""
+        states = PlannedStates(self.snapshot, self.batch, self._numbers, self._numbered.states, self._between)
+        return transitions_table(states, scenarios, informed_by)
+
     def _clients_between(self, scenario: int) -> Clients:
         """Clients of every unit before and after a scenario."""
         before, *_ = states = self._numbered.states
@@ -99,32 +145,42 @@ class PlanTables:
         """`rmqalloc.plans.Plan.groups`."""
         coded = self.batch.column("consumer_group").dictionary_encode()
         of_row, n_groups = coded.indices.to_numpy(), len(coded.dictionary)
+        is_shared = np.bincount(of_row, self._is_shared, n_groups) > 0
         parts = []
         for scenario, name in enumerate(self.names):
             mine = self.units.take(pa.array(np.arange(scenario, self.units.num_rows, len(self.names))))
-            columns = self._sums(mine, of_row, n_groups)
+            columns = self._sums(mine, of_row, is_shared)
             columns |= self._loads(self._numbered.states[scenario], of_row, n_groups)
             columns |= self._movement(scenario, of_row, n_groups)
-            mean = mean_load(columns["n_queues"], columns["n_clients"])
+            n_loads = np.where(is_shared, columns.pop("n_loads"), columns["n_queues"])
+            mean = mean_load(n_loads, columns["n_clients"])
             columns["mean_load"], columns["skew"] = mean, columns["max_load"] / np.where(mean > 0, mean, 1)
             columns |= {"scenario": pa.repeat(name, n_groups), "consumer_group": coded.dictionary}
             parts.append(pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA))
         return pa.concat_tables(parts).combine_chunks()
 
     @staticmethod
-    def _sums(units: pa.Table, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
-        """What the figures of a group's topics add up to."""
+    def _sums(units: pa.Table, of_row: NDArray[Any], is_shared: NDArray[np.bool_]) -> dict[str, Any]:
+        """What the figures of a group's topics add up to, given groups of which several clients read a queue."""
 
         def added(column: pa.ChunkedArray) -> Keys:
             values = pc.fill_null(column, 0).to_numpy()
-            total: Keys = np.bincount(of_row, weights=values, minlength=n_groups).astype(np.int64)
+            total: Keys = np.bincount(of_row, weights=values, minlength=is_shared.size).astype(np.int64)
             return total
 
         columns: dict[str, Any] = {name: added(units[name]) for name in _SUMS}
         columns["n_topics"] = added(pc.equal(units["err_code"], 0).cast(pa.int64()))
         known = added(pc.is_valid(units["cross_room"]).cast(pa.int64())) > 0
         columns["cross_room"] = pa.array(added(units["cross_room"]), mask=~known)
+        columns["least_moves"] = pa.array(added(units["least_moves"]), mask=is_shared)
         return columns
+
+    @property
+    def _is_shared(self) -> NDArray[np.bool_]:
+        """Units whose queues have readers and no owner, for which no number of moves is the least."""
+        is_shared = np.zeros(self.read.n_units, bool)
+        is_shared[[row for row in self.read.mixed.shared if row < self.read.n_units]] = True
+        return is_shared
 
     def _loads(self, state: NumberedState, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
         """How even the loads of a group's clients over all its topics are."""
@@ -140,6 +196,7 @@ class PlanTables:
         group = slots // (n_clients * n_repeats)
         counts = np.bincount(group, minlength=n_groups)
         columns = {"n_clients": counts, "idle": np.bincount(group[loads == 0], minlength=n_groups)}
+        columns["n_loads"] = np.bincount(group, loads, n_groups)
         filled = np.flatnonzero(counts)
         starts = np.searchsorted(group, filled)
         for name, extreme in (("min_load", np.minimum), ("max_load", np.maximum)):
@@ -151,11 +208,9 @@ class PlanTables:
         """Clients that gain or lose a queue of any topic, and the backlog that moves."""
         queues, n_clients = self._between[scenario], max(len(self._numbers.clients), 1)
         group, moved = of_row[rows_of(queues.keys, self._numbers)], queues.moved
-        differs = queues.before != queues.after
         keys, growth = [], []
-        for owners, step in ((queues.before, -1), (queues.after, 1)):
-            some = differs & (owners >= 0)
-            keys.append(group[some].astype(np.int64) * n_clients + owners[some])
+        for readers, step in zip(lost_and_gained(queues, self._numbers.sets), (-1, 1), strict=True):
+            keys.append(group[readers.places].astype(np.int64) * n_clients + readers.clients)
             growth.append(np.full(keys[-1].size, step))
         touched, place = np.unique(np.concatenate(keys), return_inverse=True)
         of_key, grown = touched // n_clients, np.bincount(place, np.concatenate(growth), touched.size)
@@ -201,11 +256,12 @@ class PlanTables:
             columns = self._names(name, rows_of(queues.keys, numbers)) | {
                 "broker_name": brokers.take(pa.array(route % max(len(numbers.brokers), 1))),
                 "queue_id": queue_id.astype(np.int32),
-                "owner_before": ids.take(pa.array(queues.before, mask=queues.before < 0)),
-                "owner_after": ids.take(pa.array(queues.after, mask=queues.after < 0)),
                 "change": words_column(_CHANGE, _change(queues)),
                 "lag": pa.array(messages, mask=~known),
             }
+            for when, owners in (("before", queues.before), ("after", queues.after)):
+                first, others = numbers.sets.names(owners, ids)
+                columns |= {f"owner_{when}": first, f"others_{when}": others}
             parts.append(pa.table([columns[name] for name in QUEUES_SCHEMA.names], schema=QUEUES_SCHEMA))
         return pa.concat_tables(parts).combine_chunks()
 

@@ -18,8 +18,10 @@ from rmqalloc.plans._plan_totals import client_totals, queues_cured, summaries
 from rmqalloc.plans._unmatched import unassigned
 from rmqalloc.results import drawn
 from rmqalloc.results._markup import name as name_markup
+from rmqalloc.results._skew import skew_text
 from rmqalloc.results._table_result import Section
 from rmqalloc.results._terminal import MARK_WIDTH, marked, text_table
+from rmqalloc.views._sharing import SHARED
 
 WORST_FIRST = [
     ("unowned", "descending"),
@@ -42,7 +44,9 @@ _MARKS = {"new": "+", "gone": "-"}
 Row = Mapping[str, Any]
 
 
-def plan_lines(plan: Plan, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
+def plan_lines(
+    plan: Plan, file: IO[str] | None = None, top: int | None = None, informed_by: str = "notice"
+) -> Iterator[str]:
     """Lines of a whole plan.
 
     Parameters
@@ -52,16 +56,22 @@ def plan_lines(plan: Plan, file: IO[str] | None = None, top: int | None = None) 
         Where they go.
     top : int, optional
         Most groups of the list, and most topics of a group; 20 unless given.
+    informed_by : str
+        As for `Plan.transitions`.
     """
     top = top or _SHOWN
+    few = plan.n_groups <= _FEW_GROUPS
+    transitions = plan.transitions(informed_by).to_pylist() if few else []
     for number, summary in enumerate(summaries(plan), start=1):
         if number > 1:
             yield ""
         if len(plan.scenarios) > 1:
             yield f"Scenario {printable(summary.scenario)}"
-        if plan.n_groups <= _FEW_GROUPS:
+        if few:
             for group in range(plan.n_groups):
                 yield from _group(plan, number, group, file, top)
+                for row in transitions[(number - 1) * plan.n_groups + group :][:1]:
+                    yield from _meanwhile(row)
         else:
             yield from _ranked(plan, number, file, top)
         yield f"Plan: {summary.sentence(plan.n_groups)}"
@@ -86,10 +96,11 @@ def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) 
     topics = [topic for topic in befores if afters[topic]["err_code"] == 0]
     topics.sort(key=lambda topic: -afters[topic]["moved"])
     if len(topics) > 1:
-        rules = {rows[topic]["strategy"] or _NOTHING: None for rows in (befores, afters) for topic in topics}
+        rules = [{_rule(rows[topic]): None for topic in topics} for rows in (befores, afters)]
+        was, is_ = ({"strategy": "+".join(filter(None, each)) or None} for each in rules)
         what = f"all {len(topics)} topics"
         before |= {"queues_cured": int(queues_cured(plan, number)[group])}
-        yield from _table(name, what, before | {"strategy": " → ".join(rules)}, after, _totals(clients), file)
+        yield from _table(name, what, before | was, after | is_, _totals(clients), file)
         yield ""
     for topic in topics[:top]:
         backlog = {} if len(topics) != 1 else {"backlog_moved": after["backlog_moved"]}
@@ -99,6 +110,21 @@ def _group(plan: Plan, number: int, group: int, file: IO[str] | None, top: int) 
         yield ""
     if len(topics) > top:
         yield f"and {counted(len(topics) - top, 'more topic')} (--top)"
+        yield ""
+
+
+def _meanwhile(row: Row) -> Iterator[str]:
+    """What is open until all clients of a group have followed, if more is than when they have."""
+    found = []
+    for which, name in (("unowned", "unowned"), ("double_owned", "double-owned")):
+        if row[which] > row[f"{which}_after"] and row[f"{which}_seconds_worst"] != 0:  # the timers allow no such moment
+            bound = "" if row[f"{which}_is_exact"] else "≤ "
+            expected, longest = row[f"{which}_expected"], row[f"{which}_seconds_worst"]
+            more = [] if expected is None else [f"{expected:.1f} expected"]
+            more += [] if longest is None else [f"{longest:g} s at most"]
+            found.append(f"{name} {bound}{row[which]:,}" + (f" ({', '.join(more)})" if more else ""))
+    if found:
+        yield f"Until all clients follow (by {row['informed_by']}), at the worst moment: {'; '.join(found)}."
         yield ""
 
 
@@ -113,7 +139,7 @@ def _totals(clients: pa.Table) -> pa.Table:
 
 def _table(group: str, what: str, before: Row, after: Row, clients: pa.Table, file: IO[str] | None) -> Iterator[str]:
     """One allocation before and after."""
-    strategy = _arrow(before["strategy"], after.get("strategy", before["strategy"]))
+    strategy = _arrow(_rule(before), _rule(after))
     queues, noun = _arrow(before["n_queues"], after["n_queues"]), "queue" if after["n_queues"] == 1 else "queues"
     members = _arrow(before["n_clients"], after["n_clients"])
     yield f"Group {printable(group)}  {what}  {queues} {noun}  {strategy}  clients {members}"
@@ -162,12 +188,31 @@ def _arrow(before: Any, after: Any) -> str:
     return before if before == after else f"{before} → {after}"
 
 
+def _or_nothing(count: int | None) -> str:
+    return _NOTHING if count is None else f"{count:,}"
+
+
 def _skew(row: Row) -> str:
-    return _NOTHING if row["skew"] is None else f"{row['skew']:.2f}"
+    return _NOTHING if row["skew"] is None else skew_text(row["skew"])
 
 
 def _loads(row: Row) -> str:
     return _NOTHING if row["min_load"] is None else f"{row['min_load']:,}/{row['max_load']:,}"
+
+
+def _rule(row: Row) -> str | None:
+    """The strategy, or how clients share a queue and how many of them do on average."""
+    name: str | None = row["strategy"]
+    if name not in SHARED or "topic" not in row:
+        return name
+    n_read = row["n_queues"] - row["unowned"]
+    return f"{name}, shared by {row['mean_load'] * row['n_clients'] / max(n_read, 1):.3g}"
+
+
+def _least(after: Row) -> str:
+    """The least for loads that differ by one at most; a ring that leaves them uneven may move less."""
+    n = after["least_moves"]
+    return f"the least possible is {n:,}" if n <= after["moved"] else f"even loads would take {n:,}"
 
 
 def _moved(before: Row, after: Row) -> str:
@@ -175,12 +220,15 @@ def _moved(before: Row, after: Row) -> str:
     # A topic that cannot be assigned before any change has no figures there, but its queues move, from nobody.
     n = after["n_queues"] if n is None else n + before.get("queues_cured", 0)
     share = 100 * moved / max(n, 1)
-    least = f"{after['least_moves']:,}"  # for loads that differ by one at most; a ring that leaves them uneven may move less
-    words = f"the least possible is {least}" if after["least_moves"] <= moved else f"even loads would take {least}"
-    parts = [f"Moved {moved:,} of {counted(n, 'queue')} ({share:.1f} %; {words})."]
+    if after["least_moves"] is None:
+        parts = [f"Other clients read {moved:,} of {counted(n, 'queue')} ({share:.1f} %)."]
+    else:
+        parts = [f"Moved {moved:,} of {counted(n, 'queue')} ({share:.1f} %; {_least(after)})."]
     parts.append(f"min/max {_loads(before)} → {_loads(after)}")
     parts.append(f"skew {_skew(before)} → {_skew(after)}")
     parts += [f"{name} {_arrow(before[name], after[name])}" for name in ("idle", "unowned")]
+    if before["double_owned"] or after["double_owned"]:
+        parts.append(f"double-owned {_arrow(before['double_owned'], after['double_owned'])}")
     if after["cross_room"] is not None and before["cross_room"] is not None:
         parts.append(f"cross-room {_arrow(before['cross_room'], after['cross_room'])}")
     if after.get("backlog_moved") is not None:
@@ -209,6 +257,8 @@ def _warnings(before: Row, after: Row, file: IO[str] | None) -> Iterator[str]:
         yield marked("!", f"{idle} no queue: {sizes}", file)
     if after["unowned"]:
         yield marked("!", f"{counted(after['unowned'], 'queue is', 'queues are')} owned by nobody", file)
+    if after["double_owned"]:
+        yield marked("!", f"{counted(after['double_owned'], 'queue is', 'queues are')} owned by several clients", file)
 
 
 # --- Many groups ---
@@ -237,7 +287,7 @@ def _rows_of(table: pa.Table, places: Any) -> list[Row]:
 def _ranked_cells(before: Row, after: Row, cured: int) -> list[str]:
     """One group of the list."""
     n_queues, skews = before["n_queues"] + cured, map(_skew, (before, after))
-    moved = [f"{after['moved']:,}", f"{100 * after['moved'] / max(n_queues, 1):.1f}", f"{after['least_moves']:,}"]
+    moved = [f"{after['moved']:,}", f"{100 * after['moved'] / max(n_queues, 1):.1f}", _or_nothing(after["least_moves"])]
     sizes, faults = ([_arrow(before[name], after[name]) for name in names] for names in (_SIZES, _FAULTS))
     return [after["consumer_group"], f"{after['n_topics']:,}", *sizes, *moved, _arrow(*skews), *faults]
 

@@ -9,13 +9,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc._text import counted
+from rmqalloc._text import counted, did_you_mean
 from rmqalloc.plans._plan import Plan
+from rmqalloc.scenarios import CURRENT
 
 KEYS = ("consumer_group", "topic", "host", "client_id")
 """What `client_totals` can add up by."""
 
-_SUMS = ("moved", "unowned", "clients_gaining", "clients_losing")
+_SUMS = ("moved", "unowned", "double_owned", "clients_gaining", "clients_losing")
 _FLOWS = ("before", "after", "gained", "lost")
 
 
@@ -27,8 +28,8 @@ class Summary(NamedTuple):
     scenario : str
     groups_moving : int
         Groups in which a queue changes owner.
-    moved, unowned : int
-        Queues that change owner, and those that nobody owns after.
+    moved, unowned, double_owned : int
+        Queues that change owner, and those that nobody, or several clients, own after.
     gain, lose : int
         Clients, each counted in every group it is in, that have more queues after than before, and that have less.
     """
@@ -37,6 +38,7 @@ class Summary(NamedTuple):
     groups_moving: int
     moved: int
     unowned: int
+    double_owned: int
     gain: int
     lose: int
 
@@ -45,13 +47,37 @@ class Summary(NamedTuple):
 
         Examples
         --------
-        >>> Summary("s", groups_moving=2, moved=21, unowned=0, gain=9, lose=1).sentence(3)
+        >>> Summary("s", groups_moving=2, moved=21, unowned=0, double_owned=0, gain=9, lose=1).sentence(3)
         '21 queues change owner in 2 of 3 groups, 9 clients gain, 1 loses, 0 unowned.'
         """
         where = f" in {self.groups_moving:,} of {n_groups:,} groups" if n_groups > 1 else ""
         queues = counted(self.moved, "queue changes owner", "queues change owner")
         gain, lose = counted(self.gain, "client gains", "clients gain"), counted(self.lose, "loses", "lose")
-        return f"{queues}{where}, {gain}, {lose}, {self.unowned:,} unowned."
+        double = f", {self.double_owned:,} double-owned" if self.double_owned else ""
+        return f"{queues}{where}, {gain}, {lose}, {self.unowned:,} unowned{double}."
+
+
+def scenario_of(plan: Plan, scenario: str | None = None) -> str:
+    """The name of a scenario of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    scenario : str, optional
+        Its name; need not be given if there is just one.
+
+    Raises
+    ------
+    ValueError
+        The plan has no such scenario, or several and none is named.
+    """
+    names = [one.name for one in plan.scenarios] or [CURRENT]
+    if scenario is None and len(names) > 1:
+        raise ValueError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
+    wanted = names[0] if scenario is None else scenario
+    if wanted not in (*names, CURRENT):
+        raise ValueError(f"the plan has no scenario {wanted!r}; it has {', '.join(names)}{did_you_mean(wanted, names)}")
+    return wanted
 
 
 def summaries(plan: Plan) -> list[Summary]:
@@ -62,9 +88,9 @@ def summaries(plan: Plan) -> list[Summary]:
 def scenario_summary(plan: Plan, number: int) -> Summary:
     """The ``number``-th scenario of a plan, counted from 1."""
     groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
-    moved, unowned, gain, lose = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
+    sums = (int(pc.sum(groups[name]).as_py() or 0) for name in _SUMS)
     moving = int(pc.sum(pc.greater(groups["moved"], 0)).as_py() or 0)
-    return Summary(plan.scenarios[number - 1].name, moving, moved, unowned, gain, lose)
+    return Summary(plan.scenarios[number - 1].name, moving, *sums)
 
 
 def queues_cured(plan: Plan, number: int) -> NDArray[np.int64]:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import hmac
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, BinaryIO, Protocol
 
+from rmqalloc.certificate._checker import SIGNED_BY
 from rmqalloc.documents import (
     DocumentError,
 )
@@ -35,8 +37,15 @@ class Written(Protocol):
         """The document, piece by piece, but for its hash and the last brace."""
 
 
-def write_plan(plan: Written, path: str | os.PathLike[str]) -> str:
+def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = None) -> str:
     """Write a plan as JSON, packed if the name ends in ``.gz``, whole or not at all; plans of the same have the same bytes.
+
+    Parameters
+    ----------
+    plan : Plan
+    path : path
+    key : bytes, optional
+        Signs the plan by HMAC-SHA256; `rmqalloc.certificate.read_key` reads one.
 
     Returns
     -------
@@ -59,15 +68,19 @@ def write_plan(plan: Written, path: str | os.PathLike[str]) -> str:
     >>> write_plan(plan, path) == plan.digest == load_plan(path).digest
     True
     """
-    hashed = hashlib.sha256()
+    hashed, signed = hashlib.sha256(), None if key is None else hmac.new(key, digestmod=hashlib.sha256)
     n_bytes = made = 0
     with replaced_file(path) as plain, _packed(plain, path) as file:
         for text in plan.text():
             piece = text.encode()
             hashed.update(piece)
+            if signed is not None:
+                signed.update(piece)
             file.write(piece)
             n_bytes, made = n_bytes + len(piece), made + read_budget.made_of_json(text)
-        end = f',"digest":"{hashed.hexdigest()}"}}\n'
+        signature = "" if signed is None else f',"signature":"{SIGNED_BY}{signed.hexdigest()}"'
+        hashed.update(signature.encode())
+        end = f'{signature},"digest":"{hashed.hexdigest()}"}}\n'
         file.write(end.encode())
         _check_readable(n_bytes + len(end), made + read_budget.made_of_json(end), path)
     return hashed.hexdigest()

@@ -17,9 +17,14 @@ from rmqalloc._lazy import lazy_property
 from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._balance import loads
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, ScenarioState
-from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges
+from rmqalloc.evaluation._rows import ErrCode
+from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges, repeats_of
+from rmqalloc.plans._merged_views import Merged, MixedUnits, ReportedPairs, UnitQueues
+from rmqalloc.plans._owner_sets import OwnerSets
+from rmqalloc.plans._shared_takers import SharedUnits, Takers
 from rmqalloc.scenarios._lazy_strings import Derived
 from rmqalloc.strategies._ordering import utf16
+from rmqalloc.views._view_units import MixedRows
 
 Keys = NDArray[np.int64]
 
@@ -73,24 +78,56 @@ class NumberedState:
     queues : ndarray of int64
         Keys of all queues, ascending; see `Numbers.queue_key`.
     owners : ndarray of int32
-        Number of each queue's client, -1 for nobody.
+        Number of each queue's client or of a set of several, see `Numbers.sets`; -1 for nobody.
+    merged : Merged or None
+        The queues of mixed units among these, where there are such.
     """
 
     good: NDArray[np.bool_]
     known: NDArray[np.bool_]
     queues: Keys
     owners: Index
+    merged: Merged | None
     _parts: Sequence[_Numbered]
+
+    @property
+    def _numbers(self) -> Numbers:
+        return self._parts[0].numbers
 
     @lazy_property
     def client_rows(self) -> ClientRows:
         """Every client of every unit."""
-        return ClientRows(*_end_to_end([_client_rows(one) for one in self._parts]))
+        found = ClientRows(*_end_to_end([_client_rows(one) for one in self._parts]))
+        return found if self.merged is None else self._with_readers(found, self.merged)
+
+    def _with_readers(self, found: ClientRows, merged: Merged) -> ClientRows:
+        """The same with the queues that each client of a mixed unit reads; of a repeated id the first has them."""
+        is_mixed = self._numbers.is_mixed[found.rows]
+        stride = max(len(self._numbers.clients), 1)
+        slots = found.rows[is_mixed] * stride + found.clients[is_mixed]
+        places, readers = self._numbers.sets.readers(merged.owners)
+        read, counts = np.unique(rows_of(merged.queues, self._numbers)[places] * stride + readers, return_counts=True)
+        at = np.minimum(np.searchsorted(read, slots), max(read.size - 1, 0))
+        has = (repeats_of(slots) == 0) & (read[at] == slots) if read.size else np.zeros(slots.size, bool)
+        loads = found.loads.copy()
+        loads[is_mixed] = np.where(has, counts[at], 0) if read.size else 0
+        return found._replace(loads=loads)
 
     @lazy_property
     def owned(self) -> Owned:
         """Clients of the groups that could be assigned, and the owners of their queues."""
-        return Owned(*_end_to_end([_owned(one) for one in self._parts if one.is_good]))
+        found = Owned(*_end_to_end([_owned(one) for one in self._parts if one.is_good]))
+        if self.merged is None:
+            return found
+        rows = rows_of(self.merged.queues, self._numbers)
+        good = self.good[rows]
+        places, readers = self._numbers.sets.readers(self.merged.owners[good])
+        plain = ~self._numbers.is_mixed[found.owner_rows]
+        return found._replace(
+            owner_rows=np.append(found.owner_rows[plain], rows[good][places]),
+            owners=np.append(found.owners[plain], readers.astype(np.int32)),
+            owner_repeats=np.append(found.owner_repeats[plain], np.zeros(readers.size, np.int64)),
+        )
 
 
 class Numbers(NamedTuple):
@@ -103,12 +140,23 @@ class Numbers(NamedTuple):
         Client ids.
     n_queue_ids : int
         One more than the greatest queue id.
+    sets : OwnerSets
+        Sets of several owners, whose numbers are behind those of clients.
+    is_mixed : ndarray of bool
+        By row, whether the unit is mixed.
     """
 
     brokers: list[str]
     rooms: list[str]
     clients: Strings
     n_queue_ids: int
+    sets: OwnerSets
+    is_mixed: NDArray[np.bool_]
+
+    @property
+    def stride(self) -> int:
+        """How many keys of queues a row has."""
+        return max(len(self.brokers), 1) * self.n_queue_ids
 
     def queue_key(self, rows: NDArray[Any], brokers: NDArray[Any], queue_ids: NDArray[Any]) -> Keys:
         """Queues as numbers that are in order: by unit, and in it as Java orders them."""
@@ -117,10 +165,11 @@ class Numbers(NamedTuple):
 
 
 class NumberedStates(NamedTuple):
-    """Every state, that before any change first."""
+    """Every state, that before any change first, and which units are mixed, where any is."""
 
     states: list[NumberedState]
     numbers: Numbers
+    mixed: MixedUnits | None
 
 
 class _Numbered(NamedTuple):
@@ -132,8 +181,13 @@ class _Numbered(NamedTuple):
     client_of_slot: Index
     numbers: Numbers
 
+    @property
+    def units(self) -> Keys:
+        """The known ones that are units, and no further views of one."""
+        return self.known[self.part.rows[self.known] < self.numbers.is_mixed.size]
 
-def numbered(states: Sequence[ScenarioState], n_rows: int) -> NumberedStates:
+
+def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | None = None) -> NumberedStates:
     """Number the names of all states.
 
     Parameters
@@ -141,7 +195,9 @@ def numbered(states: Sequence[ScenarioState], n_rows: int) -> NumberedStates:
     states : sequence of ScenarioState
         Of an evaluation, that before any change first.
     n_rows : int
-        Rows of the batch that was evaluated.
+        Rows of the batch that are units.
+    rows : MixedRows, optional
+        Rows behind them, which are further views of mixed units.
     """
     fleets = [part.fleet for state in states for part in state.parts]
     sources = {id(one): one for fleet in fleets for one in _sources(fleet.client_lists.client_ids)}
@@ -155,7 +211,13 @@ def numbered(states: Sequence[ScenarioState], n_rows: int) -> NumberedStates:
         _words(fleet.rooms for fleet in fleets),
         clients.take(np.argsort(ranks)),
         1 + max((int(one.max()) for one in ids if one.size), default=0),
+        OwnerSets(len(clients)),
+        np.zeros(n_rows, bool),
     )
+    mixed = None
+    if rows is not None and rows.unit_of:
+        numbers.is_mixed[list(rows.client_ids)] = True
+        mixed = MixedUnits(rows, numbers.clients.to_list(), n_rows, n_rows + len(rows.unit_of) - len(rows.client_ids))
 
     def of_part(part: EvaluatedUnits, is_first: bool) -> _Numbered:
         column = part.fleet.client_lists.client_ids
@@ -165,7 +227,26 @@ def numbered(states: Sequence[ScenarioState], n_rows: int) -> NumberedStates:
         return _Numbered(part, known, not (is_first and part.bad), of_slot, numbers)
 
     made = [[of_part(part, not place) for part in state.parts] for place, state in enumerate(states)]
-    return NumberedStates([_state(parts, n_rows) for parts in made], numbers)
+    reported = None if rows is None or not rows.reported else _reported(rows, numbers)
+    return NumberedStates(
+        [_state(parts, n_rows, mixed, None if place else reported) for place, parts in enumerate(made)], numbers, mixed
+    )
+
+
+def _reported(rows: MixedRows, numbers: Numbers) -> ReportedPairs:
+    """The owners that clients report, as numbers."""
+    broker = {name: i for i, name in enumerate(numbers.brokers)}
+    client = {name: i for i, name in enumerate(numbers.clients.to_list())}
+    found = [
+        (unit, broker[queue.broker_name], queue.queue_id, client[ids[slot]])
+        for unit, owners in rows.reported.items()
+        for ids in (rows.client_ids[unit],)
+        for queue, slots in owners.items()
+        for slot in slots
+        if queue.broker_name in broker and ids[slot] in client
+    ]
+    units, brokers, queue_ids, clients = np.array(found, np.int64).reshape(-1, 4).T
+    return ReportedPairs(np.array(list(rows.reported), np.int64), numbers.queue_key(units, brokers, queue_ids), clients)
 
 
 def _sources(column: Strings) -> tuple[Strings, ...]:
@@ -184,17 +265,64 @@ def _places(column: Strings, words: list[str]) -> Index:
     return np.array([*(place[word] for word in column.to_list()), -1], np.int32)
 
 
-def _state(parts: list[_Numbered], n_rows: int) -> NumberedState:
-    """Parts of different units as one state."""
-    good, known = np.zeros((2, n_rows), bool)
+def _state(
+    parts: list[_Numbered], n_rows: int, mixed: MixedUnits | None, reported: ReportedPairs | None
+) -> NumberedState:
+    """Parts of different units as one state, with the reported owners where these count."""
+    n_views = n_rows if mixed is None else mixed.unit_of.size
+    good, known = np.zeros((2, n_views), bool)
     for one in parts:
         rows = one.part.rows[one.known]
         good[rows], known[rows] = one.is_good, True
     queues, owners = _end_to_end([_queues(one) for one in parts])
-    if len(parts) > 1:
-        order = np.argsort(queues)
+    merged = None
+    if mixed is not None:
+        good = mixed.of_units(good | _empty(parts, n_rows, n_views))
+        plain = mixed.unit_of[rows_of(queues, parts[0].numbers)] < 0
+        merged = _merged(parts, mixed, (queues[~plain], owners[~plain]), good)
+        if reported is not None:
+            merged = mixed.as_reported(merged, reported, parts[0].numbers.stride, parts[0].numbers.sets)
+        queues, owners = (
+            np.concatenate(two) for two in ((queues[plain], merged.queues), (owners[plain], merged.owners))
+        )
+        good = good[:n_rows]
+    if len(parts) > 1 or mixed is not None:
+        order = np.argsort(queues, kind="stable")
         queues, owners = queues[order], owners[order]
-    return NumberedState(good, known, queues, owners, parts)
+    return NumberedState(good, known[:n_rows], queues, owners, merged, parts)
+
+
+def _merged(parts: list[_Numbered], mixed: MixedUnits, views: tuple[Keys, Index], good: NDArray[np.bool_]) -> Merged:
+    """The views of mixed units laid on one another, given their queues and owners; of a bad unit nobody owns a queue."""
+    numbers, (queues, owners) = parts[0].numbers, views
+    rows = rows_of(queues, numbers)
+    clients = ClientRows(*_end_to_end([_client_rows(one) for one in parts]))
+    [rooms] = _end_to_end([(_queue_rooms(one, mixed),) for one in parts])
+    owned = (owners >= 0) & ~mixed.is_shared[rows]
+    takers = Takers(rows[owned], queues[owned], owners[owned].astype(np.int64))
+    takers = Takers(*_end_to_end([takers, *(_shared(one, mixed).takers(mixed.shared) for one in parts)]))
+    takers = Takers(*(column[good[takers.rows]] for column in takers))
+    is_main = mixed.unit_of[rows] == rows
+    mains = UnitQueues(queues[is_main], rooms[is_main])
+    return mixed.merged(mains, takers, mixed.listed(clients.rows, clients.clients), numbers.stride, numbers.sets)
+
+
+def _shared(one: _Numbered, mixed: MixedUnits) -> SharedUnits:
+    """Views that clients share."""
+    units, fleet = one.known[mixed.is_shared[one.part.rows[one.known]]], one.part.fleet
+    slots = ranges(fleet.slot_starts[units], fleet.n_clients[units])
+    return SharedUnits(one.part, units, _queues(one._replace(known=units))[0], one.client_of_slot[slots])
+
+
+def _empty(parts: list[_Numbered], n_rows: int, n_views: int) -> NDArray[np.bool_]:
+    """Further views without queues or clients: by these nobody takes anything, and nothing is wrong with the unit."""
+    empty = np.zeros(n_views, bool)
+    for one in parts:
+        empty[[int(one.part.rows[unit]) for unit, reason in one.part.bad.items() if reason.code == ErrCode.EMPTY]] = (
+            True
+        )
+    empty[:n_rows] = False
+    return empty
 
 
 def _queues(one: _Numbered) -> tuple[Keys, Index]:
@@ -210,8 +338,19 @@ def _queues(one: _Numbered) -> tuple[Keys, Index]:
     return keys, np.where(owners < 0, np.int32(-1), np.append(one.client_of_slot, np.int32(-1))[owner_slots])
 
 
+def _queue_rooms(one: _Numbered, mixed: MixedUnits) -> Index:
+    """Number of the machine room of each queue's broker, of the views of mixed units."""
+    part, fleet, lists = one.part, one.part.fleet, one.part.fleet.queue_lists
+    units = one.known[mixed.unit_of[part.rows[one.known]] >= 0]
+    if lists.route_room is None:
+        return np.full(int(fleet.n_queues[units].sum()), -1, np.int32)
+    places = ranges(fleet.queue_starts[units], fleet.n_queues[units])
+    return _places(fleet.rooms, one.numbers.rooms)[lists.route_room[lists.queue_route[places]]]
+
+
 def _client_rows(one: _Numbered) -> ClientRows:
-    part, units, _, client_of_slot, numbers = one
+    part, _, _, client_of_slot, numbers = one
+    units = one.units
     fleet, clients = part.fleet, part.fleet.client_lists
     n_clients = fleet.n_clients[units]
     slots = ranges(fleet.slot_starts[units], n_clients)
@@ -223,7 +362,8 @@ def _client_rows(one: _Numbered) -> ClientRows:
 
 
 def _owned(one: _Numbered) -> Owned:
-    part, units, _, client_of_slot, _ = one
+    part, _, _, client_of_slot, _ = one
+    units = one.units
     fleet, lists = part.fleet, part.fleet.client_lists
     groups, _ = distinct_strings(fleet.consumer_groups)
     pairs = groups[units].astype(np.int64) * (lists.offsets.size - 1) + fleet.unit_client_list[units]
@@ -247,13 +387,10 @@ def _owned(one: _Numbered) -> Owned:
     )
 
 
-def repeats_of(keys: Keys) -> Keys:
-    """How often each key has come before."""
-    order = np.argsort(keys, kind="stable")
-    firsts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0)[: keys.size])
-    before = np.empty(keys.size, np.int64)
-    before[order] = np.arange(keys.size) - np.repeat(firsts, np.diff(np.append(firsts, keys.size)))
-    return before
+def rows_of(keys: Keys, numbers: Numbers) -> Keys:
+    """Rows of the units that queues belong to."""
+    rows: Keys = keys // numbers.stride
+    return rows
 
 
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:

@@ -201,7 +201,7 @@ def _markdown(table: pa.Table, _file: object) -> Iterator[str]:
     marks = ["---:" if is_number(field.type) else "---" for field in table.schema]
     yield "".join(f"| {' | '.join(cells)} |\n" for cells in (map(_markdown_text, table.column_names), marks))
     for row in _rows(table):
-        yield f"| {' | '.join(_markdown_text(cell_text(value)) for value in row.values())} |\n"
+        yield f"| {' | '.join(_markdown_text(cell_text(value, column)) for column, value in row.items())} |\n"
 
 
 def _markdown_text(text: str) -> str:

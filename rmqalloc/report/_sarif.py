@@ -12,6 +12,7 @@ from rmqalloc._version import __version__
 from rmqalloc.audit import RULES, Finding, Findings
 from rmqalloc.report._formats import OUTPUTS as TABLE_OUTPUTS
 from rmqalloc.report._formats import write_table
+from rmqalloc.report.html._check_page import check_page
 
 OUTPUTS = (*TABLE_OUTPUTS, "sarif")
 """What ``output`` can be."""
@@ -19,13 +20,21 @@ OUTPUTS = (*TABLE_OUTPUTS, "sarif")
 Places = Mapping[str, tuple[int, int | None]]
 """Line and column of consumer groups."""
 
+_FOR_PEOPLE = ("table", "wide", "csv", "md", "html")
+"""Outputs in which queues and clients are text."""
+
 SARIF_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
 
 _SARIF_TEXT = str.maketrans({"\\": "\\\\", "[": "\\[", "]": "\\]", "{": "{{", "}": "}}"})
 
 
 def write_findings(
-    found: Iterable[Finding], output: str, file: IO[str], source: str | None = None, places: Places | None = None
+    found: Iterable[Finding],
+    output: str,
+    file: IO[str],
+    source: str | None = None,
+    places: Places | None = None,
+    show: str | None = None,
 ) -> None:
     """Write findings to a file or a terminal.
 
@@ -35,13 +44,16 @@ def write_findings(
         In the order in which they are to stand.
     output : str
         One of `OUTPUTS`. ``table`` is text by consumer group that names `MOST_NAMES` queues and clients of a finding; ``wide``
-        names all. ``json`` is one document, ``jsonl``, ``yaml``, ``csv``, ``parquet``, ``md`` and ``html`` have one row each.
+        names all. ``json`` is one document, ``html`` a page; ``jsonl``, ``yaml``, ``csv``, ``parquet`` and ``md`` have one row
+        each.
     file : text file
         Where to; Parquet needs one over a binary file, such as standard output.
     source : str, optional
         Path of the snapshot, for ``sarif``.
     places : mapping of str to (int, int or None), optional
         Line and column of each group in that file, for ``sarif``.
+    show : {"findings", "unread", "reach"}, optional
+        One table alone instead of text, see `rmqalloc.audit.Findings`.
 
     Raises
     ------
@@ -54,19 +66,23 @@ def write_findings(
     >>> write_findings([], "table", sys.stdout)
     0 findings
     """
-    findings = Findings(found)
+    findings = found if isinstance(found, Findings) else Findings(found)
+    if show in ("unread", "reach"):
+        write_table(getattr(findings, show), output, file)
+        return
     texts: dict[str, Callable[[], str]] = {
-        "table": lambda: str(findings),
+        "table": lambda: findings.text(file=file),
         "wide": lambda: findings.text(most=None),
         "json": lambda: _dumped(findings.to_dict()),
         "sarif": lambda: _dumped(sarif(findings, source, places)),
+        "html": lambda: check_page(findings).rstrip("\n"),
     }
-    if output in texts:
+    if output in texts and not (show and output in ("table", "wide")):
         text = texts[output]() + "\n"
         encoding = getattr(file, "encoding", None) or "utf-8"
         file.write(text.encode(encoding, "backslashreplace").decode(encoding))
     else:
-        write_table(findings.text_table() if output in ("csv", "md", "html") else findings.main_table(), output, file)
+        write_table(findings.text_table() if output in _FOR_PEOPLE else findings.main_table(), output, file)
 
 
 def sarif(findings: Sequence[Finding], source: str | None = None, places: Places | None = None) -> dict[str, Any]:

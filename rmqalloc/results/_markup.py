@@ -5,6 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from rmqalloc._text import printable, shortened
+from rmqalloc.results._skew import is_skew, skew_text
 
 SHOWN, IN_TITLE = 48, 400
 
@@ -37,17 +38,19 @@ def name(text: str, most: int = SHOWN) -> str:
     return f'<bdi title="{escape(title, quote=True)}">{escape(shortened(shown, most))}</bdi>'
 
 
-def number(value: float | int | None, digits: int = 2) -> str:
-    """A number for people.
+def number(value: float | int | None, column: str = "") -> str:
+    """A number of a column for people.
 
     Examples
     --------
-    >>> number(1234567), number(1.5), number(2.0), number(None)
-    ('1,234,567', '1.5', '2', '–')
+    >>> number(1234567), number(1.5), number(2.0), number(2.0, "skew"), number(None)
+    ('1,234,567', '1.5', '2', '2.00', '–')
     """
     if value is None or value != value:
         return "–"
+    if is_skew(column):
+        return skew_text(value)
     if isinstance(value, int):
         return f"{value:,}"
-    text = f"{value:,.{digits}f}"
+    text = f"{value:,.2f}"
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -149,13 +149,13 @@ def _first_rows(result: TableResult) -> Iterator[Section]:
 
 def _html_table(columns: list[str], rows: list[dict[str, Any]]) -> str:
     head = "".join(_cell("th", escaped(column.replace("_", " ")), i > 0) for i, column in enumerate(columns))
-    lines = "".join(f"<tr>{''.join(map(_value, row.values()))}</tr>" for row in rows)
+    lines = "".join(f"<tr>{''.join(_value(value, column) for column, value in row.items())}</tr>" for row in rows)
     return f'<table style="border-collapse:collapse"><tr>{head}</tr>{lines}</table>'
 
 
-def _value(value: Any) -> str:
+def _value(value: Any, column: str) -> str:
     is_number = value is None or isinstance(value, int | float)
-    return _cell("td", number(value) if is_number else name(str(value)), is_number)
+    return _cell("td", number(value, column) if is_number else name(str(value)), is_number)
 
 
 def _cell(kind: str, markup: str, is_number: bool) -> str:

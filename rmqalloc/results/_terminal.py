@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from typing import IO, TYPE_CHECKING, Any
 
 from rmqalloc._text import printable, shortened
+from rmqalloc.results._skew import is_skew, skew_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -42,7 +43,10 @@ def terminal_table(table: pa.Table, file: IO[Any] | None, wide: bool = False, le
     if not wide and table.num_rows:
         table = table.select([name for name in table.column_names if table[name].null_count < table.num_rows])
     is_text = [not is_number(field.type) for field in table.schema]
-    rows = list(zip(*([cell_text(value) for value in column.to_pylist()] for column in table.columns), strict=True))
+    columns = zip(table.column_names, table.columns, strict=True)
+    rows = list(
+        zip(*([cell_text(value, name) for value in column.to_pylist()] for name, column in columns), strict=True)
+    )
     bold, dim = (BOLD, DIM) if has_colour(file) else ("", "")
     yield from text_table(table.column_names, rows, is_text, None if wide else file, style=bold)
     if left_out:
@@ -94,19 +98,23 @@ def marked(mark: str, line: str, file: IO[Any] | None) -> str:
     return f"{_COLOURS[mark]}{text}{PLAIN}" if mark in _COLOURS and has_colour(file) else text
 
 
-def cell_text(value: Any) -> str:
-    """A value for people: ``-`` for null, three digits behind the point.
+def cell_text(value: Any, column: str = "") -> str:
+    """A value for people: ``-`` for null, three digits behind the point, two of a skew.
 
     Examples
     --------
     >>> [cell_text(value) for value in (None, 2.0, 1 / 3, True, "a", [1, 2])]
     ['-', '2', '0.333', 'yes', 'a', '[1, 2]']
+    >>> cell_text(2.0, "skew")
+    '2.00'
     """
     if value is None:
         return "-"
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):
+        if is_skew(column):
+            return skew_text(value)
         text = f"{value:.3f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     return value if isinstance(value, str) else json.dumps(value, default=str)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.rollouts._schedule import GroupAtStart, Mask
 from rmqalloc.scenarios._subfleet import Rules, subfleet
 from rmqalloc.snapshot._matching import none_planned
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot._snapshot import Group, Snapshot
 from rmqalloc.snapshot._units import read_units
 from rmqalloc.strategies._by_name import rule
 
@@ -96,7 +96,9 @@ def planned_groups_of(
     positions = {name: position for position, name in enumerate(dict.fromkeys(names))}
     group_of = np.array([positions[name] for name in names], np.int64)
     firsts = np.unique(group_of, return_index=True)[1].tolist()
-    at_start = tuple(_group_at_start(fleet, unit) for unit in firsts)
+    known = {group.name: group for group in snapshot.groups}
+    brokers = {topic.name: len(topic.brokers) for topic in snapshot.topics}
+    at_start = tuple(_group_at_start(fleet, unit, known[fleet.consumer_group(unit)], brokers) for unit in firsts)
     return PlannedGroups(fleet, rules, owners, group_of, at_start, _written(fleet, snapshot), warnings)
 
 
@@ -140,8 +142,9 @@ def _some(fleet: Fleet, rules: Rules, owners: Owners, units: NDArray[np.int64]) 
     return subfleet(fleet, units), rules.select(units), owners_of_units(fleet, owners, units)
 
 
-def _group_at_start(fleet: Fleet, unit: int) -> GroupAtStart:
+def _group_at_start(fleet: Fleet, unit: int, group: Group, brokers: Mapping[str, int]) -> GroupAtStart:
     ids = fleet.client_ids_of(unit)
     lists, start = fleet.client_lists, int(fleet.slot_starts[unit])
     rooms = [-1] * len(ids) if lists.slot_room is None else lists.slot_room[start : start + len(ids)].tolist()
-    return GroupAtStart(fleet.consumer_group(unit), ids, rooms)
+    n_brokers = max((brokers.get(topic, 1) for topic in group.subscriptions), default=1)
+    return GroupAtStart(group.name, ids, rooms, group.is_ordered, n_brokers, group.consume_tps)

@@ -28,6 +28,7 @@ from rmqalloc.rollouts._schedule import Mask, Schedule, everyone
 from rmqalloc.scenarios._lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios._subfleet import Rules
 from rmqalloc.strategies import Strategy
+from rmqalloc.transitions._hearing import Hearing
 
 Positions = NDArray[np.int64]
 
@@ -59,6 +60,11 @@ class Replay:
         Whether clients are informed of the step one by one, and whether it begins with the first of them; see `Step`.
     newest : ndarray of int64, shape (n_moments,)
         Row of ``readers`` that holds the informed clients.
+    hearings : list of Hearing or None
+        How clients are informed of steps.
+    hearing : ndarray of int64, shape (n_moments,)
+        Position of each moment's in ``hearings``.
+    is_ordered : ndarray of bool, shape (n_groups,)
     """
 
     schedules: Sequence[Schedule]
@@ -76,6 +82,9 @@ class Replay:
     is_gradual: Mask
     begins_with_one: Mask
     newest: Positions
+    hearings: list[Hearing | None]
+    hearing: Positions
+    is_ordered: Mask
 
     @property
     def group_of_moment(self) -> Positions:
@@ -109,6 +118,9 @@ class _Views:
         )  # fmt: skip
         self.is_gradual = np.array([step.to_inform is not None for _, step in steps for _ in step.moments], bool)
         self.begins_with_one = np.array([step.begins_with_one for _, step in steps for _ in step.moments], bool)
+        of_moment = [step.hearing for _, step in steps for _ in step.moments]
+        self.hearings = list(dict.fromkeys(of_moment))
+        self.hearing = np.array([self.hearings.index(one) for one in of_moment], np.int64)
         self._lay_clients(schedules, [(view.listed, view.acting) for view in views])
 
     def _lay_clients(self, schedules: Sequence[Schedule], masks: list[tuple[Mask, Mask]]) -> None:
@@ -171,6 +183,7 @@ def replay_of(
     return Replay(
         schedules, views.moment_offsets, views.step, views.is_final, frame_unit, frame_moment, cell_offsets, readers,
         there, written & there, views.present, views.to_inform, views.is_gradual, views.begins_with_one, views.newest,
+        views.hearings, views.hearing, np.array([group.is_ordered for group in planned.groups], bool),
     )  # fmt: skip
 
 

@@ -145,11 +145,11 @@ def resize_queues(
     >>> resize_queues(snapshot, "T", 2).refusals[0]
     "the backlog of consumer group 'g' is not known in 2 queues of topic 'T': b:2, b:3"
     """
-    resize = _resize(snapshot, topic, to, brokers)
+    resize = resize_of(snapshot, topic, to, brokers)
     refusals = tuple(undrained(snapshot, resize, assume_drained))
-    planned = planned_groups_of(_widest(snapshot, resize), groups, (literal(topic),))
+    planned = planned_groups_of(widest(snapshot, resize), groups, (literal(topic),))
     counts = (resize.read, resize.read_to, resize.written, resize.written_to)
-    variants = [_variant(planned.fleet, some) for some in counts]
+    variants = [queues_below(planned.fleet, some) for some in counts]
     old, new, written, written_to = 1, 2, 3, 4
 
     def schedule_of(group: GroupAtStart) -> Schedule:
@@ -197,7 +197,7 @@ def _names(queues: list[MessageQueue]) -> str:
     return named([f"{queue.broker_name}:{queue.queue_id}" for queue in queues], _SHOWN)
 
 
-def _resize(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -> Resize:
+def resize_of(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -> Resize:
     """The change of all brokers chosen, if it is of one kind."""
     found = snapshot.topic(topic)
     if found is None:
@@ -222,7 +222,7 @@ def _resize(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -> 
     return Resize(topic, tuple(readable), frozenset(broker.broker_name for broker in chosen), to)
 
 
-def _widest(snapshot: Snapshot, resize: Resize) -> Snapshot:
+def widest(snapshot: Snapshot, resize: Resize) -> Snapshot:
     """The snapshot with all queues that exist before or after."""
     topics = []
     for one in snapshot.topics:
@@ -234,7 +234,7 @@ def _widest(snapshot: Snapshot, resize: Resize) -> Snapshot:
     return replace(snapshot, topics=tuple(topics))
 
 
-def _variant(fleet: Fleet, counts: dict[str, int]) -> Mask:
+def queues_below(fleet: Fleet, counts: dict[str, int]) -> Mask:
     """The queues below a number, broker by broker."""
     most = np.array([counts.get(name, 0) for name in fleet.brokers.to_list()], np.int64)
     return first_queues(fleet, most[fleet.queue_lists.route_broker])

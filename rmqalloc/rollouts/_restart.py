@@ -25,6 +25,7 @@ from rmqalloc.rollouts._schedule import (
 )
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies._ordering import sort_client_ids
+from rmqalloc.transitions._hearing import hearing_of
 
 Positions = NDArray[np.int64]
 
@@ -42,6 +43,7 @@ def restart(
     seed: int = 0,
     detail: bool = False,
     topics: Sequence[str] = ("*",),
+    informed_by: str = "notice",
 ) -> Rollout:
     """Restart all clients of every group, a batch at a time.
 
@@ -69,12 +71,15 @@ def restart(
         Whether to make the tables of topics and of exposed queues.
     topics : sequence of str
         Patterns of topics; queues of others are not counted.
+    informed_by : {"notice", "timer", "scan"}
+        How the others learn that a client joined or left, which decides how long queues are unowned; see
+        `rmqalloc.transitions._hearing.hearing_of`.
 
     Raises
     ------
     ValueError
-        Every group has fewer clients than a batch; the order or the kind of ids is unknown; or ids are stable with ``surge``
-        (two clients with one id read the same queues, and nobody reads those of the second).
+        Every group has fewer clients than a batch; the order, the kind of ids or ``informed_by`` is unknown; or ids are stable
+        with ``surge`` (two clients with one id read the same queues, and nobody reads those of the second).
 
     Notes
     -----
@@ -97,8 +102,11 @@ def restart(
         raise ValueError(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
+    hearing_of(informed_by)
     planned = planned_groups_of(snapshot, groups, topics, stable_ids=ids == "stable")
-    return play_schedules(planned, lambda group: _schedule(group, batch, surge, ids, order, seed), detail=detail)
+    return play_schedules(
+        planned, lambda group: _schedule(group, batch, surge, ids, order, seed, informed_by), detail=detail
+    )
 
 
 def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
@@ -124,8 +132,11 @@ def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
     return next(made for n in count(900_000_000_000_001) if (made := f"{stem}#{n}") not in taken)
 
 
-def _schedule(group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int) -> Schedule:
+def _schedule(
+    group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int, informed_by: str
+) -> Schedule:
     size, turns = turns_of(group, batch, order, seed)
+    hearing = hearing_of(informed_by, n_brokers=group.n_brokers)
     everyone, rooms, old, new = _before_and_after(group, ids)
     there = np.zeros(len(everyone), bool)
     there[old] = True
@@ -136,7 +147,9 @@ def _schedule(group: GroupAtStart, batch: int | str, surge: bool, ids: str, orde
             after = there.copy()
             after[positions] = is_there
             what = f"batch {number} of {len(turns)}: {counted(len(turn), f'client {verb}s', f'clients {verb}')}"
-            steps.append(Step(what, (_uninformed(there, after), Moment((ClientView(after, after),))), to_inform=after))
+            moments = (_uninformed(there, after), Moment((ClientView(after, after),)))
+            # Only a client that leaves can do so without a word.
+            steps.append(Step(what, moments, after, hearing=hearing if verb == "stop" else hearing.of_a_join()))
             there = after
     return Schedule(everyone, rooms, steps, size)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, ClassVar
@@ -11,6 +12,13 @@ import pyarrow as pa
 from rmqalloc.results import TableResult
 from rmqalloc.results._terminal import terminal_table
 
+_OPEN = {
+    "expected": pa.float64(),
+    "after": pa.int64(),
+    "seconds_worst": pa.float64(),
+    "seconds_p99": pa.float64(),
+    "queue_seconds": pa.float64(),
+}
 _FIGURES = [
     ("n_clients", pa.int64()),
     ("n_queues", pa.int64()),
@@ -26,6 +34,9 @@ _FIGURES = [
     ("max_load", pa.int64()),
     ("idle", pa.int64()),
     ("only_dry", pa.int64()),
+    *((f"{which}_{name}", kind) for which in ("unowned", "double_owned") for name, kind in _OPEN.items()),
+    ("messages_delayed", pa.float64()),
+    ("messages_twice", pa.float64()),
 ]
 _STEP = [("step", pa.int64()), ("action", pa.string())]
 
@@ -54,6 +65,13 @@ TOTALS_SCHEMA = pa.schema(
         ("max_double_owned_is_exact", pa.bool_()),
         ("min_load", pa.int64()),
         ("max_load", pa.int64()),
+        ("max_unowned_expected", pa.float64()),
+        ("max_unowned_seconds_worst", pa.float64()),
+        ("max_unowned_seconds_p99", pa.float64()),
+        ("unowned_queue_seconds", pa.float64()),
+        ("double_owned_queue_seconds", pa.float64()),
+        ("messages_delayed", pa.float64()),
+        ("messages_twice", pa.float64()),
     ]
 )
 """Columns of `Rollout.totals`."""
@@ -76,6 +94,9 @@ SKIPPED_SCHEMA = pa.schema([("consumer_group", pa.string()), ("reason", pa.strin
 """Columns of `Rollout.skipped`."""
 
 
+_LESSER = re.compile("unowned_after|(max_)?double_owned_(?!is_exact).*|messages_.*")
+
+
 def with_bounds(table: pa.Table) -> pa.Table:
     """A table without the columns that say which figures are exact; those that are not become texts such as ``≤ 62``."""
     for column in [name for name in table.column_names if name.endswith("_is_exact")]:
@@ -89,6 +110,17 @@ def with_bounds(table: pa.Table) -> pa.Table:
                 width = max(map(len, texts))
                 table = table.set_column(place, name, pa.array([text.rjust(width) for text in texts], pa.string()))
     return table
+
+
+def _main(table: pa.Table, wide: bool) -> pa.Table:
+    """A table without the figures that only some need, unless it may be wide; those of dry queues if there are none."""
+    if wide:
+        return table
+    dry = [name for name in table.column_names if name.endswith("_dry")]
+    is_wet = not any(any(table[name].to_pylist()) for name in dry)
+    lesser = [name for name in table.column_names if _LESSER.fullmatch(name)]
+    written = [name for name in table.column_names if name.endswith("unowned_written")]
+    return table.drop_columns([*lesser, *(dry + written if is_wet else [])])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -106,8 +138,17 @@ class Rollout(TableResult):
         each figure is its own maximum over all sets of informed clients: a queue that passes from one client to another has
         no reader or two, depending on which is informed first. ``unowned_written``, ``unowned_dry``: the same for queues that
         producers write to, and for the others. If ``unowned_is_exact`` or ``double_owned_is_exact`` is False, these figures
-        are upper bounds, see `rmqalloc.rollouts._worst_moment`. Loads are those after the step; ``idle`` clients have no queue,
-        ``only_dry`` clients have none that is written to.
+        are upper bounds, see `rmqalloc.transitions._worst_moment`. Loads are those after the step; ``idle`` clients have no
+        queue, ``only_dry`` clients have none that is written to.
+
+        The others are of queues that producers write to, see `rmqalloc.transitions._open_queues.Open`: ``_expected``, the
+        greatest
+        expected number of them at one moment; ``_after``, those that stay unowned or double-owned when the step is over, and
+        have no part in the seconds; ``_seconds_worst`` and ``_seconds_p99``, the longest that one of them can be so, and an
+        upper bound of the 99th percentile of the longest; ``_queue_seconds``, the expected sum over queues. Seconds are null
+        where RocketMQ's timers do not say when clients follow, as when each is deployed anew. ``messages_delayed`` and
+        ``messages_twice`` are queue-seconds times the messages that the group consumes of a queue in a second; null where
+        the snapshot has no ``consume_tps``.
     topics : pyarrow.Table
         The same by topic: `TOPICS_SCHEMA`. Empty unless asked for.
     totals : pyarrow.Table
@@ -147,9 +188,9 @@ class Rollout(TableResult):
     def lines(self, file: IO[str] | None = None, top: int | None = None, wide: bool = False) -> Iterator[str]:
         """Totals, steps, and groups that are skipped; an upper bound is shown as ``≤ 62``."""
         steps = self.steps.slice(0, top)
-        yield from terminal_table(with_bounds(self.totals), file, wide)
+        yield from terminal_table(with_bounds(_main(self.totals, wide)), file, wide)
         yield ""
-        yield from terminal_table(with_bounds(steps), file, wide, self.steps.num_rows - steps.num_rows)
+        yield from terminal_table(with_bounds(_main(steps, wide)), file, wide, self.steps.num_rows - steps.num_rows)
         if self.skipped.num_rows:
             yield from ("", "Skipped")
             yield from terminal_table(self.skipped, file, wide)

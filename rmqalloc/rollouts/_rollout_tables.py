@@ -50,7 +50,7 @@ def steps_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     """Figures of every step by group: `STEPS_SCHEMA`."""
     rows = by_group(replay)
     columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
-    return pa.table([columns[name] for name in STEPS_SCHEMA.names], STEPS_SCHEMA)
+    return _table(columns, STEPS_SCHEMA)
 
 
 def topics_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
@@ -59,7 +59,13 @@ def topics_table(replay: Replay, planned: PlannedGroups) -> pa.Table:
     columns = _named(replay, planned, rows.moment, step_figures(replay, rows))
     unit = replay.frame_unit[_final_rows(replay, rows)]
     columns["topic"] = text_array(planned.fleet.topics).take(pa.array(planned.fleet.unit_topic[unit])).cast(pa.string())
-    return pa.table([columns[name] for name in TOPICS_SCHEMA.names], TOPICS_SCHEMA)
+    return _table(columns, TOPICS_SCHEMA)
+
+
+def _table(columns: dict[str, Any], schema: pa.Schema) -> pa.Table:
+    """Columns as a table; what is not known is null."""
+    made = (pa.array(columns[one.name], one.type, from_pandas=pa.types.is_floating(one.type)) for one in schema)
+    return pa.table(list(made), schema)
 
 
 def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) -> pa.Table:
@@ -85,6 +91,10 @@ def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) 
     }
     for name in ("unowned", "unowned_written", "unowned_dry", "double_owned"):
         made[f"max_{name}"] = np.maximum.reduceat(column[name], starts)
+    for name in ("unowned_queue_seconds", "double_owned_queue_seconds", "messages_delayed", "messages_twice"):
+        made[name] = np.add.reduceat(column[name], starts)
+    for name in ("unowned_expected", "unowned_seconds_worst", "unowned_seconds_p99"):
+        made[f"max_{name}"] = np.maximum.reduceat(column[name], starts)
     of_group = np.cumsum(number == 0) - 1
     for which, names in _EXACT.items():
         exact = np.ones(starts.size, bool)
@@ -93,7 +103,7 @@ def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) 
             reached = column[f"{which}_is_exact"] & (column[name] == made[f"max_{name}"][of_group])
             exact &= np.logical_or.reduceat(reached, starts)
         made[f"max_{which}_is_exact"] = exact
-    return pa.table([made[name] for name in TOTALS_SCHEMA.names], TOTALS_SCHEMA)
+    return _table(made, TOTALS_SCHEMA)
 
 
 def step_figures(replay: Replay, rows: MomentRows) -> Columns:
@@ -177,8 +187,23 @@ def _named(replay: Replay, planned: PlannedGroups, moment: Positions, columns: C
     group = replay.group_of_moment[is_final]
     names = [group.consumer_group for group in planned.groups]
     step = replay.step[is_final]
+    columns = columns | _messages(planned, columns, group)
     actions = [replay.schedules[g].steps[s].action for g, s in zip(group.tolist(), step.tolist(), strict=True)]
     return {**columns, "consumer_group": [names[g] for g in group.tolist()], "step": step, "action": actions}
+
+
+def _messages(planned: PlannedGroups, columns: Columns, group: Positions) -> Columns:
+    """Messages that arrive while queues have no owner or several, at the rate at which the group consumes now."""
+    fleet = planned.fleet
+    sums = np.append(0, np.cumsum(planned.written))
+    of_list = np.diff(sums[fleet.queue_lists.offsets])[fleet.unit_queue_list]
+    written = np.bincount(planned.group_of, of_list, len(planned.groups))
+    tps = np.array([np.nan if one.consume_tps is None else one.consume_tps for one in planned.groups])
+    rate = (tps / np.maximum(written, 1))[group]
+    return {
+        "messages_delayed": rate * columns["unowned_queue_seconds"],
+        "messages_twice": rate * columns["double_owned_queue_seconds"],
+    }
 
 
 def exposed_table(replay: Replay, planned: PlannedGroups) -> pa.Table:

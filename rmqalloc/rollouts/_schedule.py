@@ -3,7 +3,7 @@
 Clients share no state: each divides the queues that it sees among the clients that it sees. So a moment is described by at most
 two views, the old one and the new one, each with the clients that act on it. A step that takes effect at once has one
 moment. A gradual one has two: one with a chosen set of informed clients, for tables that name queues, and the final one, in
-which all are informed. `rmqalloc.rollouts._worst_moment` finds the worst set.
+which all are informed. `rmqalloc.transitions._worst_moment` finds the worst set.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._text import counted
 from rmqalloc.errors import Error
+from rmqalloc.transitions._hearing import ROUTES, Hearing
 
 Mask = NDArray[np.bool_]
 
@@ -80,12 +81,15 @@ class Step(NamedTuple):
         at once, and only its final moment counts.
     begins_with_one : bool
         Whether the step begins when the first of them is informed; if not, there is a moment at which none is.
+    hearing : Hearing, optional
+        How long it takes until each of them is informed; None where that is not known, as of clients that are deployed anew.
     """
 
     action: str
     moments: tuple[Moment, ...]
     to_inform: Mask | None = None
     begins_with_one: bool = False
+    hearing: Hearing | None = None
 
 
 class Schedule(NamedTuple):
@@ -122,11 +126,20 @@ class GroupAtStart(NamedTuple):
         In Java's order.
     rooms : list of int
         As in `Schedule`.
+    is_ordered : bool
+        Whether a broker locks each of its queues for one client.
+    n_brokers : int
+        Most brokers of one of its topics.
+    consume_tps : float or None
+        Messages that the group consumes in a second, where that is known.
     """
 
     consumer_group: str
     client_ids: list[str]
     rooms: list[int]
+    is_ordered: bool = False
+    n_brokers: int = 1
+    consume_tps: float | None = None
 
 
 def everyone(n_clients: int) -> Mask:
@@ -232,4 +245,4 @@ def refresh(fresh: Mask, action: str, before: int, after: int, written: int) -> 
     every = everyone(fresh.size)
     split = (ClientView(every, ~fresh, queues=before), ClientView(every, fresh, queues=after))
     is_final = Moment((ClientView(every, every, queues=after),), there=after, written=written)
-    return Step(action, (Moment(split, is_final=False, there=after, written=written), is_final), to_inform=every)
+    return Step(action, (Moment(split, is_final=False, there=after, written=written), is_final), every, hearing=ROUTES)

@@ -74,7 +74,7 @@ def change_strategy(
     """
     made = rule(strategy, **(params or {}))
     planned = planned_groups_of(snapshot, groups, topics)
-    refused = _refused(planned, made)
+    refused = refused_groups(planned, made)
 
     def schedule_of(group: GroupAtStart) -> Schedule:
         if group.consumer_group in refused:
@@ -94,7 +94,7 @@ def change_strategy(
     return play_schedules(planned, schedule_of, rules=[made], detail=detail)
 
 
-def _refused(planned: PlannedGroups, s: Strategy) -> dict[str, str]:
+def refused_groups(planned: PlannedGroups, s: Strategy) -> dict[str, str]:
     """Groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep what they have once they switch."""
     fleet = planned.fleet
     s.fleet_errors(fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from reprlib import repr as shown
 from typing import Any, ClassVar
@@ -30,6 +31,10 @@ GENERATED_NAME = "what-if-{n}"
 """How added clients are named unless the scenario says otherwise; ``{n}`` is six digits, from 000001 on."""
 
 ALL = ("*",)
+
+
+MEMBERS, ROUTES, DEPLOYMENT = "members", "routes", "deployment"
+"""How the clients of a group learn of a change: that others joined or left, by their routes, or by being deployed anew."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ class RemoveClients(Checked):
         Which of them in Java's order, for ``count``; "spread" takes them at even distances.
     """
 
+    followed_by: ClassVar[str] = MEMBERS
     one_of: ClassVar[tuple[str, ...]] = ("ids", "pattern", "count", "machine_room")
     ids: tuple[str, ...] | None = optional(Texts())
     pattern: tuple[str, ...] | None = optional(Texts())
@@ -85,6 +91,7 @@ class AddClients(Checked):
         Where they stand; the table must have a column ``client_rooms``.
     """
 
+    followed_by: ClassVar[str] = MEMBERS
     one_of: ClassVar[tuple[str, ...]] = ("ids", "count")
     ids: tuple[str, ...] | None = optional(Texts())
     count: int | None = optional(Whole(1, MAX_CLIENTS))
@@ -104,6 +111,7 @@ class ScaleClients(Checked):
         As for `AddClients`.
     """
 
+    followed_by: ClassVar[str] = MEMBERS
     to: int = needed(Whole(0, MAX_CLIENTS))
     name: str = optional(GeneratedName(), GENERATED_NAME)
     machine_room: str | None = optional(Text())
@@ -121,6 +129,7 @@ class SetStrategy(Checked):
         Its parameters.
     """
 
+    followed_by: ClassVar[str] = DEPLOYMENT
     strategy: str = needed(Text())
     params: Mapping[str, Any] | None = optional(Params())
 
@@ -149,6 +158,7 @@ class SetVirtualNodes(Checked):
         How many.
     """
 
+    followed_by: ClassVar[str] = DEPLOYMENT
     virtual_nodes: int = needed(Whole(0, MAX_VIRTUAL_NODES))
 
 
@@ -170,6 +180,7 @@ class SetQueues(Checked):
         Patterns of the brokers' and the topics' names; all brokers, and all topics but retry topics, unless given.
     """
 
+    followed_by: ClassVar[str] = ROUTES
     read_queue_nums: int = needed(Whole(0, MAX_READ_QUEUE_NUMS))
     brokers: tuple[str, ...] = optional(Texts(), ALL)
     topics: tuple[str, ...] = optional(Texts(), ALL)
@@ -185,6 +196,7 @@ class RemoveBroker(Checked):
         Patterns of their names.
     """
 
+    followed_by: ClassVar[str] = ROUTES
     brokers: tuple[str, ...] = needed(Texts())
 
 
@@ -203,6 +215,7 @@ class AddBroker(Checked):
         Where it stands; the table must have a column ``broker_rooms``.
     """
 
+    followed_by: ClassVar[str] = ROUTES
     broker_name: str = needed(Text())
     read_queue_nums: int = needed(Whole(1, MAX_READ_QUEUE_NUMS))
     machine_room: str | None = optional(Text())
@@ -220,6 +233,7 @@ class LoseMachineRoom(Checked):
         What is lost of it; the table must have the columns ``client_rooms`` and ``broker_rooms`` accordingly.
     """
 
+    followed_by: ClassVar[str] = ROUTES
     machine_room: str = needed(Text())
     what: str = optional(Text(("both", "clients", "brokers")), "both")
 
@@ -314,3 +328,12 @@ class Scenario(Checked):
         """Plain data, as a file holds it."""
         names = {kind: name for name, kind in CHANGES.items()}
         return {**super().to_data(), "changes": [{names[type(one)]: one.to_data()} for one in self.changes]}
+
+
+def joining_ids(scenarios: Iterable[Scenario]) -> Counter[str]:
+    """Client ids that scenarios add, and how often one scenario does at most."""
+    joining = Counter[str]()
+    for scenario in scenarios:
+        changes = (change for change in scenario.changes if isinstance(change, AddClients))
+        joining |= Counter(one for change in changes for one in change.ids or ())
+    return joining

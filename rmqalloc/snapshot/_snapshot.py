@@ -181,6 +181,8 @@ class Group:
     lags : tuple of Lag
     consume_tps : float or None
         Messages consumed per second, over the group.
+    paused_brokers : tuple of str
+        Brokers that do not let the group consume (``consumeEnable`` is false in its settings there), as far as it is known.
     """
 
     name: str
@@ -199,6 +201,7 @@ class Group:
     broker_client_ids: Mapping[str, tuple[str, ...]] | None = None
     lags: tuple[Lag, ...] = ()
     consume_tps: float | None = None
+    paused_brokers: tuple[str, ...] = ()
 
     @property
     def client_ids(self) -> list[str]:

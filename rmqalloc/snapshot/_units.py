@@ -73,7 +73,19 @@ def units_of(snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[s
 def read_units(
     snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_retry: bool = False
 ) -> Units:
-    """`units_of` with what it leaves out.
+    """`units_of` with what it leaves out; ``with_retry`` as for `unit_pairs`."""
+    pairs, warnings = unit_pairs(snapshot, groups, topics, with_retry)
+    return Units(batch_of(pairs), warnings)
+
+
+def unit_pairs(
+    snapshot: Snapshot,
+    groups: Sequence[str],
+    topics: Sequence[str],
+    with_retry: bool = False,
+    with_shared: bool = False,
+) -> tuple[list[tuple[Group, Topic]], tuple[str, ...]]:
+    """The groups and topics that are the rows of `units_of`, and what is left out.
 
     Parameters
     ----------
@@ -82,10 +94,12 @@ def read_units(
     with_retry : bool
         Give every group its retry topic, also where the snapshot does not list it: with one queue on each broker of its other
         topics, as brokers make it.
+    with_shared : bool
+        Take groups, too, of which several clients read a queue.
     """
     routes = by_name(snapshot.topics, "topics")
     mine = chosen(groups, by_name(snapshot.groups, "consumer groups"), "consumer group")
-    reading = _Reading(routes, with_retry)
+    reading = _Reading(routes, with_retry, with_shared)
     subscribed = {group.name: reading.topics_of(group) for group in mine.values()}
     wanted = chosen(topics, {t.name: t for ts in subscribed.values() for t in ts} | routes, "topic")
     pairs = [
@@ -95,14 +109,14 @@ def read_units(
         for topic in subscribed[group.name]
         if topic.name in wanted and reading.is_readable(group, topic)
     ]
-    return Units(_batch(pairs), tuple(reading.warnings()))
+    return pairs, tuple(reading.warnings())
 
 
 class _Reading:
     """Goes through groups and keeps what is left out."""
 
-    def __init__(self, routes: Mapping[str, Topic], with_retry: bool) -> None:
-        self._routes, self._with_retry = routes, with_retry
+    def __init__(self, routes: Mapping[str, Topic], with_retry: bool, with_shared: bool) -> None:
+        self._routes, self._with_retry, self._with_shared = routes, with_retry, with_shared
         self._left_out: dict[str, list[str]] = {}
 
     def topics_of(self, group: Group) -> list[Topic]:
@@ -118,7 +132,10 @@ class _Reading:
         return topics
 
     def is_planned(self, group: Group) -> bool:
-        """Whether the group's queues have one owner each."""
+        """Whether the group's queues have one owner each, or readers, where these are wanted."""
+        is_pop = group.server_assignment == "POP" and not group.is_ordered
+        if self._with_shared and (group.message_model != "CLUSTERING" or group.is_shared or is_pop):
+            return True
         if group.message_model != "CLUSTERING":
             self._tell("groups of the model BROADCASTING, whose clients all take every queue", group.name)
         elif group.server_assignment == "POP":
@@ -160,7 +177,8 @@ def _brokers(topics: Iterable[Topic]) -> dict[str, str | None]:
     return {broker.broker_name: broker.machine_room for topic in topics for broker in topic.brokers}
 
 
-def _batch(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
+def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
+    """A row for every group and topic; see `units_of`."""
     groups, topics = [group for group, _ in pairs], [topic for _, topic in pairs]
     readable = [[broker for broker in topic.brokers if broker.perm & PERM_READ] for topic in topics]
     clients = [group.clients for group in groups]

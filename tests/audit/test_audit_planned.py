@@ -76,6 +76,32 @@ def test_a_group_of_the_plan_that_is_not_there_is_named():
     assert check_snapshot(other, ["other"], rules=RULE, planned=planned) == ()
 
 
+def test_a_plan_that_leaves_queues_to_several_or_to_nobody_comes_true():
+    """One client divides by another strategy, and goes on doing so."""
+    mixed = tuple(
+        replace(one, strategy="AVG_BY_CIRCLE") if one.client_id == "c2" else one for one in told("c1", "c2").clients
+    )
+    before = snapshot(replace(group("c1", "c2"), clients=mixed))
+    plan = plan_snapshot(before, ONE_MORE)
+    [row] = plan.groups.slice(1).to_pylist()
+    after = owners_after(plan)["g"]
+    several = {queue: ids for queue, ids in after.items() if isinstance(ids, tuple)}
+    assert len(several) == row["double_owned"] > 0 and list(after.values()).count(None) == row["unowned"] > 0
+    ids = {queue: {ids} if isinstance(ids, str) else set(ids or ()) for queue, ids in after.items()}
+
+    def owning(owners):
+        clients = tuple(Client(one, owned=tuple(q for q in owners if one in owners[q])) for one in ("c1", "c2", "c3"))
+        return snapshot(replace(group(), clients=clients))
+
+    def found(owners):
+        return check_snapshot(owning(owners), rules=RULE, planned=owners_after(plan))
+
+    assert found(ids) == ()
+    queue = next(iter(several))
+    for wrong in ({several[queue][0]}, {several[queue][1]}, set()):
+        assert only(found(ids | {queue: wrong}), "differs-from-plan").queues == (queue,)
+
+
 def test_of_several_scenarios_one_must_be_named():
     two = scenarios_of([{"name": name, "changes": [{"scale_clients": {"to": n}}]} for name, n in (("x", 3), ("y", 4))])
     plan = plan_snapshot(BEFORE, two)

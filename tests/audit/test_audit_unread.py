@@ -131,6 +131,16 @@ def test_a_topic_that_nobody_may_read_is_written_all_the_same():
     assert {f.rule for f in found} == {"unreadable-broker", "topic-without-route"}
 
 
+def test_a_broker_that_does_not_let_the_group_consume():
+    route = Topic(TOPIC, (TopicBroker("a", 2, 2), TopicBroker("b", 2, 2), TopicBroker("c", 2, 2, perm=2)))
+    one = avg("c1", lags=lags(1, broker="b"), paused_brokers=("b", "c", "gone"))
+    finding = only(checked(one, topics=(route,)), "consumption-disabled")
+    assert (finding.severity, finding.topic, finding.queues) == ("error", TOPIC, queues([0, 1], "b"))
+    assert finding.message == "b does not let the group consume 2 queues of orders; 10 messages wait there."
+    assert of_rule(checked(replace(one, clients=()), topics=(route,)), "consumption-disabled") == []
+    assert of_rule(checked(replace(one, paused_brokers=("c",)), topics=(route,)), "consumption-disabled") == []
+
+
 def test_a_backlog_that_consumers_do_not_see_is_stranded():
     route = Topic(TOPIC, (TopicBroker("a", 4, 4), TopicBroker("b", 4, 0, perm=0)))
     waiting = (*lags(0, 4), *lags(1, broker="b"), *lags(2, broker="gone"), Lag(MessageQueue(TOPIC, "a", 9), 5, 5))

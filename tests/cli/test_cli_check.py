@@ -13,6 +13,11 @@ from rmqalloc.snapshot._snapshot import SourceError
 
 EXAMPLE = ROOT / "examples" / "snapshots" / "duplicate-id.yaml"
 PRINTED = """\
+Messages nobody reads: 4 queues of 1 topic, backlog not known
+messages  group          topic   reason    queues                  detail
+       -  order-service  orders  no-owner       4  broker-a:12-15  client id 10.0.0.13@1 is not unique
+no-owner: no client takes the queue
+
 Group order-service
   error    unowned-queue: No client takes 4 of 40 queues of orders: client id 10.0.0.13@1 is not unique.
            queues: broker-a:12, broker-a:13, broker-a:14, broker-a:15
@@ -55,7 +60,7 @@ def test_the_example_has_four_unowned_and_four_double_owned_queues(run):
 
 
 def test_a_clean_snapshot_ends_with_0(run, file):
-    assert run("-f", file(group("c1", "c2"))) == (0, "0 findings\n", "")
+    assert run("-f", file(group("c1", "c2"))) == (0, "Every written queue of 1 topic is read.\n\n0 findings\n", "")
 
 
 def test_a_snapshot_may_come_through_a_pipe(run, file, monkeypatch):
@@ -97,7 +102,7 @@ def test_what_is_shown_and_what_fails_are_two_things(run, file):
     assert run("-f", idle)[0] == 2
     assert run("-f", idle, "--fail-on", "error")[0] == 0
     code, out, _ = run("-f", idle, "--severity", "error")
-    assert (code, out) == (2, "0 findings\n")
+    assert (code, out.split("\n\n")[-1]) == (2, "0 findings\n")
     note = file(group("c1", strategy="CONFIG"))
     assert run("-f", note)[0] == 0
     assert run("-f", note, "--fail-on", "note")[0] == 2
@@ -107,7 +112,7 @@ def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
     lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
     clean, bad = file(group("c1"), errors=lost), file(group("c1", "c1"), errors=lost)
     code, out, err = run("-f", clean)
-    assert (code, out) == (4, "0 findings\n")
+    assert (code, out.split("\n\n")[-1]) == (4, "0 findings\n")
     assert "timeout" in err
     assert run("-f", clean, "--allow-partial")[0] == 0
     assert run("-f", bad)[0] == 2
@@ -119,6 +124,15 @@ def test_every_form_names_the_queues(run, output):
     assert (code, err) == (2, "")
     assert "10.0.0.13@1" in out
     assert "unowned" in out
+
+
+def test_a_page_says_what_it_rests_on(run, file):
+    lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
+    code, page, _ = run("-f", file(group("c1"), errors=lost), "-o", "html")
+    assert code == 4 and ">0 findings<" in page
+    assert "Strategy AVG, stated; 1 request was not answered; the snapshot does not say when it was taken." in page
+    page = run("-f", EXAMPLE, "-o", "html", "--severity", "error")[1]
+    assert "✗ 3 findings of the audit: 3 errors" in page and "order-service" in page
 
 
 def test_a_file_that_is_no_snapshot_is_said(run, tmp_path):

@@ -97,9 +97,11 @@ FOR_PEOPLE = [
     ["compare", *FILE], ["compare", *FILE, "-s", "AVG{}"],
     ["explain", *FILE, "-g", "g{}", "-t", "orders{}", "-q", "b-1{}:0"],
     ["explain", *FILE, "-g", "g{}", "-t", "x", "-q", "b-1{}:x"],
+    ["diff", "s.json", "example:seed", "--assume"], ["diff", "s.json", "p.json"], ["diff", "missing{}", "s.json"],
     ["check", "-f", "s.json"], ["check", "-f", "s.json", "-o", "wide"], ["check", "-f", "s.json", "--rule", "{}"],
     ["rollout", "restart", *FILE], ["rollout", "restart", *FILE, "--max-unowned", "0", "--show", "queues"],
     ["rollout", "broker", *FILE, "--name", "b-1{}"], ["rollout", "queues", *FILE, "-t", "orders{}", "--to", "1"],
+    ["optimise", "restart", *FILE], ["optimise", "scale", *FILE, "--to", "1", "--max-moves", "0", "--out", "o{}.md"],
     ["recommend", *FILE], ["recommend", *FILE, "--show", "lists", "--out", "l{}.json"],
     ["convert", "s.json", "--out", "o.csv"], ["convert", "s.json", "--out", "o.{}"], ["convert", "missing{}", "--out", "o.csv"],
     ["report", "p.json", "--out", "r{}.html"], ["report", "p{}.json", "--out", "r.html"],
@@ -320,6 +322,8 @@ def test_the_rule_sees_whatever_prints():
 
 ALLOWED = {
     "rmqalloc/cli/_compare_command.py": 1,  # asked for its width and colours
+    "rmqalloc/cli/_diff_command.py": 1,
+    "rmqalloc/cli/_optimise_command.py": 1,
     "rmqalloc/cli/_plan_command.py": 1,
     "rmqalloc/cli/_rollout_options.py": 1,
     "rmqalloc/cli/_check_command.py": 1,  # handed to `write_findings`, which makes every text printable

@@ -12,10 +12,11 @@ from programs import environment
 
 from rmqalloc.cli import main
 from rmqalloc.cli._app import VERBS
-from rmqalloc.plans import save_plan
+from rmqalloc.plans import load_plan, plan_snapshot, save_plan
 from rmqalloc.report.html import report
 from rmqalloc.snapshot._plain_data import to_document
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.files import read
 
 BASH = shutil.which("bash")
 
@@ -44,8 +45,10 @@ def saved(tmp_path):
 def test_a_saved_plan_becomes_a_page(run, saved, tmp_path):
     out = tmp_path / "report.html"
     assert run("report", saved, "--out", out) == (0, "", "")
-    assert out.read_text(encoding="utf-8") == report(report_plans.everyday())
-    assert run("report", saved, "--out", "-") == (0, report(report_plans.everyday()), "")
+    # A file keeps neither evidence nor transitions: the snapshot, from which both are made, is not in it.
+    html = report(report_plans.with_tables(report_plans.everyday(), evidence=(), transitions=()))
+    assert out.read_text(encoding="utf-8") == html
+    assert run("report", saved, "--out", "-") == (0, html, "")
 
 
 def test_from_a_snapshot_to_a_page(run, tmp_path):
@@ -59,8 +62,10 @@ def test_from_a_snapshot_to_a_page(run, tmp_path):
     assert run("plan", "-f", source, "--scale", 4, "--out", plan)[0] == 0
     assert run("report", plan, "--out", page)[0] == 0
     code, html, _ = run("plan", "-f", source, "--scale", 4, "-o", "html")
-    assert (code, html) == (0, page.read_text(encoding="utf-8"))
-    assert "order-service" in html
+    made = plan_snapshot(read(source), load_plan(plan).scenarios)
+    assert (code, html) == (0, report(made))
+    assert page.read_text(encoding="utf-8") == report(report_plans.with_tables(made, evidence=(), transitions=()))
+    assert "order-service" in html and "While clients hear of it" in html
 
 
 def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):

@@ -75,6 +75,15 @@ def test_text_shows_totals_and_steps(run, file):
     assert len(steps.strip().splitlines()) == 1 + 5
 
 
+def test_html_is_a_page_unless_a_table_is_asked_for(run, file):
+    code, page, err = run("restart", "-f", file, "-g", "g", "-b", 2, "-o", "html", "--max-unowned", 1)
+    assert code == 3 and "gate not kept" in err
+    assert page.startswith("<!DOCTYPE html>") and "rmqalloc rollout of 1 consumer group<" in page
+    assert "✗ 1 bound is not kept" in page and "Worst moment: step 1" in page and "Strategy AVG, stated; " in page
+    table = run("restart", "-f", file, "-g", "g", "-b", 2, "-o", "html", "--show", "steps")[1]
+    assert table.startswith("<!DOCTYPE html>") and "<svg" not in table and "unowned_written" in table
+
+
 def test_who_goes_first_can_be_chosen(run):
     def moved(*flags):
         return sum(column(run("restart", "-f", PODS, "-g", "by-average", "-b", 8, "-o", "json", *flags)[1], "moved"))

@@ -109,13 +109,14 @@ def test_the_page_lists_them_too():
     assert all(f"| {code} | {text} |\n" in page for code, text in exit_codes.MEANINGS.items())
     own = [(verb, *one) for verb, codes in exit_codes.OF_VERB.items() for one in codes.items()]
     assert all(f"| `{verb}` | {code} | {text} |\n" in page for verb, code, text in own)
-    assert page.count("| `") == len(own) + 5  # options in the first table
+    assert page.count("| `") == len(own) + 7  # options in the first table
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert all(f"{code} " in readme.partition("[Exit codes]")[2][:400] for code in exit_codes.MEANINGS)
 
 
 GROUP = ["-g", "by-ring"]
 DOUBT, PARTIAL = ["-f", "doubt.json"], ["-f", "partial.json"]
+REQUIRED = ["--require", "fitted"]
 CASES = [
     ("plan", [*SEED, "--scale", "3"], 0),
     ("plan", [*SEED, "--scale", "3", "--detailed-exitcode"], 2),
@@ -124,14 +125,23 @@ CASES = [
     ("plan", [*DOUBT, "--scale", "3"], 1),
     ("plan", [*SEED], 64),
     ("compare", [*SEED, "-s", "AVG"], 0), ("compare", [*PARTIAL, "-s", "AVG"], 4), ("compare", [*DOUBT, "-s", "AVG"], 1),
+    ("compare", [*DOUBT, "-s", "AVG", *REQUIRED], 3),
     ("explain", [*SEED, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 0),
     ("explain", [*PARTIAL, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 4),
     ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "-q", "broker-a:3"], 1),
+    ("explain", [*DOUBT, *GROUP, "-t", "TopicTest", "-q", "broker-a:3", *REQUIRED], 3),
+    ("check", [*DOUBT, *REQUIRED], 3), ("recommend", [*DOUBT, *REQUIRED], 3),
     ("check", [*SEED], 0), ("check", ["-f", "example:duplicate-id"], 2), ("check", [*PARTIAL], 4),
+    ("optimise", ["scale", *SEED, "--to", "3"], 0), ("optimise", ["scale", *SEED, "--to", "3", "--max-moves", "0"], 3),
+    ("optimise", ["scale", *PARTIAL, "--to", "3"], 4), ("optimise", ["scale", *DOUBT, "--to", "3"], 1),
+    ("diff", ["example:seed", "example:seed", "--detailed-exitcode"], 0), ("diff", ["example:seed", "doubt.json"], 1),
+    ("diff", ["example:seed", "example:orders", "--detailed-exitcode", "--assume"], 2),
+    ("diff", ["example:seed", "partial.json"], 4), ("diff", ["-", "-"], 64),
     ("recommend", [*SEED], 0), ("recommend", [*PARTIAL], 4), ("recommend", [*DOUBT], 1),
     ("rollout", ["restart", *SEED], 0), ("rollout", ["restart", *SEED, "--max-moved-per-queue", "0"], 3),
     ("rollout", ["restart", *PARTIAL], 4), ("rollout", ["restart", *DOUBT], 1),
     ("snapshot", [], 64), ("snapshot", ["-n", "127.0.0.1:1", "--timeout", "0.1"], 1),
+    ("verify", ["plan.json"], 0), ("verify", ["changed.json"], 2), ("verify", ["none.json"], 1),
     ("bulk", ["--in", "none", "--out", "x"], 1), ("example", [], 0), ("example", ["nope"], 64),
 ]  # fmt: skip
 
@@ -151,6 +161,8 @@ def in_doubt_and_partial():
 def test_a_verb_ends_with_a_code_that_its_help_lists(verb, arguments, code, run):
     for name, data in in_doubt_and_partial().items():
         Path(name).write_text(json.dumps(data))
+    assert run("plan", *SEED, "--scale", "3", "--out", "plan.json")[0] == 0
+    Path("changed.json").write_text(Path("plan.json").read_text().replace('"to":3', '"to":4'))
     ended, out, err = run(verb, *arguments)
     assert ended == code, out + err
     assert code in exit_codes.codes_of(verb)

@@ -437,7 +437,9 @@ MACHINE_LINES = {
     "documents/_json_text.py", "documents/_yaml_text.py",
     "remoting/_frame.py", "remoting/_loose_json.py",  # bodies and headers of servers
     "rebalance/_offset_file.py",  # what clients keep, in a JSON of their own
-    "plans/_explain.py",  # columns that we filled
+    "plans/_explain.py", "evidence/_evidence.py", "report/html/_evidence_section.py",  # columns that we filled
+    "certificate/_inputs.py", "certificate/_way_back.py",  # the same
+    "certificate/_checker.py", "certificate/_form.py",  # by the standard library alone, so that they share nothing
     "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py", "job/_output.py",
     "job/_plan_summary.py",  # a Spark job's own notes
 }  # fmt: skip

@@ -12,7 +12,6 @@ import pytest
 
 from rmqalloc import Fleet
 from rmqalloc._text import nearest
-from rmqalloc.audit import _audited_group as audited_group
 from rmqalloc.cli import (
     _allocate_command as allocate_command,
 )
@@ -56,6 +55,7 @@ from rmqalloc.snapshot.files import _csv_text as csv_text
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.store import _staging as staging
 from rmqalloc.store import _writing as writing
+from rmqalloc.views import _group_views as group_views
 
 
 @pytest.mark.parametrize("form", [json_text, yaml_text])
@@ -175,9 +175,9 @@ def test_a_unit_and_a_topic_may_have_so_many_queues():
     bounds.check_size(bounds.MAX_PER_UNIT, "queues")
     with pytest.raises(ValueError, match="at most 2147483647"):
         bounds.check_size(bounds.MAX_PER_UNIT + 1, "queues")
-    audited_group.check_queue_count("T", audited_group.MAX_QUEUES)
+    group_views.check_queue_count("T", group_views.MAX_QUEUES)
     with pytest.raises(ValueError, match="has 1,000,001 queues; at most 1,000,000 can be checked"):
-        audited_group.check_queue_count("T", audited_group.MAX_QUEUES + 1)
+        group_views.check_queue_count("T", group_views.MAX_QUEUES + 1)
 
 
 def test_times_and_members_of_a_script():

@@ -178,6 +178,18 @@ def test_queues_of_nobody_and_of_several_are_no_evidence():
     assert summary(known(cluster(first, second, *rest)))[:4] == ("AVG_BY_CIRCLE", None, "fitted", 1.0)
 
 
+def test_a_client_that_reports_no_strategy_is_refuted_by_a_queue_that_it_shares():
+    """Otherwise its queues are those of AVG but for one of nobody; it divides AVG's queues from the last to the first."""
+    ids, queues = IDS[:3], sorted(TOPIC.queues())
+    clients = [replace(one, strategy="AVG") for one in owning("AVG", *ids)]
+    own = tuple(rule("AVG").allocate("g", ids[1], queues[::-1], list(ids)))
+    clients[1] = Client(ids[1], owned=own)
+    assert len(set(own) & set(clients[0].owned)) == 1
+    group = known(cluster(*clients))
+    assert summary(group) == ("AVG", None, "reported", 30 / 31, True)
+    assert group.strategy_doubt == "AVG explains 30 of 31 known owners"
+
+
 def test_a_ring_written_down_without_virtual_nodes_stays_rocketmqs_unless_owners_refute_it():
     two = Topic("T", (TopicBroker("a", 2),))
     ten = known(cluster(*owning("CONSISTENT_HASH", "c1", topic=two), topic=two, strategy="CONSISTENT_HASH"))
@@ -255,8 +267,10 @@ def test_lines_say_what_is_known():
 
 
 def test_plans_leave_a_doubt_out_and_say_why():
-    mixed = cluster(Client("c1", strategy="AVG"), Client("c2", strategy="AVG_BY_CIRCLE"))
-    plan = plan_snapshot(mixed, LOSE_ONE)
+    unclear = cluster(
+        Client("c1", strategy="AVG"), Client("c2", strategy="CONSISTENT_HASH")
+    )  # of how many virtual nodes
+    plan = plan_snapshot(unclear, LOSE_ONE)
     assert plan.units.num_rows == 0
     assert any("in doubt" in one and one.endswith(": g") for one in plan.warnings)
 
@@ -322,6 +336,7 @@ VERBS = {
     "plan": ("plan", "--remove-client", "c1"),
     "compare": ("compare", "-s", "AVG,AVG_BY_CIRCLE"),
     "recommend": ("recommend",),
+    "optimise": ("optimise", "scale", "--to", "2"),
     "explain": ("explain", "-g", "g", "-t", "T", "-q", "a:3"),
     "rollout restart": ("rollout", "restart"),
     "rollout broker": ("rollout", "broker", "--name", "a"),
@@ -330,6 +345,8 @@ VERBS = {
     "rollout subscription": ("rollout", "subscription", "-t", "U"),
 }
 SAYS = {"rollout strategy": "--from-strategy", "explain": "-s"}
+BY_CLIENT = ("plan", "explain", "compare")
+"""Verbs that work out groups whose clients differ."""
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -344,10 +361,14 @@ def test_every_verb_ends_with_1_on_a_doubt_unless_it_is_settled(verb, kind, tmp_
     topics = (TOPIC, Topic("U", (TopicBroker("a", 4),)))
     write_snapshot(Snapshot(topics, (Group("g", ("T",), clients),)), str(path))
     words = list(VERBS[verb])
-    at = 2 if words[0] == "rollout" else 1
+    at = 2 if words[0] in ("rollout", "optimise") else 1
     command = [*words[:at], "-f", str(path), *words[at:]]
-    assert app.run(command) == 1
-    assert "in doubt" in capsys.readouterr().err
+    if kind == "mixed" and verb in BY_CLIENT:
+        assert app.run(command) == 0
+        assert "divide by different strategies" in capsys.readouterr().err
+    else:
+        assert app.run(command) == 1
+        assert "in doubt" in capsys.readouterr().err
     assert app.run([*command, "--assume"]) == 0
     assert app.run([*command, SAYS.get(verb, "--strategy"), "AVG"]) == 0
 

@@ -27,7 +27,17 @@ def test_the_brute_force_agrees_with_the_real_java_classes():
 
 
 @pytest.mark.parametrize(
-    ("verb", "n"), [("plan", 8), ("explain", 8), ("check", 40), ("bulk", 8), ("recommend", 8), ("restart", 8)]
+    ("verb", "n"),
+    [
+        ("plan", 8),
+        ("plan of mixed groups", 8),
+        ("explain", 8),
+        ("check", 40),
+        ("reach", 40),
+        ("bulk", 8),
+        ("recommend", 8),
+        ("restart", 8),
+    ],
 )
 def test_a_wrong_rule_is_seen(verb, n, monkeypatch):
     """AVG whose last client gets all that is over, as a stand-in for a fault of either side."""

@@ -11,7 +11,10 @@ from source_modules import MODULES
 
 import rmqalloc
 
-VERBS = ("check", "compare", "explain", "fetch", "plan", "read", "recommend", "rollout", "simulate")
+VERBS = (
+    *("check", "compare", "diff", "explain", "fetch", "optimise", "plan", "read", "recommend", "rollout", "simulate"),
+    "verify",
+)
 AT_IMPORT = {"_engine", "_lazy", "_text", "_version", "errors", "fleet", "model", "strategies"}
 
 
@@ -59,15 +62,17 @@ def results():
         "plan": rmqalloc.plan(cluster, [{"name": "six", "changes": [{"scale_clients": {"to": 6}}]}]),
         "compare": rmqalloc.compare(cluster, ["AVG", "AVG_BY_CIRCLE"]),
         "check": rmqalloc.check(cluster),
+        "diff": rmqalloc.diff(cluster, cluster),
         "explain": rmqalloc.explain(cluster, "by-average", "TopicTest", "broker-a", 0),
         "rollout": rmqalloc.rollout.restart(cluster),
         "budget": rmqalloc.rollout.restart_in_budget(cluster, 4.0),
         "recommend": rmqalloc.recommend(cluster),
+        "optimise": rmqalloc.optimise(cluster, clients=[3]),
         "simulate": rmqalloc.simulate(import_module("rmqalloc.simulation").Script.of(script | groups)),
     }
 
 
-KINDS = ("plan", "compare", "check", "explain", "rollout", "budget", "recommend", "simulate")
+KINDS = ("plan", "compare", "check", "diff", "explain", "rollout", "budget", "recommend", "optimise", "simulate")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,7 +7,6 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc.advice._config_lists import balanced_owners
-from rmqalloc.audit._reported import ReportedOwners
 from rmqalloc.documents._fields import MAX_TEXT_BYTES, FieldError, Text, Whole
 from rmqalloc.evaluation import _limits as limits
 from rmqalloc.evaluation._limits import MAX_CLIENTS, MAX_OWNERS, Sizes
@@ -22,6 +21,7 @@ from rmqalloc.scenarios import scenarios_of
 from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files._from_rows import from_rows
+from rmqalloc.views._reported import ReportedOwners
 from spark_udfs import _arrow_owners as arrow_owners
 
 

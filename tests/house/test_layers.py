@@ -34,13 +34,18 @@ FLOORS = {
     "rmqalloc.scenarios": 5,
     "rmqalloc.rebalance": 5,
     "rmqalloc.broker": 5,
+    "rmqalloc.views": 5.5,
+    "rmqalloc.certificate": 6,
     "rmqalloc.evaluation": 6,
     "rmqalloc.whatif": 7,  # former names
     "rmqalloc.plans": 7,
     "rmqalloc.rollouts": 7,
+    "rmqalloc.transitions": 6.5,
     "rmqalloc.simulation": 7,
+    "rmqalloc.diffs": 7.5,
     "rmqalloc.audit": 8,
     "rmqalloc.advice": 8,
+    "rmqalloc.optimisation": 8,
     "spark_udfs.*": 8,
     "spark_udfs.job": 8.5,
     "spark_udfs": 8.7,  # the door of the package, as above
@@ -273,7 +278,7 @@ print(*strategy("AVG").assign_fleet(Fleet.from_groups([("g", "t", queues, ["x", 
 # thread holds a lock waits for it forever, and Spark's Python daemon forks.
 WITHOUT_LOCKS = (
     *("model", "_lazy", "_text", "_engine", "fleet", "strategies", "evidence", "report"),
-    *("scenarios", "evaluation", "plans", "audit", "rollouts", "advice"),
+    *("scenarios", "evaluation", "transitions", "plans", "diffs", "audit", "rollouts", "advice", "optimisation"),
 )
 LOCKS = {"threading", "multiprocessing", "functools.cached_property", "functools.singledispatch", "queue"}
 

@@ -82,7 +82,7 @@ def check_options(command):
     words = shlex.split(command, comments=True)
     ends = [i for i, word in enumerate(words) if word in ("|", ">", "&&", ";", "<")]
     words = words[1 : ends[0] if ends else None]
-    group, context = app, click.Context(app, info_name="rmqalloc")
+    group, context = app, click.Context(app, info_name="rmqalloc", **app.context_settings)
     while words and isinstance(group, click.Group) and not words[0].startswith("-"):
         group = group.get_command(context, words[0])
         assert group is not None, command

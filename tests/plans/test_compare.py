@@ -234,3 +234,22 @@ def test_nobody_is_left_near_the_rooms():
         snapshot, [nearby], scenarios_of([{"name": "s", "changes": [{"remove_clients": {"count": 1}}]}])[0].changes
     ).table.to_pylist()
     assert (row["n_clients"], row["unowned"], row["departure_worst_client"]) == (0, 2, None)
+
+
+def test_a_group_whose_clients_differ_moves_from_what_it_is_to_one_strategy_for_all():
+    topic = Topic("T", (TopicBroker("b", 12),))
+    own = [("c1", "AVG"), ("c2", "AVG_BY_CIRCLE"), ("c3", "AVG")]
+    mixed, alike = (
+        Snapshot(
+            (topic,), (Group("g", ("T",), tuple(Client(one, strategy=name) for one, name in each), strategy="AVG"),)
+        )
+        for each in (own, [(one, "AVG") for one, _ in own])
+    )
+    names = ["AVG", "AVG_BY_CIRCLE"]
+    found, beside = (compare(one, names).table.to_pylist() for one in (mixed, alike))
+    scenarios = [{"name": one, "changes": [{"set_strategy": {"strategy": one}}]} for one in names]
+    assert [row["moved"] for row in found] == plan_snapshot(mixed, scenarios).units["moved"].to_pylist()[1:] == [4, 6]
+    departures = [name for name in beside[0] if name.startswith("departure")]
+    assert [[row[name] for name in departures] for row in found] == [
+        [row[name] for name in departures] for row in beside
+    ]

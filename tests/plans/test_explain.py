@@ -2,9 +2,11 @@
 
 import json
 import shlex
+from random import Random
 
 import plan_snapshots
 import pytest
+from bruteforce import mixed
 from checkout import ROOT
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -13,7 +15,7 @@ from rmqalloc import MessageQueue
 from rmqalloc.cli import main
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.plans._explain import explain
-from rmqalloc.snapshot._plain_data import to_document
+from rmqalloc.snapshot._plain_data import from_document, to_document
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 SEED = ROOT / "examples" / "snapshots" / "seed.yaml"
@@ -151,6 +153,38 @@ def test_what_cannot_be_explained():
         explain(little(2**40), "g", "T", "b", 0)
     with pytest.raises(ValueError, match=r"has 4,000,000,000 points on its ring; at most"):
         explain(little(strategy="CONSISTENT_HASH", virtual_nodes=2 * 10**9), "g", "T", "b", 0)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_owners_of_groups_whose_clients_differ_are_those_of_the_plan(seed):
+    snapshot = from_document(mixed.case(Random(seed)))
+    plan = plan_snapshot(snapshot, [])
+    # Plans start from the owners that clients report, and of shared queues nobody is the owner.
+    explained = {
+        group.name
+        for group in snapshot.groups
+        if group.message_model == "CLUSTERING" and all(client.owned is None for client in group.clients)
+    }
+    for row in plan.queues.to_pylist():
+        if row["consumer_group"] in explained:
+            names = row["consumer_group"], row["topic"], row["broker_name"], row["queue_id"]
+            found = explain(snapshot, *names)
+            assert [found.owner, *found.others] == [row["owner_after"], *(row["others_after"] or ())], names
+
+
+def test_a_queue_of_nobody_and_one_of_two_are_explained_view_by_view():
+    clients = (Client("c1"), Client("c2", strategy="AVG_BY_CIRCLE"), Client("c3"))
+    snapshot = Snapshot((Topic("T", (TopicBroker("b", 12),)),), (Group("g", ("T",), clients, strategy="AVG"),))
+    both, nobody = (explain(snapshot, "g", "T", "b", one) for one in (1, 5))
+    assert (both.owner, both.others, both.strategy) == ("c1", ("c2",), "AVG+AVG_BY_CIRCLE")
+    assert str(both).endswith("So clients c1 and c2 own it.")
+    assert (nobody.owner, nobody.others) == (None, ())
+    assert [one["gives_to"] for one in nobody.facts["views"]] == ["c2", "c3"]
+    assert str(nobody).endswith("So nobody owns it.")
+    assert "client c3, which does not divide by this view: nobody takes it" in str(nobody)
+    with pytest.raises(ValueError, match="topic 'T' has the queues 0 to 11 on 'b', not 12"):
+        explain(snapshot, "g", "T", "b", 12)
+    assert explain(snapshot, "g", "T", "b", 1, "AVG").others == ()
 
 
 # --- rmqalloc explain ---

@@ -89,7 +89,7 @@ def test_what_gets_worse_is_said_and_nothing_else(n_queues, n_clients, change):
 def test_no_praise_stands_above_findings_or_idle_clients():
     plan = planned(cluster(4, 4), {"add_clients": {"count": 2}})
     assert not plan.warnings
-    page = report(plan, report_plans.everyday_findings())
+    page = report(plan, [replace(one, consumer_group="a") for one in report_plans.everyday_findings()])
     said, classes = Page(page).said(), [one.get("class") for tag, one in Page(page).elements if tag == "p"]
     assert "No warnings" not in said
     assert "good" not in classes
@@ -99,6 +99,13 @@ def test_no_praise_stands_above_findings_or_idle_clients():
     assert f"✗ {n} findings of the audit: {counts['error']} error" in said
     assert '<a href="#findings">' in page
     assert "of the audit" not in Page(report(plan)).said()
+
+
+def test_findings_of_groups_that_the_plan_does_not_have_are_left_out():
+    one = report_plans.everyday_findings()[0]
+    found = [replace(one, consumer_group=group, message=f"found in {group}") for group in ("a", "c", "")]
+    said = Page(report(planned(cluster(4, 2)), found)).said()
+    assert "found in a" in said and "found in c" not in said and "2 findings of the audit" in said
 
 
 @pytest.mark.parametrize("packed", ["plan.json", "plan.json.gz"])

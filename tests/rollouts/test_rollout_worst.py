@@ -9,16 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmqalloc.cli import main
-from rmqalloc.rollouts import _worst_moment as informed
 from rmqalloc.rollouts._maintain import maintain_broker
 from rmqalloc.rollouts._restart import restart
 from rmqalloc.rollouts._rollout_gates import violated_gates
 from rmqalloc.rollouts._subscribe import change_subscription
 from rmqalloc.rollouts._switch import change_strategy
-from rmqalloc.rollouts._worst_moment import Graphs, worst_moments
 from rmqalloc.snapshot._plain_data import to_document
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.strategies import strategy
+from rmqalloc.transitions import _worst_moment as informed
+from rmqalloc.transitions._worst_moment import Graphs, worst_moments
 
 counts = st.integers(0, 4)
 

@@ -145,7 +145,7 @@ _SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max
 _NAMES = """
     brokerAddrTable brokerAddrs enableActingMaster clusterAddrTable topicList queueDatas brokerName readQueueNums writeQueueNums
     perm connectionSet clientId language version subscriptionTable messageModel properties subscriptionSet topic mqTable queueId
-    mqPopTable droped offsetTable brokerOffset consumerOffset lastTimestamp consumeTps subscriptionGroupTable mode
+    mqPopTable droped offsetTable brokerOffset consumerOffset lastTimestamp consumeTps subscriptionGroupTable consumeEnable mode
     messageRequestModeMap popShareQueueNum allocateMessageQueueStrategy topicQueueMappingByBroker
 """
 _KEYS = st.sampled_from([*_NAMES.split(), "\ud800"])
@@ -156,7 +156,7 @@ _VALUES = st.recursive(
     max_leaves=20,
 )  # fmt: skip
 _READERS = [
-    answers.brokers, answers.clusters, answers.topic_names, answers.group_names, answers.connections, answers.running_info,
+    answers.brokers, answers.clusters, answers.topic_names, answers.groups, answers.connections, answers.running_info,
     answers.lags, answers.request_modes, lambda body: answers.route("T", body), lambda body: answers.default_mode(str(body)),
 ]  # fmt: skip
 

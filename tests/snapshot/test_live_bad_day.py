@@ -213,7 +213,11 @@ def test_the_command_line_writes_what_was_read_and_ends_with_4(verb, capsys, tmp
     said = capsys.readouterr()
     assert code == 4, said.err
     lines = [line for line in said.err.splitlines() if "the snapshot lacks" in line]
-    assert 0 < len(lines) <= 5 and all("of broker broker-1: 127.0.0.1:" in line for line in lines), said.err
+    of_groups, of_broker = (
+        [line for line in lines if ("that concerns: g-0" in line) == concerns] for concerns in (True, False)
+    )
+    assert len(of_groups) == 1 and 0 < len(of_broker) <= 4, said.err
+    assert all("of broker broker-1: 127.0.0.1:" in line for line in of_broker), said.err
     assert any("and 97 more" in line for line in lines), lines
     if verb == "snapshot":
         snapshot = from_document(json.loads(out.read_text()))

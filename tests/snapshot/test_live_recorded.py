@@ -99,6 +99,23 @@ def info(**properties):
     return json.dumps({"mqTable": {}, "mqPopTable": {}, "properties": properties, "subscriptionSet": [{"topic": "T"}]})
 
 
+# --- Groups that a broker does not let consume ---
+
+
+@pytest.mark.parametrize(
+    ("settings", "paused"), [('{"consumeEnable":false}', ("px",)), ('{"consumeEnable":true}', ()), ("{}", ())]
+)
+def test_brokers_that_do_not_let_a_group_consume_are_kept(settings, paused):
+    answer = {ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG: f'{{"subscriptionGroupTable":{{"gg":{settings}}}}}'}
+    with Replay([("c1", "JAVA", 479)], more=answer) as replay:
+        snapshot = taken(replay)
+    assert [group.paused_brokers for group in snapshot.groups] == [paused]
+    assert replay.asked.count(ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG) == 1
+    assert [one.rule for one in check_snapshot(snapshot) if one.severity == "error"] == ["consumption-disabled"] * len(
+        paused
+    )
+
+
 # --- Clients behind a proxy ---
 
 

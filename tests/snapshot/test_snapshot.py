@@ -41,7 +41,7 @@ GROUPS = st.builds(
     Group, TEXTS, tuples(TEXTS), tuples(CLIENTS), strategy_params=st.dictionaries(TEXTS, COUNTS), is_ordered=st.booleans(),
     lags=tuples(st.builds(Lag, QUEUES, COUNTS, st.integers(-1, 9), st.none() | COUNTS)),
     consume_tps=st.none() | st.floats(0, 9),
-    broker_client_ids=st.none() | st.dictionaries(TEXTS, tuples(TEXTS), max_size=2),
+    broker_client_ids=st.none() | st.dictionaries(TEXTS, tuples(TEXTS), max_size=2), paused_brokers=tuples(TEXTS),
 )  # fmt: skip
 SNAPSHOTS = st.builds(
     Snapshot, tuples(st.builds(Topic, TEXTS, tuples(BROKERS))), tuples(GROUPS),
@@ -151,6 +151,19 @@ def test_brokers_that_list_other_clients_are_told_apart():
     split = members.group("g", {"a": view("1"), "b": view("1", "2")}, {}, routes)
     assert split.client_ids == ["1", "2"]
     assert split.broker_client_ids == {"a": ("1",), "b": ("1", "2")}
+
+
+def test_a_group_reads_what_any_of_its_clients_subscribes_to():
+    """A broker lists what the client of the last heartbeat does; which one that is changes all the time."""
+    infos = {
+        one: answers.RunningInfo((), (), topics, "AVG", False, True)
+        for one, topics in {"1": ("T",), "2": ("T", "U")}.items()
+    }
+    group = members.group("g", {"a": view("1", "2")}, infos, {})
+    assert (group.subscriptions, [client.subscriptions for client in group.clients]) == (
+        ("T", "U"),
+        [("T",), ("T", "U")],
+    )
 
 
 def test_a_client_id_with_two_connections_is_two_clients_of_which_one_answers():

@@ -180,6 +180,7 @@ def full_disk():
         (["plan", "-f", SEED, "--scale", "3", "--out"], ".json.gz"),
         (["convert", SEED, "--out"], ".json"),
         (["recommend", "-f", SEED, "--out"], ".json"),
+        (["optimise", "scale", "-f", SEED, "--to", "3", "--out"], ".md"),
         (["report", "{plan}", "--out"], ".html"),
         (["simulate", str(ROOT / "examples" / "simulations" / "three-deaths.yaml"), "--svg"], ".svg"),
     ],

@@ -103,19 +103,22 @@ class Chromium:
 
 
 class Page:
-    """One page in it."""
+    """One page in it; on a phone its window is as wide as the page asks for, or wider where something does not fit."""
 
-    def __init__(self, browser, path, is_dark=False, size=(1200, 1500), has_scripts=True):
+    def __init__(
+        self, browser, path, is_dark=False, size=(1200, 1500), has_scripts=True, is_phone=False, forced_colors=False
+    ):
         self._browser = browser
         target = browser.call("Target.createTarget", url="about:blank")["targetId"]
         self._session = browser.call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Network", "Log", "Runtime"):
             self.call(f"{domain}.enable")
-        self.call(
-            "Emulation.setDeviceMetricsOverride", width=size[0], height=size[1], deviceScaleFactor=1, mobile=False
-        )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if is_dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        sizes = {"width": size[0], "height": size[1], "deviceScaleFactor": 3 if is_phone else 1}
+        self.call("Emulation.setDeviceMetricsOverride", mobile=is_phone, **sizes)
+        self.call("Emulation.setTouchEmulationEnabled", enabled=is_phone)
+        features = {"prefers-color-scheme": "dark" if is_dark else "light"}
+        features |= {"forced-colors": "active"} if forced_colors else {}
+        self.call("Emulation.setEmulatedMedia", features=[{"name": n, "value": v} for n, v in features.items()])
         self.call("Emulation.setScriptExecutionDisabled", value=not has_scripts)
         self.url = Path(path).resolve().as_uri()
         self.call("Page.navigate", url=self.url)

@@ -9,6 +9,7 @@ from checkout import ROOT
 from cli_commands import COMMANDS
 
 from rmqalloc.audit import RULES
+from rmqalloc.audit._reach_reasons import REASONS
 from rmqalloc.cli import _exit_codes as exit_codes
 
 PAGE = ROOT / "docs" / "commands.md"
@@ -70,7 +71,9 @@ def helped(command):
 
 def usage(words, command):
     """The line of usage."""
-    context = click.Context(command, info_name=f"rmqalloc {' '.join(words)}")
+    context = click.Context(
+        command, info_name=f"rmqalloc {' '.join(words)}", help_option_names=["-h", "--help"]
+    )  # click keeps it
     return " ".join([context.command_path, *command.collect_usage_pieces(context)])
 
 
@@ -109,9 +112,20 @@ def rules_page():
     """The page of the audit with the table of all rules as they are now."""
     rows = [f"| `{key}` | {rule.severity} | {rule.description} | {rule.help} |" for key, rule in RULES.items()]
     table = "\n".join(["| rule | severity | found | what to do |", "| --- | --- | --- | --- |", *rows])
-    head, begin, rest = RULES_PAGE.read_text(encoding="utf-8").partition("<!-- rules:begin -->\n")
-    _, end, tail = rest.partition("\n<!-- rules:end -->")
-    return f"{head}{begin}{table}{end}{tail}"
+    return between(between(RULES_PAGE.read_text(encoding="utf-8"), "rules", table), "reasons", reasons_table())
+
+
+def reasons_table():
+    """All answers to who reads a queue."""
+    rows = [f"| {one.state} | `{key}` | {one.meaning} | {one.help} |" for key, one in REASONS.items()]
+    return "\n".join(["| | reason | who reads the queue | what to do |", "| --- | --- | --- | --- |", *rows])
+
+
+def between(page, marks, text):
+    """A page with other text between two marks."""
+    head, begin, rest = page.partition(f"<!-- {marks}:begin -->\n")
+    _, end, tail = rest.partition(f"\n<!-- {marks}:end -->")
+    return f"{head}{begin}{text}{end}{tail}"
 
 
 if __name__ == "__main__":

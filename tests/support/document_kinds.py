@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmqalloc.documents import DocumentError
+from rmqalloc.evidence import read_rooms
+from rmqalloc.evidence._given_rooms import RoomsFileError
 from rmqalloc.remoting._credentials import CredentialsError, read_credentials
 from rmqalloc.scenarios import ScenarioError, read_scenarios
 from rmqalloc.simulation import read_script
@@ -63,6 +65,7 @@ SIMULATION = {
     ],
     "events": [{"at": "10s", "crash": {"clients": ["g-0"]}}],
 }
+ROOMS = {"brokers": {"name": "az1"}, "clients": {"10.1.*": "az1", "10.2.*": "az2"}}
 KEYS = {"accessKey": "rocketmq2", "secretKey": "s", "others": [{"a": 1}]}
 
 KINDS = [
@@ -72,6 +75,8 @@ KINDS = [
          lambda scenarios: scenarios[0].name, ("scenarios", 0, "changes", 0)),
     Kind("simulation", read_script, ScenarioError, SIMULATION, ("name",),
          lambda script: script.name, ("groups", 0, "params", "virtual_nodes")),
+    Kind("rooms", read_rooms, RoomsFileError, ROOMS, ("brokers", "name"),
+         lambda rooms: rooms.brokers[0].machine_room, ("clients",)),
     Kind("credentials", read_credentials, CredentialsError, KEYS, ("secretKey",),
          lambda credentials: credentials.secret_key, ("others",)),
 ]  # fmt: skip

@@ -101,11 +101,11 @@ def lose_master(cluster: LiveCluster, java: Consumers, group: str, topic: str) -
     )
 
 
-async def _groups_of(address: str) -> list[str]:
+async def _groups_of(address: str) -> dict[str, bool]:
     """Groups that one broker has settings for."""
     async with Remote([address]) as remote:
         content, _ = await remote.ask(address, ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG)
-        return answers.group_names(content)
+        return answers.groups(content)
 
 
 def slaves_of(snapshot: Snapshot) -> list[str]:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 from live_cases import (
     DIVIDED,
@@ -27,34 +27,11 @@ from live_cases import (
 )
 from live_cluster import LiveCluster
 from live_consumers import CLIENTS, Consumers
+from live_page import Page
 from live_proxy_server import ProxyServer
-from programs import python
+from live_views_page import differing
 
 ALL_QUEUES = 2 * QUEUES + 2
-LONGEST = 60  # lines of one answer that are shown
-
-
-class Page:
-    """Collects what the verbs say."""
-
-    def __init__(self) -> None:
-        self._parts = ["# What the verbs say of real clusters that are easily read wrong\n"]
-
-    def add(self, title: str, name_server: str, *groups: str, scale: str = "4") -> None:
-        """A section with what snapshot, plan and check say of groups."""
-        self._parts.append(f"## {title}\n")
-        patterns = [part for group in groups for part in ("-g", group)]
-        for verb in (["snapshot", "--out", "/dev/null"], ["plan", "--scale", scale], ["check"]):
-            done = python("-m", "rmqalloc", *verb, *patterns, "-n", name_server)
-            said = [*done.stdout.splitlines(), *(f"(stderr) {line}" for line in done.stderr.splitlines())]
-            more = [f"... {len(said) - LONGEST} more lines"] if len(said) > LONGEST else []
-            command = " ".join(["rmqalloc", *verb, *patterns, "-n", "NAME_SERVER"])
-            text = "\n".join([*said[:LONGEST], *more]).replace(name_server, "NAME_SERVER")
-            self._parts.append(f"```console\n$ {command}\n{text}\n(exit {done.returncode})\n```\n")
-
-    def write(self, path: str) -> None:
-        """Write the page."""
-        Path(path).write_text("\n".join(self._parts), encoding="utf-8")
 
 
 def divided(page: Page, cluster: LiveCluster, java: Consumers) -> None:
@@ -129,6 +106,8 @@ def main() -> None:
     page = Page()
     with LiveCluster() as cluster, Consumers(cluster.name_server) as java:
         divided(page, cluster, java)
+        with tempfile.TemporaryDirectory() as folder:
+            differing(page, cluster, java, f"{folder}/plan.json")
         popping(page, cluster, java)
         pulling(page, cluster)
         bereft(page, cluster, java)

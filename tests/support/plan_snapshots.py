@@ -107,12 +107,14 @@ def change(queue, old, new):
 def group_figures(snapshot, scenarios, units):
     """Rows of the table of groups by the twin, from its own states and the figures of the units."""
     clients, queues = details(snapshot, scenarios)
-    slots = Counter()
+    slots, double = Counter(), Counter()
     for row, rule in rows_of(snapshot):
         for name, state in states_of(row, rule, scenarios):
             key = (name, row["consumer_group"])
             ids = Counter((*key, client_id) for client_id, _ in state.clients)
             slots |= ids  # of several topics the most repeats of an id
+            owners = plan_twin.owned(state, state.owners()).values()
+            double[key] += sum(ids[*key, owner] > 1 for owner in owners if owner is not None)
     for name in ["current", *(one["name"] for one in scenarios)]:
         for one in snapshot.groups:
             key = (name, one.name)
@@ -122,7 +124,7 @@ def group_figures(snapshot, scenarios, units):
                 {of[2:]: row for of, row in clients.items() if of[:2] == key},
                 [row for of, row in queues.items() if of[:2] == key],
                 [row for row in units if (row["scenario"], row["consumer_group"]) == key],
-            )
+            ) | {"double_owned": double[key]}
 
 
 def figures_of(key, slots, clients, queues, units):

@@ -8,11 +8,14 @@ import chromium
 import report_plans
 from checkout import ROOT
 
+import rmqalloc
+from rmqalloc.evidence import evidence_of, with_strategies
 from rmqalloc.plans import Gates
 from rmqalloc.report.html import report
+from rmqalloc.report.html._rollout_page import rollout_page
 
 DOCS = ROOT / "docs"
-SIZE = (1160, 1500)
+SIZE, ROLLOUT, PHONE = (1160, 1500), (1160, 1000), (390, 900)
 
 
 def main():
@@ -21,11 +24,21 @@ def main():
     gates = Gates(max_moved_share=0.4)
     everyday = report(report_plans.everyday(), report_plans.everyday_findings(), gates)
     hostile = report(report_plans.hostile(), report_plans.hostile_findings())
+    pods, groups = with_strategies(rmqalloc.read("example:48-pods")), ["by-average"]
+    restart = rmqalloc.rollout.restart(pods, groups, batch=4)
+    rollout = rollout_page(restart, evidence=evidence_of(pods, groups).groups)
+    pictures = (
+        ("light", everyday, {"size": SIZE}),
+        ("dark", everyday, {"size": SIZE, "is_dark": True}),
+        ("hostile", hostile, {"size": SIZE}),
+        ("phone", everyday, {"size": PHONE, "is_phone": True}),
+        ("rollout", rollout, {"size": ROLLOUT}),
+    )
     with TemporaryDirectory() as folder, chromium.Chromium(f"{folder}/profile") as browser:
-        for name, html, is_dark in (("light", everyday, False), ("dark", everyday, True), ("hostile", hostile, False)):
+        for name, html, screen in pictures:
             path = Path(folder, f"{name}.html")
             path.write_text(html, encoding="utf-8")
-            page = chromium.Page(browser, path, is_dark, SIZE)
+            page = chromium.Page(browser, path, **screen)
             if name == "hostile":
                 page.ask("document.querySelector('#s1 details').scrollIntoView()")
             (DOCS / f"report-{name}.png").write_bytes(page.picture())

@@ -1,7 +1,17 @@
 """Plans to draw: one as people have it, one of names that attack whoever shows them, and one too large to draw whole."""
 
+import json
+from dataclasses import replace
+
+import pyarrow as pa
+
+from rmqalloc.audit import Findings
 from rmqalloc.audit._finding import Finding
+from rmqalloc.audit._reach import Reach
+from rmqalloc.audit._reach_answers import Answer
+from rmqalloc.evidence import EVIDENCE_SCHEMA
 from rmqalloc.model import MessageQueue
+from rmqalloc.plans._plan import TRANSITIONS_SCHEMA, StoredTables
 from rmqalloc.plans._plan_snapshot import plan_snapshot
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
@@ -42,7 +52,7 @@ def everyday():
         {"name": "two more pods", "changes": [{"add_clients": {"count": 2, "name": "10.0.9.{n}@4100"}}]},
         {"name": "broker-c leaves", "changes": [{"remove_broker": {"brokers": "broker-c"}}]},
     ]
-    return plan_snapshot(Snapshot(tuple(topics), groups), scenarios)
+    return plan_snapshot(Snapshot(tuple(topics), groups, fetched_at="2026-11-22T12:00:00Z"), scenarios)
 
 
 def everyday_findings():
@@ -74,12 +84,17 @@ def everyday_findings():
 
 def hostile():
     """Groups, topics, brokers, clients and scenarios of such names."""
+    scenarios = [{"name": name, "changes": [{"remove_clients": {"ids": HOSTILE[2]}}]} for name in HOSTILE[:4]]
+    return plan_snapshot(hostile_snapshot(), scenarios)
+
+
+def hostile_snapshot():
+    """The same before any scenario."""
     topics = tuple(Topic(name, (TopicBroker(name, 5, 5, machine_room=name),)) for name in HOSTILE)
     clients = tuple(Client(name, machine_room=name) for name in HOSTILE)
     groups = tuple(Group(name, tuple(HOSTILE), clients, strategy="AVG") for name in HOSTILE)
     broken = Group("<b>broken</b>", (HOSTILE[0],), clients, strategy="<script>document.title='owned'</script>")
-    scenarios = [{"name": name, "changes": [{"remove_clients": {"ids": HOSTILE[2]}}]} for name in HOSTILE[:4]]
-    return plan_snapshot(Snapshot(topics, (*groups, broken)), scenarios)
+    return Snapshot(topics, (*groups, broken))
 
 
 def hostile_findings():
@@ -87,6 +102,82 @@ def hostile_findings():
     return tuple(
         Finding(name, "error", name, name, (MessageQueue(name, name, 0),), (name,), name, name) for name in HOSTILE
     )
+
+
+class _Tables(StoredTables):
+    """Tables of a plan that are given, those of its transitions too."""
+
+    told = TRANSITIONS_SCHEMA.empty_table()
+
+    def transitions(self, scenarios, informed_by):
+        return self.told
+
+
+def with_tables(plan, evidence=(), transitions=()):
+    """A plan that rests on other evidence and has other transitions, each as rows; without them it has none."""
+    evidence = pa.Table.from_pylist(list(evidence), EVIDENCE_SCHEMA)
+    details = _Tables(plan.groups, plan.clients, plan.queues, plan.input_digest, plan.inputs, evidence)
+    details.told = pa.Table.from_pylist(list(transitions), TRANSITIONS_SCHEMA)
+    return replace(plan, details=details)
+
+
+def whole(names=None, n_findings=12):
+    """`everyday` with everything a page can show; hostile names for its groups' texts where they are given."""
+    texts = names or ("fitted text",)
+    groups = ("order-service", "payment-service", "audit-writer")
+    plan = everyday()
+    told = {
+        groups[0]: {"source": "fitted", "explains": 0.961, "errors": ["GET of broker-c: timeout"], "n_reporting": 0}
+        | {"parameters": json.dumps({"virtual_nodes": 20})},
+        groups[1]: {"source": "reported", "explains": 1.0, "n_reporting": 5, "may_be_cut": list(texts)},
+        groups[2]: {"source": "assumed", "strategy": texts[0], "differs": 3}
+        | {"parameters": json.dumps({texts[-1]: texts[0]})},
+    }
+    evidence = [
+        row | told[row["consumer_group"]] | {"age_seconds": 9000.0}
+        for row in plan.evidence.to_pylist()
+        if row["consumer_group"] in told
+    ]
+    place = {scenario.name: i for i, scenario in enumerate(plan.scenarios)}
+    moments = [
+        row
+        | transition_row(12 - place[row["scenario"]], exact=not place[row["scenario"]])
+        | {f"{kind}_{name}": n for kind in ("unowned", "double_owned") for name, n in _EXPECTED.items()}
+        for row in plan.transitions().to_pylist()
+        if row["consumer_group"] in groups
+    ]
+    found = Findings(everyday_findings() * (n_findings // 2), unread(*groups, detail=texts[0]))
+    return with_tables(plan, evidence, moments), found
+
+
+_EXPECTED = {"expected": 4.25, "seconds_worst": 40.0, "seconds_p99": 21.5}
+
+
+def unread(*groups, detail="it was deleted", n=6):
+    """Who reads what, where nobody reads anything: the queues with the greatest backlog come last, that of one is not known."""
+
+    def made(i):
+        queues = tuple(MessageQueue(f"orders-{i}", "broker-a", queue_id) for queue_id in range(4))
+        waiting = dict.fromkeys(queues, 250 * i) if i else {}
+        return Answer(groups[i % len(groups)], f"orders-{i}", "no-client", queues, detail, waiting=waiting)
+
+    return Reach(lambda: map(made, range(n)))
+
+
+def transition_row(worst, double=3, exact=True, expected=None, worst_s=None, p99_s=None):
+    """The figures of one step or scenario while clients hear of it."""
+    return {
+        "unowned": worst,
+        "unowned_is_exact": exact,
+        "unowned_expected": expected,
+        "unowned_seconds_worst": worst_s,
+        "unowned_seconds_p99": p99_s,
+        "double_owned": double,
+        "double_owned_is_exact": True,
+        "double_owned_expected": expected,
+        "double_owned_seconds_worst": worst_s,
+        "double_owned_seconds_p99": p99_s,
+    }
 
 
 def many(n_groups=120, n_clients=90, n_topics=12):

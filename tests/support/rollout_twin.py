@@ -7,6 +7,7 @@ of the clients that hear of it is tried.
 """
 
 import hashlib
+import itertools
 
 import numpy as np
 from reference import utf16
@@ -55,7 +56,58 @@ def shares(clients, queues):
     return {one: np.array([one in some for some in found.values()], int) for one in clients}
 
 
-def worst(before, after, queues, wet, hears, begins_with_one):
+# How likely it is that a client has heard after so many seconds, on the pieces between these ends. One that joins acts
+# after a second.
+TIMER = ([0, 1, 20], lambda t: t / 20)
+NOTICE = ([0, 1], lambda t: 0.95 + t / 20)
+ROUTES = (
+    [0, 1, 20, 30, 50],
+    lambda t: np.where(t < 20, t**2 / 1200, np.where(t < 30, (t - 10) / 30, 1 - (50 - t) ** 2 / 1200)),
+)
+
+
+def notice_of_a_leave(n_brokers):
+    """Whoever asks a broker that does not know yet waits for a second."""
+    return NOTICE if n_brokers == 1 else ([0, 1], lambda t: np.where(t < 1, 1 / n_brokers, 1.0))
+
+
+def chances(heard, p):
+    """How likely each set is, if each client has heard with that probability; a row for every p."""
+    n = heard.sum(axis=1)
+    return p[:, None] ** n * (1 - p[:, None]) ** (heard.shape[1] - n)
+
+
+def drawn_out(heard, alone, joined, hearing, begins_with_one):
+    """Expected numbers, seconds and queue-seconds.
+
+    Given every set of those that were there, and which queues are open in each while those that join do nothing yet, and then.
+    """
+    found = {"after": int(joined[-1].sum())}
+    if hearing is None:
+        by_number = [joined[heard.sum(axis=1) == k].sum(axis=1).mean() for k in range(heard.shape[1] + 1)]
+        expected = max(by_number[int(begins_with_one and heard.shape[1] > 0) :])
+        return found | {"expected": expected, "seconds_worst": None, "queue_seconds": None}
+    ends, has_heard = hearing
+    at_join, last = float(has_heard(np.array(1.0))), ends[-1]
+    early, late = (np.linspace(a, b, 2_001) for a, b in ((0, at_join), (at_join, 1)))
+    most = max((chances(heard, p) @ some.sum(axis=1)).max() for p, some in ((early, alone), (late, joined)))
+    passing = ~joined[-1]
+    seconds = np.zeros(alone.shape[1])
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    for a, b in itertools.pairwise(ends):
+        times = (b - a) / 2 * nodes + (a + b) / 2
+        some = alone if b <= 1 else joined
+        seconds += (b - a) / 2 * weights @ chances(heard, np.asarray(has_heard(times))) @ some
+    # No queue is open for longer than where each client hears at once or last.
+    longest = alone + (last - 1) * joined
+    return found | {
+        "expected": most,
+        "seconds_worst": float((longest * passing).max(initial=0)),
+        "queue_seconds": seconds @ passing,
+    }
+
+
+def worst(before, after, queues, wet, hears, begins_with_one, hearing=None):
     """Most queues of each kind that lie open at one moment, of all the sets of clients that may have heard."""
     old, new = shares(before, queues), shares(after, queues)
     who = sorted(hears)
@@ -64,10 +116,21 @@ def worst(before, after, queues, wet, hears, begins_with_one):
     untold = np.array([nothing, *(old.get(one, nothing) for one in who)])[1:]
     told = np.array([nothing, *(new[one] for one in who)])[1:]
     fixed = sum((new[one] for one in after if one not in hears), nothing)
-    heard = (np.arange(begins_with_one, 2 ** len(who))[:, None] >> np.arange(len(who))) & 1
+    heard = (np.arange(2 ** len(who))[:, None] >> np.arange(len(who))) & 1
     count = heard @ told + (1 - heard) @ untold + fixed
     is_wet = np.array([queue in wet for topic in queues.values() for queue in topic], bool)
+    joins = np.array([one not in before for one in who], bool)
+    alone, joined = (heard[:, joins] == 0).all(axis=1), (heard[:, joins] == 1).all(axis=1)
+    figures = {
+        f"{which}_{name}": value
+        for which, is_open in (("unowned", (count == 0) & is_wet), ("double_owned", count == 2))
+        for name, value in drawn_out(
+            heard[alone][:, ~joins], is_open[alone], is_open[joined], hearing if who else TIMER, begins_with_one
+        ).items()
+    }
+    count = count[int(begins_with_one) :]
     return {
+        **figures,
         "unowned": int((count == 0).sum(axis=1).max()),
         "unowned_written": int((count == 0)[:, is_wet].sum(axis=1).max()),
         "unowned_dry": int((count == 0)[:, ~is_wet].sum(axis=1).max()),
@@ -85,7 +148,7 @@ class Course:
         self.clients, self.before = clients, readers(clients, queues)
         self.step(clients, queues, written)
 
-    def step(self, clients, queues, written=None, hears=(), begins_with_one=False):
+    def step(self, clients, queues, written=None, hears=(), begins_with_one=False, hearing=None):
         """One more step: the clients behind it, and those that hear of it one by one."""
         written = queues if written is None else written
         wet = {queue for topic in written.values() for queue in topic}
@@ -98,7 +161,7 @@ class Course:
                 "n_queues": len(after),
                 "moved": sum(after[queue] != before[queue] for queue in after.keys() & before.keys()),
                 "clients_touched": len(set().union(*gains)),
-                **worst(self.clients, clients, queues, wet, set(hears), begins_with_one),
+                **worst(self.clients, clients, queues, wet, set(hears), begins_with_one, hearing),
                 "min_load": min(map(len, loads.values()), default=0),
                 "max_load": max(map(len, loads.values()), default=0),
                 "idle": sum(not some for some in loads.values()),
@@ -111,13 +174,18 @@ class Course:
 def restart(client_ids, counts, rule, size, surge, ids, order, seed):
     """A rolling restart; ``ids`` gives the id under which a client comes back."""
     queues = queues_of(counts)
-    there = set(client_ids)
+    there, leave = set(client_ids), notice_of_a_leave(max(map(len, counts.values())))
     course = Course({one: view(rule, there, queues) for one in there}, queues)
     for turn in turns_of(client_ids, size, order, seed):
         old, new = set(turn), {ids(one) for one in turn}
         for gone, come in ((set(), new), (old, set())) if surge else ((old, set()), (set(), new)):
             there = there - gone | come
-            course.step({one: view(rule, there, queues) for one in there}, queues, hears=there)
+            course.step(
+                {one: view(rule, there, queues) for one in there},
+                queues,
+                hears=there,
+                hearing=leave if gone else NOTICE,
+            )
     return course.figures
 
 
@@ -150,6 +218,7 @@ def route_steps(client_ids, rule, states):
         if course is None:
             course = Course(clients, queues, queues_of(written))
         else:
-            course.step(clients, queues, queues_of(written), hears=client_ids if queues != seen else ())
+            hears = client_ids if queues != seen else ()
+            course.step(clients, queues, queues_of(written), hears=hears, hearing=ROUTES)
         seen = queues
     return course.figures

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rmqalloc._text import counted
+from rmqalloc.audit import Findings
 from rmqalloc.audit._finding import Finding
 from rmqalloc.plans import Gates, Plan
+from rmqalloc.report.html._evidence_section import evidence_line, evidence_section, plan_evidence
 from rmqalloc.report.html._findings_section import findings_section
-from rmqalloc.report.html._page import page
+from rmqalloc.report.html._page import report_page
 from rmqalloc.report.html._scenario import PICTURED, scenario_section
-from rmqalloc.report.html._summary import failed_section, summary_section
-from rmqalloc.results._markup import escaped, name
+from rmqalloc.report.html._summary import failed_section, origin_section, summary_section
+from rmqalloc.report.html._unread_section import unread_section
 
 __all__ = ["report"]
 
@@ -24,7 +26,8 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     plan : Plan
         What to show. Tables hold the worst groups, pictures the worst of those; the whole is in the saved plan.
     findings : sequence of Finding
-        What an audit of the same snapshot found, to be shown with it.
+        What an audit of the same snapshot found in the groups of the plan, to be shown above the figures; `Findings` begin
+        with the messages that nobody reads.
     gates : Gates, optional
         Bounds that the plan is held to.
 
@@ -41,21 +44,24 @@ def report(plan: Plan, findings: Sequence[Finding] = (), gates: Gates | None = N
     '<!DOCTYPE html>'
     """
     pictured = max(1, PICTURED // max(len(plan.scenarios), 1))
-    parts = [
-        summary_section(plan, gates or Gates(), findings),
-        *(scenario_section(plan, number, pictured) for number in range(1, len(plan.scenarios) + 1)),
-        failed_section(plan),
-        findings_section(findings),
+    evidence, groups = plan_evidence(plan), {"", *plan.groups["consumer_group"].to_pylist()}
+    if isinstance(findings, Findings):
+        findings = findings.of_groups(groups)
+    found = [one for one in findings if one.consumer_group in groups]
+    sections = [
+        ("unread", "Messages nobody reads", unread_section(findings)),
+        ("findings", "Findings", findings_section(found)),
+        ("summary", "Figures", summary_section(plan, gates or Gates())),
+        *(
+            (f"s{number}", one.name, scenario_section(plan, number, pictured, evidence))
+            for number, one in enumerate(plan.scenarios, start=1)
+        ),
+        ("failed", "Not planned", failed_section(plan)),
+        ("evidence", "Evidence", evidence_section(evidence)),
+        ("origin", "Origin", origin_section(plan)),
     ]
-    links = [("#summary", "Summary")]
-    links += [(f"#s{i}", one.name) for i, one in enumerate(plan.scenarios, start=1)]
-    links += [("#failed", "Not planned")] * bool(parts[-2]) + [("#findings", "Findings")] * bool(findings)
-    nav = "".join(f'<li><a href="{href}">{name(said, 32)}</a></li>' for href, said in links)
     title = f"rmqalloc plan of {counted(plan.n_groups, 'consumer group')}"
-    return page(
-        title,
-        f'<header><h1>{escaped(title)}</h1><nav aria-label="Sections"><ul>{nav}</ul></nav></header>\n'
-        f'<main id="main" tabindex="-1">{"".join(parts)}</main>\n'
-        f"<footer><p>Made by rmqalloc {escaped(plan.tool_version)} from a snapshot and a what-if plan; nothing was changed "
-        "in the cluster. This page loads nothing and sends nothing.</p></footer>",
+    made = (
+        f"Made by rmqalloc {plan.tool_version} from a snapshot and a what-if plan; nothing was changed in the cluster."
     )
+    return report_page(title, evidence_line(evidence), sections, made)

@@ -2,34 +2,67 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from rmqalloc._text import counted
 from rmqalloc.audit._finding import SEVERITIES, Finding
-from rmqalloc.report.html._page_tables import Markup, html_table
-from rmqalloc.results._markup import name
+from rmqalloc.report.html._page import section
+from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
+from rmqalloc.results._markup import escaped, name
 
-MOST_FINDINGS = 200
+MOST_SHOWN, MOST_FINDINGS = 3, 200
+"""Findings that stand open above the figures of a plan, and findings in all."""
+
 _SIGNS = {"error": ("bad", "✗ error"), "warning": ("warn", "! warning"), "note": ("soft", "· note")}
+_COLUMNS = [TableColumn(title) for title in ("severity", "group", "topic", "finding", "advice", "concerns")]
 
 
-def findings_section(findings: Sequence[Finding]) -> str:
-    """Findings, the gravest first."""
+def findings_section(findings: Sequence[Finding], is_whole: bool = False) -> str:
+    """Findings, the gravest first; nothing if there are none.
+
+    Parameters
+    ----------
+    findings : sequence of Finding
+    is_whole : bool
+        Whether all stand open, with all that they concern. If not, the first stand in a short list, which leaves room for
+        what follows, and more of them in a table to unfold.
+    """
     if not findings:
         return ""
     ordered = sorted(findings, key=lambda one: (SEVERITIES.index(one.severity), one.consumer_group))
-    heads = [(title, False) for title in ("severity", "group", "topic", "finding", "advice", "concerns")]
-    n = len(findings)
-    caption = f"{counted(n, 'finding')}, the gravest first" + (
-        f"; the first {MOST_FINDINGS}" if n > MOST_FINDINGS else ""
-    )
+    caption = f"{counted(len(findings), 'finding')}, the gravest first"
+    if is_whole:
+        table = html_table(caption, _COLUMNS, (_row(one, _concerned(one, None)) for one in ordered))
+        return section("findings", "Findings", table, _lead(findings))
+    caption += f"; the first {MOST_FINDINGS}" if len(findings) > MOST_FINDINGS else ""
+    table = html_table(caption, _COLUMNS, (_row(one, _concerned(one)) for one in ordered[:MOST_FINDINGS]))
+    short = f'<ul class="found">{"".join(map(_item, ordered[:MOST_SHOWN]))}</ul>'
+    inside = short + folded(f"{caption}, with queues and clients", table)
+    return section("findings", "Findings", inside, _lead(findings))
+
+
+def _lead(findings: Sequence[Finding]) -> str:
+    """How many findings there are of each severity."""
+    counts = Counter(one.severity for one in findings)
+    kinds = ", ".join(counted(counts[one], one) for one in SEVERITIES if counts[one])
+    kind, sign = _SIGNS[next(one for one in SEVERITIES if counts[one])]
     return (
-        '<section id="findings" aria-labelledby="findings-h"><h2 id="findings-h">Findings</h2>'
-        f"{html_table(caption, heads, map(_row, ordered[:MOST_FINDINGS]))}</section>"
+        f'<p class="{kind}">{sign[0]} {escaped(counted(len(findings), "finding"))} of the audit: {escaped(kinds)}</p>'
     )
 
 
-def _row(finding: Finding) -> list[str | Markup]:
+def _item(finding: Finding) -> str:
+    # The style sheet ends a long one after a few lines; the table below has all of it.
+    kind, sign = _SIGNS[finding.severity]
+    where = " · ".join(name(one) for one in (finding.consumer_group, finding.topic) if one)
+    return (
+        f'<li><div><span class="{kind}">{sign}</span> {f"<b>{where}</b>: " if where else ""}{name(finding.message, 400)} '
+        f'<span class="soft">{name(finding.advice, 400)}</span></div></li>'
+    )
+
+
+def _row(finding: Finding, concerned: str) -> list[str | Markup]:
     kind, sign = _SIGNS[finding.severity]
     order = SEVERITIES.index(finding.severity)
     said = f'{name(finding.message, 400)}<br><code class="soft">{name(finding.rule)}</code>'
@@ -39,12 +72,13 @@ def _row(finding: Finding) -> list[str | Markup]:
         finding.topic or "–",
         Markup(said, finding.message[:80]),
         Markup(name(finding.advice, 400), finding.advice[:80]),
-        Markup(_concerned(finding), len(finding.queues) + len(finding.clients)),
+        Markup(concerned, len(finding.queues) + len(finding.clients)),
     ]
 
 
-def _concerned(finding: Finding, most: int = 8) -> str:
-    """Clients and queues, folded where they are many."""
+def _concerned(finding: Finding, most: int | None = 8) -> str:
+    """Clients and queues; the first of them, or all if None."""
+    most = len(finding.clients) + len(finding.queues) if most is None else most
     named = [f"<code>{name(client_id)}</code>" for client_id in finding.clients[:most]]
     named += [
         f"<code>{name(f'{q.topic} {q.broker_name}:{q.queue_id}')}</code>" for q in finding.queues[: most - len(named)]

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
 from rmqalloc._text import counted
 from rmqalloc.report.html._page_script import SORTING
-from rmqalloc.report.html._page_tables import html_table
+from rmqalloc.report.html._page_tables import TableColumn, html_table
 from rmqalloc.report.html._style import style_sheet
-from rmqalloc.results._markup import escaped
+from rmqalloc.results._markup import escaped, name
 from rmqalloc.results._terminal import is_number
+
+Section = tuple[str, str, str]
+"""Id of a section, what a link calls it, and its markup; a section without markup is left out."""
 
 
 def page(title: str, body: str) -> str:
@@ -57,14 +60,53 @@ def page(title: str, body: str) -> str:
 """
 
 
-def table_page(shown: pa.Table) -> Iterator[str]:
-    """A page with one table in it."""
-    heads = [(field.name, is_number(field.type)) for field in shown.schema]
-    rows = zip(*(column.to_pylist() for column in shown.columns), strict=True)
-    caption = counted(shown.num_rows, "row")
-    yield page(
-        "rmqalloc", f'<main id="main"><section><h1>rmqalloc</h1>{html_table(caption, heads, rows)}</section></main>'
+def report_page(title: str, evidence: str, sections: Sequence[Section], made: str) -> str:
+    """A page of sections: its title, what it rests on, links, the sections in their order, and how it was made.
+
+    Parameters
+    ----------
+    title : str
+        Plain text.
+    evidence : str
+        Markup of what the answers rest on; may be empty.
+    sections : sequence of Section
+    made : str
+        What the page was made from, as a sentence in plain text.
+    """
+    there = [one for one in sections if one[2]]
+    nav = "".join(f'<li><a href="#{ident}">{name(said, 32)}</a></li>' for ident, said, _ in there)
+    return page(
+        title,
+        f'<header><h1>{escaped(title)}</h1>{evidence}<nav aria-label="Sections"><ul>{nav}</ul></nav></header>\n'
+        f'<main id="main" tabindex="-1">{"".join(markup for _, _, markup in there)}</main>\n'
+        f"<footer><p>{escaped(made)} This page loads nothing and sends nothing.</p></footer>",
     )
+
+
+def section(ident: str, heading: str, inside: str, lead: str = "") -> str:
+    """A section; nothing if there is nothing in it.
+
+    Parameters
+    ----------
+    ident : str
+        Of the section in the page.
+    heading : str
+        Plain text.
+    inside, lead : str
+        Markup; the lead is a paragraph that stands beside the heading where there is room.
+    """
+    if not inside:
+        return ""
+    head = f'<div class="head"><h2 id="{ident}-h">{name(heading)}</h2>{lead}</div>'
+    return f'<section id="{ident}" aria-labelledby="{ident}-h">{head}{inside}</section>'
+
+
+def table_page(shown: pa.Table) -> Iterator[str]:
+    """A page with one table in it, of any size: its rows are no cards, which would double it."""
+    columns = [TableColumn(field.name, is_number(field.type)) for field in shown.schema]
+    rows = zip(*(column.to_pylist() for column in shown.columns), strict=True)
+    table = html_table(counted(shown.num_rows, "row"), columns, rows, has_cards=False)
+    yield page("rmqalloc", f'<main id="main"><section><h1>rmqalloc</h1>{table}</section></main>')
 
 
 def _hash(text: str) -> str:

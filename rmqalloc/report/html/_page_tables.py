@@ -1,12 +1,30 @@
-"""Tables of the page: numbers right, names safe, columns that the page's script can sort by."""
+"""Tables of the page: numbers right, names safe, columns that the page's script can sort by, rows that are cards on a phone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+from rmqalloc._text import counted
 from rmqalloc.results._markup import escaped, name, number
 from rmqalloc.results._terminal import cell_text
+
+
+class TableColumn(NamedTuple):
+    """A column of a table.
+
+    Attributes
+    ----------
+    title : str
+    is_number : bool
+        Whether it holds numbers.
+    is_lesser : bool
+        Whether a phone leaves it out.
+    """
+
+    title: str
+    is_number: bool = False
+    is_lesser: bool = False
 
 
 class BeforeAfter(NamedTuple):
@@ -14,6 +32,17 @@ class BeforeAfter(NamedTuple):
 
     before: float | int | None
     after: float | int | None
+
+    def text(self, column: str = "") -> str:
+        """Both, for people.
+
+        Examples
+        --------
+        >>> BeforeAfter(2, 3).text(), BeforeAfter(1.001, 1.002).text("skew")
+        ('2 → 3', '1.00')
+        """
+        before, after = number(self.before, column), number(self.after, column)
+        return after if before == after else f"{before} → {after}"
 
 
 class Markup(NamedTuple):
@@ -24,7 +53,11 @@ class Markup(NamedTuple):
 
 
 def html_table(
-    caption: str, heads: Sequence[tuple[str, bool]], rows: Iterable[Sequence[Any]], is_sortable: bool = True
+    caption: str,
+    columns: Sequence[TableColumn],
+    rows: Iterable[Sequence[Any]],
+    is_sortable: bool = True,
+    has_cards: bool = True,
 ) -> str:
     """A table with its caption, in a frame of its own that scrolls where it is too wide.
 
@@ -32,50 +65,81 @@ def html_table(
     ----------
     caption : str
         Plain text.
-    heads : sequence of (str, bool)
-        Name of every column, and whether it holds numbers.
+    columns : sequence of TableColumn
     rows : iterable of sequences
         Texts, numbers, None, `BeforeAfter` or `Markup`; the first of a row is its heading.
     is_sortable : bool
         Whether the page's script lets people sort it.
+    has_cards : bool
+        Whether a row is a card on a phone, every figure under its name, so that nothing scrolls sideways.
 
     Examples
     --------
-    >>> "<td class=\\"n\\" data-v=\\"3\\">2 → 3</td>" in html_table("t", [("a", False), ("", True)], [("x", BeforeAfter(2, 3))])
+    >>> made = html_table("t", [TableColumn("a"), TableColumn("moved", True)], [("x", BeforeAfter(2, 3))])
+    >>> "<td class=\\"n\\" data-l=\\"moved\\" data-v=\\"3\\">2 → 3</td>" in made
     True
     """
-    head = "".join(f'<th scope="col"{_class(numeric)}>{escaped(title)}</th>' for title, numeric in heads)
-    body = "\n".join(_row(row, heads) for row in rows)
-    sortable = ' class="sortable"' if is_sortable else ""
+    head = "".join(f'<th scope="col"{_class(one)}>{escaped(one.title)}</th>' for one in columns)
+    body = "\n".join(_row(row, columns, has_cards) for row in rows)
+    kinds = class_of(["sortable"] * is_sortable + ["cards"] * has_cards)
     return (
-        f'<div class="wide" role="region" aria-label="{escaped(caption)}" tabindex="0"><table{sortable}>'
-        f"<caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
+        f'<div class="wide" role="region" aria-label="{escaped(caption)}" tabindex="0">'
+        f"<table{kinds}><caption>{escaped(caption)}</caption><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table></div>"
     )
 
 
-def _row(row: Sequence[Any], heads: Sequence[tuple[str, bool]]) -> str:
-    cells = [_cell(value, numeric, i == 0) for i, (value, (_, numeric)) in enumerate(zip(row, heads, strict=True))]
+def folded(said: str, inside: str, is_open: bool = False) -> str:
+    """A part of the page that is unfolded by a click, and on paper."""
+    return f"<details{' open' if is_open else ''}><summary>{escaped(said)}</summary>{inside}</details>"
+
+
+def how_many(shown: int, there: int, what: str, where: str = "all are in the saved plan") -> str:
+    """The end of a caption: how many rows there are, if not all are shown.
+
+    Examples
+    --------
+    >>> how_many(3, 3, "group"), how_many(50, 1200, "group")
+    ('', ' (50 of 1,200 groups; all are in the saved plan)')
+    """
+    return "" if shown == there else f" ({shown} of {counted(there, what)}; {where})"
+
+
+def _row(row: Sequence[Any], columns: Sequence[TableColumn], has_cards: bool) -> str:
+    cells = [
+        _cell(value, column, i == 0, has_cards) for i, (value, column) in enumerate(zip(row, columns, strict=True))
+    ]
     return f"<tr>{''.join(cells)}</tr>"
 
 
-def _cell(value: Any, numeric: bool, is_heading: bool) -> str:
+def _cell(value: Any, column: TableColumn, is_heading: bool, has_cards: bool) -> str:
     start, end = ('<th scope="row"', "</th>") if is_heading else ("<td", "</td>")
-    text, sorted_by = _content(value, numeric)
+    text, sorted_by = _content(value, column)
+    label = f' data-l="{escaped(column.title)}"' if has_cards and not is_heading else ""
     by = "" if sorted_by is None else f' data-v="{escaped(str(sorted_by))}"'
-    return f"{start}{_class(numeric)}{by}>{text}{end}"
+    return f"{start}{_class(column)}{label}{by}>{text}{end}"
 
 
-def _content(value: Any, numeric: bool) -> tuple[str, Any]:
+def _content(value: Any, column: TableColumn) -> tuple[str, Any]:
     """Markup of a cell, and what it is sorted by where that is not its text."""
     if isinstance(value, Markup):
         return value
     if isinstance(value, BeforeAfter):
-        before, after = number(value.before), number(value.after)
-        return after if before == after else f"{before} → {after}", "" if value.after is None else value.after
-    if numeric:
-        return number(value), "" if value is None else value
+        return value.text(column.title), "" if value.after is None else value.after
+    if column.is_number:
+        return number(value, column.title), "" if value is None else value
     return name(cell_text(value)), None
 
 
-def _class(numeric: bool) -> str:
-    return ' class="n"' if numeric else ""
+def _class(column: TableColumn) -> str:
+    return class_of(["n"] * column.is_number + ["l"] * column.is_lesser)
+
+
+def class_of(kinds: Sequence[str]) -> str:
+    """The attribute of an element that has classes, with the blank before it.
+
+    Examples
+    --------
+    >>> class_of(["n", "l"]), class_of([])
+    (' class="n l"', '')
+    """
+    return f' class="{" ".join(kinds)}"' if kinds else ""

@@ -12,63 +12,76 @@ from rmqalloc._text import counted, shortened
 from rmqalloc.plans import Plan
 from rmqalloc.plans._plan_text import WORST_FIRST
 from rmqalloc.plans._plan_totals import scenario_summary
-from rmqalloc.report.html._group_section import LEAST, figures, group_details
-from rmqalloc.report.html._page_tables import html_table
+from rmqalloc.report.html._group_section import FIGURES, LEAST, GroupTables, figures, group_details
+from rmqalloc.report.html._page import section
+from rmqalloc.report.html._page_tables import TableColumn, how_many, html_table
 from rmqalloc.report.html._summary import of_scenario
-from rmqalloc.results._markup import escaped, name
+from rmqalloc.results._markup import escaped
 from rmqalloc.scenarios import CURRENT
 
 MOST_GROUPS, PICTURED = 50, 12
 """Rows of a table, and pictured groups of all scenarios together."""
 
-_MOVES = ("moved", "least_moves", "clients_affected", "cross_room", "backlog_moved")
-_HEADS = ("group", "topics", "queues", "clients", "idle", "unowned", "loads", "skew")
-_HEADS_OF_MOVES = ("moved", "least", "affected", "cross-room", "backlog moved")
+_MOVES = {
+    "least_moves": "least",
+    "clients_affected": "affected",
+    "cross_room": "cross-room",
+    "backlog_moved": "backlog moved",
+}
 
 
-def scenario_section(plan: Plan, number: int, pictured: int) -> str:
-    """The section of the so-many-th scenario, counted from 1, with pictures of some groups."""
-    scenario = plan.scenarios[number - 1]
+def scenario_section(plan: Plan, number: int, pictured: int, evidence: pa.Table | None) -> str:
+    """The section of the so-many-th scenario, counted from 1, with pictures of some groups and what these rest on."""
+    scenario, ident = plan.scenarios[number - 1], f"s{number}"
     groups = plan.groups.slice(number * plan.n_groups, plan.n_groups)
     worst = groups.sort_by(WORST_FIRST).slice(0, MOST_GROUPS)
     now = _of_groups(plan.groups.slice(0, plan.n_groups), worst["consumer_group"])
     current = {row["consumer_group"]: row for row in now.to_pylist()}
-    ident = f"s{number}"
     changes = escaped(shortened(json.dumps(scenario.to_data(), ensure_ascii=False), 1500))
     shown = worst["consumer_group"].slice(0, pictured)
     tables = [_of_groups(of_scenario(rows, scenario.name), shown) for rows in (plan.clients, plan.queues, plan.units)]
-    before = _of_groups(of_scenario(plan.units, CURRENT), shown)
+    tables.append(_of_groups(of_scenario(plan.units, CURRENT), shown))
+    transitions = _of_groups(of_scenario(plan.transitions(), scenario.name), shown)
+    told = None if evidence is None else _of_groups(evidence, shown)
     details = [
-        group_details(group, f"{ident}g{i}", *(_of_group(rows, group) for rows in (*tables, before)))
-        for i, group in enumerate(shown.to_pylist())
+        group_details(
+            f"{ident}g{i}",
+            GroupTables(current[row["consumer_group"]], row, *(_of_group(rows, row) for rows in tables)),
+            _only(told, row),
+            _only(transitions, row),
+        )
+        for i, row in enumerate(worst.slice(0, pictured).to_pylist())
     ]
     more = groups.num_rows - len(details)
     rest = f'<p class="soft">Pictures of {counted(more, "more group")} are left out.</p>' if more else ""
-    return (
-        f'<section id="{ident}" aria-labelledby="{ident}-h"><h2 id="{ident}-h">{name(scenario.name)}</h2>'
+    inside = (
         f'<p>{escaped(scenario_summary(plan, number).sentence(plan.n_groups))}</p><p class="soft"><code>{changes}</code></p>'
-        f"{_group_table(groups, worst, current)}{''.join(details)}{rest}</section>"
+        f"{_group_table(groups, worst, current)}{''.join(details)}{rest}"
     )
+    return section(ident, scenario.name, inside)
 
 
 def _of_groups(rows: pa.Table, groups: pa.ChunkedArray) -> pa.Table:
     return rows.filter(pc.is_in(rows["consumer_group"], value_set=groups.combine_chunks()))
 
 
-def _of_group(rows: pa.Table, group: str) -> pa.Table:
-    return rows.filter(pc.equal(rows["consumer_group"], group))
+def _of_group(rows: pa.Table, group: dict[str, Any]) -> pa.Table:
+    return rows.filter(pc.equal(rows["consumer_group"], group["consumer_group"]))
+
+
+def _only(rows: pa.Table | None, group: dict[str, Any]) -> dict[str, Any] | None:
+    """The one row of a group, if there is any."""
+    found = [] if rows is None else _of_group(rows, group).to_pylist()
+    return found[0] if found else None
 
 
 def _group_table(groups: pa.Table, worst: pa.Table, current: dict[str, dict[str, Any]]) -> str:
     moves = [name for name in _MOVES if groups[name].null_count < groups.num_rows]
-    heads = [
-        (head, i > 0) for i, head in enumerate([*_HEADS, *(_HEADS_OF_MOVES[_MOVES.index(name)] for name in moves)])
-    ]
+    columns = [TableColumn("group"), *FIGURES, TableColumn("topics", True, True)]
+    columns += [TableColumn(_MOVES[name], True, True) for name in moves]
     rows = []
     for row in worst.to_pylist():
         before = current[row["consumer_group"]]
-        rows.append([row["consumer_group"], row["n_topics"], *figures(before, row), *(row[name] for name in moves)])
+        rows.append([row["consumer_group"], *figures(before, row), row["n_topics"], *(row[name] for name in moves)])
     caption = f"Groups over all their topics, before → after, {LEAST}; queues without owner and most movement first"
-    if groups.num_rows > len(rows):
-        caption += f" ({len(rows)} of {groups.num_rows:,}; all are in the saved plan)"
-    return html_table(caption, heads, rows)
+    return html_table(caption + how_many(len(rows), groups.num_rows, "group"), columns, rows)

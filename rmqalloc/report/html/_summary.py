@@ -1,61 +1,65 @@
-"""The head of the report: what was planned, what comes of it in one line per scenario, and what could not be planned."""
+"""The figures of a plan: what comes of it, scenario by scenario; what it leaves out; what could not be planned."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Iterable, Sequence
+from dataclasses import fields
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc._text import counted
-from rmqalloc.audit._finding import SEVERITIES, Finding
 from rmqalloc.plans import Gates, Plan
 from rmqalloc.plans._plan_totals import summaries
-from rmqalloc.report.html._page_tables import html_table
+from rmqalloc.report.html._page import section
+from rmqalloc.report.html._page_tables import BeforeAfter, TableColumn, class_of, html_table
 from rmqalloc.results._markup import escaped, name, number
 from rmqalloc.scenarios import CURRENT
 
-MOST_LISTED, MOST_FAILED = 20, 50
-_SUMS = ("n_queues", "n_clients", "moved", "least_moves", "clients_affected", "idle", "unowned", "cross_room")
-_HEADS = (
-    "scenario",
-    "queues",
-    "clients",
-    "moved",
-    "least",
-    "clients affected",
-    "idle clients",
-    "unowned queues",
-    "cross-room",
-)
+MOST_HEADLINES, MOST_LISTED, MOST_FAILED = 6, 20, 50
+"""Scenarios with figures above the table, texts of a list, rows of what could not be planned."""
 
-_WORSE = (_HEADS.index("idle clients"), _HEADS.index("unowned queues"))
+_SUMS = {
+    "moved": "moved",
+    "idle": "idle",
+    "unowned": "unowned",
+    "double-owned": "double_owned",
+    "queues": "n_queues",
+    "clients": "n_clients",
+    "least": "least_moves",
+    "clients affected": "clients_affected",
+    "cross-room": "cross_room",
+}
+"""What is added up over all groups, by its heading."""
+
+_OF_MOVES = ("moved", "least", "clients affected")
+_WORSE = {"idle": "idle clients", "unowned": "unowned queues", "double-owned": "double-owned queues"}
+_LESSER = ("least", "clients affected", "cross-room")
+_SKEW = "worst skew"
 _CAPTION = "All groups together, by scenario; least: moves that even loads would take"
 
 
-def summary_section(plan: Plan, gates: Gates, findings: Sequence[Finding] = ()) -> str:
-    """The summary card; findings are only counted here."""
-    tiles = [
-        (plan.n_groups, "consumer groups"),
-        (plan.units.num_rows // (len(plan.scenarios) + 1), "groups × topics"),
-        (len(plan.scenarios), "scenarios"),
-        (len(plan.warnings), "warnings of the plan"),
-        *([(len(findings), "findings")] if findings else []),
-    ]
-    shown = "".join(f"<li><b>{number(n)}</b><span>{what}</span></li>" for n, what in tiles)
-    names = [CURRENT, *(one.name for one in plan.scenarios)]
-    rows = [[scenario, *_totals(of_scenario(plan.groups, scenario))] for scenario in names]
-    rows[0][3:6] = None, None, None
-    heads = [(head, i > 0) for i, head in enumerate([*_HEADS, "worst skew"])]
-    return (
-        '<section id="summary" aria-labelledby="summary-h"><h2 id="summary-h">Summary</h2>'
-        f'<p class="soft">{escaped(_time(plan))}</p>'
-        f"{_sentences(plan)}{_rising(rows)}{_gates(plan, gates)}{_warnings(plan.warnings)}{_found(findings)}"
-        f'<ul class="tiles">{shown}</ul>{html_table(_CAPTION, heads, rows)}{_facts(plan)}</section>'
-    )
+class ScenarioTotals(NamedTuple):
+    """What a scenario comes to over all groups: figures by their headings."""
+
+    scenario: str
+    figures: dict[str, float | int | None]
+
+
+def summary_section(plan: Plan, gates: Gates) -> str:
+    """The figures that matter of every scenario, and what to know of them."""
+    totals = [_totals(plan, one) for one in (CURRENT, *(scenario.name for scenario in plan.scenarios))]
+    kept, broken = _gates(plan, gates)
+    shown = "".join(_headline(plan, number, totals) for number in range(1, len(totals))[:MOST_HEADLINES])
+    if len(totals) == 1:
+        shown = f"<p>There is no scenario: this is the current state.</p>{_tiles(totals[0], totals[0])}"
+    more = len(totals) - 1 - MOST_HEADLINES
+    shown += f'<p class="soft">{counted(more, "more scenario")} in the table below.</p>' if more > 0 else ""
+    columns = [TableColumn("scenario"), *(TableColumn(one, True, one in _LESSER) for one in (*_SUMS, _SKEW))]
+    rows = ([one.scenario, *one.figures.values()] for one in totals)
+    inside = f"{shown}{_list(broken)}{_rising(totals)}{_warnings(plan.warnings)}{html_table(_CAPTION, columns, rows)}"
+    return section("summary", "Figures", inside, kept)
 
 
 def of_scenario(rows: pa.Table, scenario: str) -> pa.Table:
@@ -63,42 +67,71 @@ def of_scenario(rows: pa.Table, scenario: str) -> pa.Table:
     return rows.filter(pc.equal(rows["scenario"], scenario))
 
 
-def _totals(groups: pa.Table) -> list[float | int | None]:
+def _totals(plan: Plan, scenario: str) -> ScenarioTotals:
     """Sums over all groups, and the largest skew."""
-    return [*(pc.sum(groups[column]).as_py() for column in _SUMS), pc.max(groups["skew"]).as_py()]
+    groups = of_scenario(plan.groups, scenario)
+    figures = {said: pc.sum(groups[column]).as_py() for said, column in _SUMS.items()}
+    if scenario == CURRENT:
+        figures |= dict.fromkeys(_OF_MOVES)
+    return ScenarioTotals(scenario, {**figures, _SKEW: pc.max(groups["skew"]).as_py()})
 
 
-def _sentences(plan: Plan) -> str:
-    lines = [(f"<b>{name(one.scenario)}</b>: ", one.sentence(plan.n_groups)) for one in summaries(plan)]
-    if not lines:
-        return "<p>There is no scenario: this is the current state.</p>"
-    return "".join(f'<p class="sentence">{who}{escaped(said)}</p>' for who, said in lines)
+def _headline(plan: Plan, number: int, totals: Sequence[ScenarioTotals]) -> str:
+    """The figures of a scenario in large, and all in one sentence."""
+    summary = summaries(plan)[number - 1]
+    return (
+        f'<p class="sentence"><b>{name(summary.scenario)}</b>: {escaped(summary.sentence(plan.n_groups))}</p>'
+        f"{_tiles(totals[0], totals[number])}"
+    )
 
 
-def _gates(plan: Plan, gates: Gates) -> str:
-    """What the plan was held to, and what does not keep it."""
+def _tiles(before: ScenarioTotals, after: ScenarioTotals) -> str:
+    """What moves and what gets worse or better; a figure that gets worse has a sign before its colour."""
+    figures = [BeforeAfter(before.figures[one], after.figures[one]) for one in (*_WORSE, _SKEW)]
+    heads = [*_WORSE, _SKEW]
+    tiles = [(number(after.figures["moved"]), "moved", "")]
+    tiles += [
+        (both.text(head), head, "warn" if head != _SKEW and (both.after or 0) > (both.before or 0) else "")
+        for both, head in zip(figures, heads, strict=True)
+    ]
+    return tiles_list(tiles)
+
+
+def tiles_list(tiles: Iterable[tuple[str, str, str]]) -> str:
+    """Figures in large: the text, what it is, and "warn" or "bad" where it calls for a look."""
+    items = (
+        f"<li><b{class_of([kind] if kind else [])}>{'! ' if kind else ''}{escaped(said)}</b><span>{escaped(what)}</span></li>"
+        for said, what, kind in tiles
+    )
+    return f'<ul class="tiles">{"".join(items)}</ul>'
+
+
+def _gates(plan: Plan, gates: Gates) -> tuple[str, list[str]]:
+    """Whether the plan keeps what it is held to, as markup, and what does not."""
     if gates.is_open:
-        return ""
-    bounds = ", ".join(f"{bound} {value}" for bound, value in asdict(gates).items() if value not in (None, False))
-    broken = gates.broken(plan)
+        return "", []
+    given = ((one.name, getattr(gates, one.name), one.default) for one in fields(gates))
+    bounds = ", ".join(f"{bound} {value}" for bound, value, default in given if value != default)
+    broken = list(map(str, gates.broken(plan)))
     if not broken:
-        return f'<p class="good">✓ Every group keeps the bounds ({escaped(bounds)}).</p>'
+        return f'<p class="good">✓ Every group keeps the bounds ({escaped(bounds)}).</p>', []
+    return bounds_broken(broken, bounds), broken
+
+
+def bounds_broken(broken: Sequence[str], bounds: str = "") -> str:
+    """How many bounds are not kept, as markup."""
     said = counted(len(broken), "bound is not kept", "bounds are not kept")
-    return f'<p class="bad">✗ {said} ({escaped(bounds)})</p>{_list(list(map(str, broken)))}'
+    return f'<p class="bad">✗ {said}{escaped(f" ({bounds})" if bounds else "")}</p>'
 
 
-def _time(plan: Plan) -> str:
-    """Of when all this is."""
-    return f"Snapshot of {plan.snapshot_time}" if plan.snapshot_time else "The snapshot does not say when it was taken."
-
-
-def _rising(rows: Sequence[Sequence[Any]]) -> str:
-    """What gets worse from the current state, the first row, to a scenario: clients without work, queues without an owner."""
+def _rising(totals: Sequence[ScenarioTotals]) -> str:
+    """What gets worse from the current state to a scenario: clients without work, queues with no owner or several."""
+    before = totals[0].figures
     said = [
-        f"{name(row[0])}: {escaped(f'{what} {number(rows[0][at])} → {number(row[at])}')}"
-        for row in rows[1:]
-        for what, at in ((_HEADS[at], at) for at in _WORSE)
-        if (row[at] or 0) > (rows[0][at] or 0)
+        f"{name(one.scenario)}: {escaped(f'{said} {number(before[what])} → {number(one.figures[what])}')}"
+        for one in totals[1:]
+        for what, said in _WORSE.items()
+        if (one.figures[what] or 0) > (before[what] or 0)
     ]
     return "".join(f'<p class="warn">! {one}</p>' for one in said[:MOST_LISTED])
 
@@ -107,19 +140,12 @@ def _warnings(warnings: Sequence[str]) -> str:
     """What the plan leaves out; that nothing is says nothing about the groups, so it is no praise."""
     if not warnings:
         return '<p class="soft">The plan leaves nothing out.</p>'
-    return f'<p class="warn">! {counted(len(warnings), "warning")}</p>{_list(warnings)}'
+    return notes(counted(len(warnings), "warning"), warnings)
 
 
-def _found(findings: Sequence[Finding]) -> str:
-    """How many findings of the audit there are, with the way to them."""
-    if not findings:
-        return ""
-    counts = Counter(one.severity for one in findings)
-    kinds = ", ".join(counted(counts[one], one) for one in SEVERITIES if counts[one])
-    sign = {"error": ("bad", "✗"), "warning": ("warn", "!"), "note": ("soft", "·")}
-    kind, mark = sign[next(one for one in SEVERITIES if counts[one])]
-    link = f'<a href="#findings">{counted(len(findings), "finding")}</a>'
-    return f'<p class="{kind}">{mark} {link} of the audit: {kinds}</p>'
+def notes(said: str, texts: Sequence[str], kind: str = "warn", sign: str = "!") -> str:
+    """A list under what it is; nothing if it is empty."""
+    return f'<p class="{kind}">{sign} {escaped(said)}</p>{_list(texts)}' if texts else ""
 
 
 def _list(texts: Sequence[str]) -> str:
@@ -127,16 +153,18 @@ def _list(texts: Sequence[str]) -> str:
     items = [name(text, 400) for text in texts[:MOST_LISTED]]
     if len(texts) > MOST_LISTED:
         items.append(f"and {len(texts) - MOST_LISTED:,} more")
-    return f'<ul class="plain">{"".join(f"<li>{item}</li>" for item in items)}</ul>'
+    return f'<ul class="plain">{"".join(f"<li>{item}</li>" for item in items)}</ul>' if items else ""
 
 
-def _facts(plan: Plan) -> str:
+def origin_section(plan: Plan) -> str:
+    """What tells this plan from others."""
     facts = [
         ("Plan digest", plan.digest),
         ("Input digest", plan.input_digest),
         ("Made by", f"rmqalloc {plan.tool_version}"),
     ]
-    return f'<dl class="facts">{"".join(f"<dt>{what}</dt><dd><code>{escaped(said)}</code></dd>" for what, said in facts)}</dl>'
+    rows = "".join(f"<dt>{what}</dt><dd><code>{escaped(said)}</code></dd>" for what, said in facts)
+    return section("origin", "Origin", f'<dl class="facts">{rows}</dl>')
 
 
 def failed_section(plan: Plan) -> str:
@@ -144,12 +172,9 @@ def failed_section(plan: Plan) -> str:
     failed = plan.units.filter(pc.not_equal(plan.units["err_code"], 0))
     if not failed.num_rows:
         return ""
-    heads = [(head, False) for head in ("group", "topic", "scenario", "why")]
+    columns = [TableColumn(title) for title in ("group", "topic", "scenario", "why")]
     rows = failed.select(["consumer_group", "topic", "scenario", "err_msg"]).slice(0, MOST_FAILED).to_pylist()
     caption = f"{counted(failed.num_rows, 'row')} without figures" + (
         f"; the first {MOST_FAILED}, all are in the saved plan" if failed.num_rows > MOST_FAILED else ""
     )
-    return (
-        '<section id="failed" aria-labelledby="failed-h"><h2 id="failed-h">Not planned</h2>'
-        f"{html_table(caption, heads, [list(row.values()) for row in rows])}</section>"
-    )
+    return section("failed", "Not planned", html_table(caption, columns, [list(row.values()) for row in rows]))

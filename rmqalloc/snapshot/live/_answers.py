@@ -235,11 +235,15 @@ def lags(body: Any) -> tuple[list[Lag], float]:
     return found, float(tps)
 
 
-def group_names(body: Any, on_left_out: OnLeftOut = refuse) -> list[str]:
-    """Groups that a broker has settings for, RocketMQ's own aside."""
+def groups(body: Any, on_left_out: OnLeftOut = refuse) -> dict[str, bool]:
+    """Groups that a broker has settings for, RocketMQ's own aside, and whether it lets them consume (consumeEnable)."""
     table = _object(_object(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable")
     names = _each(table, lambda name: _text(name, "group"), on_left_out)
-    return [name for name in names if not is_system_group(name)]
+    return {name: _may_consume(table[name]) for name in names if not is_system_group(name)}
+
+
+def _may_consume(settings: Any) -> bool:
+    return not (isinstance(settings, Mapping) and settings.get("consumeEnable") is False)
 
 
 def request_modes(body: Any) -> dict[tuple[str, str], GroupMode]:

@@ -41,7 +41,9 @@ def group(
     Several connections of one client id are several clients, as they are for RocketMQ's strategies. What strategy the group
     uses is left open: clients report theirs, and `rmqalloc.evidence` weighs that against what they own.
     """
-    subscriptions = sorted({topic for one in view.values() for topic in one.subscriptions})
+    listed = {topic for one in view.values() for topic in one.subscriptions}
+    # A broker lists what the client subscribes to that sent the last heartbeat; others may subscribe to more.
+    subscriptions = sorted(listed.union(*(info.subscriptions for info in infos.values())))
     holders = {b.broker_name for topic in subscriptions if topic in routes for b in routes[topic].brokers}
     lists = {broker: one for broker, one in view.items() if broker in holders} or view
     ids = {broker: tuple(c.client_id for c in one.connections) for broker, one in sorted(lists.items())}

@@ -17,6 +17,7 @@ from rmqalloc.remoting._client import Access, Remote
 from rmqalloc.remoting._read_codes import ReadCode
 from rmqalloc.snapshot._proxy import is_behind_proxy
 from rmqalloc.snapshot._snapshot import Broker, Group, Lag, Snapshot, SourceError, Topic
+from rmqalloc.snapshot._system_topics import is_system_topic
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live import _members as members
 
@@ -24,10 +25,6 @@ NAME_SERVER = "name server"
 _RETRY = "%RETRY%"
 _NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)
 _NOT_KNOWN = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
-_SYSTEM_TOPICS = (
-    "RMQ_SYS_", "rmq_sys_", "%DLQ%", _RETRY, "SCHEDULE_TOPIC_", "OFFSET_MOVED_EVENT", "SELF_TEST_TOPIC", "BenchmarkTest",
-    "TBW102",
-)  # fmt: skip
 
 _ERROR_ORDER = attrgetter("source", "request", "message")
 _MOST_LEFT_OUT = 20  # entries of one list that cannot be read and are named one by one
@@ -102,6 +99,7 @@ class Taker:
     on_progress: Callable[[int, int], None] | None = None
     errors: list[SourceError] = field(default_factory=list)
     brokers: dict[str, Broker] = field(default_factory=dict)
+    _paused: dict[str, list[str]] = field(default_factory=dict)
     _own_topics: set[str] = field(default_factory=set)
     _modes: asyncio.Task[dict[str, answers.Modes]] | None = None
     _answered: int = 0
@@ -166,11 +164,14 @@ class Taker:
         found = {topic.removeprefix(_RETRY) for topic in topics if topic.startswith(_RETRY)}
         code = ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG
         asked = (
-            self._ask_broker(name, code, {}, self._listed(f"broker {name}", code, answers.group_names))
+            self._ask_broker(name, code, {}, self._listed(f"broker {name}", code, answers.groups))
             for name in self.brokers
         )
-        for names in await asyncio.gather(*asked):
-            found.update(names or ())
+        for broker, groups in zip(self.brokers, await asyncio.gather(*asked), strict=True):
+            for name, may_consume in (groups or {}).items():
+                found.add(name)
+                if not may_consume:
+                    self._paused.setdefault(name, []).append(broker)
         return sorted(n for n in found if _matches(n, self.wanted.groups) and not answers.is_system_group(n))
 
     async def _known_to(self, group: str) -> dict[str, answers.Connections]:
@@ -197,7 +198,8 @@ class Taker:
         """One group with everything that is wanted of it."""
         infos, (lags, tps) = await asyncio.gather(self._infos(name, view), self._lags(name, view, routes))
         modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
-        return members.group(name, view, infos, routes, lags, tps, modes)
+        group = members.group(name, view, infos, routes, lags, tps, modes)
+        return replace(group, paused_brokers=tuple(self._paused.get(name, ())))
 
     async def _infos(self, group: str, view: dict[str, answers.Connections]) -> dict[str, answers.RunningInfo]:
         """What every client says of itself; each is asked once, and which broker it goes through is spread evenly.
@@ -299,8 +301,7 @@ class Taker:
 
     def _is_user_topic(self, name: str) -> bool:
         """Whether it is not one of those that RocketMQ makes for itself."""
-        is_own = name in self._own_topics or name.startswith(_SYSTEM_TOPICS) or name.endswith("_REPLY_TOPIC")
-        return not is_own
+        return name not in self._own_topics and not is_system_topic(name)
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:

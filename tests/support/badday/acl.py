@@ -88,7 +88,7 @@ async def _refused(address: str) -> set[ReadCode]:
         for code, fields in REQUESTS.items():
             try:
                 content, _ = await remote.ask(address, code, fields)
-                if code is ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG and "g" not in answers.group_names(content):
+                if code is ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG and "g" not in answers.groups(content):
                     found.add(code)  # a list without the groups would be no better
             except ResponseError as error:
                 if error.code == ResponseCode.NO_PERMISSION:

@@ -13,6 +13,8 @@ the name of its verb, the seed and its number.
     Random snapshots and scenarios.
 ``planned``, ``audited``, ``rolled``, ``matching``
     What plans, audits and rollouts should say.
+``mixed``
+    The same of plans of groups whose clients differ, every client asked with every list that it may be given.
 ``verbs``, ``rollout_verbs``
     A verb's cases, and the comparison with what the product says.
 ``runs``, ``shrink``

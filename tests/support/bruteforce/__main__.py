@@ -15,8 +15,8 @@ from bruteforce.shrink import shrunk
 from bruteforce.tally import Tally
 from bruteforce.verbs import VERBS
 
-FEWER = {"command line": 5}
-"""Verbs of which so many times fewer snapshots are enough."""
+SHARES = {"command line": 0.2, "plan of mixed groups": 3}
+"""Verbs of which another number of snapshots is enough, or needed."""
 
 HEAD = """# Every verb beside a brute force
 
@@ -39,7 +39,7 @@ def main():
     if not given.verb:
         table.row("the brute force itself beside Java's committed answers", "–", *golden_figures())
     for verb in given.verb or VERBS:
-        n = max(1, given.snapshots // FEWER.get(verb, 1))
+        n = max(1, int(given.snapshots * SHARES.get(verb, 1)))
         done = run(verb, given.seed, range(given.first, given.first + n))
         table.row(verb, f"{n:,}", done.compared, done.n_differences, done.seed, done.seconds)
         show(done, given.show)

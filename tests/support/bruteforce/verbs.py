@@ -8,8 +8,10 @@ from bruteforce import (
     command_line,
     java,
     known_strategies,
+    mixed,
     planned,
     random_changes,
+    reached,
     rollout_verbs,
 )
 from bruteforce.read_tables import KEYS, Tables
@@ -39,14 +41,44 @@ def plan(case, tally):
     made = plan_snapshot(from_document(case["snapshot"]), case["scenarios"], with_retry=case["with_retry"])
     rows = {kind: by_key(getattr(made, kind), ("scenario", *keys)) for kind, keys in KEYS.items()}
     before = planned.current(units)
+    groups = {group["name"] for group in case["snapshot"]["groups"] if not mixed.is_broadcast(group)}
     for scenario in (None, *case["scenarios"]):
         after = before if scenario is None else planned.behind(before, scenario)
         name = "current" if scenario is None else scenario["name"]
         tables = Tables(case["snapshot"], before, after)
         for kind in KEYS:
             expected = dict(getattr(tables, kind)())
-            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name}
+            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name and key[1] in groups}
             tally.rows(f"plan {kind}", expected, got)
+
+
+# --- plan, of groups whose clients differ ---
+
+
+def mixed_case(random):
+    document = mixed.case(random)
+    return {"snapshot": document, "scenarios": random_changes.scenarios(random, document)}
+
+
+def plan_mixed(case, tally):
+    """Owners, figures, clients and queues of groups whose clients differ, in every scenario."""
+    document = case["snapshot"]
+    units = list(mixed.units_of(document))
+    if not units:
+        return
+    made = plan_snapshot(from_document(document), case["scenarios"])
+    rows = {kind: by_key(getattr(made, kind), ("scenario", *KEYS[kind])) for kind in ("units", "clients", "queues")}
+    for row in rows["units"].values():
+        row["strategies"] = set((row["strategy"] or "").split("+"))
+    for row in rows["queues"].values():
+        row |= {f"owners_{when}": mixed.named_in(row, when) for when in ("before", "after")}
+    before = mixed.current(units, document)
+    for scenario in (None, *case["scenarios"]):
+        after = before if scenario is None else mixed.behind(before, scenario)
+        name = "current" if scenario is None else scenario["name"]
+        for kind, expected in mixed.tables(before, after).items():
+            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name}
+            tally.rows(f"mixed {kind}", expected, got)
 
 
 # --- explain ---
@@ -175,6 +207,20 @@ def check_all(case, tally):
             tally.same(f"check {rule}", group["name"], *mine)
 
 
+def reach_case(random):
+    return {"snapshot": reached.case(random)}
+
+
+def reach_all(case, tally):
+    """Who reads every queue, and what waits there."""
+    expected = reached.reach(case["snapshot"])
+    found = check_snapshot(from_document(case["snapshot"])).reach.to_pylist()
+    keys = ("consumer_group", "topic", "broker_name", "queue_id")
+    got = {tuple(row[name] for name in keys): (row["reason"], row["messages"]) for row in found}
+    for key in {*expected, *got}:
+        tally.same("check reach", key, [expected.get(key)], [got.get(key)])
+
+
 # --- bulk ---
 
 
@@ -191,6 +237,9 @@ def recommend_case(random):
     for group in document["groups"]:
         if "CONSISTENT_HASH" in group["strategy"] + group.get("strategy_params", {}).get("inner", ""):
             group["strategy_params"] = {"virtual_nodes": java.DEFAULT_NODES} | group.get("strategy_params", {})
+        if group["strategy"].startswith("MACHINE_ROOM_NEARBY"):
+            for client in group["clients"]:
+                client.pop("owned", None)  # rooms would be fitted to them, which this side does not do
     return {"snapshot": document, "balance": random.choice(("topic", "total"))}
 
 
@@ -236,9 +285,11 @@ def command_line_all(case, tally):
 VERBS = {
     "strategies": (known_strategies.case, known_strategies.compare),
     "plan": (plan_case, plan),
+    "plan of mixed groups": (mixed_case, plan_mixed),
     "explain": (explain_case, explain_all),
     "compare": (compare_case, compare_all),
     "check": (check_case, check_all),
+    "reach": (reach_case, reach_all),
     "bulk": (bulked.case, bulk_all),
     "recommend": (recommend_case, recommend_all),
     "restart": (rollout_verbs.case_of, rollout_verbs.restart_all),

@@ -238,9 +238,11 @@ def _columns_text(columns):
 
 def hash_of(plan):
     """The hash that the document of a plan must say, if its texts are coded as they are written."""
-    head = {key: value for key, value in plan.items() if key not in ("tables", "digest")}
+    behind = ("inputs", "undo")
+    head = {key: value for key, value in plan.items() if key not in (*behind, "tables", "digest")}
+    parts = "".join(f',"{name}":{json.dumps(plan[name], separators=(",", ":"))}' for name in behind if name in plan)
     tables = (f'"{name}":{{{_columns_text(columns)}}}' for name, columns in plan["tables"].items())
-    return hashlib.sha256(f'{canonical(head)[:-1]},"tables":{{{",".join(tables)}}}'.encode()).hexdigest()
+    return hashlib.sha256(f'{canonical(head)[:-1]}{parts},"tables":{{{",".join(tables)}}}'.encode()).hexdigest()
 
 
 PLAN["digest"] = hash_of(PLAN)

@@ -62,7 +62,7 @@ SEEDS: dict[str, tuple[str, Callable[[Any], Any]]] = {
     "groups": (
         '{"dataVersion":{"counter":1},"subscriptionGroupTable":{"g":{"groupName":"g","retryQueueNums":1},'
         '"CID_ONSAPI_PULL":{"groupName":"CID_ONSAPI_PULL"}}}',
-        answers.group_names,
+        answers.groups,
     ),
     "connections": (
         '{"connectionSet":[{"clientAddr":"10.0.0.9:1","clientId":"10.0.0.9@1","language":"JAVA","version":399},'

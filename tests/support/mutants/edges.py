@@ -22,7 +22,7 @@ MUTANTS = [
     Mutant("rmqalloc/remoting/_address.py", "0 < int(port) < _PORTS", "0 < int(port) <= _PORTS", "there is a port 65536", f"{_LIMITS} hosts"),
     Mutant("rmqalloc/store/_writing.py", "for _ in range(_MOST_LINKS):", "for _ in range(_MOST_LINKS - 1):", "a chain of 39 links leads nowhere", f"{_LIMITS} links"),
     Mutant("rmqalloc/fleet/_bounds.py", "if n > MAX_PER_UNIT:", "if n >= MAX_PER_UNIT:", "the largest unit is refused", f"{_LIMITS} so_many_queues"),
-    Mutant("rmqalloc/audit/_audited_group.py", "if n > MAX_QUEUES:", "if n >= MAX_QUEUES:", "the largest topic is not checked", f"{_LIMITS} so_many_queues"),
+    Mutant("rmqalloc/views/_group_views.py", "if n > MAX_QUEUES:", "if n >= MAX_QUEUES:", "the largest topic is not checked", f"{_LIMITS} so_many_queues"),
     Mutant("rmqalloc/documents/_fields.py", "<= milliseconds <= MAX_DURATION:", "<= milliseconds < MAX_DURATION:", "a script may not take a day", f"{_LIMITS} times_and_members"),
     Mutant("rmqalloc/cli/_allocate_command.py", "<= _MOST_QUEUES:", "< _MOST_QUEUES:", "as many queues as can be shown are refused", f"{_LIMITS} queues_are_shown"),
     Mutant("rmqalloc/cli/_explain_command.py", "len(number) < 10):", "len(number) <= 10):", "a queue of ten digits is looked for", f"{_LIMITS} nine_digits"),
@@ -52,6 +52,6 @@ MUTANTS = [
     Mutant("rmqalloc/plans/_plan_writing.py", "        json_text.check_made(made)\n", "        pass\n", "a plan is written with more values than are read", f"{_WRITTEN} plan"),
     Mutant("rmqalloc/strategies/_consistent_hash.py", "        if fleet.is_sparse:", "        if False:", "few units have the lists of all hashed", "tests/fleet/test_cliffs.py -k few_units_hash"),
     Mutant("rmqalloc/strategies/_room_parts.py", "fleet.own_lists() if fleet.is_sparse else fleet", "fleet", "few units have the lists of all cut by room", "tests/fleet/test_cliffs.py -k few_units_near"),
-    Mutant("rmqalloc/plans/_plan_snapshot.py", "tuple(dict.fromkeys((*warnings, *missing, *refused_after(units))))", "(*warnings, *missing, *refused_after(units))", "two scenarios that lack a machine room say it twice", f"{_ROOMS} said_once"),
+    Mutant("rmqalloc/plans/_plan_snapshot.py", "tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))", "(*read.warnings, *missing, *refused_after(tables.units))", "two scenarios that lack a machine room say it twice", f"{_ROOMS} said_once"),
     Mutant("rmqalloc/plans/_unmatched.py", 'said + advice, ""', "said + advice, advice", "what a machine room needs is said twice", f"{_ROOMS} said_once"),
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from mutants.mutant import Mutant
 
 _DEPARTURES = "rmqalloc/plans/_departures.py"
-_CASE = "rmqalloc/audit/_audited_group.py"
+_CASE = "rmqalloc/views/_group_views.py"
 _TESTS = "tests/evaluation/test_growth.py"
 
 MUTANTS = [

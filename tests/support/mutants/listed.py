@@ -5,6 +5,7 @@ from mutants.mutant import Mutant
 _DOCUMENTS = "tests/documents/test_documents.py"
 _EVIDENCE = "tests/evidence/test_evidence.py"
 _UNREAD = "tests/audit/test_audit_unread.py"
+_REACH = "tests/audit/test_reach.py"
 _LISTS = "tests/advice/test_config_lists.py"
 _BOUNDS = "tests/fleet/test_fleet_bounds.py"
 _BEFORE = "tests/evaluation/test_plan_before.py"
@@ -38,20 +39,21 @@ MUTANTS = [
     # --- How strategies are known ---
     Mutant(_KNOWN, "if len(reported) > 1 else None\n    else:", "if len(reported) > 2 else None\n    else:", "two strategies reported are no disagreement", _EVIDENCE),
     Mutant(_KNOWN, "if fit.explains_all and len(fit.best) == 1 and is_likely:", "if fit.explains_all and is_likely:", "a tie between strategies counts as a fit", _EVIDENCE),
-    Mutant(_KNOWN, "len(fit.counts) * _ONE_IN <", "len(fit.counts) <", "a fit may be chance", _EVIDENCE),
+    Mutant(_KNOWN, "n_tried * _ONE_IN < ways", "n_tried < ways", "a fit may be chance", _EVIDENCE),
     Mutant(_KNOWN, 'or (source == "given" and is_default)):', "or is_default):", "a ring of 10 is taken for any that is reported", _EVIDENCE),
     Mutant(_KNOWN, 'if source == "given" and nodes != method.virtual_nodes:', "if False:", "reported virtual nodes overrule those written down", _EVIDENCE),
     Mutant(_KNOWN, "return reads and any(fnmatchcase(group.name, each) for each in groups) and bool(with_empty or group.clients)", "return reads and bool(with_empty or group.clients)", "a doubt counts in groups that nobody asked for", _EVIDENCE),
     Mutant(_KNOWN, "bool(with_empty or group.clients)", "bool(group.clients)", "clients that join an empty group are planned by a guess", _EVIDENCE),
     Mutant(_KNOWN, "if n < len(group.clients):", "if n < 1:", "one client speaks for all", _EVIDENCE),
-    Mutant(_KNOWN, "if len(held.get(queue, ())) == 1", "if queue in held", "a queue with two owners is evidence", _EVIDENCE),
+    Mutant("rmqalloc/evidence/_fit.py", "if len(telling.get(queue, ())) == 1", "if queue in telling", "a queue with two owners is evidence", _EVIDENCE),
+    Mutant("rmqalloc/evidence/_fit.py", "ids - known or ids for", "ids for", "a client that reports no strategy owns what it likes with another one", _EVIDENCE),
     Mutant(_KNOWN, 'group.message_model == "CLUSTERING" and ', "", "groups that broadcast get a strategy", _EVIDENCE),
     Mutant(_KNOWN, "for one in mine if one.strategy_source is None]", "for one in mine]", "what is known is looked at again", _EVIDENCE),
     Mutant(_KNOWN, 'return _with(group, fit.best[0], "fitted", 1.0, doubt)', 'return _with(group, method, "fitted", 1.0, doubt)', "the fitted virtual nodes are dropped", _EVIDENCE),
     Mutant(_FIT, "_OPEN, _ELSEWHERE = -2, -3", "_OPEN, _ELSEWHERE = -2, -2", "an owner that the group does not list is no owner", _EVIDENCE),
     Mutant(_FIT, "count == self.explained]", "count >= 0]", "every strategy is among the best", _EVIDENCE),
     Mutant("rmqalloc/snapshot/_units.py", "elif group.strategy_doubt is not None:", "elif False:", "groups in doubt are planned", _EVIDENCE),
-    Mutant("rmqalloc/cli/_snapshot_input.py", "return exit_codes.FAILURE", "return 0", "a group that was left out does not show in the exit code", _EVIDENCE),
+    Mutant("rmqalloc/cli/_snapshot_input.py", "return too_weak or exit_codes.FAILURE", "return too_weak", "a group that was left out does not show in the exit code", _EVIDENCE),
     Mutant("rmqalloc/audit/_rules_config.py", 'audited.group.strategy_source == "assumed" and ', "", "every doubt is called a guess", _EVIDENCE),
     # --- Sizes, departures, retry topics, cures ---
     Mutant("rmqalloc/fleet/_bounds.py", "np.flatnonzero(lengths > MAX_PER_UNIT)", "np.flatnonzero(lengths > 2 * MAX_PER_UNIT)", "a unit of twice as many queues as int32 holds is taken", _BOUNDS),
@@ -61,11 +63,14 @@ MUTANTS = [
     Mutant("rmqalloc/evaluation/_evaluate.py", "wrong |= empties(made.fleet)", "wrong |= {}", "a unit that stays empty is cured", _BEFORE),
     Mutant("rmqalloc/evaluation/_evaluate.py", "np.full(int(fleet.queue_offsets[-1]), -1, np.int32)", "np.zeros(int(fleet.queue_offsets[-1]), np.int32)", "before a cure the first client owns all", _BEFORE),
     # --- Rollouts ---
-    Mutant("rmqalloc/rollouts/_rollout_gates.py", 'row["unowned_written"]\n        if row["step"]', 'row["unowned_written"] // 2\n        if row["step"]', "the gate looks at half of what lies open", f"{_WORST} {_WRITTEN} tests/cli/test_cli_rollout.py"),
+    Mutant("rmqalloc/rollouts/_rollout_gates.py", 'lambda row: row[figure], most', 'lambda row: row[figure] // 2, most', "the gate looks at half of what lies open", f"{_WORST} {_WRITTEN} tests/cli/test_cli_rollout.py"),
     Mutant("rmqalloc/rollouts/_batch_budget.py", "range(1, max(largest.values()) + 1)", "range(1, max(largest.values()) + 1, 2)", "every second batch is not tried", "tests/cli/test_cli_rollout.py tests/rollouts/test_rollout.py -k budget"),
     # --- Audit and CONFIG ---
     Mutant("rmqalloc/audit/_rules_unread.py", "if one.is_readable and _n_written(one) > one.read_queue_nums]", "if one.is_readable and _n_written(one) > one.read_queue_nums + 1]", "one queue that is written and not read is overlooked", _UNREAD),
     Mutant("rmqalloc/audit/_rules_unread.py", "not one.is_readable and one.perm & PERM_WRITE and", "not one.is_readable and", "a broker that nobody writes to is called unread", _UNREAD),
+    Mutant("rmqalloc/audit/_reach_answers.py", 'others | dict.fromkeys(unit.unowned, "no-owner")', "others", "a queue that no client takes is called read", _REACH),
+    Mutant("rmqalloc/audit/_reach_answers.py", "doubt := unit.problem or _doubt(audited)", "doubt := unit.problem", "a strategy in doubt is believed", _REACH),
+    Mutant("rmqalloc/audit/_written.py", "n_seen = min(_n_seen(broker), n_written)", "n_seen = n_written", "queues beyond the read queues are called read", _REACH),
     Mutant("rmqalloc/strategies/_config.py", "for one in self.holders(queue) if one in position), -1)", "for one in self.holders(queue) if one in position), 0)", "a queue in no list goes to the first client", _LISTS),
     Mutant("rmqalloc/strategies/_config.py", "if len(both) > 1:", "if len(both) > 2:", "a queue in two lists is planned", _LISTS),
 ]  # fmt: skip

@@ -10,6 +10,20 @@ _WATCHING = "tests/snapshot/test_live_watching.py"
 
 MUTANTS = [
     Mutant(
+        f"{_LIVE}/_members.py",
+        "listed.union(*(info.subscriptions for info in infos.values()))",
+        "listed",
+        "a group reads what the client of the last heartbeat does",
+        "tests/snapshot/test_snapshot.py -k any_of_its_clients",
+    ),
+    Mutant(
+        "rmqalloc/audit/_rules_planned.py",
+        "(owner, *others) if others else owner",
+        "owner",
+        "of several owners in a plan the first is the only one",
+        "tests/audit/test_audit_planned.py -k several",
+    ),
+    Mutant(
         "rmqalloc/remoting/_frame.py",
         "if type(value) is not int or not -_INT <= value < _INT:",
         "if isinstance(value, str):",

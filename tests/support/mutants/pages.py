@@ -5,6 +5,14 @@ from mutants.mutant import Mutant
 _TOTALS = "rmqalloc/plans/_plan_totals.py"
 _SUMMARY = "rmqalloc/report/html/_summary.py"
 _FLOWS = "rmqalloc/report/html/charts/_flows.py"
+_TIMELINE = "rmqalloc/report/html/charts/_transition.py"
+_STYLE = "rmqalloc/report/html/_style.py"
+_EVIDENCE = "rmqalloc/report/html/_evidence_section.py"
+_UNREAD = "rmqalloc/report/html/_unread_section.py"
+_SKEW = "rmqalloc/results/_skew.py"
+_SCREENS = "tests/report/test_report_screens.py"
+_DRAWN_STEPS = "tests/report/test_report_transition.py"
+_SKEWS = "tests/report/test_skew.py"
 _PLACES = "rmqalloc/snapshot/files/_group_lines.py"
 _CHECK = "rmqalloc/cli/_check_command.py"
 _IDLE = "rmqalloc/audit/_rules_idle.py"
@@ -54,11 +62,76 @@ MUTANTS = [
     ),
     Mutant(
         _SUMMARY,
-        "if (row[at] or 0) > (rows[0][at] or 0)",
-        "if (row[at] or 0) >= (rows[0][at] or 0)",
+        "if (one.figures[what] or 0) > (before[what] or 0)",
+        "if (one.figures[what] or 0) >= (before[what] or 0)",
         "what stays as it was is said to get worse",
         f"{_WORDS} -k gets_worse",
     ),
+    Mutant(
+        _TIMELINE,
+        "steps[i].exposures[kind].worst, -i)",
+        "steps[i].exposures[kind].worst, i)",
+        "the last of several worst moments is marked",
+        f"{_DRAWN_STEPS} -k first_worst",
+    ),
+    Mutant(
+        _TIMELINE,
+        "'' if self.is_exact else '≤ '",
+        "'≤ ' if self.is_exact else ''",
+        "an upper bound is shown as attained",
+        f"{_DRAWN_STEPS} -k upper_bound",
+    ),
+    Mutant(
+        _TIMELINE,
+        "    worst = [steps[_peak(steps, kind)].exposures",
+        "    worst = [steps[0].exposures",
+        "of the steps that share a bar the first is drawn, not the worst",
+        f"{_DRAWN_STEPS} -k share_a_bar",
+    ),
+    Mutant(
+        _STYLE,
+        "@media screen and (max-width:40rem){",
+        "@media screen and (max-width:4rem){",
+        "a phone has tables that scroll sideways",
+        f"{_SCREENS} -k wider_than_a_phone",
+    ),
+    Mutant(
+        _STYLE,
+        "td::before{content:attr(data-l);",
+        "td::before{content:none;",
+        "figures on a phone have no names",
+        f"{_SCREENS} -k figures_that_matter",
+    ),
+    Mutant(
+        _STYLE,
+        "svg .worst,svg .cell{fill:Canvas;",
+        "svg .cell{fill:Canvas;",
+        "bars keep colours that the reader has replaced",
+        f"{_SCREENS} -k forced",
+    ),
+    Mutant(
+        "rmqalloc/report/html/_findings_section.py",
+        "MOST_SHOWN, MOST_FINDINGS = 3, 200",
+        "MOST_SHOWN, MOST_FINDINGS = 12, 200",
+        "findings push the figures off the screen",
+        f"{_SCREENS} -k without_scrolling",
+    ),
+    Mutant(
+        _EVIDENCE,
+        "share is not None and share < 1",
+        "share is not None and share <= 1",
+        "what is wholly explained is in doubt",
+        "tests/report/test_report_evidence.py -k sign",
+    ),
+    Mutant(
+        _UNREAD,
+        "for one in reach.unread[:MOST_ROWS]",
+        "for one in reach.unread[::-1][:MOST_ROWS]",
+        "the greatest backlog is folded away",
+        "tests/report/test_report_unread.py -k backlog",
+    ),
+    Mutant(_SKEW, "{skew:,.2f}", "{skew:,.3f}", "a skew has three digits", f"{_SKEWS} -k two_digits"),
+    Mutant(_SKEW, "range(2, 17)", "range(2, 3)", "a skew over its bound reads like the bound", f"{_SKEWS} -k apart"),
     Mutant(
         _PLACES,
         "places.setdefault(name, (line, None))",

@@ -6,6 +6,7 @@ _SIZES = "rmqalloc/evaluation/_limits.py"
 _PLAYING = "rmqalloc/rollouts/_replay_groups.py"
 _EDGES = "tests/house/test_edges.py -k"
 _SKIPPED = "tests/rollouts/test_rollout_skipped.py -k"
+_OPEN = "tests/transitions/test_hearing.py"
 _ROOMS = "tests/scenarios/test_joining_rooms.py -k"
 
 MUTANTS = [
@@ -17,14 +18,20 @@ MUTANTS = [
     Mutant("rmqalloc/documents/_fields.py", "len(given) <= self.most_bytes)", "len(given) < self.most_bytes - 1)", "the longest text is too long", f"{_EDGES} longest_text"),
     Mutant("spark_udfs/_arrow_owners.py", '.fill_null("null")', "", "lists that differ beside a null are one kind", f"{_EDGES} null_elements"),
     Mutant("rmqalloc/evidence/_fit.py", "return [method for method, count in self.counts.items() if count == self.explained]", "return [max(self.counts, key=self.counts.__getitem__)] if self.counts else []", "of strategies that fit alike one is known", f"{_EDGES} explain_most"),
-    Mutant("rmqalloc/rollouts/_rollout_gates.py", 'if row["step"] and unread', "if unread", "a gate counts the state before", f"{_EDGES} state_before"),
+    Mutant("rmqalloc/rollouts/_rollout_gates.py", 'if row["step"] and figure(row)', "if figure(row)", "a gate counts the state before", f"{_EDGES} state_before"),
     Mutant("rmqalloc/advice/_config_lists.py", "np.lexsort((others, -had))", "np.lexsort((-had,))", "the greater loads of all topics go to the first clients", f"{_EDGES} equally_many"),
     Mutant("rmqalloc/snapshot/files/_from_rows.py", 'raise SnapshotError(f"a row of a group names broker', 'SnapshotError(f"a row of a group names broker', "a row without its queue_id says nothing", f"{_EDGES} no_queue"),
-    Mutant("rmqalloc/audit/_reported.py", "expected.difference(self.silent) != {owner}", "expected != {owner}", "who says nothing is missed", f"{_EDGES} says_nothing"),
+    Mutant("rmqalloc/views/_reported.py", "expected.difference(self.silent) != {owner}", "expected != {owner}", "who says nothing is missed", f"{_EDGES} says_nothing"),
     Mutant(_PLAYING, "left_out[group.consumer_group] = str(error)", "raise", "one group refuses a fleet", f"{_SKIPPED} skips_the_group"),
     Mutant(_PLAYING, "yield (planned if whole else planned.part([*schedules]))", "yield planned", "figures of a group go to the one before it", f"{_SKIPPED} skip_the_same"),
-    Mutant("rmqalloc/rollouts/_switch.py", "refused = _refused(planned, made)", "_refused(planned, made)\n    refused: dict[str, str] = {}", "queues of a refused group are unowned", f"{_SKIPPED} refuses_one_group"),
+    Mutant("rmqalloc/rollouts/_switch.py", "refused = refused_groups(planned, made)", "refused_groups(planned, made)\n    refused: dict[str, str] = {}", "queues of a refused group are unowned", f"{_SKIPPED} refuses_one_group"),
     Mutant("rmqalloc/cli/_plan_command.py", "or _refused_code(made)", "", "a client without a room ends with 0", f"{_ROOMS} needs_the_room"),
     Mutant("rmqalloc/cli/_options.py", 'return (what, room) if equals else (text, "")', 'return text, ""', "a room is taken for a part of the id", f"{_ROOMS} behind_the_equals"),
     Mutant("rmqalloc/plans/_unmatched.py", 'if row["scenario"] != CURRENT and unit in before:', 'if row["scenario"] != CURRENT:', "a change answers for what was refused before", f"{_ROOMS} refused_already"),
+    Mutant("rmqalloc/transitions/_open_queues.py", "+ t.before.passed * hearing.half_difference", "", "queues that pass take no time", _OPEN),
+    Mutant("rmqalloc/transitions/_open_queues.py", "always + counted(until_join), single", "always, single", "nobody waits for one that joins", _OPEN),
+    Mutant("rmqalloc/transitions/_open_queues.py", "terms.since.always + terms.since.informed", "terms.since.always", "a queue that is lost is lost for a while", _OPEN),
+    Mutant("rmqalloc/transitions/_hearing.py", "at_once=1 / n_brokers", "at_once=1.0", "every broker knows of a leave at once", f"{_OPEN} tests/rollouts/test_rollout.py"),
+    Mutant("rmqalloc/transitions/_subsets.py", "readers = old & ~informed | new & informed", "readers = old & ~informed", "nobody reads what is new", "tests/plans/test_plan_transitions.py"),
+    Mutant("rmqalloc/transitions/_seconds_bound.py", 'math.inf if row["unowned_after"] or seconds is None', "math.inf if seconds is None", "a queue that is lost keeps a bound in seconds", "tests/plans/test_plan_transitions.py"),
 ]  # fmt: skip

@@ -10,7 +10,8 @@ from rmqalloc._text import counted
 from rmqalloc.report.html._palette import HEAT_WORDS, heat_step
 from rmqalloc.report.html.charts._loads import Loads
 from rmqalloc.report.html.charts._svg import box, figure, key_of, text
-from rmqalloc.results._markup import name, number
+from rmqalloc.results._markup import name
+from rmqalloc.results._skew import skew_text
 
 LEFT, PANEL, BETWEEN, TOP, ROW = 196, 364, 24, 40, 19
 WIDEST = 72
@@ -30,7 +31,7 @@ def heat_figure(ident: str, loads: Loads) -> str:
     caption = f"Load over the mean load of a client; 1 is even, 2 is twice the mean. Topics: {topics}"
     seen = loads.after.shares[~np.isnan(loads.after.shares)]
     description = (
-        f"After the change shares go from {number(float(seen.min()))} to {number(float(seen.max()))}."
+        f"After the change shares go from {skew_text(float(seen.min()))} to {skew_text(float(seen.max()))}."
         if seen.size
         else ""
     )
@@ -62,6 +63,6 @@ def _cell(x: float, y: float, width: float, share: float, whose: str) -> str:
     """The number stands in the cell, so that colour says nothing alone."""
     if np.isnan(share):
         return text(x + width / 2, y + 13, "·", "mid soft")
-    step, said = heat_step(share), number(share)
+    step, said = heat_step(share), skew_text(share)
     cell = box(x, y, width, ROW, f"h{step} cell", f"{whose}: {said}")
     return cell + text(x + width / 2, y + 13, said, f"cellnum t{step}")

@@ -16,7 +16,15 @@ LABEL = 27
 
 
 def figure(
-    ident: str, caption: str, title: str, description: str, height: float, parts: Iterable[str], key: str = ""
+    ident: str,
+    caption: str,
+    title: str,
+    description: str,
+    height: float,
+    parts: Iterable[str],
+    key: str = "",
+    width: float = WIDTH,
+    classes: str = "",
 ) -> str:
     """A picture with its caption.
 
@@ -29,16 +37,20 @@ def figure(
     title, description : str
         What a screen reader says: a name, and what is to be seen; plain text.
     height : float
-        In units of which the picture is `WIDTH` wide.
+        In units of which the picture is ``width`` wide.
     parts : iterable of str
         Its elements.
     key : str
         Markup below the caption, such as what a colour means.
+    width : float
+    classes : str
+        "small" for a picture that shrinks to the width of a phone instead of scrolling.
     """
+    kind = f' class="{classes}"' if classes else ""
     body = "\n".join(parts)
     return (
         f'<figure><figcaption>{caption}</figcaption>{key}<div class="wide">'
-        f'<svg role="img" aria-labelledby="{ident}-t" aria-describedby="{ident}-d" viewBox="0 0 {WIDTH} {height:g}">'
+        f'<svg{kind} role="img" aria-labelledby="{ident}-t" aria-describedby="{ident}-d" viewBox="0 0 {width:g} {height:g}">'
         f'<title id="{ident}-t">{escaped(title)}</title><desc id="{ident}-d">{escaped(description)}</desc>'
         f'\n<g aria-hidden="true">{body}</g></svg></div></figure>'
     )

@@ -37,6 +37,8 @@ final class Strategies {
                 return room;
             case "MACHINE_ROOM_NEARBY":
                 return new AllocateMachineRoomNearby(inner(command), new RoomByPrefix());
+            case "EVEN_SHARES":
+                return new io.rmqalloc.live.own.EvenShares();
             case "REVERSED":
                 return new Reversed();
             case "ANONYMOUS_CIRCLE":

@@ -1,50 +1,25 @@
-"""What a client divides when it rebalances a topic, and by which strategy; the results are computed in bulk."""
+"""What every client of some views takes by them, computed in bulk.
+
+CONFIG gives every client its own list, and POP shares queues: neither has one owner per queue. All other views are assigned as
+one fleet.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 
-from rmqalloc.evaluation._assigner import MAX_POINTS
+from rmqalloc.evaluation._assigner import Assigner
 from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import MessageQueue
+from rmqalloc.scenarios._subfleet import Rules
 from rmqalloc.strategies import Pop, Strategy
-
-Shares = dict[str, set[MessageQueue]]
-"""Queues by client id."""
+from rmqalloc.views._view import Shares, View
 
 
-@dataclass(eq=False, slots=True)
-class AuditedView:
-    """The queues, the client list and the strategy that some clients of a group have for one topic.
-
-    Attributes
-    ----------
-    consumer_group, topic : str
-    method : Method
-    queues : tuple of MessageQueue
-        Queues that they see, in Java's order.
-    client_ids : tuple of str
-        Client list that a broker gave them, in Java's order.
-    shares : dict
-        Queues of each client by this view; see `divide`.
-    problem : str or None
-        Why the shares cannot be computed.
-    """
-
-    consumer_group: str
-    topic: str
-    method: Method
-    queues: tuple[MessageQueue, ...]
-    client_ids: tuple[str, ...]
-    shares: Shares = field(default_factory=dict)
-    problem: str | None = None
-
-
-def divide(views: Iterable[AuditedView], rooms: Rooms) -> None:
+def divide(views: Iterable[View], rooms: Rooms) -> None:
     """Compute the shares of views, or their problem; all views of one method are assigned as one fleet."""
-    by_method: dict[Method, list[AuditedView]] = {}
+    by_method: dict[Method, list[View]] = {}
     for view in views:
         by_method.setdefault(view.method, []).append(view)
     for method, mine in by_method.items():
@@ -54,26 +29,23 @@ def divide(views: Iterable[AuditedView], rooms: Rooms) -> None:
             _give_up(mine, str(error))
 
 
-def _divide(method: Method, views: Sequence[AuditedView], rooms: Rooms) -> None:
+def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
     if method.problem is not None:
         raise ValueError(method.problem)
     if method.is_config:
         _list(method.listed(), views)
         return
     s = method.strategy()
-    most = MAX_POINTS // max(method.virtual_nodes or 0, 1)
-    small = [view for view in views if len(view.client_ids) <= most]
-    _give_up((view for view in views if len(view.client_ids) > most), f"its ring has more than {MAX_POINTS:,} points")
-    fleet = Fleet.from_groups((one.consumer_group, one.topic, one.queues, one.client_ids) for one in small)
+    fleet = Fleet.from_groups((one.consumer_group, one.topic, one.queues, one.client_ids) for one in views)
     if method.asks_for_rooms:
         fleet = rooms.put_into(fleet)
     if method.pop_share is not None:
-        _share(Pop(s, method.pop_share), fleet, small)
+        _share(Pop(s, method.pop_share), fleet, views)
     else:
-        _own(s, fleet, small)
+        _own(s, fleet, views)
 
 
-def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[AuditedView]) -> None:
+def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[View]) -> None:
     """CONFIG: every client takes what its list has of the topic; one without a list takes the list for all."""
     by_topic: dict[str, dict[str | None, set[MessageQueue]]] = {}
     for one, queues in lists.items():
@@ -86,19 +58,20 @@ def _list(lists: Mapping[str | None, list[MessageQueue]], views: Sequence[Audite
             view.shares |= {one: listed[None] for one in ids if one not in lists}
 
 
-def _own(s: Strategy, fleet: Fleet, views: Sequence[AuditedView]) -> None:
-    owners, offsets = s.assign_fleet(fleet, on_error="report").tolist(), fleet.queue_offsets.tolist()
+def _own(s: Strategy, fleet: Fleet, views: Sequence[View]) -> None:
+    assigned, bad = Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))
+    owners, offsets = assigned.tolist(), fleet.queue_offsets.tolist()
     for view, start in zip(views, offsets, strict=False):
         shares: Shares = {}
         for queue, owner in zip(view.queues, owners[start : start + len(view.queues)], strict=True):
             if owner >= 0:
                 shares.setdefault(view.client_ids[owner], set()).add(queue)
         view.shares = shares
-    for error in s.fleet_errors(fleet):
-        views[error.position].problem = error.reason
+    for unit, reason in bad.items():
+        views[unit].problem = reason.text
 
 
-def _share(s: Pop, fleet: Fleet, views: Sequence[AuditedView]) -> None:
+def _share(s: Pop, fleet: Fleet, views: Sequence[View]) -> None:
     shared = s.share_fleet(fleet, on_error="report")
     offsets, positions, slot = shared.offsets.tolist(), shared.queues.tolist(), 0
     for view, whole in zip(views, shared.whole_broker.tolist(), strict=True):
@@ -108,6 +81,6 @@ def _share(s: Pop, fleet: Fleet, views: Sequence[AuditedView]) -> None:
             slot += 1
 
 
-def _give_up(views: Iterable[AuditedView], why: str) -> None:
+def _give_up(views: Iterable[View], why: str) -> None:
     for view in views:
         view.problem = why

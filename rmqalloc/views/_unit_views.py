@@ -1,4 +1,4 @@
-"""One topic of a group under audit: which clients take which queue.
+"""One topic of a group: the views of its clients, and which clients take which queue.
 
 A client that several brokers may answer has several views. A queue is unowned if no view of any client takes it, and
 double-owned if two clients take it in all their views: both hold whichever broker each client asks.
@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.audit._audited_view import AuditedView
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids
+from rmqalloc.views._view import View
 
 Takers = dict[MessageQueue, list[int]]
 Queues = tuple[MessageQueue, ...]
@@ -21,7 +21,7 @@ Ids = tuple[str, ...]
 
 
 @dataclass(eq=False)
-class Unit:
+class UnitViews:
     """One topic of a group.
 
     Attributes
@@ -31,7 +31,7 @@ class Unit:
         All queues of the topic, in Java's order.
     client_ids : list of str
         The group's clients, by slot.
-    options : dict of int to tuple of AuditedView
+    options : dict of int to tuple of View
         Views of each slot that subscribes, slots ascending: usually one, several if brokers list different clients.
     is_pop : bool
         Whether the broker shares a queue among several clients.
@@ -40,7 +40,7 @@ class Unit:
     topic: str
     queues: Queues
     client_ids: list[str]
-    options: dict[int, tuple[AuditedView, ...]]
+    options: dict[int, tuple[View, ...]]
     is_pop: bool
 
     @lazy_property
@@ -49,7 +49,7 @@ class Unit:
         return next((view.problem for view in self.views if view.problem is not None), None)
 
     @lazy_property
-    def views(self) -> list[AuditedView]:
+    def views(self) -> list[View]:
         """All distinct views."""
         return list({id(view): view for views in self.options.values() for view in views}.values())
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.audit._unit import Ids, Queues, Takers, Unit
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Client
 from rmqalloc.strategies import sort_client_ids
+from rmqalloc.views._unit_views import Ids, Queues, Takers, UnitViews
 
 WHOLE_BROKER = -1
 """Queue id by which a client that pops owns any queue of a broker."""
@@ -21,12 +21,12 @@ class ReportedOwners:
     ----------
     clients : sequence of Client
         By slot.
-    units : sequence of Unit
+    units : sequence of UnitViews
     """
 
-    def __init__(self, clients: Sequence[Client], units: Sequence[Unit]) -> None:
+    def __init__(self, clients: Sequence[Client], units: Sequence[UnitViews]) -> None:
         self._units = units
-        self._owners: dict[Unit, Takers] = {}
+        self._owners: dict[UnitViews, Takers] = {}
         self._owned = {slot: client.owned for slot, client in enumerate(clients) if client.owned is not None}
         answered = {clients[slot].client_id for slot in self._owned}
         self.silent: Ids = tuple(sort_client_ids({client.client_id for client in clients} - answered))
@@ -45,13 +45,17 @@ class ReportedOwners:
                 found.setdefault(queue.topic, []).append((queue, slot))
         return found
 
-    def owners(self, unit: Unit) -> Takers:
+    def reports(self, unit: UnitViews) -> bool:
+        """Whether it is known of all queues of a unit who owns them; of a retry topic nothing is, if nobody reports any."""
+        return self.any_answer and not self.silent and not (unit.is_retry and unit.topic not in self._by_topic)
+
+    def owners(self, unit: UnitViews) -> Takers:
         """Slots that report each queue of a unit."""
         if unit not in self._owners:
             self._owners[unit] = self._owners_of(unit)
         return self._owners[unit]
 
-    def _owners_of(self, unit: Unit) -> Takers:
+    def _owners_of(self, unit: UnitViews) -> Takers:
         owners: Takers = {queue: [] for queue in unit.queues}
         of_broker: dict[str, list[MessageQueue]] = {}
         for queue in unit.queues:
@@ -64,17 +68,17 @@ class ReportedOwners:
                     owners[one].append(slot)
         return owners
 
-    def unowned(self, unit: Unit) -> Queues:
+    def unowned(self, unit: UnitViews) -> Queues:
         """Queues that nobody reports; none of a retry topic of which nobody reports any queue."""
         if unit.is_retry and unit.topic not in self._by_topic:
             return ()
         return tuple(queue for queue, slots in self.owners(unit).items() if not slots)
 
-    def double_owned(self, unit: Unit) -> Takers:
+    def double_owned(self, unit: UnitViews) -> Takers:
         """Queues that several clients report, with their slots."""
         return {} if unit.is_pop else {queue: slots for queue, slots in self.owners(unit).items() if len(slots) > 1}
 
-    def single(self, unit: Unit) -> dict[MessageQueue, str]:
+    def single(self, unit: UnitViews) -> dict[MessageQueue, str]:
         """The owner of every queue that exactly one client id reports."""
         ids = ((queue, {unit.client_ids[slot] for slot in slots}) for queue, slots in self.owners(unit).items())
         return {queue: one.pop() for queue, one in ids if len(one) == 1}

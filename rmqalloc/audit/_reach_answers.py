@@ -1,0 +1,255 @@
+"""Who reads the queues of a group that hold or get messages: for every run of queues one of `REASONS`.
+
+Looked at are all queues that producers write to, and others in which messages of the group wait. What a route hides comes
+first, then what concerns the group as a whole, then the owners. In the common case (the route hides nothing, every queue has
+one owner) a topic of a group has one answer, which is given without a look at its queues.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import repeat
+
+from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._reach_reasons import REASONS
+from rmqalloc.audit._rules_owners import why
+from rmqalloc.audit._written import WrittenTopic
+from rmqalloc.evidence._known import known_by_client
+from rmqalloc.model import MessageQueue
+from rmqalloc.remoting._bodies import LMQ_PREFIX
+from rmqalloc.snapshot._snapshot import Topic
+from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.strategies import sort_queues
+from rmqalloc.views._unit_views import Ids, Queues, UnitViews
+
+_NOTHING: Mapping[MessageQueue, int] = {}
+
+
+@dataclass(eq=False, slots=True)
+class Answer:
+    """Who reads some queues of a topic, or why nobody does.
+
+    Attributes
+    ----------
+    consumer_group : str or None
+        None for a topic that no group subscribes to.
+    topic : str
+    reason : str
+        A key of `REASONS`.
+    queues : tuple of MessageQueue
+        In Java's order.
+    detail : str
+        What is particular about it, empty if nothing.
+    written : WrittenTopic or None
+        What producers write to of the topic.
+    waiting : mapping of MessageQueue to int
+        Unconsumed messages, of queues of which they are known.
+    audited : AuditedGroup or None
+    """
+
+    consumer_group: str | None
+    topic: str
+    reason: str
+    queues: Queues
+    detail: str = ""
+    written: WrittenTopic | None = None
+    waiting: Mapping[MessageQueue, int] = field(default_factory=dict)
+    audited: AuditedGroup | None = None
+
+    @property
+    def state(self) -> str:
+        """One of read, unread, unknown."""
+        return REASONS[self.reason].state
+
+    def is_written(self, queue: MessageQueue) -> bool:
+        """Whether producers write to one of the queues."""
+        return self.written is not None and queue in self.written.queues
+
+    @property
+    def n_written(self) -> int:
+        """How many of the queues producers write to."""
+        return sum(map(self.is_written, self.queues))
+
+    @property
+    def n_without_lag(self) -> int:
+        """How many of the queues have a backlog that is not known."""
+        return sum(queue not in self.waiting for queue in self.queues)
+
+    @property
+    def messages(self) -> int | None:
+        """Unconsumed messages of the queues with a known backlog; None if there is none."""
+        known = [self.waiting[queue] for queue in self.queues if queue in self.waiting]
+        return sum(known) if known else None
+
+    def readers(self) -> Iterator[Ids]:
+        """Client ids by queue: those that read it; of an unknown one, those that perhaps do; of one that no client takes, those
+        that report it all the same.
+        """
+        audited = self.audited
+        if audited is None or (self.state == "unread" and self.reason != "no-owner"):
+            yield from repeat((), len(self.queues))
+            return
+        takers, known = self._takers(audited), dict[tuple[int, ...], Ids]()
+        for queue in self.queues:
+            slots = tuple(takers.get(queue, ()))
+            if slots not in known:
+                known[slots] = audited.ids(slots)
+            yield known[slots]
+
+    def _takers(self, audited: AuditedGroup) -> Mapping[MessageQueue, Iterable[int]]:
+        unit = audited.unit_of_topic.get(self.topic)
+        if unit is None:
+            return dict.fromkeys(self.queues, audited.subscribers(self.topic))
+        return _reported(audited, unit) or (unit.perhaps if self.state == "unknown" else unit.always)
+
+
+class WrittenTopics:
+    """The written queues of topics, made when they are first asked for.
+
+    Parameters
+    ----------
+    routes : mapping of name to Topic
+    """
+
+    def __init__(self, routes: Mapping[str, Topic]) -> None:
+        self._routes = routes
+        self._made: dict[str, WrittenTopic] = {}
+
+    def get(self, name: str, unit: UnitViews | None = None) -> WrittenTopic | None:
+        """The written queues of a topic, of which there may be a unit; None if it has no route."""
+        if name not in self._made and name in self._routes:
+            self._made[name] = WrittenTopic(self._routes[name], None if unit is None else unit.queues)
+        return self._made.get(name)
+
+
+def answers_of(audited: AuditedGroup, topics: Iterable[str], written: WrittenTopics) -> Iterator[Answer]:
+    """The answers of a group for some of its topics."""
+    for name in topics:
+        found, waiting = written.get(name, audited.unit_of_topic.get(name)), audited.backlog.get(name, _NOTHING)
+        for reason, queues, detail in _reasons(audited, name, found, waiting):
+            yield Answer(audited.group.name, name, reason, queues, detail, found, waiting, audited)
+
+
+_Reasons = Iterator[tuple[str, Queues, str]]
+"""A reason, its queues, and what is particular about it."""
+
+
+def _reasons(
+    audited: AuditedGroup, name: str, written: WrittenTopic | None, waiting: Mapping[MessageQueue, int]
+) -> _Reasons:
+    if written is None:
+        if stuck := tuple(sort_queues(queue for queue, n in waiting.items() if n)):
+            yield _without_route(audited, name), stuck, ""
+        return
+    hidden, visible = written.hidden, written.visible
+    # Of all lags few are of queues that nobody writes to.
+    if more := [queue for queue, n in waiting.items() if n and queue not in written.queues]:
+        reasons = [written.hiding(queue) for queue in more]
+        hidden = {
+            reason: (*hidden.get(reason, ()), *_where(more, reasons, reason))
+            for reason in {*hidden, *reasons}
+            if reason
+        }
+        visible = tuple(sort_queues([*visible, *_where(more, reasons, None)]))
+    for reason in sorted(hidden):
+        yield reason, tuple(sort_queues(hidden[reason])), ""
+    if not audited.clients and name.startswith(RETRY_PREFIX):
+        # Messages come back to a retry topic from clients of the group alone.
+        visible = tuple(queue for queue in visible if waiting.get(queue))
+    if visible:
+        yield from _of_group(audited, name, visible)
+
+
+def _where(queues: Iterable[MessageQueue], reasons: Iterable[str | None], reason: str | None) -> list[MessageQueue]:
+    return [queue for queue, one in zip(queues, reasons, strict=True) if one == reason]
+
+
+def _without_route(audited: AuditedGroup, name: str) -> str:
+    """Why nobody reads a topic of which no route is known."""
+    if not audited.clients and not audited.is_unanswered:
+        return "no-client"
+    # Light topics have no route of their own, and that of a retry topic need not be in the snapshot.
+    is_left_out = name.startswith((RETRY_PREFIX, LMQ_PREFIX)) or f"route of topic {name}" in audited.unanswered
+    return "unknown" if is_left_out else "no-route"
+
+
+def _of_group(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
+    """What concerns the group as a whole; then the owners."""
+    group, unit = audited.group, audited.unit_of_topic.get(name)
+    if not audited.clients:
+        yield (
+            ("unknown", queues, "its clients could not be asked for")
+            if audited.is_unanswered
+            else ("no-client", queues, "")
+        )
+        return
+    if not (unit.options if unit is not None else audited.subscribers(name)):
+        yield "no-subscriber", queues, ""
+        return
+    for reason, brokers in (
+        ("paused", group.paused_brokers),
+        ("no-lock", audited.brokers_without_locks if unit else ()),
+    ):
+        if brokers and (closed := tuple(queue for queue in queues if queue.broker_name in brokers)):
+            yield reason, closed, ""
+            queues = tuple(queue for queue in queues if queue.broker_name not in brokers)
+    if not queues:
+        return
+    if not audited.is_clustering:
+        yield "broadcast" if group.message_model == "BROADCASTING" else "shared", queues, ""
+    elif unit is None:
+        yield "unknown", queues, "the group does not list the topic among its subscriptions"
+    else:
+        yield from _of_owners(audited, unit, queues)
+
+
+def _of_owners(audited: AuditedGroup, unit: UnitViews, queues: Queues) -> _Reasons:
+    usual, detail, others = _owned(audited, unit)
+    if not others:
+        yield usual, queues, detail
+        return
+    by_reason: dict[str, list[MessageQueue]] = {}
+    for queue in queues:
+        by_reason.setdefault(others.get(queue, usual), []).append(queue)
+    for reason, some in sorted(by_reason.items()):
+        yield reason, tuple(some), detail if reason == usual else _detail(audited, unit, reason)
+
+
+def _owned(audited: AuditedGroup, unit: UnitViews) -> tuple[str, str, dict[MessageQueue, str]]:
+    """The reason of most queues of a unit, what is particular about it, and the reasons of all other queues.
+
+    What clients report that they own goes before what they compute, where all of them report it: then it is known who reads a
+    queue whatever they divide by. A queue that nobody takes in either way is not read.
+    """
+    reported, others = _reported(audited, unit), dict[MessageQueue, str]()
+    usual, detail = "popped" if unit.is_pop else "owner", ""
+    if reported is None:
+        if doubt := unit.problem or _doubt(audited):
+            usual, detail = "unknown", doubt
+        else:
+            if audited.group.broker_client_ids is not None:
+                others |= dict.fromkeys(unit.where(unit.always, lambda n: n == 0), "unknown")
+            others |= dict.fromkeys(unit.double_owned, "several-owners")
+    if audited.reported.any_answer:
+        others |= dict.fromkeys(audited.reported.double_owned(unit), "several-owners")
+    if reported is not None:
+        others |= dict.fromkeys((queue for queue, slots in reported.items() if not slots), "not-owned-now")
+    return usual, detail, others | dict.fromkeys(unit.unowned, "no-owner")
+
+
+def _reported(audited: AuditedGroup, unit: UnitViews) -> dict[MessageQueue, list[int]] | None:
+    """Slots that report each queue, if it is known of all queues."""
+    return audited.reported.owners(unit) if audited.reported.reports(unit) else None
+
+
+def _doubt(audited: AuditedGroup) -> str | None:
+    """Why the clients may divide by something else than what is computed."""
+    doubt = audited.group.strategy_doubt
+    return None if doubt is None or known_by_client(audited.group) else doubt
+
+
+def _detail(audited: AuditedGroup, unit: UnitViews, reason: str) -> str:
+    if reason == "no-owner":
+        return "the queues are in no client's list" if unit.is_config else why(audited, unit)
+    return "brokers list different clients, and every client asks one at random" if reason == "unknown" else ""

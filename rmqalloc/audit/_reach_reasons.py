@@ -1,0 +1,72 @@
+"""All answers to "who reads this message?", by id; an id never changes its meaning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class ReachReason:
+    """Why somebody reads a queue, or nobody.
+
+    Attributes
+    ----------
+    state : {"read", "unread", "unknown"}
+    meaning : str
+        What it says of the queue.
+    help : str
+        What to do, empty if nothing.
+    """
+
+    state: str
+    meaning: str
+    help: str = ""
+
+
+REASONS: dict[str, ReachReason] = {
+    "no-route": ReachReason(
+        "unread",
+        "messages wait, and the topic has no route or the broker is not in it",
+        "Bring the broker back, or create the topic there again.",
+    ),
+    "no-permission": ReachReason(
+        "unread", "the broker is not readable", "Give read permission back (bit 4 of perm) until the queue is empty."
+    ),
+    "beyond-read-queues": ReachReason(
+        "unread",
+        "the queue id is not below the broker's read queues",
+        "Raise the read queues, at least until the queue is empty.",
+    ),
+    "no-group": ReachReason(
+        "unread",
+        "no consumer group subscribes to the topic",
+        "Start a group, or stop producers; else they expire unread.",
+    ),
+    "no-client": ReachReason("unread", "the group has no client", "Start its clients, or delete the group."),
+    "no-subscriber": ReachReason(
+        "unread", "the group has clients, none of which subscribes to the topic", "Subscribe, or drop the topic."
+    ),
+    "paused": ReachReason(
+        "unread", "the broker does not let the group consume (consumeEnable=false)", "Set consumeEnable to true there."
+    ),
+    "no-lock": ReachReason(
+        "unread",
+        "the group is ordered and the broker has no master, so no client can lock the queue",
+        "Start the master again, or let a slave become master.",
+    ),
+    "no-owner": ReachReason(
+        "unread", "no client takes the queue", "Remove the cause that the finding of the queue names."
+    ),
+    "not-owned-now": ReachReason(
+        "unread", "all clients reported what they own, and none owns the queue", "Look again after 20 s; then restart."
+    ),
+    "owner": ReachReason("read", "one client owns the queue"),
+    "several-owners": ReachReason(
+        "read", "several clients own the queue and each consumes it", "Remove the cause that the finding names."
+    ),
+    "popped": ReachReason("read", "clients share the queue in POP mode"),
+    "shared": ReachReason("read", "clients behind a proxy (gRPC) share the messages of the queue"),
+    "broadcast": ReachReason("read", "every client reads every message"),
+    "unknown": ReachReason("unknown", "the snapshot does not show who reads the queue", "Add what is missing."),
+}
+"""Of several that hold, the first is given."""

@@ -1,0 +1,100 @@
+"""What producers write to of a topic, and what of it consumers see."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from rmqalloc._lazy import lazy_property
+from rmqalloc.model import MessageQueue
+from rmqalloc.snapshot._snapshot import Topic, TopicBroker
+from rmqalloc.strategies import sort_queues
+from rmqalloc.views._group_views import check_queue_count
+from rmqalloc.views._reported import WHOLE_BROKER
+from rmqalloc.views._unit_views import Queues
+
+
+class WrittenTopic:
+    """The queues of a topic that producers write to.
+
+    Parameters
+    ----------
+    route : Topic
+    seen : tuple of MessageQueue, optional
+        What consumers see, in Java's order, if that is laid out already.
+
+    Attributes
+    ----------
+    visible : tuple of MessageQueue
+        Written queues that consumers see, in Java's order.
+    hidden : dict of str to tuple of MessageQueue
+        Those that they do not, by the reason.
+
+    Raises
+    ------
+    ValueError
+        There are more queues than can be checked.
+    """
+
+    def __init__(self, route: Topic, seen: Queues | None = None) -> None:
+        self._route = route
+        self.hidden: dict[str, Queues] = {}
+        if seen is not None and all(_n_seen(one) == one.n_written_queues for one in route.brokers):
+            self.visible = seen
+            return
+        check_queue_count(route.name, sum(one.n_written_queues for one in route.brokers))
+        self.visible = self._laid_out(route.brokers, True)
+        for reason, is_readable in (("no-permission", False), ("beyond-read-queues", True)):
+            brokers = [one for one in route.brokers if one.is_readable == is_readable]
+            if queues := self._laid_out(brokers, False):
+                self.hidden[reason] = queues
+
+    def _laid_out(self, brokers: tuple[TopicBroker, ...] | list[TopicBroker], is_seen: bool) -> Queues:
+        """Written queues of some brokers that consumers see, or that they do not."""
+
+        def of(broker: TopicBroker) -> Iterator[MessageQueue]:
+            n_written = broker.n_written_queues
+            n_seen = min(_n_seen(broker), n_written)
+            ids = range(n_seen) if is_seen else range(n_seen, n_written)
+            return (MessageQueue(self._route.name, broker.broker_name, i) for i in ids)
+
+        return tuple(sort_queues(dict.fromkeys(queue for broker in brokers for queue in of(broker))))
+
+    @lazy_property
+    def queues(self) -> frozenset[MessageQueue]:
+        """All written queues."""
+        return frozenset(self.visible).union(*self.hidden.values())
+
+    def hiding(self, queue: MessageQueue) -> str | None:
+        """Why consumers do not see a queue, written or not; None if they do."""
+        if is_in(self._readable, queue):
+            return None
+        if queue.broker_name in self._readable:
+            return "beyond-read-queues"
+        return "no-permission" if queue.broker_name in self._broker_names else "no-route"
+
+    @lazy_property
+    def _readable(self) -> dict[str, int]:
+        return readable_counts(self._route)
+
+    @lazy_property
+    def _broker_names(self) -> frozenset[str]:
+        return frozenset(one.broker_name for one in self._route.brokers)
+
+
+def _n_seen(broker: TopicBroker) -> int:
+    return broker.read_queue_nums if broker.is_readable else 0
+
+
+def readable_counts(route: Topic) -> dict[str, int]:
+    """Number of queues of a topic that consumers see, by broker."""
+    found: dict[str, int] = {}
+    for one in route.brokers:
+        if one.is_readable:
+            found[one.broker_name] = found.get(one.broker_name, 0) + one.read_queue_nums
+    return found
+
+
+def is_in(readable: Mapping[str, int], queue: MessageQueue) -> bool:
+    """Whether consumers see a queue, given the number of queues by broker; a client that pops may have any of a broker."""
+    n = readable.get(queue.broker_name, 0)
+    return n > 0 if queue.queue_id == WHOLE_BROKER else 0 <= queue.queue_id < n

@@ -1,0 +1,87 @@
+"""``rmqalloc diff``: what differs between two snapshots, or between a snapshot and a plan."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._choices import Choice, FileOrExample
+from rmqalloc.cli._sink import say
+from rmqalloc.cli._snapshot_input import ALL, print_notes
+from rmqalloc.cli._table_options import TableOptions, table_options
+
+if TYPE_CHECKING:
+    from rmqalloc.diffs import Diff
+
+
+@click.command()
+@click.argument("before", metavar="A", type=FileOrExample("snapshot"))
+@click.argument("after", metavar="B", type=FileOrExample("snapshot"))
+@click.option(
+    "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
+)
+@click.option("-t", "--topic", "topics", multiple=True, metavar="PATTERN", help="Only topics such as 'order*'.")
+@click.option("--scenario", metavar="NAME", help="Scenario of the plan; not needed where there is just one.")
+@click.option(
+    "--assume", is_flag=True, help="Accept strategies that are a guess, or that what clients own contradicts."
+)
+@click.option(
+    "--allow-partial", is_flag=True, help="Take a snapshot that lacks what some broker or client did not answer."
+)
+@click.option(
+    "--show",
+    type=Choice(("groups", "queues", "clients", "changes", "causes", "planned")),
+    help="Which table: a row for every group, queue or client that differs, single change, cause in a group, or group of the "
+    "plan. Without it the table is text for people.",
+)
+@click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if there is a difference.")
+@table_options("; as text 20 groups, the worst first")
+def diff(
+    before: str,
+    after: str,
+    groups: tuple[str, ...],
+    topics: tuple[str, ...],
+    scenario: str | None,
+    assume: bool,
+    allow_partial: bool,
+    show: str | None,
+    detailed_exitcode: bool,
+    tables: TableOptions,
+) -> int:
+    """Show what differs between two snapshots: who owns what now, who came and left, and which change moved how many queues.
+
+    A or B may be a saved plan; then it is shown how much of it came true.
+
+    \b
+    rmqalloc diff cluster.json snapshot.yaml
+    rmqalloc diff cluster.json snapshot.yaml --show queues -o csv
+    rmqalloc diff plan.json cluster.json
+    """
+    import rmqalloc
+    from rmqalloc.diffs._state_files import read_state
+
+    if before == after == "-":
+        raise click.UsageError("A and B are both standard input, which can be read once; give a file for one of them")
+    (one, said), (other, more) = (read_state(path) for path in (before, after))
+    print_notes((*said, *more))
+    found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario, assume, (before, after))
+    _print(found, tables, show)
+    if found.doubtful:
+        return exit_codes.FAILURE
+    if not allow_partial and any(side.n_errors for side in (found.before, found.after)):
+        print_notes(["a snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same"])
+        return exit_codes.PARTIAL
+    return exit_codes.DIFFERENCE if detailed_exitcode and found.differs else 0
+
+
+def _print(found: Diff, tables: TableOptions, show: str | None) -> None:
+    """The difference in the form that is asked for."""
+    if show is None and tables.is_text:
+        for line in found.lines(sys.stdout, tables.top):
+            say(line)
+        return
+    print_notes(found.warnings)
+    tables.write(getattr(found, show or "groups"))

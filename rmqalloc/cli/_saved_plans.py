@@ -1,0 +1,84 @@
+"""Saving plans with their gates and signature, and the way back from a saved one."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+
+from rmqalloc.cli._options import Changes
+from rmqalloc.cli._sink import tell
+from rmqalloc.cli._snapshot_input import print_notes
+
+if TYPE_CHECKING:
+    from rmqalloc.plans import Gates, Plan
+    from rmqalloc.snapshot._snapshot import Snapshot
+
+
+class Undo(NamedTuple):
+    """A saved plan that was applied, and which of its scenarios."""
+
+    file: str
+    scenario: str | None
+
+
+def undo_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--undo``; beside it, ``--scenario`` is the name of a scenario of that plan."""
+
+    @functools.wraps(command)
+    def bundled(undo: str | None, **others: Any) -> Any:
+        if undo is None:
+            return command(undo=None, **others)
+        return command(undo=Undo(undo, others.pop("scenario")), scenario=None, **others)
+
+    text = "Plan the way back from a saved plan that was applied; of several scenarios --scenario NAME says which was."
+    return click.option("--undo", metavar="FILE", help=text)(bundled)
+
+
+def check_usage(changes: Changes, undo: Undo | None, sign_key: str | None, out: str | None) -> None:
+    """Refuse options that do not fit one another."""
+    if undo is not None and changes.scenarios:
+        raise click.UsageError("--undo plans the way back, without another change; plan that on its own")
+    if undo is None and not changes.scenarios:
+        raise click.UsageError(
+            "there is no change to plan; give one, such as --scale 6, --remove-client ID or --scenario FILE"
+        )
+    if sign_key is not None and out is None:
+        raise click.UsageError("--sign-key signs the plan that --out FILE saves; give that, too")
+
+
+def signing_key(file: str | None) -> bytes | None:
+    """The key in a file."""
+    from rmqalloc.certificate import read_key
+
+    return None if file is None else read_key(file)
+
+
+def save(made: Plan, gates: Gates, out: str, key: bytes | None) -> str:
+    """Save a plan with the gates that it was held to; what is to be said of that."""
+    from dataclasses import replace
+
+    from rmqalloc.plans import save_plan
+
+    digest = save_plan(replace(made, gates=gates.to_data()), out, key)
+    return f"plan {digest[:12]} {'' if key is None else 'signed and '}saved: {out}"
+
+
+def undone(undo: Undo, snapshot: Snapshot) -> Plan | None:
+    """The way back from a saved plan, with its steps as notes; None if it is refused, which is reported."""
+    from rmqalloc.plans import UndoError, load_plan, undo_plan
+
+    try:
+        made = undo_plan(load_plan(undo.file), snapshot, undo.scenario)
+    except UndoError as error:
+        tell("refused", str(error))
+        return None
+    for scenario in made.scenarios:
+        steps = [json.dumps(change, ensure_ascii=False) for change in scenario.to_data()["changes"]]
+        print_notes([f"{', '.join(scenario.groups)}: {step}" for step in steps], "way back")
+    print_notes(["every queue ends with the owners that it had before the plan"], "way back")
+    print_notes(made.warnings)
+    return made

@@ -1,0 +1,189 @@
+"""Queues of several states beside one another: one row per queue, one vector of owners per state.
+
+States are tables with names. The names of all states are numbered at once, so that the numbers mean the same in each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from rmqalloc._lazy import lazy_property
+from rmqalloc.fleet._columns import Index
+from rmqalloc.plans._owner_sets import Keys, OwnerSets
+from rmqalloc.strategies import sort_client_ids
+
+Mask = NDArray[np.bool_]
+Unit = tuple[str, str]
+"""Consumer group and topic."""
+
+ABSENT, NOBODY = -2, -1
+"""In place of an owner's number: the queue is not there; nobody owns it."""
+
+OWNERS_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("topic", pa.string()),
+        ("broker_name", pa.string()),
+        ("queue_id", pa.int32()),
+        ("owner", pa.string()),
+        ("others", pa.list_(pa.string())),
+    ]
+)
+"""Columns of `KnownOwners.queues`."""
+
+
+@dataclass(frozen=True, eq=False)
+class KnownOwners:
+    """The queues of some groups with their owners.
+
+    Attributes
+    ----------
+    queues : pyarrow.Table
+        `OWNERS_SCHEMA`, one row per consumer group and queue; ``others`` where a queue has several owners.
+    unknown : mapping of (str, str) to str
+        Groups and topics whose owners cannot be computed, and why; none of their queues is in the table.
+    double_owned : mapping of (str, str) to int
+        Groups and topics with queues that two clients own, be it under one client id, and how many such queues.
+    """
+
+    queues: pa.Table
+    unknown: Mapping[Unit, str] = field(default_factory=dict)
+    double_owned: Mapping[Unit, int] = field(default_factory=dict)
+
+    def without(self, units: Collection[Unit]) -> KnownOwners:
+        """The same without the queues of some groups and topics."""
+        if not units:
+            return self
+        pairs = zip(self.queues["consumer_group"].to_pylist(), self.queues["topic"].to_pylist(), strict=True)
+        queues = self.queues.filter(pa.array([pair not in units for pair in pairs], pa.bool_()))
+        double_owned = {unit: n for unit, n in self.double_owned.items() if unit not in units}
+        return KnownOwners(queues, self.unknown, double_owned)
+
+
+NO_QUEUES = KnownOwners(OWNERS_SCHEMA.empty_table())
+
+
+@dataclass(frozen=True, eq=False)
+class AlignedQueues:
+    """Every queue of any state once.
+
+    Attributes
+    ----------
+    groups, topics, brokers, client_ids : pyarrow.Array
+        Names, by number.
+    group, topic, broker : ndarray
+        Number of the name of every queue.
+    queue_id : ndarray of int64
+    owners : ndarray of int32, shape (n_states, n_queues)
+        Number of the owner, or of a set of several; `NOBODY`, or `ABSENT`.
+    sets : OwnerSets
+        Sets of several owners.
+    """
+
+    groups: pa.Array
+    topics: pa.Array
+    brokers: pa.Array
+    client_ids: pa.Array
+    group: Keys
+    topic: Keys
+    broker: Keys
+    queue_id: Keys
+    owners: NDArray[np.int32]
+    sets: OwnerSets
+
+    @lazy_property
+    def group_numbers(self) -> dict[str, int]:
+        """Numbers of the groups."""
+        return {name: number for number, name in enumerate(self.groups.to_pylist())}
+
+    def rows_of(self, groups: Collection[str], unknown: Collection[Unit] = ()) -> Mask:
+        """Queues of some groups, but for those of some groups and topics."""
+        chosen = np.zeros(max(len(self.groups), 1), bool)
+        chosen[[number for name in groups if (number := self.group_numbers.get(name)) is not None]] = True
+        rows: Mask = chosen[self.group]
+        if unknown:
+            topics = {name: number for number, name in enumerate(self.topics.to_pylist())}
+            n_topics = max(len(topics), 1)
+            left_out = [
+                self.group_numbers[group] * n_topics + topics[topic]
+                for group, topic in unknown
+                if group in self.group_numbers and topic in topics
+            ]
+            rows &= ~np.isin(self.group * n_topics + self.topic, left_out)
+        return rows
+
+    def n_owners(self, owners: Index) -> Keys:
+        """How many clients own each queue."""
+        places, _ = self.sets.readers(owners)
+        counts: Keys = np.bincount(places, minlength=owners.size)
+        return counts
+
+    def names_of(self, owners: Index) -> tuple[pa.Array, pa.Array]:
+        """The first owner of queues, in Java's order, and the others where there are several."""
+        return self.sets.names(np.maximum(owners, NOBODY), self.client_ids)
+
+    def counted(self, rows: Mask) -> Keys:
+        """How many of some queues each group has."""
+        counts: Keys = np.bincount(self.group[rows], minlength=len(self.groups))
+        return counts
+
+
+def aligned(states: Sequence[KnownOwners]) -> AlignedQueues:
+    """Lay states beside one another.
+
+    Examples
+    --------
+    >>> def state(*owners):
+    ...     rows = [("g", "T", "b", i, owner, None) for i, owner in enumerate(owners)]
+    ...     return KnownOwners(pa.Table.from_pylist([dict(zip(OWNERS_SCHEMA.names, row)) for row in rows], OWNERS_SCHEMA))
+    >>> found = aligned([state("c1", "c2"), state("c2", None, "c1")])
+    >>> found.queue_id.tolist(), found.client_ids.to_pylist(), found.owners.tolist()
+    ([0, 1, 2], ['c1', 'c2'], [[0, 1, -2], [1, -1, 0]])
+    """
+    table = pa.concat_tables([state.queues for state in states])
+    (groups, group), (topics, topic), (brokers, broker), (ids, owner) = (
+        _numbered(table[name]) for name in ("consumer_group", "topic", "broker_name", "owner")
+    )
+    queue_id = table["queue_id"].to_numpy().astype(np.int64)
+    units, unit = np.unique(group * max(len(topics), 1) + topic, return_inverse=True)
+    n_brokers, n_ids = max(len(brokers), 1), 1 + int(queue_id.max(initial=0))
+    keys, place = np.unique((unit * n_brokers + broker) * n_ids + queue_id, return_inverse=True)
+    ids, owner, sets = _with_sets(table, ids, owner)
+    owners = np.full((len(states), keys.size), ABSENT, np.int32)
+    end = 0
+    for number, state in enumerate(states):
+        begin, end = end, end + state.queues.num_rows
+        owners[number, place[begin:end]] = owner[begin:end]
+    route, queue_id = np.divmod(keys, n_ids)
+    unit, broker = np.divmod(route, n_brokers)
+    group, topic = np.divmod(units[unit], max(len(topics), 1))
+    return AlignedQueues(groups, topics, brokers, ids, group, topic, broker, queue_id, owners, sets)
+
+
+def _numbered(column: pa.ChunkedArray) -> tuple[pa.Array, Keys]:
+    """The names of a column, and the number of each row's; `NOBODY` for null."""
+    coded = column.combine_chunks().dictionary_encode()
+    return coded.dictionary, pc.fill_null(coded.indices, NOBODY).to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, Keys, OwnerSets]:
+    """Client ids, those too that are never the first owner, and owners with numbers of sets."""
+    several = np.flatnonzero(pc.is_valid(table["others"]).to_numpy())
+    if not several.size:
+        return ids, owner, OwnerSets(len(ids))
+    rows = table.select(["owner", "others"]).take(pa.array(several)).to_pylist()
+    known = ids.to_pylist()
+    names = sort_client_ids({*known, *(name for row in rows for name in row["others"])})
+    number = {name: i for i, name in enumerate(names)}
+    sets = OwnerSets(len(names))
+    owner = np.array([*(number[name] for name in known), NOBODY], np.int64)[owner]
+    for place, row in zip(several.tolist(), rows, strict=True):
+        members = tuple(sorted({number[name] for name in (row["owner"], *row["others"])}))
+        owner[place] = sets.number(members) if len(members) > 1 else members[0]
+    return pa.array(names, pa.string()), owner, sets

@@ -1,0 +1,226 @@
+"""The single differences of two snapshots, one row each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple, TypeVar
+
+import pyarrow as pa
+
+from rmqalloc.diffs._group_steps import by_slot
+from rmqalloc.diffs._snapshot_side import SnapshotSide
+from rmqalloc.evidence._known import method_of_group
+from rmqalloc.snapshot._snapshot import Broker, Client, Group, Topic, TopicBroker
+
+T = TypeVar("T")
+
+CHANGES_SCHEMA = pa.schema(
+    [
+        ("change", pa.string()),
+        ("step", pa.string()),
+        ("consumer_group", pa.string()),
+        ("topic", pa.string()),
+        ("broker_name", pa.string()),
+        ("client_id", pa.string()),
+        ("before", pa.string()),
+        ("after", pa.string()),
+    ]
+)
+"""Columns of `rmqalloc.diffs.Diff.changes`."""
+
+_OF_ROUTES = {
+    "read_queue_nums": "read_queues",
+    "write_queue_nums": "write_queues",
+    "perm": "permission",
+    "machine_room": "broker_room",
+}
+_OF_GROUPS = {
+    "message_model": "message_model",
+    "server_assignment": "server_assignment",
+    "pop_share_queue_num": "pop_share_queues",
+    "is_shared": "shared",
+    "is_ordered": "ordered",
+}
+_OF_CLIENTS = {
+    "strategy": ("client_strategy", "strategies"),
+    "virtual_nodes": ("virtual_nodes", "strategies"),
+    "language": ("language", "strategies"),
+    "version": ("version", None),
+    "machine_room": ("client_room", "strategies"),
+}
+
+
+class Change(NamedTuple):
+    """One difference; see `CHANGES_SCHEMA`.
+
+    Attributes
+    ----------
+    change : str
+        What it is.
+    step : str or None
+        Kind of differences with which it is replayed; None where it moves nothing by itself.
+    """
+
+    change: str
+    step: str | None
+    consumer_group: str | None = None
+    topic: str | None = None
+    broker_name: str | None = None
+    client_id: str | None = None
+    before: str | None = None
+    after: str | None = None
+
+
+def changes_between(before: SnapshotSide, after: SnapshotSide) -> list[Change]:
+    """All differences, those of topics first. What a partial snapshot does not have is "not seen", and not gone."""
+    found = list(_of_brokers(before, after))
+    for name in _union(before.topics, after.topics):
+        one, other = before.topics.get(name), after.topics.get(name)
+        if one != other:
+            hidden = tuple(side.gaps.hides_topic(name) for side in (before, after))
+            found += _of_topic(name, one, other, hidden)
+    for name in _union(before.groups, after.groups):
+        found += _of_group(name, before, after)
+    return found
+
+
+def _union(*names: Iterable[T]) -> list[T]:
+    return list(dict.fromkeys(name for each in names for name in each))
+
+
+def _presence(what: str, is_there: bool, hidden: Iterable[bool], words: tuple[str, str]) -> str:
+    """How it is called that something is on one side alone; ``hidden`` says of either side whether it may be missed there."""
+    unseen_before, unseen_after = hidden
+    if is_there:
+        return f"{what}_not_seen_before" if unseen_before else f"{what}_{words[0]}"
+    return f"{what}_not_seen_after" if unseen_after else f"{what}_{words[1]}"
+
+
+_APPEARED = ("appeared", "vanished")
+_JOINED = ("joined", "left")
+
+
+def _of_brokers(before: SnapshotSide, after: SnapshotSide) -> Iterator[Change]:
+    """Brokers of the cluster, where both snapshots name those that were asked."""
+    one, other = ({broker.broker_name: broker for broker in side.snapshot.brokers} for side in (before, after))
+    if not one or not other:
+        return
+    for name in _union(one, other):
+        if name not in one or name not in other:
+            hidden = before.gaps.anything, after.gaps.anything
+            yield Change(_presence("broker", name in other, hidden, _APPEARED), None, broker_name=name)
+        elif (one[name].role, one[name].address) != (other[name].role, other[name].address):
+            texts = map(_broker_text, (one[name], other[name]))
+            yield Change("broker", None, None, None, name, None, *texts)
+
+
+def _broker_text(broker: Broker) -> str:
+    return f"{broker.role} {broker.address}"
+
+
+def _of_topic(name: str, one: Topic | None, other: Topic | None, hidden: tuple[bool, ...]) -> Iterator[Change]:
+    if one is None or other is None:
+        yield Change(_presence("topic", other is not None, hidden, _APPEARED), "topics", topic=name)
+        return
+    old, new = ({broker.broker_name: broker for broker in topic.brokers} for topic in (one, other))
+    for broker in _union(old, new):
+        if broker not in old or broker not in new:
+            change = _presence("topic_broker", broker in new, hidden, _APPEARED)
+            texts = (_queues_text(side.get(broker)) for side in (old, new))
+            yield Change(change, "topics", None, name, broker, None, *texts)
+            continue
+        for field, change in _OF_ROUTES.items():
+            was, is_ = getattr(old[broker], field), getattr(new[broker], field)
+            if was != is_:
+                yield Change(change, "topics", None, name, broker, None, _text(was), _text(is_))
+
+
+def _queues_text(broker: TopicBroker | None) -> str | None:
+    return None if broker is None else f"{broker.read_queue_nums} read queues"
+
+
+def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[Change]:
+    one, other = before.groups.get(name), after.groups.get(name)
+    if one is None or other is None:
+        hidden = before.gaps.hides_group(name), after.gaps.hides_group(name)
+        yield presence_of_group(name, other is not None, hidden)
+        return
+    for topic in sorted({*one.subscriptions} ^ {*other.subscriptions}):
+        change = "subscribed" if topic in other.subscriptions else "unsubscribed"
+        yield Change(change, "subscriptions", name, topic)
+    if (one.strategy, one.strategy_params) != (other.strategy, other.strategy_params):
+        was, is_ = map(_strategy_text, (one, other))
+        if was != is_:
+            yield Change("strategy", "strategies", name, before=was, after=is_)
+    for field, change in _OF_GROUPS.items():
+        texts = _text(getattr(one, field)), _text(getattr(other, field))
+        if texts[0] != texts[1]:
+            yield Change(change, "strategies", name, None, None, None, *texts)
+    if one.clients != other.clients:
+        hidden = before.gaps.hides_clients(name), after.gaps.hides_clients(name)
+        yield from changes_of_clients(name, one, other, hidden)
+    if one.broker_client_ids != other.broker_client_ids:
+        yield Change("client_lists", "views", name, before=_lists_text(one), after=_lists_text(other))
+
+
+def presence_of_group(name: str, is_after: bool, hidden: Iterable[bool]) -> Change:
+    """That a group is there on one side alone; ``hidden`` says of either side whether a partial snapshot may lack it."""
+    return Change(_presence("group", is_after, hidden, _APPEARED), None, name)
+
+
+def _strategy_text(group: Group) -> str:
+    """A strategy with all its parameters."""
+    method = method_of_group(group)
+    params = {key: value for key, value in method.params.items() if key != "virtual_nodes"}
+    return f"{method} {json.dumps(params, sort_keys=True, default=str)}" if params else str(method)
+
+
+def _lists_text(group: Group) -> str:
+    """How many clients each broker lists, where they do not agree."""
+    lists = group.broker_client_ids
+    return "all brokers agree" if lists is None else ", ".join(f"{name}: {len(ids):,}" for name, ids in lists.items())
+
+
+def changes_of_clients(name: str, one: Group, other: Group, hidden: Iterable[bool]) -> Iterator[Change]:
+    """Clients of a group that joined, left or are no longer what they were; ``hidden`` as for `presence_of_group`."""
+    hidden = tuple(hidden)
+    old, new = by_slot(one.clients), by_slot(other.clients)
+    for slot in _union(old, new):
+        if slot not in old or slot not in new:
+            is_joined = slot in new
+            step = "clients_joined" if is_joined else "clients_left"
+            yield Change(_presence("client", is_joined, hidden, _JOINED), step, name, client_id=slot[0])
+        elif old[slot] is not new[slot]:
+            yield from _of_client(name, old[slot], new[slot])
+
+
+def _of_client(name: str, one: Client, other: Client) -> Iterator[Change]:
+    for field, (change, step) in _OF_CLIENTS.items():
+        texts = _text(getattr(one, field)), _text(getattr(other, field))
+        if texts[0] != texts[1]:
+            yield Change(change, step, name, None, None, one.client_id, *texts)
+    if _as_set(one.subscriptions) != _as_set(other.subscriptions):
+        texts = _topics_text(one.subscriptions), _topics_text(other.subscriptions)
+        yield Change("client_subscriptions", "subscriptions", name, None, None, one.client_id, *texts)
+    if one.sees_read_queue_nums != other.sees_read_queue_nums:
+        texts = _routes_text(one.sees_read_queue_nums), _routes_text(other.sees_read_queue_nums)
+        yield Change("client_route", "views", name, None, None, one.client_id, *texts)
+
+
+def _as_set(names: Iterable[str] | None) -> frozenset[str] | None:
+    return None if names is None else frozenset(names)
+
+
+def _topics_text(names: Iterable[str] | None) -> str | None:
+    return None if names is None else ", ".join(sorted(names))
+
+
+def _routes_text(routes: Mapping[str, Mapping[str, int]] | None) -> str | None:
+    return None if routes is None else json.dumps(routes, sort_keys=True)
+
+
+def _text(value: Any) -> str | None:
+    if value is None:
+        return None
+    return ("yes" if value else "no") if isinstance(value, bool) else str(value)

@@ -1,0 +1,79 @@
+"""The difference of two snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from rmqalloc.diffs._aligned_queues import aligned
+from rmqalloc.diffs._changes_between import changes_between
+from rmqalloc.diffs._compared_queues import ComparedQueues
+from rmqalloc.diffs._diff_result import PLANNED_SCHEMA, ComparedState, Diff
+from rmqalloc.diffs._diff_tables import causes_column, causes_table, changes_table, clients_table, lags_of, queues_table
+from rmqalloc.diffs._group_rows import GroupFacts
+from rmqalloc.diffs._not_compared import groups_apart, in_doubt, notes_of, units_hidden, warnings_of
+from rmqalloc.diffs._replayed_moves import CAUSES, NOT_EXPLAINED, moments, replayed
+from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, is_replayable
+from rmqalloc.snapshot._snapshot import Group
+
+
+def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[ComparedState, ComparedState]) -> Diff:
+    """The difference of two snapshots.
+
+    Owners are computed of the groups alone of which anything differs: all others have the same owners on both sides.
+    """
+    sides, readers = (before, after), _readers(before, after)
+    groups = before.groups, after.groups
+    changes = changes_between(before, after)
+    differing = _differing(before, after)
+    apart = groups_apart(differing, sides, changes)
+    mine = [name for name in differing if name not in apart]
+    states = [side.owners([name for name in mine if name in side.groups]) for side in sides]
+    units = {**states[0].unknown, **states[1].unknown, **units_hidden(changes, readers)}
+    states = [state.without(units) for state in states]
+    known = [name for name in mine if all(name in one and is_replayable(one[name]) for one in groups)]
+    on_the_way = moments(before, after, known)
+    compared = ComparedQueues(aligned([*states, *(moment.state for moment in on_the_way)]), states)
+    queues, found = compared.queues, replayed(compared.queues, on_the_way, known)
+    figures = compared.figures() | {
+        "replayed": queues.counted(found.agrees),
+        "not_explained": queues.counted(found.moved[CAUSES.index(NOT_EXPLAINED)]),
+    }
+    notes = notes_of(apart, units)
+    lags = lags_of(before.groups, mine), lags_of(after.groups, mine)
+    return Diff(
+        *seen,
+        groups=GroupFacts(groups, changes, {*mine}, queues.group_numbers, figures, notes).table(),
+        queues=queues_table(compared, causes_column(found.moved[:, compared.rows]), None, lags),
+        clients=clients_table(compared, changes, groups, {*mine}),
+        changes=changes_table(changes),
+        causes=causes_table(compared, found, changes, readers),
+        planned=PLANNED_SCHEMA.empty_table(),
+        warnings=tuple(warnings_of(notes, seen)),
+        doubtful=in_doubt(apart, groups),
+    )
+
+
+def _readers(before: SnapshotSide, after: SnapshotSide) -> Mapping[str, list[str]]:
+    """By topic, the groups that read it on either side."""
+    found: dict[str, dict[str, None]] = {}
+    for side in (before, after):
+        for group in side.groups.values():
+            for topic in group.subscriptions:
+                found.setdefault(topic, {})[group.name] = None
+    return {topic: list(groups) for topic, groups in found.items()}
+
+
+def _differing(before: SnapshotSide, after: SnapshotSide) -> list[str]:
+    """Groups of which anything but the lag differs, that of the topics they read included."""
+    topics = changed_topics(before, after)
+
+    def of(side: SnapshotSide, name: str) -> Group | None:
+        group = side.groups.get(name)
+        return group if group is None else replace(group, lags=(), consume_tps=None)
+
+    def differs(name: str) -> bool:
+        one, other = of(before, name), of(after, name)
+        return one != other or (one is not None and not topics.isdisjoint(one.subscriptions))
+
+    return [name for name in dict.fromkeys([*before.groups, *after.groups]) if differs(name)]

@@ -1,0 +1,178 @@
+"""One of the two snapshots that are compared: what of it is compared, and the owners in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.diffs._aligned_queues import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
+from rmqalloc.diffs._gaps import Gaps
+from rmqalloc.evaluation._rows import ErrCode
+from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence._known import divides, known_by_client
+from rmqalloc.model import MessageQueue
+from rmqalloc.plans import plan_snapshot
+from rmqalloc.scenarios._patterns import matcher
+from rmqalloc.snapshot._matching import ALL, by_name
+from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot._units import RETRY_PREFIX
+
+_QUEUE_NAMES = OWNERS_SCHEMA.names[:4]
+_ASSIGNED = (ErrCode.GOOD, ErrCode.EMPTY)
+
+
+@dataclass(frozen=True)
+class SnapshotSide:
+    """A snapshot as it is compared.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+        As it was given.
+    groups : dict of str to Group
+        With their strategies; their subscriptions are those to topics that are compared.
+    topics : dict of str to Topic
+    gaps : Gaps
+        What may be missing of it.
+    """
+
+    snapshot: Snapshot
+    groups: dict[str, Group]
+    topics: dict[str, Topic]
+    gaps: Gaps
+
+    @classmethod
+    def of(
+        cls, snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, assume: bool = False
+    ) -> SnapshotSide:
+        """The groups and topics of a snapshot that match patterns.
+
+        Raises
+        ------
+        ValueError
+            Two groups or two topics have one name.
+        """
+        routes = by_name(snapshot.topics, "topics")
+        by_name(snapshot.groups, "consumer groups")
+        known = by_name(with_strategies(snapshot, groups, assume).groups, "consumer groups")
+        is_wanted, is_read = matcher(tuple(groups)), matcher(tuple(topics))
+        mine = {name: group for name, group in known.items() if is_wanted(name)}
+        if tuple(topics) != ALL:
+            mine = {name: _on_topics(group, is_read) for name, group in mine.items()}
+            mine = {name: group for name, group in mine.items() if group.subscriptions}
+        read = {name: one for name, one in routes.items() if is_read(name)}
+        return cls(snapshot, mine, read, Gaps.of(snapshot.errors))
+
+    @property
+    def is_partial(self) -> bool:
+        """Whether some source did not answer."""
+        return bool(self.snapshot.errors)
+
+    def owners(self, names: Iterable[str], with_retry: bool = False) -> KnownOwners:
+        """Owners in some groups: those that the clients report where all do, else the computed ones."""
+        groups = [replace(self.reporting(name), lags=()) for name in names]
+        return owners_of(list(self.topics.values()), groups, with_retry)
+
+    def reporting(self, name: str) -> Group:
+        """A group whose owners are those that its clients report, if all do, also of queues that none of them reports."""
+        group = _accepted(self.groups[name])
+        if not _all_report(group):
+            return group
+        reported = {queue for client in group.clients for queue in client.owned or ()}
+        mine = (self.topics[one] for one in group.subscriptions if one in self.topics)
+        there = (queue for topic in mine if not topic.name.startswith(RETRY_PREFIX) for queue in topic.queues())
+        # A strategy may explain all queues that have an owner, and give others to clients that do not own them.
+        return group if reported.issuperset(there) else replace(group, strategy_explains=None)
+
+
+def changed_topics(before: SnapshotSide, after: SnapshotSide) -> set[str]:
+    """Topics that are not the same on both sides."""
+    names = before.topics.keys() | after.topics.keys()
+    return {name for name in names if before.topics.get(name) != after.topics.get(name)}
+
+
+def owners_of(topics: Sequence[Topic], groups: Sequence[Group], with_retry: bool = False) -> KnownOwners:
+    """Owners of the queues of groups, by the views of their clients."""
+    if not groups:
+        return NO_QUEUES
+    plan = plan_snapshot(Snapshot(tuple(topics), tuple(groups)), [], with_retry=with_retry)
+    state = queue_state(plan.queues, plan.units, "before")
+    empty = plan.units.filter(pc.equal(plan.units["err_code"], int(ErrCode.EMPTY)))
+    return replace(state, queues=pa.concat_tables([state.queues, _unread(empty, topics)]))
+
+
+def _unread(units: pa.Table, topics: Iterable[Topic]) -> pa.Table:
+    """Queues of groups without clients, which plans do not list: nobody owns them."""
+    routes = {topic.name: topic for topic in topics} if units.num_rows else {}
+    queues_of: dict[str, list[MessageQueue]] = {}
+    rows: list[tuple[Any, ...]] = []
+    for group, topic in zip(units["consumer_group"].to_pylist(), units["topic"].to_pylist(), strict=True):
+        if topic not in queues_of:
+            queues_of[topic] = list(routes[topic].queues()) if topic in routes else []
+        rows += [(group, *queue) for queue in queues_of[topic]]
+    columns = [*zip(*rows, strict=True)] if rows else [()] * len(_QUEUE_NAMES)
+    nobody = [None] * len(rows)
+    fields = zip((*columns, nobody, nobody), OWNERS_SCHEMA, strict=True)
+    return pa.table([pa.array(column, field.type) for column, field in fields], schema=OWNERS_SCHEMA)
+
+
+def queue_state(queues: pa.Table, units: pa.Table, when: str) -> KnownOwners:
+    """A state of a plan.
+
+    Parameters
+    ----------
+    queues, units : pyarrow.Table
+        Rows of `rmqalloc.plans.Plan.queues` and ``units`` of one scenario.
+    when : {"before", "after"}
+        Whose owners to take of ``queues``.
+    """
+    figures = units.select(["consumer_group", "topic", "err_code", "err_msg", "double_owned"])
+    good = pc.is_in(figures["err_code"], pa.array([int(code) for code in _ASSIGNED], figures["err_code"].type))
+    unknown = {unit_of(row): row["err_msg"] for row in figures.filter(pc.invert(good)).to_pylist()}
+    several = figures.filter(pc.greater(pc.fill_null(figures["double_owned"], 0), 0)).to_pylist()
+    columns = [queues[name] for name in (*_QUEUE_NAMES, f"owner_{when}", f"others_{when}")]
+    state = KnownOwners(
+        pa.table(columns, schema=OWNERS_SCHEMA), unknown, {unit_of(row): row["double_owned"] for row in several}
+    )
+    return state.without(unknown.keys())
+
+
+def unit_of(row: Mapping[str, Any]) -> Unit:
+    """Consumer group and topic of a row."""
+    return row["consumer_group"], row["topic"]
+
+
+def why_not_compared(group: Group) -> str | None:
+    """Why the owners in a group are not known, if they are not."""
+    if group.message_model != "CLUSTERING":
+        return "its clients all take every queue (BROADCASTING)"
+    if group.server_assignment == "POP":
+        return "no queue has a single owner in POP mode"
+    if group.is_shared:
+        return "its clients share the messages of every queue, as those behind a proxy do"
+    if _accepted(group).strategy_doubt is not None and not known_by_client(group):
+        return f"its strategy is in doubt ({group.strategy_doubt})"
+    return None
+
+
+def is_replayable(group: Group) -> bool:
+    """Whether it is known what each client of a group divides by."""
+    return divides(group) and (group.strategy_doubt is None or known_by_client(group))
+
+
+def _accepted(group: Group) -> Group:
+    """The group without a doubt in its strategy where all its clients report what they own."""
+    return replace(group, strategy_doubt=None) if group.strategy_doubt and _all_report(group) else group
+
+
+def _all_report(group: Group) -> bool:
+    return bool(group.clients) and all(client.owned is not None for client in group.clients)
+
+
+def _on_topics(group: Group, is_wanted: Callable[[str], object]) -> Group:
+    """The group as if it subscribed to wanted topics alone."""
+    return replace(group, subscriptions=tuple(one for one in group.subscriptions if is_wanted(one)))

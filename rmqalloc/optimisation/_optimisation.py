@@ -1,0 +1,149 @@
+"""The result of a search: the Pareto front of every group, how far it was searched, and a runbook of the suggested way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import IO, ClassVar
+
+import pyarrow as pa
+
+from rmqalloc._text import printable
+from rmqalloc.optimisation._goals import GOALS
+from rmqalloc.results import TableResult
+from rmqalloc.results._terminal import cell_text, terminal_table
+
+MOST_SHOWN = 20
+"""Ways of each group that are shown as text, unless told otherwise."""
+
+_WAY = [
+    ("consumer_group", pa.string()),
+    ("suggested", pa.bool_()),
+    ("strategy", pa.string()),
+    ("n_clients", pa.int64()),
+    ("broker_queues", pa.int64()),
+    ("batch", pa.int64()),
+    ("surge", pa.bool_()),
+    ("order", pa.string()),
+]
+
+SEARCHES_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("is_exact", pa.bool_()),
+        ("n_ways", pa.int64()),
+        ("n_evaluated", pa.int64()),
+        ("n_too_large", pa.int64()),
+        ("n_within_bounds", pa.int64()),
+        ("searched", pa.string()),
+    ]
+)
+"""Columns of `Optimisation.searches`."""
+
+RUNBOOK_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("number", pa.int64()),
+        ("action", pa.string()),
+        ("commands", pa.list_(pa.string())),
+        ("expected", pa.string()),
+    ]
+)
+"""Columns of `Optimisation.runbook`."""
+
+
+def front_schema(goals: Sequence[str]) -> pa.Schema:
+    """Columns of `Optimisation.front`.
+
+    Examples
+    --------
+    >>> front_schema(["unowned"]).names[-3:]
+    ['unowned', 'unowned_is_exact', 'client_ids']
+    """
+    fields = list(_WAY)
+    for name in goals:
+        fields.append((name, GOALS[name].kind))
+        fields += [(f"{name}_is_exact", pa.bool_())] * (GOALS[name].exact is not None)
+    return pa.schema([*fields, ("client_ids", pa.list_(pa.string()))])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Optimisation(TableResult):
+    """The best ways to carry out a change, group by group.
+
+    Attributes
+    ----------
+    front : pyarrow.Table
+        One row per way that no other betters in one goal without being worse in another: the decisions, then the goals. Ways
+        of a group are in the order of their goals, the first of them before the second and so on; the first way is
+        ``suggested``. Of ways with the same figures one is shown. ``broker_queues``, ``batch`` and ``surge`` are null where
+        there is nothing to choose. ``order`` is a name for the order in which clients go, and ``client_ids`` is that order: of
+        ``any``, every order comes to the same; ``own`` has no name. Where the column ``unowned_is_exact`` or
+        ``double_owned_is_exact`` is False, the figure is an upper bound.
+    searches : pyarrow.Table
+        One row per group: `SEARCHES_SCHEMA`. If ``is_exact``, all ways were evaluated and the front is the true one. ``n_ways``
+        is not counted beyond 10 ** 15.
+    runbook : pyarrow.Table
+        One row per group and step of the suggested way: `RUNBOOK_SCHEMA`. ``expected`` is what should be seen after the last
+        command.
+    texts : dict of str to str
+        The same as Markdown, by consumer group.
+    missed : dict of str to str
+        Groups without a way within all bounds, and which bound is in the way.
+    warnings : tuple of str
+        What is left out, and why.
+
+    Examples
+    --------
+    >>> import rmqalloc
+    >>> made = rmqalloc.optimise(rmqalloc.read("example:seed"), ["by-average"], clients=[5, 6], goals=["load", "moves"])
+    >>> made.front.select(["n_clients", "batch", "load", "moves"]).to_pylist()
+    [{'n_clients': 6, 'batch': 2, 'load': 4, 'moves': 18}, {'n_clients': 5, 'batch': 1, 'load': 5, 'moves': 10}]
+    >>> made.searches["searched"].to_pylist()
+    ['exact: all 3 ways were evaluated']
+    """
+
+    TABLES: ClassVar = ("front", "searches", "runbook")
+    NOTES: ClassVar = ("warnings",)
+
+    front: pa.Table
+    searches: pa.Table
+    runbook: pa.Table
+    texts: Mapping[str, str] = field(default_factory=dict)
+    missed: Mapping[str, str] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+
+    def lines(self, file: IO[str] | None = None, top: int | None = None, runbook: bool = True) -> Iterator[str]:
+        """The front of every group, and the runbook of the suggested way; an upper bound is shown as ``≤ 62``."""
+        most = top or MOST_SHOWN
+        of_row = self.front["consumer_group"].to_pylist()
+        for search in self.searches.to_pylist():
+            name = search["consumer_group"]
+            rows = [row for row, group in enumerate(of_row) if group == name]
+            yield f"Group {printable(name)}  {search['searched']}"
+            if not rows:
+                continue
+            shown = _shown(self.front.slice(rows[0], min(len(rows), most)))
+            yield from terminal_table(shown, file, left_out=max(0, len(rows) - most))
+            yield ""
+            if runbook:
+                yield from self.texts[name].splitlines()
+
+    def markdown(self) -> str:
+        """The runbooks of all groups."""
+        return "\n".join(self.texts.values())
+
+
+def _shown(ways: pa.Table) -> pa.Table:
+    """Ways for people: a mark before the suggested one; figures with their bounds; client ids are left to programs."""
+    columns = {"": ["*" if one else "" for one in ways["suggested"].to_pylist()]}
+    for name in ways.column_names:
+        if name in ("consumer_group", "suggested", "client_ids") or name.endswith("_is_exact"):
+            continue
+        columns[name] = ways[name].to_pylist()
+        if f"{name}_is_exact" in ways.column_names:
+            exact = ways[f"{name}_is_exact"].to_pylist()
+            texts = [cell_text(n) if sure else f"≤ {n}" for n, sure in zip(columns[name], exact, strict=True)]
+            width = max(map(len, texts))
+            columns[name] = [text.rjust(width) for text in texts]
+    return pa.table({name: values for name, values in columns.items() if any(one is not None for one in values)})

@@ -1,0 +1,154 @@
+"""The evaluation of views: of most with the scenarios as they are, of two kinds with what scenarios mean for them.
+
+A scenario chooses among all clients of a group who leaves, and makes up names for those that join; every client list of a
+broker then loses and gains the same clients. So whole lists are evaluated first. Views over a part of them follow, with the
+lists that result and the other changes of the scenario. Clients that all read every queue do so whatever strategy is set.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rmqalloc.evaluation._evaluate import Evaluation, ScenarioState, evaluate
+from rmqalloc.evaluation._plan_batch import PlanSpec, too_large_rows
+from rmqalloc.evaluation._rows import Bad, ErrCode, Reason, read_batch
+from rmqalloc.scenarios import (
+    AddClients,
+    LoseMachineRoom,
+    RemoveClients,
+    ScaleClients,
+    Scenario,
+    SetStrategy,
+    SetVirtualNodes,
+)
+from rmqalloc.scenarios._changes import Change
+from rmqalloc.views._view_units import ViewUnits
+
+Rows = NDArray[np.int64]
+
+
+class _Members(NamedTuple):
+    """The clients of a unit in one state, with their machine rooms."""
+
+    n_of: Counter[str]
+    room_of: Mapping[str, str | None]
+
+
+def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
+    """Evaluate all views of units before any change and after every scenario."""
+    large = too_large_rows(read.batch, spec)
+    mixed = read.mixed
+    read_by_all = np.array(sorted(row for row, one in mixed.shared.items() if one.pop_share is None), np.int64)
+    partial = np.array(sorted(mixed.partial), np.int64)
+    if not partial.size and not read_by_all.size:
+        return evaluate(read_batch(read.batch, spec.rule(), large), spec.scenarios, with_names=True)
+    work = _Work(read.batch, spec, large, Bad())
+    others = np.setdiff1d(np.arange(read.batch.num_rows), np.append(partial, read_by_all))
+    parts = [work.evaluated(others, spec.scenarios)]
+    if read_by_all.size:
+        rest = [_with_changes(one, _but_for_strategies(one.changes)) for one in spec.scenarios]
+        parts.append(work.evaluated(read_by_all, rest))
+    if partial.size:
+        parts.append(_partial(work, partial, [mixed.unit_of[row] for row in partial.tolist()], parts[0]))
+    states = [ScenarioState(tuple(one for state in each for one in state.parts)) for each in zip(*parts, strict=True)]
+    return Evaluation(states, work.spoiled)
+
+
+class _Work(NamedTuple):
+    """A batch of views under evaluation, and its rows that no scenario can cure."""
+
+    batch: pa.RecordBatch
+    spec: PlanSpec
+    large: Mapping[int, str]
+    spoiled: Bad
+
+    def evaluated(
+        self, rows: Rows, scenarios: Sequence[Scenario | None], batch: pa.RecordBatch | None = None
+    ) -> list[ScenarioState]:
+        """Evaluate some rows; a scenario that is None changes nothing."""
+        fits = ~np.isin(rows, list(self.large))
+        left_out = {row: Reason(ErrCode.TOO_LARGE, self.large[row]) for row in rows[~fits].tolist()}
+        batch = self.batch.take(pa.array(rows)) if batch is None else batch
+        read = read_batch(batch.filter(pa.array(fits)), self.spec.rule(), {}).among(rows[fits], left_out)
+        found = evaluate(read, [one for one in scenarios if one is not None], with_names=True)
+        self.spoiled.update(found.spoiled)
+        before, *after = found.states
+        behind = iter(after)
+        return [before, *(before if one is None else next(behind) for one in scenarios)]
+
+
+def _partial(work: _Work, rows: Rows, units: Sequence[int], whole: Sequence[ScenarioState]) -> list[ScenarioState]:
+    """Evaluate rows that lack clients of their units, given the states of rows that have all of them."""
+    before, *after = (_members(state, np.unique(units)) for state in whole)
+    batch = work.batch.take(pa.array(rows))
+    lists = batch.column("client_ids").to_pylist()
+    states = work.evaluated(rows, [], batch)
+    for scenario, now in zip(work.spec.scenarios, after, strict=True):
+        pairs = [(before.get(unit), now.get(unit)) for unit in units]
+        made = [_list_after(ids, *pair) for ids, pair in zip(lists, pairs, strict=True)]
+        rooms = [{} if one is None else one.room_of for _, one in pairs]
+        rest = _with_changes(scenario, _but_for_clients(scenario.changes))
+        states.append(work.evaluated(rows, [rest], _with_lists(batch, made, rooms))[-1])
+    return states
+
+
+def _members(state: ScenarioState, units: Rows) -> dict[int, _Members]:
+    """The clients of units by their rows."""
+    found = {}
+    for part in state.parts:
+        fleet, room = part.fleet, part.fleet.client_lists.slot_room
+        names = [*fleet.rooms.to_list(), None]
+        for unit in np.flatnonzero(np.isin(part.rows, units)).tolist():
+            start, ids = int(fleet.slot_starts[unit]), fleet.client_ids_of(unit)
+            rooms = [-1] * len(ids) if room is None else room[start : start + len(ids)].tolist()
+            found[int(part.rows[unit])] = _Members(
+                Counter(ids), dict(zip(ids, (names[one] for one in rooms), strict=True))
+            )
+    return found
+
+
+def _list_after(ids: list[str], before: _Members | None, after: _Members | None) -> list[str]:
+    """A client list without the clients that left the group, and with those that joined it."""
+    if before is None or after is None:
+        return ids
+    had, left, joined = Counter(ids), before.n_of - after.n_of, after.n_of - before.n_of
+    return [*(had - left).elements(), *joined.elements()]
+
+
+def _with_lists(
+    batch: pa.RecordBatch, lists: list[list[str]], rooms: Sequence[Mapping[str, str | None]]
+) -> pa.RecordBatch:
+    """The same rows with other client lists."""
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    columns["client_ids"] = pa.array(lists, columns["client_ids"].type)
+    if "client_rooms" in columns:
+        of_slot = [[room_of.get(one) for one in ids] for ids, room_of in zip(lists, rooms, strict=True)]
+        columns["client_rooms"] = pa.array(of_slot, columns["client_rooms"].type)
+    return pa.RecordBatch.from_pydict(columns)
+
+
+def _but_for_clients(changes: Sequence[Change]) -> Iterator[Change]:
+    """Changes without what they do to clients."""
+    for change in changes:
+        if isinstance(change, LoseMachineRoom) and change.what != "brokers":
+            if change.what == "both":
+                yield replace(change, what="brokers")
+        elif not isinstance(change, AddClients | RemoveClients | ScaleClients):
+            yield change
+
+
+def _but_for_strategies(changes: Sequence[Change]) -> Iterator[Change]:
+    yield from (change for change in changes if not isinstance(change, SetStrategy | SetVirtualNodes))
+
+
+def _with_changes(scenario: Scenario, changes: Iterator[Change]) -> Scenario | None:
+    """A scenario with other changes, None if there are none."""
+    left = tuple(changes)
+    return replace(scenario, changes=left) if left else None

@@ -1,0 +1,247 @@
+"""Mixed units in the states of a plan: the views of a unit laid on one another, so that a queue has no owner, one or several.
+
+A client counts as a reader of what a view gives it if it acts on that view. The queues of a unit are those of its main view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.fleet._columns import Index, offsets_of, ranges, repeats_of
+from rmqalloc.plans._owner_sets import Keys, OwnerSets
+from rmqalloc.plans._shared_takers import Takers
+from rmqalloc.views._view_units import MixedRows
+
+Mask = NDArray[np.bool_]
+
+
+class Merged(NamedTuple):
+    """The queues of mixed units, the views of each laid on one another.
+
+    Attributes
+    ----------
+    queues : ndarray of int64
+        Keys, ascending.
+    owners : ndarray of int32
+        Number of a client or of a set, -1 for nobody.
+    n_readers : ndarray of int64
+        Clients that read each queue whichever client list they are given; two that share an id are two. 0 where clients share
+        queues, so that several may read one.
+    rooms : ndarray of int32
+        Number of the machine room of each queue's broker, -1 where not known.
+    """
+
+    queues: Keys
+    owners: Index
+    n_readers: Keys
+    rooms: Index
+
+
+class UnitQueues(NamedTuple):
+    """Queues of mixed units, by their main views: keys, and the numbers of their brokers' machine rooms."""
+
+    keys: Keys
+    rooms: Index
+
+
+class Listed(NamedTuple):
+    """The client ids of mixed units in a state.
+
+    Attributes
+    ----------
+    keys : ndarray of int64
+        Unit and client as one number, ascending.
+    counts : ndarray of int64
+        How often the unit lists the id.
+    """
+
+    keys: Keys
+    counts: Keys
+
+    def of(self, keys: Keys) -> Keys:
+        """How often units list clients."""
+        places = np.searchsorted(self.keys, keys)
+        counts: Keys = np.where(np.append(self.keys, -1)[places] == keys, np.append(self.counts, 0)[places], 0)
+        return counts
+
+
+class ReportedPairs(NamedTuple):
+    """Queues and the clients that report that they own them.
+
+    Attributes
+    ----------
+    units : ndarray of int64
+        Units of which it is known who owns their queues.
+    queues, clients : ndarray of int64
+        Key of a queue, and number of a client.
+    """
+
+    units: Keys
+    queues: Keys
+    clients: Keys
+
+
+class MixedUnits:
+    """The rows of mixed units as numbers.
+
+    Parameters
+    ----------
+    rows : MixedRows
+    client_ids : list of str
+        All clients, by number.
+    n_units, n_rows : int
+        Rows that are units, and rows of all views.
+    """
+
+    def __init__(self, rows: MixedRows, client_ids: list[str], n_units: int, n_rows: int) -> None:
+        self.n_units = n_units
+        self.n_clients = max(len(client_ids), 1)
+        self.unit_of: Keys = np.full(n_rows, -1, np.int64)
+        self.unit_of[list(rows.unit_of)] = list(rows.unit_of.values())
+        self._n_slots = max(map(len, rows.client_ids.values()))
+        self._n_lists: Keys = np.ones(n_rows, np.int64)
+        self._n_lists[list(rows.n_lists)] = list(rows.n_lists.values())
+        self._joining = np.zeros(n_rows, bool)
+        self._joining[list(rows.joining)] = True
+        self.shared = rows.shared
+        self.is_shared = np.zeros(n_rows, bool)
+        self.is_shared[list(rows.shared)] = True
+        self._put_slots(rows, {one: number for number, one in enumerate(client_ids)})
+
+    def _put_slots(self, rows: MixedRows, number_of: Mapping[str, int]) -> None:
+        """Number the clients of all slots; the names of a unit that cannot be read have no numbers."""
+        units, slots = _pairs({unit: range(len(ids)) for unit, ids in rows.client_ids.items()})
+        numbers = np.array([number_of.get(one, -1) for ids in rows.client_ids.values() for one in ids], np.int64)
+        starts = np.zeros(self.n_units, np.int64)
+        starts[units[slots == 0]] = np.flatnonzero(slots == 0)
+        keys = np.where(numbers < 0, -1, units * self.n_clients + numbers)
+        repeats = repeats_of(keys)
+        self._known = Listed(*np.unique(keys[keys >= 0], return_counts=True))
+        unit, slot = _pairs(rows.subscribed)
+        at = starts[unit] + slot
+        at = at[np.argsort(repeats[at], kind="stable")]
+        subscribed, firsts = np.unique(keys[at], return_index=True)
+        self._subscribed = Listed(
+            subscribed, 1 + repeats[at[firsts]]
+        )  # how often the id is listed up to one that subscribes
+        row, slot = _pairs(rows.acting)
+        at = starts[self.unit_of[row]] + slot
+        acting = np.where(numbers[at] < 0, -1, row * self.n_clients + numbers[at])
+        order = np.lexsort((slot, acting))
+        self._acting, self._slots, self._repeats = acting[order], slot[order], repeats[at[order]]
+
+    def listed(self, rows: Keys, clients: Index) -> Listed:
+        """Client ids of units, given the row and the client of every slot of all units."""
+        mine = self.unit_of[rows] >= 0
+        return Listed(*np.unique(rows[mine] * self.n_clients + clients[mine], return_counts=True))
+
+    def as_reported(self, merged: Merged, owners: ReportedPairs, stride: int, sets: OwnerSets) -> Merged:
+        """The same with the owners that clients report, of the units of which these are known."""
+        known = np.isin(merged.queues // stride, owners.units)
+        there = np.isin(owners.queues, merged.queues)
+        places, clients = np.searchsorted(merged.queues, owners.queues[there]), owners.clients[there]
+        reported = _owners(places, clients, merged.queues.size, self.n_clients, sets)
+        n = np.bincount(places, minlength=merged.queues.size)
+        owners_now, n_readers = np.where(known, reported, merged.owners), np.where(known, n, merged.n_readers)
+        return merged._replace(owners=owners_now, n_readers=n_readers)
+
+    def further(self) -> Iterator[tuple[int, int]]:
+        """Rows of further views, and the unit of each."""
+        rows = np.flatnonzero(self.unit_of[self.n_units :] >= 0) + self.n_units
+        yield from zip(rows.tolist(), self.unit_of[rows].tolist(), strict=True)
+
+    def may_read(self, units: Keys, clients: Keys) -> Mask:
+        """Whether clients may own queues, given every slot of units: those that joined, or left one slot that subscribes."""
+        keys = units * self.n_clients + clients
+        ids, place = np.unique(keys, return_inverse=True)
+        n_left = np.bincount(place, minlength=ids.size)
+        found: Mask = ((self._subscribed.of(ids) > 0) & (self._subscribed.of(ids) <= n_left)) | (
+            n_left > self._known.of(ids)
+        )
+        return found[place]
+
+    def acted_on(self, listed: Listed) -> Mask:
+        """Rows that a client acts on."""
+        found = np.zeros(self.unit_of.size, bool)
+        rows, clients = np.divmod(self._acting, self.n_clients)
+        stays = (self._acting >= 0) & (self._repeats < listed.of(self.unit_of[rows] * self.n_clients + clients))
+        found[rows[stays]] = True
+        growing = np.unique(listed.keys[listed.counts > self._known.of(listed.keys)] // self.n_clients)
+        joining = np.flatnonzero(self._joining)
+        found[joining[np.isin(self.unit_of[joining], growing)]] = True
+        return found
+
+    def of_units(self, good: Mask) -> Mask:
+        """What holds for all views of a unit, for each of these views; of other rows what holds for them."""
+        bad = np.zeros(good.size, bool)
+        mine = self.unit_of >= 0
+        np.logical_or.at(bad, self.unit_of[mine], ~good[mine])
+        return np.where(mine, ~bad[self.unit_of], good)
+
+    def _takers(self, rows: Keys, clients: Keys, listed: Listed) -> tuple[Keys, Keys]:
+        """Slots of the clients that take what a row gives to a client id, with the place of each among the rows.
+
+        Clients that joined have slots behind all others, counted by id. Of those that share an id the last leave first.
+        """
+        keys, ids = rows * self.n_clients + clients, self.unit_of[rows] * self.n_clients + clients
+        n_left, n_before = listed.of(ids), self._known.of(ids)
+        first, stop = (np.searchsorted(self._acting, keys, side) for side in ("left", "right"))
+        n_acting = stop - first
+        places, acting = np.repeat(np.arange(keys.size), n_acting), ranges(first, n_acting)
+        stay = self._repeats[acting] < n_left[places]
+        n_joined = np.where(self._joining[rows], np.maximum(n_left - n_before, 0), 0)
+        joined = self._n_slots + ranges(np.zeros(keys.size, np.int64), n_joined)
+        places = np.append(places[stay], np.repeat(np.arange(keys.size), n_joined))
+        return places, np.append(self._slots[acting[stay]], joined)
+
+    def merged(self, mains: UnitQueues, takers: Takers, listed: Listed, stride: int, sets: OwnerSets) -> Merged:
+        """Lay the views of units on one another.
+
+        Parameters
+        ----------
+        mains : UnitQueues
+        takers : Takers
+            What each view gives to client ids.
+        listed : Listed
+            See `listed`.
+        stride : int
+            Keys of one row.
+        sets : OwnerSets
+        """
+        order = np.argsort(mains.keys, kind="stable")
+        there = mains.keys[order]
+        queues = takers.queues + (self.unit_of[takers.rows] - takers.rows) * stride
+        at = np.searchsorted(there, queues)
+        some = np.flatnonzero(np.append(there, -1)[at] == queues)
+        clients = takers.clients[some]
+        of, slots = self._takers(takers.rows[some], clients, listed)
+        places, who = at[some][of], clients[of]
+        n_slots = 1 + int(slots.max(initial=0))
+        slots, n_views = np.unique((places * self.n_clients + who) * n_slots + slots, return_counts=True)
+        place = slots // (self.n_clients * n_slots)
+        surely = n_views >= self._n_lists[there[place] // stride]
+        n_sure = np.bincount(place[surely], minlength=there.size)
+        n_sure = np.where(self.is_shared[there // stride], 0, n_sure)
+        return Merged(there, _owners(places, who, there.size, self.n_clients, sets), n_sure, mains.rooms[order])
+
+
+def _pairs(found: Mapping[int, Sequence[int]]) -> tuple[Keys, Keys]:
+    """Every key with each of its values."""
+    keys = np.repeat(np.array(list(found), np.int64), [len(each) for each in found.values()])
+    return keys, np.array([one for each in found.values() for one in each], np.int64)
+
+
+def _owners(places: Keys, clients: Keys, n: int, n_clients: int, sets: OwnerSets) -> Index:
+    """Numbers of the owners of queues, given the clients that take them."""
+    place, client = np.divmod(np.unique(places * n_clients + clients), n_clients)
+    owners, n_each = np.full(n, -1, np.int32), np.bincount(place, minlength=n)
+    one = n_each[place] == 1
+    owners[place[one]] = client[one]
+    starts = offsets_of(n_each)
+    for several in np.flatnonzero(n_each > 1).tolist():
+        owners[several] = sets.number(tuple(client[starts[several] : starts[several + 1]].tolist()))
+    return owners

@@ -1,0 +1,180 @@
+"""What is open while the clients of each group follow a scenario one by one: `rmqalloc.transitions` of a plan's groups."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rmqalloc.plans._diff import Queues
+from rmqalloc.plans._owner_sets import Keys
+from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
+from rmqalloc.plans._reader_sets import ReaderSets
+from rmqalloc.plans._states import NumberedState, Numbers, rows_of
+from rmqalloc.scenarios import AddClients, Scenario
+from rmqalloc.scenarios._changes import DEPLOYMENT, ROUTES
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.transitions._handovers import Handovers
+from rmqalloc.transitions._hearing import ROUTES as BY_ROUTES
+from rmqalloc.transitions._hearing import Hearing, hearing_of
+from rmqalloc.transitions._open_queues import Open, open_queues
+
+Mask = NDArray[np.bool_]
+Columns = dict[str, Any]
+
+
+def _followed(scenario: Scenario, informed_by: str) -> str:
+    """How clients learn of a scenario: by the slowest of its changes."""
+    kinds = {change.followed_by for change in scenario.changes}
+    return next((kind for kind in (DEPLOYMENT, ROUTES) if kind in kinds), informed_by)
+
+
+def _joins_alone(scenario: Scenario) -> bool:
+    return all(isinstance(change, AddClients) for change in scenario.changes)
+
+
+class PlannedStates(NamedTuple):
+    """What is planned, in every state.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+    batch : pyarrow.RecordBatch
+        Rows that are units.
+    numbers : Numbers
+    states : list of NumberedState
+        That before any change first.
+    between : list of Queues
+        Of all queues, before any change and in each state.
+    """
+
+    snapshot: Snapshot
+    batch: pa.RecordBatch
+    numbers: Numbers
+    states: list[NumberedState]
+    between: list[Queues]
+
+
+def transitions_table(planned: PlannedStates, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
+    """A row for every scenario and group: `TRANSITIONS_SCHEMA`."""
+    groups = _Groups(planned)
+    before, *states = planned.states
+    parts = [TRANSITIONS_SCHEMA.empty_table()]
+    for scenario, state, queues in zip(scenarios, states, planned.between[1:], strict=True):
+        followed = _followed(scenario, informed_by)
+        columns = groups.figures(queues, before, state, followed, _joins_alone(scenario))
+        n = len(groups.names)
+        columns |= {"scenario": pa.repeat(scenario.name, n), "informed_by": pa.repeat(followed, n)}
+        columns["consumer_group"] = groups.names
+        arrays = [_array(columns[one.name], one.type) for one in TRANSITIONS_SCHEMA]
+        parts.append(pa.table(arrays, TRANSITIONS_SCHEMA))
+    return pa.concat_tables(parts).combine_chunks()
+
+
+def _array(values: Any, kind: pa.DataType) -> pa.Array:
+    return values if isinstance(values, pa.Array) else pa.array(values, kind, from_pandas=pa.types.is_floating(kind))
+
+
+class _Groups:
+    """The groups of a plan, and what the snapshot knows of them."""
+
+    def __init__(self, planned: PlannedStates) -> None:
+        coded, topics = (planned.batch.column(name).dictionary_encode() for name in ("consumer_group", "topic"))
+        self._numbers, self._stride = planned.numbers, max(len(planned.numbers.clients), 1)
+        self._of_row: Keys = coded.indices.to_numpy().astype(np.int64)
+        self._topic: Keys = topics.indices.to_numpy().astype(np.int64)
+        self.names = coded.dictionary
+        known = {group.name: group for group in planned.snapshot.groups}
+        groups = [known[name] for name in self.names.to_pylist()]
+        self._ordered = np.array([group.is_ordered for group in groups], bool)
+        tps = (group.consume_tps for group in groups)
+        self._tps = np.array([np.nan if one is None else one for one in tps], np.float64)
+        brokers = {topic.name: len(topic.brokers) for topic in planned.snapshot.topics}
+        most = (max((brokers.get(topic, 1) for topic in group.subscriptions), default=1) for group in groups)
+        self._n_brokers = np.array(list(most), np.int64)
+        self._routes, self._written = self._n_written(planned.snapshot, topics.dictionary.to_pylist())
+
+    def _n_written(self, snapshot: Snapshot, topics: list[str]) -> tuple[Keys, Keys]:
+        """Topics and brokers as one number, ascending, and how many queues of the topic producers write to there."""
+        broker = {name: i for i, name in enumerate(self._numbers.brokers)}
+        topic = {name: i for i, name in enumerate(topics)}
+        found = {
+            topic[each.name] * len(broker) + broker[one.broker_name]: one.n_written_queues
+            for each in snapshot.topics
+            if each.name in topic
+            for one in each.brokers
+            if one.broker_name in broker
+        }
+        keys = np.array(sorted(found), np.int64)
+        return keys, np.array([found[key] for key in keys.tolist()], np.int64)
+
+    def _is_written(self, keys: Keys) -> Mask:
+        """Whether producers write to queues; to all of a broker that joins."""
+        rows, (route, queue_id) = rows_of(keys, self._numbers), np.divmod(keys, self._numbers.n_queue_ids)
+        n_brokers = max(len(self._numbers.brokers), 1)
+        pairs = self._topic[rows] * n_brokers + route % n_brokers
+        at = np.minimum(np.searchsorted(self._routes, pairs), max(self._routes.size - 1, 0))
+        if not self._routes.size:
+            return np.ones(keys.size, bool)
+        found: Mask = (self._routes[at] != pairs) | (queue_id < self._written[at])
+        return found
+
+    @property
+    def _n_groups(self) -> int:
+        return len(self.names)
+
+    def _present(self, state: NumberedState) -> Keys:
+        """Groups and clients of a state as one number, ascending."""
+        return np.unique(self._of_row[state.owned.rows] * self._stride + state.owned.clients)
+
+    def _hearings(self, followed: str, joins_alone: bool) -> tuple[list[Hearing | None], Keys]:
+        """How clients are informed, and which of these holds for each group."""
+        if followed in (DEPLOYMENT, ROUTES):
+            return [None if followed == DEPLOYMENT else BY_ROUTES], np.zeros(self._n_groups, np.int64)
+        numbers, way = np.unique(self._n_brokers, return_inverse=True)
+        found = [hearing_of(followed, n_brokers=n) for n in numbers.tolist()]
+        return [one.of_a_join() if joins_alone else one for one in found], way.astype(np.int64)
+
+    def figures(
+        self, queues: Queues, before: NumberedState, after: NumberedState, followed: str, joins_alone: bool
+    ) -> Columns:
+        """What is open while clients follow."""
+        there = np.flatnonzero(queues.is_)
+        group = self._of_row[rows_of(queues.keys[there], self._numbers)]
+        written = self._is_written(queues.keys[there])
+        present = self._present(after)
+        sets = ReaderSets(self._numbers.sets, self._stride, group, present)
+        old, new = sets.readers_of(queues.before[there]), sets.readers_of(queues.after[there])
+        offsets = np.searchsorted(present, np.arange(self._n_groups + 1) * self._stride).astype(np.int64)
+        joins, never = ~np.isin(present, self._present(before)), np.zeros(self._n_groups, bool)
+        handovers = Handovers(
+            offsets, np.arange(present.size), group, old.first, new.first, old.first >= 0, new.first >= 0, written,
+            never, joins,
+        )  # fmt: skip
+        hearings, way = self._hearings(followed, joins_alone)
+        unowned, double = (
+            open_queues(some, hearings, way)
+            for some in (handovers.unowned(written & ~sets.stays(old, new)), handovers.double_owned())
+        )
+        if len(self._numbers.sets):
+            unowned, double = sets.corrected(
+                (unowned, double), old, new, written, joins, [hearings[one] for one in way]
+            )
+        rate = self._tps / np.maximum(np.bincount(group[written], minlength=self._n_groups), 1)
+        columns = self._named("unowned", unowned, never) | self._named("double_owned", double, self._ordered)
+        return columns | {
+            "messages_delayed": rate * columns["unowned_queue_seconds"],
+            "messages_twice": rate * columns["double_owned_queue_seconds"],
+        }
+
+    @staticmethod
+    def _named(name: str, found: Open, locked: Mask) -> Columns:
+        """Figures by the names of their columns; no seconds where a broker's locks keep the second reader waiting."""
+        columns = {
+            f"{name}_{field}": np.where(locked, 0, value) if "seconds" in field else value
+            for field, value in found._asdict().items()
+        }
+        columns[name] = columns.pop(f"{name}_most")
+        return columns

@@ -1,0 +1,35 @@
+"""What an audit found, as one page."""
+
+from __future__ import annotations
+
+from rmqalloc._text import counted
+from rmqalloc._version import __version__
+from rmqalloc.audit import Findings
+from rmqalloc.report.html._evidence_section import evidence_line, evidence_section
+from rmqalloc.report.html._findings_section import findings_section
+from rmqalloc.report.html._page import report_page, section
+from rmqalloc.report.html._unread_section import unread_section
+
+
+def check_page(findings: Findings) -> str:
+    """The page of an audit: messages that nobody reads, if there is a table of them, the findings, and what both rest on.
+
+    Parameters
+    ----------
+    findings : Findings
+
+    Examples
+    --------
+    >>> "0 findings" in check_page(Findings())
+    True
+    """
+    unread = unread_section(findings)
+    evidence = None if findings.evidence is None else findings.evidence.groups
+    found = findings_section(findings, is_whole=True) or section("findings", "Findings", "<p>0 findings</p>")
+    sections = [
+        ("unread", "Messages nobody reads", unread),
+        ("findings", "Findings", found),
+        ("evidence", "Evidence", evidence_section(evidence)),
+    ]
+    made = f"Made by rmqalloc {__version__} from a snapshot; nothing was changed in the cluster."
+    return report_page(f"rmqalloc check: {counted(len(findings), 'finding')}", evidence_line(evidence), sections, made)

@@ -1,0 +1,159 @@
+"""What answers rest on: how the strategies are known, how old the snapshot is, what it lacks."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from math import floor
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc._text import counted, named, shortened
+from rmqalloc.evidence import EVIDENCE_SCHEMA
+from rmqalloc.plans import Plan
+from rmqalloc.report.html._page import section
+from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table
+from rmqalloc.results._markup import escaped, name
+
+MOST_GROUPS, MOST_TEXT = 50, 120
+SOURCES = {
+    "given": "stated",
+    "reported": "reported by its clients",
+    "fitted": "fitted to the known owners",
+    "assumed": "assumed",
+    "by client": "known client by client",
+}
+"""What the sources of a strategy are called, the surest first but for the last, which asks for a look."""
+
+_UNTOLD = "the snapshot does not say when it was taken"
+Row = Mapping[str, Any]
+
+
+def plan_evidence(plan: Plan) -> pa.Table:
+    """What a plan says it rests on, a row for every group; if it does not, what can be seen in its tables."""
+    return plan.evidence if plan.evidence.num_rows else _of_plan(plan)
+
+
+def _of_plan(plan: Plan) -> pa.Table:
+    """Strategies before any change, and the time of the snapshot."""
+    current = plan.units.take(pa.array(range(0, plan.units.num_rows, len(plan.scenarios) + 1), pa.int64()))
+    known = current.filter(pc.is_valid(current["strategy"])).group_by(["consumer_group", "strategy"], use_threads=False)
+    names: dict[str, dict[str, None]] = {group: {} for group in plan.groups["consumer_group"].unique().to_pylist()}
+    for row in known.aggregate([]).to_pylist():
+        names[row["consumer_group"]].update(dict.fromkeys(row["strategy"].split("+")))
+    rows = [
+        {"consumer_group": group, "strategy": " + ".join(each) or None, "fetched_at": plan.snapshot_time}
+        | {"source": "by client" if len(each) > 1 else None}
+        for group, each in names.items()
+    ]
+    return pa.Table.from_pylist(rows, EVIDENCE_SCHEMA)
+
+
+def evidence_line(evidence: pa.Table | None) -> str:
+    """The line below the title, as markup: of one group all that is known, of many how many are known how."""
+    if evidence is None or not evidence.num_rows:
+        return ""
+    rows = evidence.to_pylist()
+    said = group_evidence(rows[0]) if len(rows) == 1 else _together(rows)
+    sign = '<b class="warn">!</b> ' if any(map(_is_doubtful, rows)) else ""
+    return f'<p class="evidence">{sign}{escaped(said)}</p>'
+
+
+def group_evidence(row: Row) -> str:
+    """What the answer for one group rests on, as plain text."""
+    return "; ".join([_strategy(row), *_faults(row), _snapshot(row)]) + "."
+
+
+def evidence_section(evidence: pa.Table | None) -> str:
+    """A row for every group, those in doubt first; nothing if the line below the title says all."""
+    if evidence is None or evidence.num_rows < 2:
+        return ""
+    rows = sorted(evidence.to_pylist(), key=lambda row: (not _is_doubtful(row), row["consumer_group"]))
+    cells = [
+        [row["consumer_group"], _said(_strategy(row)), _said("; ".join(_faults(row)))] for row in rows[:MOST_GROUPS]
+    ]
+    caption = "How the strategy of every group is known, those in doubt first"
+    caption += "" if len(cells) == len(rows) else f"; {len(cells)} of {len(rows):,}"
+    columns = [TableColumn("group"), TableColumn("strategy"), TableColumn("doubt")]
+    return section("evidence", "Evidence", html_table(caption, columns, cells))
+
+
+def _said(text: str) -> Markup:
+    return Markup(name(text or "–", MOST_TEXT), text)
+
+
+def _together(rows: Sequence[Row]) -> str:
+    counts = Counter(row["source"] for row in rows)
+    parts = [f"{counts[source]:,} {said}" for source, said in SOURCES.items() if counts[source]]
+    parts += [f"{n:,} {_short(source)}" for source, n in counts.items() if source and source not in SOURCES]
+    known = [f"strategies of {counted(len(rows), 'group')}: {', '.join(parts)}"] if parts else []
+    partly = sum(map(_is_partial, rows))
+    known += [f"{counted(partly, 'group')} not wholly explained"] if partly else []
+    faults = list(dict.fromkeys(fault for row in rows for fault in _faults(row)))
+    more = [f"and {len(faults) - 2:,} more"] if len(faults) > 2 else []
+    first = _snapshot(rows[0])
+    return "; ".join([first[0].upper() + first[1:], *known, *faults[:2], *more]) + "."
+
+
+def _strategy(row: Row) -> str:
+    """Its name, its parameters, how it is known, and how much of the known owners it explains."""
+    parameters = ", ".join(f"{key}={value}" for key, value in json.loads(row["parameters"] or "{}").items())
+    given = [_short(one) for one in (row["strategy"], parameters) if one]
+    source = row["source"]
+    said = [f"Strategy {' '.join(given) or 'not known'}"]
+    said += [SOURCES.get(source, _short(source))] if source else []
+    share = row["explains"]
+    said += [] if share is None else [f"explains {floor(share * 100)} % of the known owners"]
+    reporting = row["n_reporting"]
+    said += [counted(reporting, "client reports its queues", "clients report their queues")] if reporting else []
+    return ", ".join(said)
+
+
+def _faults(row: Row) -> list[str]:
+    """What the snapshot lacks of a group, and what in it does not agree."""
+    errors, cut, differs = row["errors"] or (), row["may_be_cut"] or (), row["differs"] or 0
+    told = (
+        (len(errors), counted(len(errors), "request was", "requests were") + " not answered"),
+        (len(cut), f"mqadmin may have cut {_short(named(cut))}"),
+        (differs, counted(differs, "queue has", "queues have") + " other owners than computed"),
+    )
+    return [words for n, words in told if n]
+
+
+def _short(value: object) -> str:
+    return shortened(str(value), MOST_TEXT)
+
+
+def _is_doubtful(row: Row) -> bool:
+    return row["source"] == "assumed" or _is_partial(row) or bool(_faults(row))
+
+
+def _is_partial(row: Row) -> bool:
+    """Whether some of the known owners are not those that the strategy gives."""
+    share = row["explains"]
+    return share is not None and share < 1
+
+
+def _snapshot(row: Row) -> str:
+    """Of when the snapshot is."""
+    taken, age = row["fetched_at"], row["age_seconds"]
+    if taken is None:
+        return _UNTOLD
+    return f"snapshot of {_short(taken)}" + ("" if age is None else f", {age_text(age)} old")
+
+
+def age_text(seconds: float) -> str:
+    """A time span for people, in the unit that says it in two or three digits.
+
+    Examples
+    --------
+    >>> [age_text(seconds) for seconds in (4, 90, 600, 90_000, 10**6)]
+    ['4 s', '90 s', '10 min', '25 h', '12 days']
+    """
+    for unit, n in (("days", 86_400), ("h", 3600), ("min", 60)):
+        if seconds >= 2 * n:
+            return f"{seconds / n:,.0f} {unit}"
+    return f"{seconds:,.0f} s"

@@ -1,0 +1,76 @@
+"""The transition of a group: what happens while its clients hear of a change one by one, as a timeline and as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
+from rmqalloc.report.html.charts._transition import Exposure, TransitionStep, transition_figure
+from rmqalloc.results._markup import escaped
+
+EXPECTED = {
+    "unowned_expected": "unowned, to expect",
+    "double_owned_expected": "double-owned, to expect",
+    "unowned_seconds_worst": "unowned, s at most",
+    "unowned_seconds_p99": "99 % within",
+    "double_owned_seconds_worst": "double-owned, s at most",
+    "double_owned_seconds_p99": "99 % within",
+}
+"""Further columns of transitions in a table, where they are known, by their names."""
+
+Row = Mapping[str, Any]
+
+
+def rollout_transition(ident: str, rows: Sequence[Row], n_queues: int) -> str:
+    """A timeline of the steps of one group of a rollout. The table of its steps says the same."""
+    steps = [
+        TransitionStep(
+            str(row["step"]), f"step {row['step']} ({row['action']})" if row["step"] else "before", _exposures(row)
+        )
+        for row in rows
+    ]
+    return transition_figure(ident, steps, n_queues)
+
+
+def plan_transition(ident: str, row: Row, before: Row, after: Row) -> str:
+    """A scenario of one group: a timeline of what is before, while its clients hear of the change, and after; and a table.
+
+    Parameters
+    ----------
+    ident : str
+        Of the part in the page.
+    row : mapping
+        Its row of the plan's transitions.
+    before, after : mapping
+        Its rows of the plan's groups.
+    """
+    calm = [(Exposure(one["unowned"] or 0), Exposure(one["double_owned"] or 0)) for one in (before, after)]
+    steps = [
+        TransitionStep("before", "before the change", calm[0]),
+        TransitionStep("change", "while clients hear of it", _exposures(row)),
+        TransitionStep("after", "after the change", calm[1]),
+    ]
+    n_queues = max(before["n_queues"] or 0, after["n_queues"] or 0)
+    known = [column for column in EXPECTED if row.get(column) is not None]
+    columns = [TableColumn("moment"), TableColumn("unowned", True), TableColumn("double-owned", True)]
+    columns += [TableColumn(EXPECTED[column], True) for column in known]
+    rows = [
+        [
+            step.action,
+            *(Markup(escaped(one.text()), one.worst) for one in step.exposures),
+            *(others.get(c) for c in known),
+        ]
+        for step, others in zip(steps, ({}, row, {}), strict=True)
+    ]
+    table = html_table("Most queues at one moment, while clients hear of the change and else", columns, rows)
+    return transition_figure(ident, steps, n_queues) + folded("The same as a table", table)
+
+
+def _exposures(row: Row) -> tuple[Exposure, Exposure]:
+    return _exposure(row, "unowned"), _exposure(row, "double_owned")
+
+
+def _exposure(row: Row, kind: str) -> Exposure:
+    times = row.get(f"{kind}_seconds_worst"), row.get(f"{kind}_seconds_p99")
+    return Exposure(row[kind], row[f"{kind}_is_exact"], row.get(f"{kind}_expected"), *times)

@@ -1,0 +1,58 @@
+"""Messages that nobody reads: what a check found, above everything else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rmqalloc._text import counted
+from rmqalloc.audit import Finding, Findings
+from rmqalloc.audit._reach_answers import Answer
+from rmqalloc.audit._reach_reasons import REASONS
+from rmqalloc.audit._reach_text import headline, messages_text, ranges_text, unknown_words
+from rmqalloc.report.html._page import section
+from rmqalloc.report.html._page_tables import Markup, TableColumn, folded, html_table
+from rmqalloc.results._markup import escaped, name
+
+MOST_SHOWN, MOST_ROWS = 3, 200
+"""Rows that stand open, and rows in all."""
+
+_HEADS = (
+    TableColumn("group"),
+    TableColumn("topic"),
+    TableColumn("messages", True),
+    TableColumn("queues", True),
+    TableColumn("which", is_lesser=True),
+    TableColumn("why"),
+)
+
+
+def unread_section(findings: Sequence[Finding]) -> str:
+    """Messages that nobody reads, the largest backlog first, or that there are none; nothing if it was not looked at."""
+    reach = findings.who_reads if isinstance(findings, Findings) else None
+    if reach is None:
+        return ""
+    kind, sign = ("bad", "✗") if reach.unread else ("warn", "!") if reach.unknown else ("good", "✓")
+    said = f'<p class="{kind}">{sign} {escaped(headline(reach))}</p>'
+    rows, inside = [_cells(one) for one in reach.unread[:MOST_ROWS]], ""
+    if rows:
+        caption = "Queues that nobody reads, the largest backlog first"
+        inside = html_table(caption, _HEADS, rows[:MOST_SHOWN])
+        if (more := len(reach.unread) - MOST_SHOWN) > 0:
+            cut = f"; the first {MOST_ROWS - MOST_SHOWN}" if len(reach.unread) > MOST_ROWS else ""
+            rest = html_table(f"{caption}, continued", _HEADS, rows[MOST_SHOWN:])
+            inside += folded(counted(more, "more row") + cut, rest)
+    if unknown := unknown_words(reach):
+        inside += f'<p class="soft">{escaped(unknown)}</p>'
+    return section("unread", "Messages nobody reads", inside or said, said if inside else "")
+
+
+def _cells(one: Answer) -> list[object]:
+    why = f"{REASONS[one.reason].meaning}{': ' if one.detail else ''}{one.detail}"
+    return [
+        one.consumer_group or "–",
+        one.topic,
+        Markup(messages_text(one), -1 if one.messages is None else one.messages),
+        len(one.queues),
+        Markup(f"<code>{name(ranges_text(one), 60)}</code>", len(one.queues)),
+        Markup(f'{name(why, 200)}<br><code class="soft">{one.reason}</code>', one.reason),
+    ]

@@ -1,0 +1,131 @@
+"""Queues that pass from one client to another in a step, and in which sets of informed clients nobody or two read them.
+
+A client that will be informed of the step reads its old queues until then and its new ones afterwards. A client that leaves
+reads nothing. A client that is neither informed nor leaves (one that keeps its strategy while others change theirs) reads the
+same queues before and after. Every queue that can be open belongs to one of four kinds: it is open whoever is informed, while
+one client is informed, while one is not, or while one is informed and another is not.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.transitions._worst_moment import Graphs
+
+Positions = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+
+class Handovers(NamedTuple):
+    """Queues of steps, and who reads them; a row is a step of a group, or of one topic of it.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (n_rows + 1,)
+        Clients to inform of each row.
+    informee : ndarray of int64
+        Of the clients of all rows laid end to end: its index among the clients to inform, if it is one.
+    row : ndarray of int64, shape (n_queues,)
+        Row of every queue.
+    old, new : ndarray of int64, shape (n_queues,)
+        Who reads it before and after the step, as positions in ``informee``; -1 for nobody, or a client that leaves.
+    inform_old, inform_new : ndarray of bool, shape (n_queues,)
+        Whether that client is informed of the step.
+    written : ndarray of bool, shape (n_queues,)
+        Whether producers write to the queue.
+    needs_one : ndarray of bool, shape (n_rows,)
+        Whether the step begins with the first client that is informed.
+    joins : ndarray of bool, shape (n_informees,)
+        Clients to inform that join in the step: they know of it from the start.
+    """
+
+    offsets: Positions
+    informee: Positions
+    row: Positions
+    old: Positions
+    new: Positions
+    inform_old: Mask
+    inform_new: Mask
+    written: Mask
+    needs_one: Mask
+    joins: Mask
+
+    def unowned(self, counted: Mask | None = None) -> OpenQueues:
+        """Queues without a reader: the old one is informed or gone, and the new one is not informed or nobody.
+
+        A reader that need not be informed reads it throughout.
+        """
+        every = np.ones(self.row.size, bool) if counted is None else counted
+        had, has = self.old >= 0, self.new >= 0
+        mine = every & (~had | self.inform_old) & (~has | self.inform_new)
+        return OpenQueues.of(
+            self, mine & ~had & ~has, mine & had & ~has, mine & ~had & has, mine & had & has, self.old, self.new
+        )
+
+    def double_owned(self) -> OpenQueues:
+        """Queues with two readers: the new one is informed, or need not be, and the old one is not, or need not be."""
+        both = (self.old >= 0) & (self.new >= 0)
+        late, early = both & self.inform_old, both & ~self.inform_old
+        new = self.inform_new
+        return OpenQueues.of(self, early & ~new, early & new, late & ~new, late & new, self.new, self.old)
+
+
+class OpenQueues(NamedTuple):
+    """Queues that can be open, by kind.
+
+    Attributes
+    ----------
+    handovers : Handovers
+    always : ndarray of int64
+        Rows of queues that are open whoever is informed.
+    informed, uninformed : ndarray of int64
+        Clients to inform, by each queue that is open while this one is informed, or is not.
+    tail, head : ndarray of int64
+        The same by each queue that is open while the tail is informed and the head is not.
+    """
+
+    handovers: Handovers
+    always: Positions
+    informed: Positions
+    uninformed: Positions
+    tail: Positions
+    head: Positions
+
+    @classmethod
+    def of(
+        cls,
+        h: Handovers,
+        always: Mask,
+        informed: Mask,
+        uninformed: Mask,
+        passed: Mask,
+        first: Positions,
+        then: Positions,
+    ) -> OpenQueues:
+        """The queues of masks: open once ``first`` is informed and until ``then`` is; a reader that stays opens nothing."""
+        differs = first != then
+        passed = passed & differs
+        return cls(
+            h,
+            h.row[always & (differs | (first < 0))],
+            h.informee[first[informed & differs]],
+            h.informee[then[uninformed & differs]],
+            h.informee[first[passed]],
+            h.informee[then[passed]],
+        )
+
+    def graphs(self) -> Graphs:
+        """The terms of the worst moment."""
+        h = self.handovers
+        n = int(h.offsets[-1])
+        pairs, weight = np.unique(self.tail * max(n, 1) + self.head, return_counts=True)
+        const = np.bincount(self.always, minlength=h.needs_one.size).astype(np.int64)
+        by_informed, by_uninformed = (
+            np.bincount(some, minlength=n).astype(np.int64) for some in (self.informed, self.uninformed)
+        )
+        return Graphs(
+            h.offsets, const, by_informed, by_uninformed, *np.divmod(pairs, max(n, 1)), weight.astype(np.int64)
+        )

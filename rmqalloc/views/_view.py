@@ -1,0 +1,42 @@
+"""What a client divides when it rebalances a topic, and by which strategy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from rmqalloc.evidence._method import Method
+from rmqalloc.model import MessageQueue
+
+Shares = dict[str, set[MessageQueue]]
+"""Queues by client id."""
+
+
+@dataclass(eq=False, slots=True)
+class View:
+    """The queues, the client list and the strategy that some clients of a group have for one topic.
+
+    Attributes
+    ----------
+    consumer_group, topic : str
+    method : Method
+    queues : tuple of MessageQueue
+        Queues that they see, in Java's order.
+    client_ids : tuple of str
+        Client list that a broker gave them, in Java's order.
+    read_queue_nums : mapping of broker name to int, or None
+        The route by which they see these queues, if it is not the name server's.
+    shares : dict
+        Queues of each client by this view, once they have been computed; see `rmqalloc.evaluation._shares`.
+    problem : str or None
+        Why the shares cannot be computed.
+    """
+
+    consumer_group: str
+    topic: str
+    method: Method
+    queues: tuple[MessageQueue, ...]
+    client_ids: tuple[str, ...]
+    read_queue_nums: Mapping[str, int] | None = None
+    shares: Shares = field(default_factory=dict)
+    problem: str | None = None

@@ -1,0 +1,121 @@
+"""Every plan that is made is proved by the checker, which shares no code with planning; what says anything else is not."""
+
+import gzip
+import json
+from collections import Counter
+from dataclasses import replace
+
+import mixed_plans
+import plan_inputs
+import plan_snapshots
+from audited import topics
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis_budget import examples
+from replay_golden import GOLDEN
+
+from rmqalloc.certificate._checker import verdict
+from rmqalloc.certificate._loops import Row, owners
+from rmqalloc.plans import plan_snapshot
+from rmqalloc.snapshot._plain_data import to_document
+from rmqalloc.snapshot._snapshot import Snapshot
+
+
+def text_of(plan):
+    """The text of a plan's file."""
+    return "".join(plan.text()) + f',"digest":"{plan.digest}"}}'
+
+
+def problems_of(plan, snapshot):
+    return verdict(text_of(plan), snapshot=json.loads(json.dumps(to_document(snapshot)))).problems
+
+
+@examples(60, nightly=5_000)
+@given(st.data(), st.booleans())
+def test_every_plan_is_proved(data, rooms):
+    snapshot = data.draw(plan_snapshots.snapshots(rooms))
+    plan = plan_snapshot(snapshot, data.draw(plan_inputs.scenarios(rooms)))
+    assert problems_of(plan, snapshot) == []
+
+
+@examples(60, nightly=5_000)
+@given(topics, mixed_plans.groups(), st.lists(mixed_plans.changes(), min_size=1, max_size=2))
+def test_every_plan_of_clients_that_differ_is_proved(topic, group, changes):
+    assume(any(one.read_queue_nums for one in topic.brokers))
+    snapshot = Snapshot((topic,), (group,))
+    scenarios = [{"name": "one", "changes": changes[:1]}, {"name": "all", "changes": changes}]
+    assert problems_of(plan_snapshot(snapshot, scenarios), snapshot) == []
+
+
+COUNTED = (
+    {"scale_clients": {"to": 2}},
+    {"remove_clients": {"count": 1, "which": "first"}},
+    {"add_clients": {"count": 1, "machine_room": "hz"}},
+    {"remove_broker": {"brokers": "a"}},
+    {"lose_machine_room": {"machine_room": "hz"}},
+)
+SHARING = (
+    {},
+    {"server_assignment": "POP"},
+    {"message_model": "BROADCASTING", "strategy": "CONSISTENT_HASH"},
+    {"is_shared": True},
+)
+
+
+@st.composite
+def snapshots_in_rooms(draw):
+    """A group of few clients in machine rooms, which broadcasts, shares queues, or divides them each in its own way."""
+    rooms = st.sampled_from(("hz", "sh", None))
+    topic = draw(topics)
+    brokers = tuple(replace(one, machine_room=draw(rooms)) for one in topic.brokers)
+    brokers = (*brokers[:-1], replace(brokers[-1], machine_room="hz", read_queue_nums=draw(st.integers(1, 5))))
+    group, sharing = draw(mixed_plans.groups()), draw(st.sampled_from(SHARING))
+    clients = tuple(replace(one, machine_room=draw(rooms)) for one in group.clients)
+    if sharing:
+        clients = tuple(replace(one, strategy=None, virtual_nodes=None) for one in clients)
+        rule = {"strategy": draw(st.sampled_from(("AVG", "AVG_BY_CIRCLE"))), "strategy_params": {}}
+        group = replace(group, **{**rule, **sharing}, pop_share_queue_num=draw(st.integers(-1, 4)))
+    return Snapshot((replace(topic, brokers=brokers),), (replace(group, clients=clients),))
+
+
+@examples(60, nightly=5_000)
+@given(snapshots_in_rooms(), st.lists(mixed_plans.changes() | st.sampled_from(COUNTED), min_size=1, max_size=3))
+def test_every_plan_of_clients_that_share_queues_is_proved(snapshot, changes):
+    plan = plan_snapshot(snapshot, [{"name": "one", "changes": changes[:1]}, {"name": "all", "changes": changes}])
+    assert problems_of(plan, snapshot) == []
+
+
+def golden():
+    """Golden cases of the checker's strategies, of one topic and names alone: rows, queues, and the owners that Java says."""
+    with gzip.open(GOLDEN, "rt") as lines:
+        for case in map(json.loads, lines):
+            queues, params, name = case["queues"], case["params"], case["strategy"]
+            inner = params.get("inner", {"strategy": name, "params": params})
+            rooms = dict(zip((broker for _, broker, _ in queues), params.get("queue_rooms", ()), strict=False))
+            plain = (
+                name != "POP" and "result" in case and not case.get("errors") and len({one[0] for one in queues}) == 1
+            )
+            if (
+                plain
+                and inner["strategy"] in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "MACHINE_ROOM")
+                and None not in [*case["clients"], *(name for queue in queues for name in queue[:2])]
+                and [rooms.get(broker) for _, broker, _ in queues] == params.get("queue_rooms", [None] * len(queues))
+                and inner["params"].get("hash", "md5") == "md5"
+                and inner["params"].get("idcs", ()) is not None
+            ):
+                given = {"virtual_nodes": "vnodes", "machine_rooms": "idcs"}
+                own = {ours: inner["params"][theirs] for ours, theirs in given.items() if theirs in inner["params"]}
+                clients = tuple((one, params.get("client_rooms", {}).get(one)) for one in case["clients"])
+                row = Row(clients, tuple((broker, 0, room) for broker, room in rooms.items()), name, own)
+                result = {one: sorted(mine) for one, mine in case["result"].items() if one in case["clients"]}
+                yield row, queues[0][0], [(broker, i) for _, broker, i in queues], result
+
+
+def test_the_loops_give_the_answers_of_the_java_classes():
+    counts = Counter()
+    for row, topic, queues, result in golden():
+        found, code, _ = owners(row, topic, queues)
+        assert code == 0
+        assert {one: [i for i, owner in enumerate(found) if owner == one] for one in result} == result, row
+        counts[row.strategy] += 1
+    assert len(counts) >= 6 and min(counts.values()) > 5 and counts.total() > 1_000, counts

@@ -1,0 +1,103 @@
+"""Groups whose clients differ, a case each that was planned wrong once: beside the brute force, and one figure by hand."""
+
+import pytest
+from bruteforce.tally import Tally
+from bruteforce.verbs import plan_mixed
+
+from rmqalloc.plans import plan_snapshot
+from rmqalloc.snapshot._plain_data import from_document
+
+
+def clients(*ids, **fields):
+    return [{"client_id": one, **fields} for one in ids]
+
+
+def owned(*queue_ids):
+    return [{"topic": "T", "broker_name": "a", "queue_id": one} for one in queue_ids]
+
+
+def add(*ids, **room):
+    return {"add_clients": {"ids": [*ids], **room}}
+
+
+SPLIT = {"clients": clients("c1", "c2", "c3"), "broker_client_ids": {"a": ["c1", "c2", "c3"], "b": ["c1", "c3"]}}
+TWICE = {"clients": [*clients("c1"), *clients("c1", strategy="AVG_BY_CIRCLE"), *clients("c2")]}
+IN_ROOMS = {
+    "clients": [*clients("c1", machine_room="hz"), *clients("c2", machine_room="sh", strategy="AVG_BY_CIRCLE")],
+    "room": "hz",
+}
+CASES = {
+    "who leaves is chosen among all clients": (SPLIT, {"remove_clients": {"count": 1}}, {"n_clients": 2, "max_load": 8}),
+    "who joins has one name in all lists": (SPLIT, {"scale_clients": {"to": 4}}, {"n_clients": 4}),
+    "a room that is lost is lost in all lists": (
+        {**SPLIT, "clients": clients("c1", machine_room="hz") + clients("c2", "c3", machine_room="sh"), "room": "sh"},
+        {"lose_machine_room": {"machine_room": "sh", "what": "clients"}},
+        {"n_clients": 1, "max_load": 8},
+    ),
+    "a broker that lists fewer clients": (SPLIT, None, {"double_owned": 0, "unowned": 0, "max_load": 4}),
+    "a group that brokers alone know": ({"broker_client_ids": {"a": ["c1"]}}, None, {"n_clients": 1, "max_load": 8}),
+    "a queue that nobody reports": (
+        {"clients": clients("c1", owned=owned(0, 1, 2, 3)) + clients("c2", owned=owned(4, 5, 6))},
+        None,
+        {"unowned": 1, "max_load": 4, "least_moves": 1},
+    ),
+    "reports that are those of the group's strategy, not of the clients'": (
+        {
+            "clients": clients("c1", owned=owned(0, 1, 2, 3))
+            + clients("c2", strategy="AVG_BY_CIRCLE", owned=owned(4, 5, 6, 7))
+        },
+        None,
+        {"unowned": 0, "double_owned": 0},
+    ),
+    "of clients that share an id the last leave first": (
+        TWICE,
+        {"scale_clients": {"to": 1}},
+        {"double_owned": 0, "max_load": 8},
+    ),
+    "an id that does not subscribe any more": (
+        {"clients": [*clients("c1", subscriptions=[]), *clients("c1")]},
+        {"scale_clients": {"to": 1}},
+        {"unowned": 8, "least_moves": 4},
+    ),
+    "clients that join are sure of queues each by its own lists": (
+        {"clients": clients("c1"), "broker_client_ids": {"a": ["c1"], "b": []}}, add("d1", "d2"), {"double_owned": 0},
+    ),
+    "an id that joins twice": ({"clients": clients("c1")}, [add("d1"), add("d1")], {"n_clients": 3, "double_owned": 3}),
+    "Go's MACHINE_ROOM_NEARBY, which is AVG": (
+        {
+            "strategy": "MACHINE_ROOM_NEARBY-AVG_BY_CIRCLE",
+            "clients": clients("c1", "c2", language="GO", machine_room="hz"),
+            "room": "hz",
+        },
+        None,
+        {"strategy": "AVG", "max_load": 4},
+    ),
+    "queues whose owner is in another room, be it one of two": (IN_ROOMS, None, {"cross_room": 4}),
+    "a strategy that goes with the last client that has it": (
+        {"clients": [*clients("c1"), *clients("c2", strategy="AVG_BY_CIRCLE")]},
+        {"remove_clients": {"ids": "c2"}},
+        {"strategy": "AVG"},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_case_that_was_planned_wrong_once(name):
+    fields, changes, figures = CASES[name]
+    group = {"name": "g", "strategy": "AVG", "subscriptions": ["T"], **fields}
+    broker = {"broker_name": "a", "read_queue_nums": 8} | (
+        {"machine_room": room} if (room := group.pop("room", None)) else {}
+    )
+    document = {
+        "apiVersion": "rmqalloc/v1",
+        "kind": "Snapshot",
+        "topics": [{"name": "T", "brokers": [broker, {**broker, "broker_name": "b", "read_queue_nums": 0}]}],
+        "groups": [group],
+    }
+    changes = [changes] if isinstance(changes, dict) else changes
+    scenarios = [{"name": "x", "changes": changes}] if changes else []
+    tally = Tally()
+    plan_mixed({"snapshot": document, "scenarios": scenarios}, tally)
+    assert tally.compared and not tally.differences, list(map(str, tally.differences[:3]))
+    row = plan_snapshot(from_document(document), scenarios).units.to_pylist()[-1]
+    assert {key: row[key] for key in figures} == figures

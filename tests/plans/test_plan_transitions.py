@@ -1,0 +1,156 @@
+"""What is open while clients follow a scenario: against every set of informed clients, and its gates."""
+
+import itertools
+import random
+from collections import Counter
+
+import mixed_plans as twin
+import numpy as np
+import pytest
+from audited import topics
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from hypothesis_budget import examples
+
+from rmqalloc.plans import Gates, plan_snapshot
+from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
+
+AT_JOIN = {"timer": 1 / 20, "routes": 1 / 1200, "deployment": 1.0}
+"""How likely a client is informed a second after the change, when one that joins acts."""
+
+
+def in_every_set(before, after, was, is_, written, at_join):
+    """Figures over all sets of informed clients, given who reads each queue before and after and who is in the group."""
+    late, joins = sorted(is_ & was), frozenset(is_ - was)
+    by_set = {}
+    for informed in itertools.chain.from_iterable(itertools.combinations(is_, n) for n in range(len(is_) + 1)):
+        counts = Counter()
+        for queue, ids in after.items():
+            readers = {one for one in before.get(queue, ()) if one in is_ and one not in informed}
+            readers |= {one for one in ids if one in informed}
+            counts["unowned"] += not readers and queue.queue_id < written[queue.broker_name]
+            counts["double_owned"] += len(readers) > 1
+        by_set[frozenset(informed)] = counts
+    found = {}
+    for which in ("unowned", "double_owned"):
+        expected = []
+        for acting, ps in ((frozenset(), np.linspace(0, at_join, 2_001)), (joins, np.linspace(at_join, 1, 2_001))):
+            total = np.zeros(ps.size)
+            for informed in map(
+                frozenset, itertools.chain.from_iterable(itertools.combinations(late, n) for n in range(len(late) + 1))
+            ):
+                total += (
+                    ps ** len(informed) * (1 - ps) ** (len(late) - len(informed)) * by_set[informed | acting][which]
+                )
+            expected.append(total.max())
+        found |= {which: max(one[which] for one in by_set.values()), f"{which}_expected": max(expected)}
+    return found
+
+
+def check(topic, group, change):
+    plan = plan_snapshot(Snapshot((topic,), (group,)), [{"name": "x", "changes": [change]}])
+    [row] = plan.transitions("timer").to_pylist()
+    if any(one["err_code"] for one in plan.units.to_pylist()):
+        return None
+    sides = [(topic, group), twin.changed(change, topic, group)]
+    before, after = ({queue: set(ids) for queue, (ids, _) in twin.readers(*side).items()} for side in sides)
+    was, is_ = ({one.client_id for one in twin.everyone(side[1])} for side in sides)
+    written = {one.broker_name: one.n_written_queues for one in topic.brokers}
+    several = any(len(ids) > 1 for ids in (*before.values(), *after.values()))
+    wanted = in_every_set(before, after, was, is_, written, AT_JOIN[row["informed_by"]])
+    assert row["unowned_is_exact"] and row["double_owned_is_exact"]
+    if row["informed_by"] == "deployment" and not several:
+        wanted = {name: n for name, n in wanted.items() if not name.endswith("_expected")}
+    assert {name: row[name] for name in wanted} == pytest.approx(wanted, rel=1e-5)
+    is_written = {queue: queue.queue_id < written[queue.broker_name] for queue in after}
+    assert row["unowned_after"] == sum(not ids and is_written[queue] for queue, ids in after.items())
+    assert row["double_owned_after"] == sum(len(ids) > 1 for ids in after.values())
+    return row
+
+
+@examples(80, nightly=10_000)
+@given(topics, twin.groups(), twin.changes())
+def test_the_open_queues_of_a_mixed_group_are_those_of_all_sets(topic, group, change):
+    assume(any(one.read_queue_nums for one in topic.brokers))
+    check(topic, group, change)
+
+
+@examples(60, nightly=5_000)
+@given(topics, st.integers(1, 8), st.sampled_from(twin.NAMES), twin.changes())
+def test_those_of_a_group_of_one_strategy_too(topic, n, name, change):
+    assume(any(one.read_queue_nums for one in topic.brokers))
+    params = {"virtual_nodes": 3} if name == "CONSISTENT_HASH" else {}
+    clients = tuple(Client(f"c{i}") for i in range(n))
+    row = check(topic, Group("g", (topic.name,), clients, strategy=name, strategy_params=params), change)
+    assert row is None or (row["informed_by"] == "deployment") == ("set_strategy" in change)
+
+
+def two_of_four(**more):
+    clients = tuple(Client(f"c{i}") for i in range(4))
+    group = Group("g", ("T",), clients, strategy="AVG", **more)
+    return Snapshot((Topic("T", (TopicBroker("b", 8, write_queue_nums=6),)),), (group,))
+
+
+SCALED = [{"name": "two", "changes": [{"scale_clients": {"to": 2}}]}]
+
+
+def test_gates_on_what_is_open():
+    plan = plan_snapshot(two_of_four(), SCALED)
+    [row] = plan.transitions("timer").to_pylist()
+    assert (row["unowned"], row["unowned_seconds_worst"], row["double_owned"]) == (2, 20, 2)
+    for kept in (Gates(max_unowned=2), Gates(max_double=2), Gates(max_unowned_seconds="20", informed_by="timer")):
+        assert kept.broken(plan) == ()
+    assert [one.text for one in Gates(max_unowned=1, max_double=1, informed_by="timer").broken(plan)] == [
+        "2 queues without an owner at the worst moment until all clients follow, at most 1 are allowed",
+        "2 queues with several owners at the worst moment until all clients follow, at most 1 are allowed",
+    ]
+    assert [one.text for one in Gates(max_unowned_seconds="19.5", informed_by="timer").broken(plan)] == [
+        "a queue has no owner for up to 20.000 s (worst), at most 19.5 s are allowed"
+    ]
+    assert Gates(max_unowned_seconds="1").broken(plan) == ()  # by the broker's notice
+    switched = plan_snapshot(
+        two_of_four(), [{"name": "s", "changes": [{"set_strategy": {"strategy": "AVG_BY_CIRCLE"}}]}]
+    )
+    assert [one.text for one in Gates(max_unowned_seconds="99@p99").broken(switched)] == [
+        "no timer says when clients follow, at most 99 s are allowed"
+    ]
+    nobody = plan_snapshot(two_of_four(), [{"name": "n", "changes": [{"remove_clients": {"pattern": "*"}}]}])
+    assert [one.text for one in Gates(max_unowned_seconds="99").broken(nobody)] == [
+        "6 queues have no owner when all clients have followed, at most 99 s are allowed"
+    ]
+
+
+def test_a_lock_lets_nobody_read_twice_and_rates_count_messages():
+    [row] = plan_snapshot(two_of_four(is_ordered=True, consume_tps=60.0), SCALED).transitions("timer").to_pylist()
+    assert (row["double_owned"], row["double_owned_seconds_worst"], row["double_owned_queue_seconds"]) == (2, 0, 0)
+    assert row["messages_delayed"] == pytest.approx(
+        row["unowned_queue_seconds"] * 10
+    )  # 6 written queues, 60 messages/s
+    [concurrent] = plan_snapshot(two_of_four(consume_tps=60.0), SCALED).transitions("timer").to_pylist()
+    assert concurrent["messages_twice"] == pytest.approx(concurrent["double_owned_queue_seconds"] * 10)
+
+
+def test_many_clients_that_share_queues_are_bounded():
+    clients = tuple(Client(f"c{i:02}", strategy=("AVG", "AVG_BY_CIRCLE")[i % 2]) for i in range(16))
+    group = Group("g", ("T",), clients, strategy="AVG", strategy_source="given")
+    snapshot = Snapshot((Topic("T", (TopicBroker("b", 64),)),), (group,))
+
+    plan = plan_snapshot(snapshot, [{"name": "less", "changes": [{"scale_clients": {"to": 15}}]}])
+    [row] = plan.transitions("timer").to_pylist()
+    assert not row["unowned_is_exact"] and row["unowned_expected"] is None
+    queues = [one for one in plan.queues.to_pylist() if one["scenario"] == "less"]
+    sets = [
+        [{one[f"owner_{when}"], *(one[f"others_{when}"] or ())} - {None, "c15"} for when in ("before", "after")]
+        for one in queues
+    ]
+
+    draw, worst = random.Random(3), {"unowned": 0, "double_owned": 0}
+    for _ in range(2_000):
+        informed = {one.client_id for one in clients if draw.random() < 0.5}
+        readers = [old - informed | new & informed for old, new in sets]
+        worst["unowned"] = max(worst["unowned"], sum(not some for some in readers))
+        worst["double_owned"] = max(worst["double_owned"], sum(len(some) > 1 for some in readers))
+    assert all(0 < n <= row[name] for name, n in worst.items())
+    assert row["unowned"] <= sum(
+        not old & new for old, new in sets
+    )  # a queue that one reads throughout is never unowned

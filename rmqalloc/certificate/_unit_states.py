@@ -236,7 +236,7 @@ def snapshot_differs(data: dict[str, Any], snapshot: dict[str, Any]) -> Iterator
     """What the inputs have otherwise than a snapshot's document."""
     text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"))
     if hashlib.sha256(text.encode()).hexdigest() != data["inputDigest"]:
-        yield "the plan was made from another snapshot: inputDigest differs"
+        yield "inputDigest differs: the plan was made from another snapshot, or with other --strategy, --assume or rooms"
     if data.get("snapshotTime") != snapshot.get("fetched_at"):
         yield "snapshotTime is not that of the snapshot"
     topics, groups = ({one["name"]: one for one in snapshot.get(kind, ())} for kind in ("topics", "groups"))

@@ -55,5 +55,7 @@ def _findings(made: Plan, path: str) -> Findings:
 
     snapshot = read_snapshot(path)
     if input_digest(snapshot) != made.input_digest:
-        raise click.ClickException(f"--check: the plan was not made from {path}; give its snapshot, or make it anew")
+        raise click.ClickException(
+            f"--check: the plan was not made from {path}, or was told more, as by --strategy; give its snapshot, or make it anew"
+        )
     return check_snapshot(snapshot).of_groups({*made.groups["consumer_group"].to_pylist()})

@@ -69,8 +69,8 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class _Known:
-    """What was found out of a snapshot by `snapshot_of`: to find it out again would take as long.
+class Known:
+    """What was found out of a snapshot by `known_by_options`: to find it out again would take as long.
 
     Attributes
     ----------
@@ -79,11 +79,14 @@ class _Known:
     evidence : Evidence
     weak : tuple of str
         Groups whose strategies rest on less than ``--require`` asks for.
+    taken : Snapshot
+        What plans are made from.
     """
 
     snapshot: Snapshot
     evidence: Evidence
     weak: tuple[str, ...]
+    taken: Snapshot
 
 
 def strategy_known_options(name: str | None = "--strategy") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -174,9 +177,23 @@ def snapshot_of(inputs: Inputs) -> Snapshot:
 
 def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
     """The snapshot with what the options say of it; what its strategies rest on is reported, and what is in doubt."""
+    from rmqalloc.evidence import doubtful
+
+    known = known_by_options(snapshot, inputs)
+    if inputs.live is None or not inputs.live.is_quiet:
+        print_notes(known.evidence.notes())
+        print_notes(_doubts(doubtful(known.snapshot, inputs.groups, inputs.topics)[:_SHOWN_ERRORS], inputs.assume))
+    click.get_current_context().meta[_KNOWN] = known
+    if known.weak and inputs.is_planned and len(known.weak) == known.evidence.groups.num_rows:
+        click.get_current_context().exit(weak_code(inputs))
+    return known.taken
+
+
+def known_by_options(snapshot: Snapshot, inputs: Inputs) -> Known:
+    """What is known of a snapshot with what the options say of it."""
     from rmqalloc.cli._options import candidate
     from rmqalloc.evaluation._differing import differing_queues
-    from rmqalloc.evidence import doubtful, evidence_of, with_rooms, with_strategies
+    from rmqalloc.evidence import evidence_of, with_rooms, with_strategies
     from rmqalloc.evidence._known import left_out
 
     rooms = inputs.evidence.given_rooms()
@@ -187,30 +204,24 @@ def _known(snapshot: Snapshot, inputs: Inputs) -> Snapshot:
         snapshot = with_strategies(snapshot, inputs.groups, strategy=name, params=params)
     found = with_strategies(snapshot, inputs.groups)
     evidence = evidence_of(found, inputs.groups, differing_queues(found, inputs.groups))
-    if inputs.live is None or not inputs.live.is_quiet:
-        print_notes(evidence.notes())
-        print_notes(_doubts(doubtful(found, inputs.groups, inputs.topics)[:_SHOWN_ERRORS], inputs.assume))
     least = inputs.evidence.require
     weak = () if least is None else tuple(evidence.weaker(least))
-    click.get_current_context().meta[_KNOWN] = _Known(found, evidence, weak)
     # Otherwise it stays as it was read, so that a plan bears the hash of what it was made from.
     taken = with_strategies(found, inputs.groups, assume=True) if inputs.assume else snapshot
-    if not weak:
-        return taken
-    if inputs.is_planned and len(weak) == evidence.groups.num_rows:
-        click.get_current_context().exit(weak_code(inputs))
-    return left_out(taken if inputs.assume else found, weak, f"it rests on less than --require {least}")
+    if weak:
+        taken = left_out(taken if inputs.assume else found, weak, f"it rests on less than --require {least}")
+    return Known(found, evidence, weak, taken)
 
 
 def evidence_known() -> Evidence:
     """What the groups of the snapshot rest on that `snapshot_of` has read."""
-    known: _Known = click.get_current_context().meta[_KNOWN]
+    known: Known = click.get_current_context().meta[_KNOWN]
     return known.evidence
 
 
 def weak_code(inputs: Inputs) -> int:
     """`exit_codes.GATE` if groups rest on less than ``--require`` asks for, which are named with what they rest on; else 0."""
-    known: _Known = click.get_current_context().meta[_KNOWN]
+    known: Known = click.get_current_context().meta[_KNOWN]
     print_notes(known.evidence.weaker_notes(known.weak), f"--require {inputs.evidence.require} not kept")
     return exit_codes.GATE if known.weak else 0
 
@@ -242,7 +253,7 @@ def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False, b
     from rmqalloc.evidence import doubtful
     from rmqalloc.evidence._known import known_by_client
 
-    known: _Known = click.get_current_context().meta[_KNOWN]
+    known: Known = click.get_current_context().meta[_KNOWN]
     found = [] if inputs.assume else doubtful(known.snapshot, inputs.groups, inputs.topics, clients_join)
     found = [one for one in found if one.name not in known.weak and not (by_client and known_by_client(one))]
     too_weak = weak_code(inputs)

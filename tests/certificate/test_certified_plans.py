@@ -176,9 +176,7 @@ def test_the_verb_reads_the_snapshot_again(tmp_path):
     path = tmp_path / "plan.json.gz"
     rmqalloc.plan(rmqalloc.read("example:duplicate-id"), [PLANS["plain"][1][0]]).save(path)
     assert rmqalloc.verify(path, "example:duplicate-id").is_verified
-    assert (
-        "the plan was made from another snapshot: inputDigest differs" in rmqalloc.verify(path, "example:seed").problems
-    )
+    assert any("made from another snapshot" in one for one in rmqalloc.verify(path, "example:seed").problems)
 
 
 def test_the_checker_works_alone(tmp_path):

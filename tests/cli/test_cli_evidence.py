@@ -197,3 +197,25 @@ def test_a_room_without_a_pattern_is_a_wrong_usage(text, nearby, capsys):
 def test_a_wrong_file_names_the_place(nearby, tmp_path, capsys):
     assert main(["check", "-f", nearby, "--rooms", rooms_file(tmp_path, "brokers:\n  a: 1\n")]) == 1
     assert "rooms.yaml:2:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        [],
+        ["--assume"],
+        ["-g", "assumed", "--strategy", "AVG_BY_CIRCLE"],
+        ["--require", "fitted"],
+        ["--broker-room", "az1-*=one", "--broker-room", "az2-*=two", "--client-room", "az1-*=one"],
+    ],
+)
+def test_verify_is_told_what_the_plan_was_told(told, path, tmp_path, capsys):
+    made = str(tmp_path / "plan.json")
+    assert main(["plan", "-f", path, "--scale", "4", *told, "--out", made]) in (0, 1, 3)
+    assert main(["verify", made]) == 0
+    assert main(["verify", made, "--snapshot", path, *told]) == 0, capsys.readouterr().out
+    assert main(["verify", made, "--snapshot", path]) == (2 if told else 0)
+    assert (
+        main(["verify", made, "--snapshot", path, *(["--strategy", "CONSISTENT_HASH"] if told else ["--assume"])]) == 2
+    )
+    assert main(["verify", made, *told]) == (64 if told else 0)

@@ -5,11 +5,13 @@ import os
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import report_plans
 from programs import environment
 
+from rmqalloc.audit import check_snapshot
 from rmqalloc.cli import main
 from rmqalloc.cli._app import VERBS
 from rmqalloc.plans import load_plan, plan_snapshot, save_plan
@@ -66,6 +68,8 @@ def test_from_a_snapshot_to_a_page(run, tmp_path):
     assert (code, html) == (0, report(made))
     assert page.read_text(encoding="utf-8") == report(report_plans.with_tables(made, evidence=(), transitions=()))
     assert "order-service" in html and "While clients hear of it" in html
+    assert run("report", plan, "--out", page, "--check", source)[0] == 0
+    assert page.read_text(encoding="utf-8") == report(made, check_snapshot(read(source)))
 
 
 def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
@@ -80,8 +84,20 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     assert run("report", plan, "--out", page, "--check", source)[0] == 0
     html = page.read_text(encoding="utf-8")
     assert 'id="findings"' in html and "other-service" not in html
+    assert run("report", plan, "--out", page, "--check", source, "--strategy", "AVG_BY_CIRCLE")[0] == 1
+    assert run("report", plan, "--out", page, "--strategy", "AVG")[0] == 64
     code, _, said = run("report", plan, "--out", page, "--check", newer)
-    assert code == 1 and "the plan was not made from" in said
+    assert code == 1 and "the plan was made from another snapshot" in said
+
+
+def test_a_plan_that_its_snapshot_does_not_give_is_no_page(run, tmp_path):
+    snapshot = read("example:seed")
+    made = plan_snapshot(snapshot, [{"name": "6", "changes": [{"scale_clients": {"to": 6}}]}])
+    moved = made.units.set_column(13, "moved", [[(one or 0) + 1 for one in made.units["moved"].to_pylist()]])
+    save_plan(replace(made, units=moved.cast(made.units.schema)), tmp_path / "plan.json")
+    code, _, said = run("report", tmp_path / "plan.json", "--out", tmp_path / "page.html", "--check", "example:seed")
+    assert code == 1 and "other units" in said and "rmqalloc verify" in said
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_what_is_no_plan_is_refused(run, saved, tmp_path):

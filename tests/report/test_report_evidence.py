@@ -43,6 +43,7 @@ def said(rows):
         ({"differs": 3}, "; 3 queues have other owners than computed; "),
         ({"differs": 1}, "; 1 queue has other owners than computed; "),
         ({"may_be_cut": ["orders", "broker-a"]}, "; mqadmin may have cut orders, broker-a; "),
+        ({"doubt": "AVG explains 1 of 8 known owners"}, "; AVG explains 1 of 8 known owners; "),
         ({"age_seconds": 9000.0}, "snapshot of 2026-11-22T12:00:00Z, 2 h old."),
         ({"fetched_at": None, "strategy": None}, "Strategy not known; the snapshot does not say when it was taken."),
     ],
@@ -62,6 +63,8 @@ def test_the_evidence_of_one_group_is_one_sentence(figures, words):
         *(({"explains": share}, share is not None and share < 1) for share in (None, 0.0, 0.5, 1.0)),
         *(({column: texts}, bool(texts)) for column in ("errors", "may_be_cut") for texts in (None, [], ["b"])),
         *(({"differs": n}, bool(n)) for n in (None, 0, 2)),
+        *(({"doubt": text}, bool(text)) for text in (None, "", "a guess")),
+        ({"doubt": "its clients do not agree", "source": "by client"}, False),
     ],
 )
 def test_doubt_has_a_sign(figures, is_doubtful):
@@ -110,7 +113,8 @@ def test_the_evidence_of_a_snapshot_is_said_as_it_is():
     assert texts == {
         "given": "Strategy AVG, stated; 1 request was not answered; 2 queues have other owners than computed; "
         + untold,
-        "assumed": "Strategy AVG, assumed; 1 request was not answered; " + untold,
+        "assumed": "Strategy AVG, assumed; nothing shows which strategy its clients use; AVG is RocketMQ's default; "
+        "1 request was not answered; " + untold,
         "mixed": "Strategy AVG, known client by client; 2 requests were not answered; " + untold,
     }
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from rmqalloc._text import counted, named, shortened
 from rmqalloc.evidence import EVIDENCE_SCHEMA
+from rmqalloc.evidence._evidence import BY_CLIENT
 from rmqalloc.plans import Plan
 from rmqalloc.report.html._page import section
 from rmqalloc.report.html._page_tables import Markup, TableColumn, html_table
@@ -46,7 +47,7 @@ def _of_plan(plan: Plan) -> pa.Table:
         names[row["consumer_group"]].update(dict.fromkeys(row["strategy"].split("+")))
     rows = [
         {"consumer_group": group, "strategy": " + ".join(each) or None, "fetched_at": plan.snapshot_time}
-        | {"source": "by client" if len(each) > 1 else None}
+        | {"source": BY_CLIENT if len(each) > 1 else None}
         for group, each in names.items()
     ]
     return pa.Table.from_pylist(rows, EVIDENCE_SCHEMA)
@@ -113,9 +114,11 @@ def _strategy(row: Row) -> str:
 
 
 def _faults(row: Row) -> list[str]:
-    """What the snapshot lacks of a group, and what in it does not agree."""
+    """Why its strategy is in doubt, what the snapshot lacks of a group, and what in it does not agree."""
     errors, cut, differs = row["errors"] or (), row["may_be_cut"] or (), row["differs"] or 0
+    doubt = row["doubt"] if row["source"] != BY_CLIENT else ""  # such a group is planned exactly, client by client
     told = (
+        (len(doubt or ""), _short(doubt)),
         (len(errors), counted(len(errors), "request was", "requests were") + " not answered"),
         (len(cut), f"mqadmin may have cut {_short(named(cut))}"),
         (differs, counted(differs, "queue has", "queues have") + " other owners than computed"),

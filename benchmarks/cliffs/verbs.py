@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from importlib.abc import MetaPathFinder
 from io import StringIO
+from math import isqrt
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -153,6 +154,42 @@ def _made(snapshot_of: Callable[[int], Any], n: int) -> Any:
     return plan_snapshot(snapshot_of(n), [Scenario("less", (RemoveClients(count=1),))])
 
 
+def _transitions(snapshot_of: Callable[[int], Any]) -> Make:
+    """What is open while clients follow a plan that is there already."""
+
+    def make(n: int) -> Callable[[], object]:
+        made = _made(snapshot_of, n)
+        return lambda: made.transitions("timer")
+
+    return make
+
+
+def _diff(n: int) -> Callable[[], object]:
+    """Snapshots of `n` groups, of which every other one lost a client."""
+    from dataclasses import replace
+
+    import rmqalloc
+
+    before = inputs.many_groups(n)
+    groups = (replace(one, clients=one.clients[i % 2 :]) for i, one in enumerate(before.groups))
+    after = replace(before, groups=tuple(groups))
+    return lambda: rmqalloc.diff(before, after)
+
+
+def _verify(n: int) -> Callable[[], object]:
+    """The checker on a saved plan."""
+    import rmqalloc
+
+    path = Path(tempfile.gettempdir()) / f"cliffs-{n}-proof.json"
+    _made(inputs.many_groups, n).save(path)
+
+    def call() -> None:
+        rmqalloc.verify(path)
+        path.unlink()
+
+    return call
+
+
 def _report(n: int) -> Callable[[], object]:
     from rmqalloc.report.html import report
 
@@ -210,8 +247,16 @@ def _progress(n: int) -> Callable[[], object]:
     return lambda: read_snapshot(f"{path}")
 
 
+_PAIRS = "pairs of a client and a topic, every client with its own topic"
+
+
+def _by_pairs(verb: Callable[[Callable[[int], Any]], Make]) -> Make:
+    """A verb that works out every client of every topic, on a group of about `n` of these pairs."""
+    return verb(lambda n: inputs.own_topics(isqrt(n)))
+
+
 SHAPES: list[Callable[[], Shape]] = [
-    lambda: Shape("compare", "clients, every one with its own topic", 100, _compare(inputs.own_topics), quick=True),
+    lambda: Shape("compare", _PAIRS, 10_000, _by_pairs(_compare), quick=True),
     lambda: Shape("compare", "clients of a plain group of 1,000 queues", 500, _compare(inputs.plain), quick=True),
     lambda: Shape("compare", "clients by AVG, every id given twice", 1000, _compare(inputs.twice, ("AVG_BY_CIRCLE",))),
     lambda: Shape("check", "clients, every one with its own topic", 100, _check(inputs.own_topics), quick=True),
@@ -228,11 +273,17 @@ SHAPES: list[Callable[[], Shape]] = [
     ),
     lambda: Shape("check", "brokers of which a slave alone is left", 200, _check(inputs.slaves)),
     lambda: Shape("check", "groups of one topic", 200, _check(inputs.one_topic)),
+    lambda: Shape("plan", _PAIRS, 10_000, _by_pairs(_plan), quick=True),
     lambda: Shape("plan", "groups, each with another strategy", 100, _plan(inputs.many_groups)),
     lambda: Shape("plan", "topics of one group", 300, _plan(inputs.one_group)),
     lambda: Shape("plan", "groups of one topic", 300, _plan(inputs.one_topic)),
     lambda: Shape("plan", "clients that leave by name", 500, _plan_of_names),
     lambda: Shape("plan", "scenarios", 50, _plan_of_scenarios),
+    lambda: Shape("transitions", "groups, each with another strategy", 100, _transitions(inputs.many_groups)),
+    lambda: Shape("transitions", "topics of one group", 300, _transitions(inputs.one_group)),
+    lambda: Shape("transitions", _PAIRS, 10_000, _by_pairs(_transitions)),
+    lambda: Shape("diff", "groups, every other one without a client that it had", 100, _diff),
+    lambda: Shape("verify", "groups, each with another strategy", 100, _verify),
     lambda: Shape("explain", "clients of a ring, every id given twice", 300, _explain),
     lambda: Shape("recommend", "groups, each with another strategy", 50, _recommend),
     lambda: Shape("rollout restart", "groups", 100, _restart),

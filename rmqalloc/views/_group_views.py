@@ -66,6 +66,27 @@ class GroupViews:
         return [client.client_id for client in self.clients]
 
     @lazy_property
+    def everyone(self) -> Ids:
+        """Client ids in Java's order."""
+        return tuple(sort_client_ids(self.client_ids))
+
+    @lazy_property
+    def whole(self) -> Group:
+        """The group with all clients: one object for all its topics, so that its ids are read once."""
+        return replace(self.group, clients=tuple(self.clients))
+
+    @lazy_property
+    def _listed(self) -> dict[Ids, tuple[Client, ...]]:
+        return {}
+
+    def clients_of(self, ids: Ids) -> tuple[Client, ...]:
+        """The clients of a list of ids; one object for all topics."""
+        if ids not in self._listed:
+            by_id = {client.client_id: client for client in self.clients}
+            self._listed[ids] = tuple(by_id[one] for one in ids)
+        return self._listed[ids]
+
+    @lazy_property
     def _by_topic(self) -> tuple[list[int], dict[str, list[int]]]:
         """Slots whose subscriptions are not known, and the slots that subscribe to each topic."""
         anything: list[int] = []

@@ -16,7 +16,6 @@ from rmqalloc.evidence._client_method import divide_otherwise, method_of
 from rmqalloc.evidence._known import known_by_client
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot._units import batch_of, unit_pairs
-from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views._group_views import GroupViews, ViewReader
 from rmqalloc.views._owned_as_computed import OwnedAsComputed
 from rmqalloc.views._reported import ReportedOwners
@@ -176,7 +175,7 @@ class _Reading:
         owners = reported.owners(unit) if is_known else None
         if views.is_plain and owners is None and not even_if_plain:
             return
-        rows, self.units[row] = self.rows, (replace(found.group, clients=tuple(found.clients)), topic)
+        rows, self.units[row] = self.rows, (found.whole, topic)
         rows.client_ids[row], rows.subscribed[row] = found.client_ids, tuple(unit.options)
         rows.n_lists[row], rows.unit_of[row], rows.acting[row] = len(views.lists), row, ()
         if owners is not None:
@@ -210,7 +209,7 @@ class _ViewsOfUnit:
         self._main, self._queues = method_of(found.group, Client("")), unit.queues
         if unit.is_pop:
             self._main = replace(self._main, pop_share=found.group.pop_share_queue_num)
-        self._everyone = tuple(sort_client_ids(found.client_ids))
+        self._everyone = found.everyone
         self.lists = found.client_lists(unit.topic)
         self.acting: dict[int, list[int]] = {}
         for slot, options in unit.options.items():
@@ -245,12 +244,15 @@ class _ViewsOfUnit:
 
 def _pair_of(view: View, found: GroupViews, topic: Topic) -> Pair:
     """A group and a topic whose row is that view."""
-    by_id = {client.client_id: client for client in found.clients}
-    clients = tuple(by_id[one] for one in view.client_ids)
     brokers = topic.brokers
     if view.read_queue_nums is not None:
         rooms = {broker.broker_name: broker.machine_room for broker in brokers}
         brokers = tuple(TopicBroker(name, n, machine_room=rooms.get(name)) for name, n in view.read_queue_nums.items())
     method = view.method
-    own = replace(found.group, clients=clients, strategy=method.name, strategy_params=dict(method.params))
+    own = replace(
+        found.group,
+        clients=found.clients_of(view.client_ids),
+        strategy=method.name,
+        strategy_params=dict(method.params),
+    )
     return own, Topic(topic.name, brokers)

@@ -109,13 +109,13 @@ def test_the_smallest_batch_within_a_budget(run):
 
 def test_moves_differ_among_batches_that_take_equally_many_rounds():
     n_other = 0
-    for n, seed in ((7, 0), (10, 1), (13, 2), (16, 3)):
+    for n, seed in ((7, 0), (10, 1), (13, 2)):
         clients = tuple(Client(f"10.0.{i * 37 % 100}.1@1#{i}") for i in range(n))
         topic = Topic("T", (TopicBroker("a", 3 * n + 5),))
         snapshot = Snapshot((topic,), (Group("g", ("T",), clients, strategy="AVG_BY_CIRCLE"),))
         moves = {b: restart(snapshot, batch=b, seed=seed).totals["moved_per_queue"][0].as_py() for b in range(1, n + 1)}
         first_of_rounds = {-(-n // rounds) for rounds in range(1, n + 1)}
-        for budget in moves.values():
+        for budget in {*moves.values()}:
             rows = within_budget(snapshot, budget, seed=seed).tried.to_pylist()
             fits = [b for b in moves if moves[b] <= budget]
             assert [row["batch"] for row in rows if row["in_budget"]] == fits

@@ -16,7 +16,7 @@ from rmqalloc._text import counted
 from rmqalloc.evidence._fit import Fit, OwnedQueues, fits_of, owned_queues
 from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.evidence._room_readings import RoomReading, named_parts, readings
-from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic, TopicBroker
 
 _STATE_THEM = "--rooms states them"
 
@@ -177,13 +177,18 @@ def _unplaced(group: Group, tried: Sequence[Method], routes: Mapping[str, Topic]
     """A group with what is to be found out, None if nothing is or can be."""
     brokers: dict[str, str | None] = {}
     for topic in _topics(group, routes):
-        for broker in topic.brokers:
+        for broker in filter(_has_queues, topic.brokers):
             brokers[broker.broker_name] = brokers.get(broker.broker_name) or broker.machine_room
     clients = {one.client_id: one.machine_room for one in group.clients}
     if all(brokers.values()) and all(clients.values()):
         return None
     owned = owned_queues(group, routes)
     return Unplaced(owned, tried, brokers, clients) if owned.owners else None
+
+
+def _has_queues(broker: TopicBroker) -> bool:
+    """Whether consumers see queues of it: where it stands decides nothing otherwise."""
+    return broker.is_readable and broker.read_queue_nums > 0
 
 
 def _topics(group: Group, routes: Mapping[str, Topic]) -> list[Topic]:
@@ -196,7 +201,8 @@ def _put(group: Group, fit: RoomFit, routes: Mapping[str, Topic], brokers: _Brok
     if not fit.found:
         return group, fit
     (reading, _), *_ = fit.found
-    mine = {(t.name, b.broker_name): reading.brokers[b.broker_name] for t in _topics(group, routes) for b in t.brokers}
+    brokers_of = ((topic.name, one.broker_name) for topic in _topics(group, routes) for one in topic.brokers)
+    mine = {place: reading.brokers[place[1]] for place in brokers_of if place[1] in reading.brokers}
     for (topic, broker), room in mine.items():
         other, by = brokers.get((topic, broker), (room, ""))
         if other != room:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
-from itertools import chain
 from typing import Any, NamedTuple
 
 from rmqalloc._text import counted
@@ -81,11 +80,15 @@ def with_strategies(
     else:
         rooms = Rooms.of(snapshot)
         found = [(one, _claim(one, rooms)) for one in mine if one.strategy_source is None]
-    placed = placed_groups(snapshot, [(one, claim.tried) for one, claim in found if claim.method.asks_for_rooms])
+    placed = placed_groups(snapshot, [(one, claim.tried) for one, claim in found if _owners_tell_rooms(one, claim)])
     snapshot = placed.snapshot
-    of_owners = _known(snapshot, [(one, claim) for one, claim in found if one.name not in placed.groups])
-    of_rooms = (_in_rooms(*placed.groups[one.name], claim) for one, claim in found if one.name in placed.groups)
-    known = {one.name: one for one in chain(mine, of_owners, of_rooms)}
+    fitted = {name for name, (_, fit) in placed.groups.items() if fit.found}
+    known = {one.name: one for one in mine}
+    known |= {one.name: one for one in _known(snapshot, [each for each in found if each[0].name not in fitted])}
+    for one, claim in found:
+        # The rooms that are known may be all that the owners need.
+        if one.name in fitted or (one.name in placed.groups and known[one.name].strategy_explains != 1):
+            known[one.name] = _in_rooms(*placed.groups[one.name], claim)
     if assume or strategy is not None:
         known = {name: replace(one, strategy_doubt=None) for name, one in known.items()}
     return replace(snapshot, groups=tuple(known.get(group.name, group) for group in snapshot.groups))
@@ -240,6 +243,13 @@ def _said(reported: Mapping[str, int]) -> str:
 
 
 # --- Compared with owners ---
+
+
+def _owners_tell_rooms(group: Group, claim: _Claim) -> bool:
+    """Whether what clients own may tell machine rooms: what one owns that divides by something else says nothing of them."""
+    method = claim.method
+    claimed = replace(group, strategy=method.name, strategy_params=dict(method.params))
+    return method.asks_for_rooms and not divide_otherwise(claimed)
 
 
 def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterator[Group]:

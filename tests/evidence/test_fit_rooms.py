@@ -272,3 +272,33 @@ def test_a_room_without_clients_is_found_where_subnets_say_nothing_of_it():
     group, found = fitted(Snapshot((topic,), (nearby(tuple(of_client), topic, of_client),)))
     assert (group.strategy, group.strategy_source, group.strategy_doubt) == ("MACHINE_ROOM_NEARBY-AVG", "fitted", None)
     assert found == together({one.broker_name: zone(one.broker_name) for one in topic.brokers}, of_client)
+
+
+def test_a_broker_without_queues_need_not_be_anywhere():
+    topic = Topic("T", (TopicBroker("one", 2, machine_room="az1"), TopicBroker("nowhere", 0)))
+    client = Client("c", machine_room="az1", owned=tuple(topic.queues()))
+    [known] = with_strategies(
+        Snapshot((topic,), (Group("g", ("T",), (client,), strategy="MACHINE_ROOM_NEARBY-AVG"),))
+    ).groups
+    assert (known.strategy_doubt, known.strategy_explains) == (None, 1.0)
+
+
+def test_rooms_that_are_known_may_be_all_that_the_owners_need():
+    """Another topic is on a broker of which no name tells where it is: that topic alone cannot be assigned."""
+    topics = Topic("T", (TopicBroker("one", 2, machine_room="az1"),)), Topic("U", (TopicBroker("nowhere", 1),))
+    client = Client("c", machine_room="az1", owned=tuple(topics[0].queues()))
+    group = Group("g", ("T", "U"), (client,), strategy="MACHINE_ROOM_NEARBY-AVG")
+    [known] = with_strategies(Snapshot(topics, (group,))).groups
+    assert (known.strategy_doubt, known.strategy_explains) == (None, 1.0)
+    rows = plan_snapshot(Snapshot(topics, (group,)), []).units.to_pylist()
+    assert [(row["topic"], row["err_code"] == 0) for row in rows] == [("T", True), ("U", False)]
+
+
+def test_what_a_client_owns_that_divides_otherwise_tells_no_rooms():
+    """Go's client computes AVG under this name, so what it owns says nothing of what Java's does inside a room."""
+    topic = Topic("T", (TopicBroker("az1-broker", 16),))
+    go = Client("az1-a@1", strategy="MACHINE_ROOM_NEARBY", language="GO", owned=tuple(sort_queues(topic.queues()))[:8])
+    java = Client("az1-b@1", strategy="MACHINE_ROOM_NEARBY")
+    [known] = with_strategies(Snapshot((topic,), (Group("g", ("T",), (go, java)),))).groups
+    assert known.strategy == "MACHINE_ROOM_NEARBY" and known.strategy_doubt is not None
+    assert all(one.machine_room is None for one in known.clients)

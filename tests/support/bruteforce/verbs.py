@@ -238,7 +238,7 @@ def recommend_case(random):
         if "CONSISTENT_HASH" in group["strategy"] + group.get("strategy_params", {}).get("inner", ""):
             group["strategy_params"] = {"virtual_nodes": java.DEFAULT_NODES} | group.get("strategy_params", {})
         if group["strategy"].startswith("MACHINE_ROOM_NEARBY"):
-            for client in group["clients"]:
+            for client in group.get("clients", ()):
                 client.pop("owned", None)  # rooms would be fitted to them, which this side does not do
     return {"snapshot": document, "balance": random.choice(("topic", "total"))}
 

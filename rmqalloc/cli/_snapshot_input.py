@@ -207,7 +207,7 @@ def known_by_options(snapshot: Snapshot, inputs: Inputs) -> Known:
     least = inputs.evidence.require
     weak = () if least is None else tuple(evidence.weaker(least))
     # Otherwise it stays as it was read, so that a plan bears the hash of what it was made from.
-    taken = with_strategies(found, inputs.groups, assume=True) if inputs.assume else snapshot
+    taken = with_strategies(snapshot, inputs.groups, assume=True) if inputs.assume else snapshot
     if weak:
         taken = left_out(taken if inputs.assume else found, weak, f"it rests on less than --require {least}")
     return Known(found, evidence, weak, taken)

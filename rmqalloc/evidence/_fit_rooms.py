@@ -8,7 +8,7 @@ A snapshot has one room for a broker of a topic, so groups that read the topic m
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -142,14 +142,16 @@ class Placement(NamedTuple):
     ----------
     snapshot : Snapshot
     groups : mapping of str to (Group, RoomFit)
-        By name, the groups whose rooms were not all known, with the likeliest ones.
+        By name, the groups whose rooms were not all known, with the likeliest ones if these are taken.
     """
 
     snapshot: Snapshot
     groups: Mapping[str, tuple[Group, RoomFit]]
 
 
-def placed_groups(snapshot: Snapshot, groups: Sequence[tuple[Group, Sequence[Method]]]) -> Placement:
+def placed_groups(
+    snapshot: Snapshot, groups: Sequence[tuple[Group, Sequence[Method]]], is_taken: Callable[[Group, RoomFit], bool]
+) -> Placement:
     """Find the machine rooms of groups of which owners are known and rooms are not.
 
     Parameters
@@ -157,6 +159,8 @@ def placed_groups(snapshot: Snapshot, groups: Sequence[tuple[Group, Sequence[Met
     snapshot : Snapshot
     groups : sequence of (Group, sequence of Method)
         With what each may divide by; all of it reads machine rooms.
+    is_taken : callable
+        Whether the likeliest rooms of a group are taken; others are a guess, from which nothing follows.
     """
     routes = {topic.name: topic for topic in snapshot.topics}
     found = [(group, made) for group, tried in groups if (made := _unplaced(group, tried, routes)) is not None]
@@ -165,7 +169,7 @@ def placed_groups(snapshot: Snapshot, groups: Sequence[tuple[Group, Sequence[Met
     fitted = zip(found, fit_rooms([made for _, made in found]), strict=True)
     # What is sure comes first, so that no guess about another group stands in its way.
     for (group, _), fit in sorted(fitted, key=lambda one: one[1].doubt is not None):
-        placed[group.name] = _put(group, fit, routes, brokers)
+        placed[group.name] = _put(group, fit, routes, brokers) if is_taken(group, fit) else (group, fit)
     return Placement(_with_broker_rooms(snapshot, brokers) if brokers else snapshot, placed)
 
 

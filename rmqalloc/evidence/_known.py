@@ -80,7 +80,11 @@ def with_strategies(
     else:
         rooms = Rooms.of(snapshot)
         found = [(one, _claim(one, rooms)) for one in mine if one.strategy_source is None]
-    placed = placed_groups(snapshot, [(one, claim.tried) for one, claim in found if _owners_tell_rooms(one, claim)])
+    placed = placed_groups(
+        snapshot,
+        [(one, claim.tried) for one, claim in found if _owners_tell_rooms(one, claim)],
+        lambda group, fit: assume or _room_doubt(group, fit) is None,
+    )
     snapshot = placed.snapshot
     fitted = {name for name, (_, fit) in placed.groups.items() if fit.found}
     known = {one.name: one for one in mine}
@@ -286,14 +290,19 @@ def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -
 
 def _in_rooms(group: Group, fit: RoomFit, claim: _Claim) -> Group:
     """A group with the strategy that follows from its claim and its owners, given what these say of its machine rooms."""
-    doubt = claim.doubt or fit.doubt
+    doubt = claim.doubt or _room_doubt(group, fit)
     if not fit.found:
         return _with(group, claim.method, claim.source, None, doubt)
     _, method = fit.found[0]
-    if doubt is None and not _is_rare(fit.n_tried or 0, fit.of, group):
-        owners = counted(fit.of, "known owner")
-        doubt = f"{method} explains its {owners}, which are too few to tell its machine rooms from chance"
     return _with(group, method, claim.source if doubt else "fitted", 1.0, doubt)
+
+
+def _room_doubt(group: Group, fit: RoomFit) -> str | None:
+    """Why the likeliest machine rooms of a group are a guess, if they are."""
+    if fit.doubt is not None or _is_rare(fit.n_tried or 0, fit.of, group):
+        return fit.doubt
+    owners = counted(fit.of, "known owner")
+    return f"{fit.found[0][1]} explains its {owners}, which are too few to tell its machine rooms from chance"
 
 
 def _is_no_chance(fit: Fit, group: Group) -> bool:

@@ -159,11 +159,12 @@ class ViewReader:
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
             seen = queues if found.is_served else _seen(client, topic, queues)
-            mine = []
+            # A broker without queues may get some, so routes differ that show the same queues.
+            stale = None if seen is queues else (client.sees_read_queue_nums or {}).get(topic)
+            route, mine = None if stale is None else tuple(sorted(stale.items())), []
             for number, ids in enumerate(found.client_lists(topic)):
-                key = (method, id(seen) if seen is queues else seen, number)
+                key = (method, route, number)
                 if key not in views:
-                    stale = None if seen is queues else (client.sees_read_queue_nums or {}).get(topic)
                     views[key] = View(group.name, topic, method, seen, ids, stale)
                 mine.append(views[key])
             options[slot] = tuple(mine)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
 
+from rmqalloc.audit import check_snapshot
 from rmqalloc.evidence import doubtful, with_strategies
 from rmqalloc.evidence._room_readings import MOST_READINGS, readings
 from rmqalloc.plans import plan_snapshot
@@ -302,3 +303,16 @@ def test_what_a_client_owns_that_divides_otherwise_tells_no_rooms():
     [known] = with_strategies(Snapshot((topic,), (Group("g", ("T",), (go, java)),))).groups
     assert known.strategy == "MACHINE_ROOM_NEARBY" and known.strategy_doubt is not None
     assert all(one.machine_room is None for one in known.clients)
+
+
+def test_rooms_in_doubt_are_taken_only_if_they_are_accepted():
+    topic = Topic("T", (TopicBroker("broker-a", 1),))
+    cluster = Snapshot(
+        (topic,), (Group("g", ("T",), (Client("c", owned=tuple(topic.queues())),), strategy="MACHINE_ROOM_NEARBY-AVG"),)
+    )
+    guessed, accepted = with_strategies(cluster), with_strategies(cluster, assume=True)
+    assert "too few to tell its machine rooms from chance" in guessed.groups[0].strategy_doubt
+    assert guessed.topics == cluster.topics and guessed.groups[0].clients == cluster.groups[0].clients
+    assert "expected-not-known" in {one.rule for one in check_snapshot(cluster)}
+    assert accepted.groups[0].strategy_doubt is None and accepted.topics[0].brokers[0].machine_room
+    assert plan_snapshot(accepted, []).units["unowned"].to_pylist() == [0]

@@ -73,6 +73,11 @@ CASES = {
         {"strategy": "AVG", "max_load": 4},
     ),
     "queues whose owner is in another room, be it one of two": (IN_ROOMS, None, {"cross_room": 4}),
+    "routes without queues, one of them with a broker that gets some": (
+        {"clients": clients("c1", sees_read_queue_nums={"T": {}}) + clients("c2", sees_read_queue_nums={"T": {"a": 0}})},
+        {"set_queues": {"read_queue_nums": 2}},
+        {"max_load": 1, "unowned": 3},
+    ),
     "a strategy that goes with the last client that has it": (
         {"clients": [*clients("c1"), *clients("c2", strategy="AVG_BY_CIRCLE")]},
         {"remove_clients": {"ids": "c2"}},

@@ -96,7 +96,9 @@ def _give_owned(random, document, group):
         mine = [q for state in states for q in state.owners if client["client_id"] in state.owners[q]]
         if mine and chance(random, 0.2):
             mine.pop(random.randrange(len(mine)))
-        if mine and chance(random, 0.1):
+        # What a client that reports no strategy owns beside one that does tells of its strategy, and puts that in doubt.
+        is_told = "strategy" in client or not any("strategy" in one for one in group["clients"])
+        if mine and chance(random, 0.1) and is_told:
             everything = [queue for state in states for queue in state.owners]
             mine.append(random.choice(everything))
         if chance(random, 0.98):

@@ -195,6 +195,9 @@ def _slot(group, client, unit):
     if seen is not None:
         rooms = unit.rooms[0]
         seen = [(name, range(n), rooms.get(name)) for name, n in seen.items()]
+        # Who sees the very queues of the route follows it, be there brokers without queues or not.
+        if unit._replace(brokers=seen).queues == unit.queues:
+            seen = None
     rule = ALL if is_broadcast(group) else rule_of(group, client)
     return Slot(client["client_id"], client.get("machine_room"), rule, reads, seen)
 

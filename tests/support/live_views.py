@@ -110,7 +110,7 @@ def repair(java: Consumers, group: str) -> None:
 def without_notices(cluster: LiveCluster, java: Consumers, group: str) -> None:
     """Make a group of which brokers do not tell the clients when others join."""
     for address in cluster.running.values():
-        java.do("group", group=group, broker=address, notify=False)
+        assert java.do("group", group=group, broker=address, notify=False) is False, "the broker has taken it over"
 
 
 def carried_out(cluster: LiveCluster, java: Consumers, group: str, plan: Plan, change: Callable[[], object]) -> Outcome:

@@ -26,13 +26,14 @@ final class Admin {
         return config.getTopicName();
     }
 
-    /** Create a group on one broker: group, broker (address). */
-    String group(JSONObject command) throws Exception {
+    /** Create a group on one broker: group, broker (address), notify. The broker's answer: whether clients are told of others. */
+    boolean group(JSONObject command) throws Exception {
         SubscriptionGroupConfig config = new SubscriptionGroupConfig();
         config.setGroupName(command.getString("group"));
         config.setNotifyConsumerIdsChangedEnable(command.getBooleanValue("notify", true));
-        admin.createAndUpdateSubscriptionGroupConfig(command.getString("broker"), config);
-        return config.getGroupName();
+        String broker = command.getString("broker");
+        admin.createAndUpdateSubscriptionGroupConfig(broker, config);
+        return admin.examineSubscriptionGroupConfig(broker, config.getGroupName()).isNotifyConsumerIdsChangedEnable();
     }
 
     /** Let a group read a topic by PULL or POP: topic, group, broker (address), mode, share. */

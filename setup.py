@@ -23,14 +23,17 @@ DEBUG = os.environ.get("RMQALLOC_DEBUG") == "1"
 C_SOURCES: dict[str, list[str]] = {
     "group": ["pyx/md5_core.c", "pyx/ring_core.c", "pyx/isa.c"],
     "md5": ["pyx/md5_core.c", "pyx/isa.c"],
+    "names": ["pyx/names_core.c"],
+    "preferences": ["pyx/preferences_core.c", "pyx/isa.c"],
     "ring": ["pyx/ring_core.c", "pyx/isa.c"],
+    "slots": ["pyx/slots_core.c"],
     "split": ["pyx/split_core.c", "pyx/isa.c"],
     "strings": ["pyx/strings_core.c", "pyx/isa.c"],
     "tally": ["pyx/tally_core.c", "pyx/isa.c"],
 }
 
 # Headers of modules without a C file; those of a C file <name>_core.c are <name>.h and <name>_*.h.
-HEADERS = {"ragged": ["pyx/rows.h"]}
+HEADERS = {"names": ["pyx/mix.h"], "ragged": ["pyx/rows.h"], "slots": ["pyx/mix.h"]}
 
 # Portable flags only: a wheel must run on any CPU of its architecture; wider instruction sets are chosen at run time.
 COMPILE_ARGS = ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-fno-math-errno"]

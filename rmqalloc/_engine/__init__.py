@@ -14,6 +14,9 @@ ragged     distinct rows of ragged columns, gathering of rows, stable order of n
 md5        first 32 bits of MD5 of many short keys: ring points of client ids, hashes of queues
 group      one group as plain Python objects: the thin path of a client that rebalances
 ring       the client whose point comes at or after each queue's hash
+names      names as numbers: Java's hash of text, the slots that client ids carry, a number for every queue
+slots      owners by slot numbers: anchors, the sizes between them, holes
+preferences  owners by mutual preference: ``match``, the best pairs first; ``draft``, favourites in rounds
 tally      loads, unowned queues, idle clients, queues in other rooms, moves, clients affected, the least moves there could be
 =========  ===========================================================================================================
 

@@ -1,0 +1,63 @@
+/* Best clients of queues, for one instruction set: ISA(name), TARGET, LANES. No guard: see preferences_core.c, which includes it once
+   for each set. */
+
+typedef uint32_t ISA(lanes_t) __attribute__((vector_size(4 * LANES), aligned(4)));
+
+TARGET INLINE ISA(lanes_t) ISA(scores)(ISA(lanes_t) h)
+{
+    h = (h ^ h >> 16) * 0x85ebca6bu;
+    h = (h ^ h >> 13) * 0xc2b2ae35u;
+    return h ^ h >> 16;
+}
+
+/* a where the mask is set, else b. */
+#define CHOSEN(mask, a, b) (((a) & (mask)) | ((b) & ~(mask)))
+
+/* The best client of each of some queues, by score and then by position, and its score. All arrays go on to whole vectors. */
+TARGET static void ISA(first_choices)(const uint32_t *queues, int32_t n_queues, const uint32_t *clients, int32_t n_clients,
+                                      uint32_t *best, uint32_t *choice)
+{
+    typedef ISA(lanes_t) lanes_t;
+    for (int32_t at = 0; at < n_queues; at += 2 * LANES) { /* two vectors, for each waits for its products */
+        const lanes_t x = *(const lanes_t *)(queues + at), y = *(const lanes_t *)(queues + at + LANES);
+        lanes_t best_x = ISA(scores)(x ^ clients[0]), best_y = ISA(scores)(y ^ clients[0]), choice_x = {0}, choice_y = {0};
+        for (int32_t client = 1; client < n_clients; client++) {
+            const lanes_t score_x = ISA(scores)(x ^ clients[client]), score_y = ISA(scores)(y ^ clients[client]);
+            const lanes_t better_x = (lanes_t)(score_x > best_x), better_y = (lanes_t)(score_y > best_y);
+            best_x = CHOSEN(better_x, score_x, best_x), best_y = CHOSEN(better_y, score_y, best_y);
+            choice_x = CHOSEN(better_x, (lanes_t){0} + (uint32_t)client, choice_x);
+            choice_y = CHOSEN(better_y, (lanes_t){0} + (uint32_t)client, choice_y);
+        }
+        *(lanes_t *)(best + at) = best_x, *(lanes_t *)(best + at + LANES) = best_y;
+        *(lanes_t *)(choice + at) = choice_x, *(lanes_t *)(choice + at + LANES) = choice_y;
+    }
+}
+
+/* The best client of a queue among those whose least score it reaches, and its score; the list goes on to whole vectors. */
+TARGET static int32_t ISA(best_of_row)(uint32_t queue, const uint32_t *clients, const uint32_t *least, int32_t n_clients,
+                                       uint32_t *score)
+{
+    typedef ISA(lanes_t) lanes_t;
+    lanes_t best = {0}, choice = {0}, here;
+    for (uint32_t lane = 0; lane < LANES; lane++)
+        here[lane] = lane;
+    for (int32_t at = 0; at < n_clients; at += LANES) {
+        const lanes_t scored = ISA(scores)(*(const lanes_t *)(clients + at) ^ queue);
+        const lanes_t open = scored & (lanes_t)(scored >= *(const lanes_t *)(least + at));
+        const lanes_t better = (lanes_t)(open > best);
+        best = CHOSEN(better, open, best);
+        choice = CHOSEN(better, here, choice);
+        here += LANES;
+    }
+    uint32_t top = best[0], first = choice[0];
+    for (int lane = 1; lane < LANES; lane++)
+        if (best[lane] > top || (best[lane] == top && choice[lane] < first))
+            top = best[lane], first = choice[lane];
+    *score = top;
+    return (int32_t)first;
+}
+
+#undef ISA
+#undef TARGET
+#undef LANES
+#undef CHOSEN

@@ -1,0 +1,124 @@
+"""Names as numbers: what strategies draw from that decide by the names of queues and clients, and the loop over units they share.
+
+A queue's number is mixed from the hashes of its topic, its broker and its id, never from its place in a list, so that queues
+that come and go leave the draws of the others as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._engine import names
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
+from rmqalloc.strategies._parallel import even_cuts, in_threads
+
+Numbers = NDArray[np.uint64]
+Kernel = Callable[[int, int], None]
+
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+# Queues of one call of a kernel, and queues that are worth a thread. Ctrl-C is heard of between calls only.
+STEP = 1 << 17
+LEAST_QUEUES = 1 << 12
+
+# Routes numbered in one call.
+ROUTES = 1 << 16
+
+
+def java_hashes(texts: Strings) -> Index:
+    """``String.hashCode`` of each text."""
+    hashes = np.empty(len(texts), np.int32)
+    names.hash_names(texts.values, texts.offsets, hashes)
+    return hashes
+
+
+def widened(hashes: Index) -> Numbers:
+    """Java hashes as numbers of 64 bits, the sign carried on."""
+    return hashes.astype(np.int64).view(np.uint64)
+
+
+def mix(numbers: Numbers) -> Numbers:
+    """The finalizer of SplitMix64.
+
+    Examples
+    --------
+    >>> hex(mix(np.array([1], np.uint64))[0])
+    '0x5692161d100b05e5'
+    """
+    z = (numbers ^ numbers >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return z ^ z >> np.uint64(31)
+
+
+def queue_numbers(fleet: Fleet, threads: int) -> Numbers:
+    """A number for every queue of the queue lists."""
+    lists = fleet.queue_lists
+    numbers = np.empty(lists.queue_ids.size, np.uint64)
+    topics, brokers = java_hashes(fleet.topics), java_hashes(fleet.brokers)
+
+    def number(start: int, stop: int) -> Iterator[None]:
+        for first in range(start, stop, ROUTES):
+            part = slice(first, min(first + ROUTES, stop))
+            offsets = lists.route_offsets[first : part.stop + 1]
+            begin, end = int(offsets[0]), int(offsets[-1])
+            if begin < end:
+                names.number_queues(
+                    topics, brokers, lists.route_topic[part], lists.route_broker[part], offsets, lists.queue_ids, begin,
+                    numbers[begin:end],
+                )  # fmt: skip
+            yield
+
+    in_threads(number, even_cuts(lists.route_offsets, threads, LEAST_QUEUES))
+    return numbers
+
+
+def topic_hashes(fleet: Fleet) -> Index:
+    """The Java hash of each unit's topic, that of its first queue."""
+    lists = fleet.queue_lists
+    route = np.searchsorted(lists.route_offsets, fleet.queue_starts, side="right") - 1
+    topic = lists.route_topic[np.minimum(route, max(lists.route_topic.size - 1, 0))]
+    return java_hashes(fleet.topics)[topic]
+
+
+def by_unit(n_queues: Index, n_clients: Index, threads: int, make: Callable[[int, int], Kernel]) -> None:
+    """Call a kernel for ranges of units.
+
+    Parameters
+    ----------
+    n_queues, n_clients : ndarray of int32, shape (n_units,)
+    threads : int
+    make : callable
+        From the most queues and the most clients of a unit to the kernel, with room of its own to work in; called once for
+        each thread.
+    """
+    cost = offsets_of(n_queues)
+
+    def work(start: int, stop: int) -> Iterator[None]:
+        kernel = make(int(n_queues[start:stop].max()), int(n_clients[start:stop].max()))
+        first = start
+        while first < stop:
+            last = max(int(np.searchsorted(cost, cost[first] + STEP, side="right")) - 1, first + 1)
+            kernel(first, min(last, stop))
+            yield
+            first = last
+
+    in_threads(work, even_cuts(cost, threads, LEAST_QUEUES))
+
+
+def own_slots(fleet: Fleet) -> NDArray[np.bool_]:
+    """Which slots of the client lists take part: an id that repeats counts once, where it comes first, an empty one never."""
+    lists = fleet.client_lists
+    own = np.ones(len(lists.client_ids), bool)
+    if lists.irregular.any():
+        places = np.arange(own.size) - np.repeat(lists.offsets[:-1], np.diff(lists.offsets))
+        own = (lists.first == places) & ~lists.empty_id
+    return own
+
+
+def vacate(fleet: Fleet, units: Offsets, out: Index) -> None:
+    """Leave the queues of some units to nobody."""
+    out[ranges(fleet.queue_offsets[units], fleet.n_queues[units])] = -1

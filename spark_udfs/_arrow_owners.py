@@ -6,7 +6,6 @@ what is wrong with a strategy or its parameters (`owners`).
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -22,6 +21,7 @@ from rmqalloc.fleet._columns import offsets_of
 from rmqalloc.strategies import STRATEGIES, Strategy
 from rmqalloc.strategies import strategy as make
 from rmqalloc.strategies._base import NO_CLIENTS, NO_QUEUES
+from rmqalloc.strategies._by_name import parameters_of
 from rmqalloc.strategies._formula import Formula
 
 Ints = NDArray[np.int64]
@@ -199,8 +199,7 @@ def _list_keys(lists: pa.Array) -> pa.Array:
 
 def _taken(given: dict[str, Any]) -> dict[str, Any]:
     """What the strategy takes of the parameters, and its name."""
-    made = STRATEGIES.get(given.get("strategy", ""))
-    taken = inspect.signature(made).parameters if made else {}
+    taken = parameters_of(given.get("strategy", ""))
     return {name: value for name, value in given.items() if name == "strategy" or name in taken}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method
 from rmqalloc.snapshot._snapshot import Client, Group
-from rmqalloc.strategies._by_name import class_of, full_name, outer_name, server_side
+from rmqalloc.strategies._by_name import class_of, full_name, is_same, server_side
 
 _NO_CONFIG = "the lists of CONFIG are not in the snapshot"
 
@@ -15,8 +15,8 @@ def method_of(group: Group, client: Client) -> Method:
     """The strategy of a client: the one that it reports, else the group's."""
     name, params = full_name(group.strategy or DEFAULT_STRATEGY, dict(group.strategy_params))
     own = client.strategy
-    if own is not None and own not in (name, outer_name(name)):
-        name, params = own, {}
+    if own is not None and not is_same(own, name):
+        name, params = full_name(own, {})
     if client.language == "GO" and (computed := class_of(name).go_computes):
         name, params = computed, {}
     if client.virtual_nodes is not None and Method(name).virtual_nodes is not None:

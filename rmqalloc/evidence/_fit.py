@@ -21,7 +21,7 @@ from rmqalloc.fleet._columns import offsets_of, ranges
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Group, Topic
 from rmqalloc.strategies import STRATEGIES, sort_client_ids, sort_queues
-from rmqalloc.strategies._by_name import NEARBY, inner_class_of
+from rmqalloc.strategies._by_name import NEARBY, class_of, inner_class_of
 
 _MAX_QUEUES = 1_000_000  # of one topic; a larger one is not worth the memory as evidence
 _MAX_POINTS = 1 << 24  # of one ring
@@ -123,8 +123,13 @@ def candidates(rooms: Rooms) -> list[Method]:
     >>> [str(method) for method in candidates(Rooms({}, {}))[:3]]
     ['AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH with 10 virtual nodes']
     """
-    plain = [method for name in STRATEGIES for method in guesses(name)]
+    plain = [method for name in _guessed() for method in guesses(name)]
     return [*plain, *nearby()] if all(rooms) else plain
+
+
+def _guessed() -> list[str]:
+    """Strategies that are tried without a word about them."""
+    return [name for name in STRATEGIES if class_of(name).guesses]
 
 
 def guesses(name: str) -> list[Method]:
@@ -134,12 +139,12 @@ def guesses(name: str) -> list[Method]:
 
 def nearby() -> list[Method]:
     """MACHINE_ROOM_NEARBY with the strategies that it may hold, each with its likeliest parameters."""
-    return [method for name in STRATEGIES for method in guesses(f"{NEARBY}-{name}")[:1]]
+    return [method for name in _guessed() for method in guesses(f"{NEARBY}-{name}")[:1]]
 
 
 def nearby_guesses() -> list[Method]:
     """MACHINE_ROOM_NEARBY with the strategies that it may hold, with each of the parameters that these may have."""
-    return [method for name in STRATEGIES for method in guesses(f"{NEARBY}-{name}")]
+    return [method for name in _guessed() for method in guesses(f"{NEARBY}-{name}")]
 
 
 def _by_method(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]]) -> dict[Method, list[int]]:

@@ -15,7 +15,7 @@ from rmqalloc.documents._records import MappingOf, document_schema, record
 from rmqalloc.errors import Error
 from rmqalloc.snapshot._matching import no_match
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
-from rmqalloc.strategies._by_name import class_of
+from rmqalloc.strategies._by_name import reads_rooms
 
 _ROOMS = MappingOf(Text())
 _GUESSES = ("fitted", "assumed")
@@ -158,4 +158,4 @@ def _with_client_rooms(group: Group, rooms: Mapping[str, str]) -> Group:
     group = replace(group, clients=tuple(clients))
     if group.strategy_source in _GUESSES:
         return replace(group, strategy=None, strategy_params={}, **_OPEN)
-    return replace(group, **_OPEN) if group.strategy is not None and class_of(group.strategy).reads_rooms else group
+    return replace(group, **_OPEN) if group.strategy is not None and reads_rooms(group.strategy) else group

@@ -21,7 +21,7 @@ from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._snapshot import Group, Snapshot
-from rmqalloc.strategies._by_name import class_of, full_name, lacks_inner, outer_name
+from rmqalloc.strategies._by_name import class_of, full_name, is_same, lacks_inner
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
 
 _ONE_IN = 100  # a fit must be less likely by chance than one in so many groups
@@ -154,14 +154,14 @@ def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, in_go: 
     is_given = group.strategy_source == "given"
     if name is None and not is_given:
         return False
-    is_same = name is None or _is_same(name, given.name)
-    method = given if is_same else Method(name or given.name)
-    if lacks_inner(method.name) or (not is_same and _asks_for_more(method)):
+    is_given_one = name is None or is_same(name, given.name)
+    method = given if is_given_one else Method(name or given.name)
+    if lacks_inner(method.name) or (not is_given_one and _asks_for_more(method)):
         return False
     if in_go and method.in_go:
         return class_of(method.name).go_computes is not None
     on_ring = method.virtual_nodes is not None
-    return not on_ring or virtual_nodes is not None or "virtual_nodes" in method.params or (is_given and is_same)
+    return not on_ring or virtual_nodes is not None or "virtual_nodes" in method.params or (is_given and is_given_one)
 
 
 def _asks_for_more(method: Method) -> bool:
@@ -202,11 +202,12 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
         all_report = bool(reported) and reported == {group.strategy: len(group.clients)}
         source = "reported" if all_report and not group.strategy_params else "given"
         method = method_of_group(group)
-        others = {name: n for name, n in reported.items() if not _is_same(name, method.name)}
+        others = {name: n for name, n in reported.items() if not is_same(name, method.name)}
         doubt = f"the snapshot says {method.name}, {_said(others)}" if others else None
     elif reported:
         source = "reported"
-        method = Method(min(reported, key=lambda one: (-reported[one], one)), dict(group.strategy_params))
+        most = min(reported, key=lambda one: (-reported[one], one))
+        method = Method(*full_name(most, dict(group.strategy_params)))
         doubt = f"its clients do not agree: {_said(reported)}" if len(reported) > 1 else None
     else:
         return _Claim(Method(DEFAULT_STRATEGY), "assumed", candidates(rooms))
@@ -233,11 +234,6 @@ def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str 
     if source == "given" and nodes != method.virtual_nodes:
         return method, f"the snapshot says {method}, {said}"
     return Method(method.name, {**method.params, "virtual_nodes": nodes}), None
-
-
-def _is_same(reported: str, name: str) -> bool:
-    """Whether a client that reports this may use that; the strategy inside another one is not reported."""
-    return reported in (name, outer_name(name))
 
 
 def _said(reported: Mapping[str, int]) -> str:

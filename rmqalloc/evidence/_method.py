@@ -14,7 +14,7 @@ from rmqalloc.fleet._columns import Strings, ranges
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies import Strategy
-from rmqalloc.strategies._by_name import class_of, inner_class_of, rule
+from rmqalloc.strategies._by_name import class_of, inner_class_of, reads_rooms, rule
 from rmqalloc.strategies._config import listed_queues
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
 
@@ -115,7 +115,7 @@ class Method:
     @property
     def asks_for_rooms(self) -> bool:
         """Whether it reads machine rooms."""
-        return class_of(self.name).reads_rooms
+        return reads_rooms(self.name)
 
     @property
     def in_go(self) -> str | None:

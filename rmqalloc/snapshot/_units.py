@@ -203,7 +203,7 @@ def batch_of(pairs: Sequence[tuple[Group, Topic]]) -> pa.RecordBatch:
 def _rule(group: Group) -> tuple[str, int | None, str | None]:
     """Name, virtual nodes and other parameters (JSON) of a group's strategy."""
     name, params = group.strategy or "", dict(group.strategy_params)
-    if name == "MACHINE_ROOM_NEARBY" and isinstance(params.get("inner"), str):
+    if isinstance(params.get("inner"), str):
         name = f"{name}-{params.pop('inner')}"
     nodes = params.get("virtual_nodes")
     if isinstance(nodes, int) and not isinstance(nodes, bool) and 0 <= nodes < 2**63:

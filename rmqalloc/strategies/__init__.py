@@ -9,7 +9,6 @@ import inspect
 from collections.abc import Iterable
 from typing import Any, Literal, TypeVar, overload
 
-from rmqalloc._text import did_you_mean
 from rmqalloc.model import Queue
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
@@ -17,8 +16,10 @@ from rmqalloc.strategies._config import Config, ConfigByClient
 from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
+from rmqalloc.strategies._names import divided, split, unknown
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies._pop import FleetShares, Pop
+from rmqalloc.strategies._rotated import Rotated
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "AVG": Averagely,
@@ -28,6 +29,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "MACHINE_ROOM": MachineRoom,
     "MACHINE_ROOM_NEARBY": MachineRoomNearby,
     "POP": Pop,
+    "ROTATED/1": Rotated,
 }
 
 
@@ -60,6 +62,8 @@ def strategy(
 ) -> MachineRoomNearby[_Inner]: ...
 @overload
 def strategy(name: Literal["POP"], *, inner: _Inner, pop_share_queue_num: int = -1) -> Pop[_Inner]: ...
+@overload
+def strategy(name: Literal["ROTATED", "ROTATED/1"], *, inner: Strategy = ...) -> ExclusiveStrategy: ...
 @overload
 def strategy(name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM"]) -> Strategy: ...
 @overload
@@ -94,7 +98,9 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     Parameters
     ----------
     name : str
-        ``AVG``, ``AVG_BY_CIRCLE``, ``CONSISTENT_HASH``, ``CONFIG``, ``MACHINE_ROOM``, ``MACHINE_ROOM_NEARBY`` or ``POP``.
+        ``AVG``, ``AVG_BY_CIRCLE``, ``CONSISTENT_HASH``, ``CONFIG``, ``MACHINE_ROOM``, ``MACHINE_ROOM_NEARBY`` or ``POP``;
+        or a strategy of this package's own, such as ``ROTATED/1``. Without its version the newest is meant. A dash leads to
+        the strategy inside, as in ``ROTATED-AVG``, which then takes the parameters that the outer one does not.
     **parameters
         ``CONSISTENT_HASH``: ``virtual_nodes`` (10), ``hash_function`` (MD5). ``CONFIG``: ``message_queues``.
         ``MACHINE_ROOM``: ``machine_rooms``. ``MACHINE_ROOM_NEARBY``: ``inner``, ``broker_room``, ``client_room``.
@@ -119,11 +125,13 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     >>> strategy("CONSISTENT_HASH", virtual_nodes=100).get_name()
     'CONSISTENT_HASH'
     """
-    try:
-        made = STRATEGIES[name]
-    except (KeyError, TypeError):
-        meant = did_you_mean(name, STRATEGIES) if isinstance(name, str) else ""
-        raise ValueError(f"unknown strategy {name!r}; known are {', '.join(STRATEGIES)}{meant}") from None
+    outer, inner = split(name, STRATEGIES) if isinstance(name, str) else ("", None)
+    if outer not in STRATEGIES:
+        raise unknown(name, STRATEGIES)
+    made = STRATEGIES[outer]
+    if inner is not None:
+        own, others = divided(made, parameters)
+        parameters = {**own, "inner": strategy(inner, **others)}
     try:
         inspect.signature(made).bind(**parameters)
     except TypeError as error:

@@ -18,8 +18,8 @@ from rmqalloc.strategies._formula import NUMPY, Formula
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies._parallel import n_threads
 from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
-from rmqalloc.strategies._room_parts import RoomParts
 
 Owners = NDArray[np.int32]
 DecidedBy = Literal["counts", "positions", "positions in rooms", "ids", "anything"]
@@ -67,6 +67,10 @@ class Strategy(ABC):
         Parameters to try, likeliest first, where the strategy of a group has to be found out.
     is_server_side : bool
         Whether RocketMQ's brokers can divide by it.
+    names_inner : bool
+        Whether its name goes on with a dash and the name of the strategy inside it.
+    default_inner : str or None
+        Name of the strategy inside it where none is given.
     in_go : str or None
         What Go's client does otherwise under the same name.
     go_computes : str or None
@@ -85,6 +89,8 @@ class Strategy(ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     guesses: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     is_server_side: ClassVar[bool] = False
+    names_inner: ClassVar[bool] = False
+    default_inner: ClassVar[str | None] = None
     in_go: ClassVar[str | None] = None
     go_computes: ClassVar[str | None] = None
 
@@ -305,7 +311,7 @@ class Strategy(ABC):
         """The same strategy with the machine rooms of brokers and clients by name; itself if it reads none."""
         return self
 
-    def by_room(self, fleet: Fleet) -> tuple[RoomParts, Strategy]:
+    def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
         """A fleet as units of one machine room each, and what divides these; for what is decided by positions in rooms."""
         raise TypeError(f"strategy {self.get_name()} does not divide by machine room")
 

@@ -7,10 +7,12 @@ from typing import Any
 
 from rmqalloc._text import did_you_mean
 from rmqalloc.fleet import Fleet
-from rmqalloc.strategies import STRATEGIES, ConfigByClient, MachineRoomNearby, Strategy, strategy
+from rmqalloc.strategies import STRATEGIES, ConfigByClient, Strategy, strategy
+from rmqalloc.strategies._names import chain, divided, registered, split
 from rmqalloc.strategies._parameters import Parameter
 
 NEARBY = "MACHINE_ROOM_NEARBY"
+"""RocketMQ's strategy by machine rooms."""
 
 _NO_UNITS = Fleet.from_groups([])
 
@@ -21,8 +23,8 @@ def rule(name: str, **params: Any) -> Strategy:
     Parameters
     ----------
     name : str
-        As `rmqalloc.strategy` takes it, or ``MACHINE_ROOM_NEARBY-`` and the name of the inner strategy, which then gets the
-        parameters; the machine rooms come from the table.
+        As `rmqalloc.strategy` takes it. Of a strategy over another one, such as ``MACHINE_ROOM_NEARBY-AVG``, the inner one gets
+        the parameters that the outer one does not take; machine rooms may also come from the table.
     **params
         As `rmqalloc.strategy` takes them; but for ``CONFIG`` ``message_queues`` maps client ids to lists of queues.
 
@@ -30,28 +32,36 @@ def rule(name: str, **params: Any) -> Strategy:
     ------
     ValueError, TypeError
         As `rmqalloc.strategy`, or the strategy gives a queue to several clients (POP, CONFIG with one list for all, CONFIG
-        inside of MACHINE_ROOM_NEARBY).
+        inside of another strategy).
 
     Examples
     --------
     >>> rule("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", virtual_nodes=100).get_name()
     'MACHINE_ROOM_NEARBY-CONSISTENT_HASH'
     """
+    outer, inner = split(name, STRATEGIES) if isinstance(name, str) else ("", None)
+    if inner is not None:
+        return _over(name, outer, inner, params)
     lists = params.get("message_queues")
     if name == "CONFIG" and lists and isinstance(lists, Mapping) and len(params) == 1:
         return ConfigByClient(lists)
-    if name == f"{NEARBY}-CONFIG":
-        raise TypeError(f"{name} gives a client its whole list once for every machine room; name CONFIG itself")
-    if isinstance(name, str) and name.startswith(f"{NEARBY}-"):
-        return strategy(NEARBY, inner=rule(name.removeprefix(f"{NEARBY}-"), **params))
-    if name == NEARBY and "inner" not in params:
-        raise TypeError(f"strategy {NEARBY} needs an inner strategy: write {NEARBY}-AVG, for example")
+    if class_of(outer).names_inner and class_of(outer).default_inner is None and "inner" not in params:
+        raise TypeError(f"strategy {name} needs an inner strategy: write {name}-AVG, for example")
     made = strategy(name, **params)
     if name == "CONFIG" and not lists:
         raise TypeError("the lists of CONFIG are not known: give message_queues, a list of queues for every client id")
-    if not isinstance(made, MachineRoomNearby):  # whose rooms are in the table that is to come
+    if not made.reads_rooms:  # else its rooms are in the table that is to come
         made.assign_fleet(_NO_UNITS)
     return made
+
+
+def _over(name: str, outer: str, inner: str, params: Mapping[str, Any]) -> Strategy:
+    """A strategy over another one, given the whole name and its two parts."""
+    if class_of(inner).is_listed:
+        each = "machine room" if class_of(outer).reads_rooms else "part that it divides"
+        raise TypeError(f"{name} gives a client its whole list once for every {each}; name {inner} itself")
+    own, others = divided(STRATEGIES[outer], params)
+    return strategy(outer, inner=rule(inner, **others), **own)
 
 
 def class_of(name: str) -> type[Strategy]:
@@ -62,41 +72,82 @@ def class_of(name: str) -> type[Strategy]:
     >>> class_of("MACHINE_ROOM_NEARBY-AVG").__name__, class_of("OTHER").__name__
     ('MachineRoomNearby', 'Strategy')
     """
-    return STRATEGIES.get(outer_name(name), Strategy)
+    return STRATEGIES.get(split(name, STRATEGIES)[0], Strategy)
 
 
 def inner_class_of(name: str) -> type[Strategy]:
-    """The class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the inner strategy; `Strategy` itself if there is none."""
-    return STRATEGIES.get(name.rpartition("-")[2], Strategy)
+    """The class of a name, of ``MACHINE_ROOM_NEARBY-AVG`` that of the innermost one; `Strategy` itself if there is none."""
+    *_, innermost = chain(name, STRATEGIES)
+    return class_of(innermost)
+
+
+def reads_rooms(name: str) -> bool:
+    """Whether a strategy or one inside it reads machine rooms.
+
+    Examples
+    --------
+    >>> [reads_rooms(name) for name in ("MACHINE_ROOM_NEARBY-AVG", "ROTATED-MACHINE_ROOM_NEARBY-AVG", "ROTATED-AVG")]
+    [True, True, False]
+    """
+    return any(STRATEGIES.get(one, Strategy).reads_rooms for one in chain(name, STRATEGIES))
 
 
 def outer_name(name: str) -> str:
-    """A name without that of the strategy inside.
+    """A name without that of the strategy inside, as it is registered if it is.
 
     Examples
     --------
-    >>> outer_name("MACHINE_ROOM_NEARBY-AVG"), outer_name("AVG")
-    ('MACHINE_ROOM_NEARBY', 'AVG')
+    >>> outer_name("MACHINE_ROOM_NEARBY-AVG"), outer_name("AVG"), outer_name("ROTATED-AVG")
+    ('MACHINE_ROOM_NEARBY', 'AVG', 'ROTATED/1')
     """
-    return NEARBY if name.startswith(f"{NEARBY}-") else name
+    return split(name, STRATEGIES)[0]
 
 
 def full_name(name: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A strategy's name with that of the one inside it, and its parameters without that.
+    """A strategy's name with versions and those of the strategies inside it, and its parameters without these.
 
     Examples
     --------
-    >>> full_name("MACHINE_ROOM_NEARBY", {"inner": "AVG"})
-    ('MACHINE_ROOM_NEARBY-AVG', {})
+    >>> full_name("MACHINE_ROOM_NEARBY", {"inner": "AVG"}), full_name("ROTATED", {})
+    (('MACHINE_ROOM_NEARBY-AVG', {}), ('ROTATED/1-AVG', {}))
     """
-    if name == NEARBY and isinstance(params.get("inner"), str):
-        name = f"{NEARBY}-{params.pop('inner')}"
-    return name, params
+    if isinstance(params.get("inner"), str) and class_of(name).names_inner and split(name, STRATEGIES)[1] is None:
+        name = f"{name}-{params.pop('inner')}"
+    return "-".join(chain(name, STRATEGIES)), params
+
+
+def is_same(reported: str, name: str) -> bool:
+    """Whether a client that reports a strategy may use another one: the strategy inside is not always reported.
+
+    Examples
+    --------
+    >>> is_same("MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-AVG"), is_same("ROTATED-AVG", "ROTATED/1-AVG")
+    (True, True)
+    """
+    outer, inner = split(reported, STRATEGIES)
+    return outer == outer_name(name) if inner is None else full_name(reported, {})[0] == full_name(name, {})[0]
 
 
 def lacks_inner(name: str) -> bool:
-    """Whether a name leaves open which strategy is inside."""
-    return name == NEARBY
+    """Whether a name leaves open which strategy is inside.
+
+    Examples
+    --------
+    >>> [lacks_inner(name) for name in ("MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY-AVG", "ROTATED")]
+    [True, False, False]
+    """
+    return inner_class_of(name).names_inner
+
+
+def parameters_of(name: str) -> dict[str, Parameter]:
+    """Parameters of a strategy and of those inside it.
+
+    Examples
+    --------
+    >>> list(parameters_of("CONSISTENT_HASH"))
+    ['virtual_nodes', 'hash_function']
+    """
+    return {one.name: one for part in chain(name, STRATEGIES) for one in class_of(part).parameters}
 
 
 def server_side() -> tuple[str, ...]:
@@ -114,20 +165,30 @@ def server_side() -> tuple[str, ...]:
 
 
 def plain_strategies() -> tuple[str, ...]:
-    """Strategies that flags can describe; the others need code (a resolver, an inner strategy) or lists of queues.
+    """Strategies that flags can describe; the others need code (an inner strategy), machine rooms or lists.
 
     Examples
     --------
     >>> plain_strategies()
-    ('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH', 'MACHINE_ROOM')
+    ('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH', 'MACHINE_ROOM', 'ROTATED/1')
     """
-    return tuple(name for name, made in STRATEGIES.items() if all(p.is_plain for p in made.parameters if p.is_needed))
+    return tuple(
+        name
+        for name, made in STRATEGIES.items()
+        if not made.reads_rooms and all(p.is_plain for p in made.parameters if p.is_needed)
+    )
 
 
 def plain_parameters() -> Iterator[tuple[str, Parameter]]:
-    """Parameters of these that flags can give, each with the name of its strategy."""
+    """Parameters of these that flags can give, each with the names of the strategies that take it."""
+    takers: dict[str, list[str]] = {}
+    first: dict[str, Parameter] = {}
     for name in plain_strategies():
-        yield from ((name, parameter) for parameter in STRATEGIES[name].parameters if parameter.is_plain)
+        for one in STRATEGIES[name].parameters:
+            if one.is_plain:
+                takers.setdefault(one.name, []).append(name)
+                first.setdefault(one.name, one)
+    yield from ((" and ".join(takers[name]), one) for name, one in first.items())
 
 
 def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -151,12 +212,13 @@ def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
     {'virtual_nodes': 160}
     """
     params: dict[str, Any] = {}
-    for name, parameter in plain_parameters():
-        value = given.get(parameter.name)
-        if parameter.is_needed and (value is not None) != (strategy == name):
-            raise ValueError(f"{parameter.flag} is for {name}, which needs it; the strategy is {strategy}")
-        if value is not None and strategy != name:
-            raise ValueError(f"{parameter.flag} is for {name}, the strategy is {strategy}")
+    taken = parameters_of(strategy)
+    for names, parameter in plain_parameters():
+        value, own = given.get(parameter.name), taken.get(parameter.name)
+        if (own or parameter).is_needed and (value is None) != (own is None):
+            raise ValueError(f"{parameter.flag} is for {names}, which needs it; the strategy is {strategy}")
+        if value is not None and own is None:
+            raise ValueError(f"{parameter.flag} is for {names}, the strategy is {strategy}")
         if value is not None:
             params[parameter.name] = set(value.split(",")) if parameter.kind == "names" else value
     return params
@@ -181,16 +243,19 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     (('CONSISTENT_HASH', {'virtual_nodes': 160}), ('MACHINE_ROOM', {'machine_rooms': ['hz', 'sh']}))
     """
     name, colon, given = label.partition(":")
-    known = dict(plain_parameters())
-    of_outer, of_inner = known.get(name), known.get(name.rpartition("-")[2])
+    known = {
+        one: plain[-1] for one in plain_strategies() if (plain := [p for p in class_of(one).parameters if p.is_plain])
+    }
+    *_, innermost = chain(name, STRATEGIES)
+    of_outer, of_inner = known.get(registered(name, STRATEGIES) or name), known.get(innermost)
     if colon and of_inner is not None and of_inner.kind == "count":
         if not (given.isascii() and given.isdigit() and len(given) < 10):
-            raise ValueError(f"{label!r} is not NAME:N, such as {name.rpartition('-')[2]}:160")
+            raise ValueError(f"{label!r} is not NAME:N, such as {innermost}:160")
         return name, {of_inner.name: int(given)}
     if given and of_outer is not None:
         return name, {of_outer.name: given.split("+")}
     if colon or (of_outer is not None and of_outer.is_needed):
         forms = [f"{one}:{p.metavar}" + f"+{p.metavar}" * (p.kind == "names") for one, p in known.items()]
-        meant = did_you_mean(name, plain_strategies()) if name not in plain_strategies() else ""
+        meant = did_you_mean(name, plain_strategies()) if registered(name, STRATEGIES) not in plain_strategies() else ""
         raise ValueError(f"{label!r} is neither NAME, nor {', nor '.join(forms)}{meant}")
     return name, {}

@@ -26,8 +26,9 @@ from rmqalloc.strategies._base import (
 )
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues, utf16
 from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
-from rmqalloc.strategies._room_parts import RoomParts, split_by_room
+from rmqalloc.strategies._room_parts import split_by_room
 
 BrokerRoom = Callable[[Any], str | None] | Mapping[str, str]
 ClientRoom = Callable[[str], str | None] | Mapping[str, str]
@@ -68,6 +69,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
     """
 
     reads_rooms = True
+    names_inner = True
     parameters = (
         Parameter("inner", "strategy", "Strategy that splits each room", is_needed=True),
         Parameter("broker_room", "resolver", "Machine room of a queue's broker"),
@@ -99,7 +101,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         """The same strategy with the machine rooms of brokers and clients by name."""
         return MachineRoomNearby(self.inner.with_rooms(broker_room, client_room), broker_room, client_room)
 
-    def by_room(self, fleet: Fleet) -> tuple[RoomParts, Strategy]:
+    def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
         """A fleet as units of one machine room each, and the inner strategy."""
         return split_by_room(self._prepared(fleet)), self.inner
 

@@ -18,20 +18,7 @@ from rmqalloc.fleet._columns import (
     ranges,
 )
 from rmqalloc.fleet._lists import ClientLists
-
-
-class RoomParts(NamedTuple):
-    """A fleet whose units are (unit, room) pairs, and the way back."""
-
-    fleet: Fleet
-    unit: Index  # unit of the whole that each part comes from
-    queue_places: Offsets  # place in the whole's owners vector of each of the parts' queues
-    slot_places: Index  # place in its original list of each slot of the parts' client lists
-
-    def original(self, owners: Index) -> Index:
-        """Owners in terms of the whole's client lists."""
-        slots = np.repeat(self.fleet.slot_starts, self.fleet.n_queues) + np.maximum(owners, 0)
-        return np.where(owners < 0, owners, self.slot_places[slots])
+from rmqalloc.strategies._parts import Parts
 
 
 class _Cut(NamedTuple):
@@ -57,7 +44,7 @@ def _cut(room: Index, list_offsets: Offsets) -> _Cut:
     return _Cut(list_[starts], room[places][starts], offsets, places, order)
 
 
-def split_by_room(fleet: Fleet) -> RoomParts:
+def split_by_room(fleet: Fleet) -> Parts:
     """Make a unit of each room of each unit: with the room's own clients, or with all where the room has none."""
     fleet = fleet.own_lists() if fleet.is_sparse else fleet
     queues, clients = fleet.queue_lists, fleet.client_lists
@@ -89,4 +76,4 @@ def split_by_room(fleet: Fleet) -> RoomParts:
     )
     positions = by_queue.positions[parts.queue_places()]
     queue_places = np.repeat(fleet.queue_offsets[unit], parts.n_queues) + positions
-    return RoomParts(parts, unit, queue_places, np.r_[list_positions(clients.offsets), by_client.positions])
+    return Parts(parts, unit, queue_places, np.r_[list_positions(clients.offsets), by_client.positions])

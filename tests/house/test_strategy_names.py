@@ -13,11 +13,10 @@ NAMES = STRATEGIES.keys() - {"POP"}
 CLASSES = {base.__name__ for made in (*STRATEGIES.values(), ConfigByClient, WrappingStrategy) for base in made.__mro__}
 CLASSES -= {one.__name__ for one in Strategy.__mro__} | {"Generic"}
 
-# `rmqalloc.snapshot` is on the floor of the strategies, so it cannot ask them: it knows what brokers divide by and how the
-# room's own files spell the strategy inside of another one.
+# `rmqalloc.snapshot` is on the floor of the strategies, so it cannot ask them: it knows what brokers divide by.
 # The checker of saved plans shares no code with the product, so it has loops of its own for every strategy.
 EXCEPTIONS = {
-    "rmqalloc.snapshot._units": {"AVG", "AVG_BY_CIRCLE", "MACHINE_ROOM_NEARBY"},
+    "rmqalloc.snapshot._units": {"AVG", "AVG_BY_CIRCLE"},
     "rmqalloc.certificate._loops": {"AVG", "AVG_BY_CIRCLE", "CONFIG", "CONSISTENT_HASH", "MACHINE_ROOM"},
 }
 

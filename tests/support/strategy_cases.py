@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import reference
+import reference_own
 
 from rmqalloc import MessageQueue, strategy
 
@@ -74,6 +75,10 @@ def circle():
     return strategy("AVG_BY_CIRCLE")
 
 
+def rotated(inner):
+    return lambda: strategy("ROTATED", inner=inner())
+
+
 def rooms(names):
     return lambda: strategy("MACHINE_ROOM", machine_rooms=names)
 
@@ -99,6 +104,19 @@ RULES = [
     ),
     Rule("NEARBY-MACHINE_ROOM", nearby(rooms({"hz", "a"})), nearby_reference(reference.MachineRoom({"hz", "a"}))),
     Rule("NEARBY-NEARBY-AVG", nearby(nearby(avg)), nearby_reference(nearby_reference(reference.Avg()))),
+    Rule("ROTATED-AVG", rotated(avg), reference_own.Rotated(reference.Avg())),
+    Rule("ROTATED-AVG_BY_CIRCLE", rotated(circle), reference_own.Rotated(reference.AvgByCircle())),
+    Rule("ROTATED-CONSISTENT_HASH", rotated(ring()), reference_own.Rotated(reference.ConsistentHash())),
+    Rule(
+        "ROTATED-crowded",
+        rotated(ring(virtual_nodes=4, hash_function=crowded)),
+        reference_own.Rotated(reference.ConsistentHash(4, crowded)),
+    ),
+    Rule(
+        "ROTATED-MACHINE_ROOM", rotated(rooms({"hz", "a"})), reference_own.Rotated(reference.MachineRoom({"hz", "a"}))
+    ),
+    Rule("ROTATED-NEARBY-AVG", rotated(nearby(avg)), reference_own.Rotated(nearby_reference(reference.Avg()))),
+    Rule("NEARBY-ROTATED-AVG", nearby(rotated(avg)), nearby_reference(reference_own.Rotated(reference.Avg()))),
     Rule(
         "CONFIG", lambda: strategy("CONFIG", message_queues=CONFIGURED), reference.Config(CONFIGURED), one_owner=False
     ),

@@ -1,0 +1,94 @@
+"""Strategies of our own over an inner one: they choose the queues and the clients that it gets to see, and in which order."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, ClassVar, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.fleet import Fleet
+from rmqalloc.model import Assignment, joined, queue_fields
+from rmqalloc.strategies._averagely import Averagely
+from rmqalloc.strategies._base import ExclusiveStrategy, Inner, Owners, Strategy, WrappingStrategy, fresh_owners
+from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies._parts import Parts
+
+Places = NDArray[np.int64]
+
+INNER = Parameter("inner", "strategy", "Strategy that divides; AVG by default")
+
+
+class Share(NamedTuple):
+    """Queues and clients of a group that the inner strategy gets at once, as positions in the group's lists."""
+
+    queues: Sequence[int]
+    clients: Sequence[int]
+
+
+class ExclusiveOver(WrappingStrategy[Inner], ExclusiveStrategy):
+    """A strategy that has an inner one divide parts of a unit, each queue in one part, and owns nothing itself.
+
+    Subclasses say the parts twice: `_shares` of a group, whose queues may be any objects, and `_parts` of a fleet.
+
+    Raises
+    ------
+    TypeError
+        ``inner`` is not a strategy, or one that gives a queue to several clients.
+    """
+
+    names_inner = True
+    default_inner: ClassVar[str | None] = "AVG"
+
+    def __init__(self, inner: Inner | None = None) -> None:
+        made: Any = Averagely() if inner is None else inner
+        if not isinstance(made, Strategy):
+            raise TypeError(f"inner must be a strategy, got {inner!r}")
+        if made.is_shared:
+            raise TypeError(f"inner must give every queue to one client, got {made.get_name()}")
+        super().__init__(cast(Inner, made))
+
+    @abstractmethod
+    def _shares(self, topic: str, queues: Sequence[Any], client_ids: Sequence[str]) -> list[Share]:
+        """What the inner strategy divides of a group whose first queue is of the topic."""
+
+    @abstractmethod
+    def _parts(self, fleet: Fleet) -> Parts:
+        """What the inner strategy divides of a fleet; every unit has queues and clients."""
+
+    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
+        owners = np.full(len(mq_all), -1, np.int32)
+        first: dict[str, int] = {}
+        places = [first.setdefault(joined(client_id), i) for i, client_id in enumerate(cid_all)]
+        for queues, clients in self._shares(topic_of(mq_all), mq_all, cid_all):
+            part = self.inner.assign([mq_all[i] for i in queues], [cid_all[i] for i in clients])
+            assert isinstance(part, Assignment), "an inner strategy gives a queue to one client"
+            owners[list(queues)] = np.array([*(places[i] for i in clients), -1], np.int32)[part.owners]
+        return owners
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        parts = self._parts(fleet)
+        owners = fresh_owners(parts.fleet)
+        self.inner._owners(parts.fleet, owners, threads)
+        out[parts.queue_places] = parts.original(owners)
+
+    def _prepared(self, fleet: Fleet) -> Fleet:
+        return self.inner._prepared(fleet)  # parts keep what it finds, such as rooms
+
+    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+        if type(self.inner)._find_errors is Strategy._find_errors:
+            return
+        good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
+        parts = self._parts(fleet.select(good))
+        inner_reasons: dict[int, str] = {}
+        self.inner._find_errors(parts.fleet, inner_reasons)
+        for part, reason in sorted(inner_reasons.items()):
+            reasons.setdefault(int(good[parts.unit[part]]), reason)
+
+
+def topic_of(queues: Sequence[Any]) -> str:
+    """Topic of the first of some queues; ``null`` for a null, as in Java's text of a queue."""
+    topic = queue_fields(queues[0])[0]
+    return "null" if topic is None else topic

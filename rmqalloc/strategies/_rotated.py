@@ -1,0 +1,113 @@
+"""``ROTATED/1-<inner>``: another client comes first in every topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import Index, Strings, lengths_of, list_positions, offsets_of, ranges
+from rmqalloc.strategies._base import DecidedBy, Inner, Strategy
+from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
+from rmqalloc.strategies._parts import Parts
+from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies._topic_hash import Numbers, java_hashes, mix64
+
+BY_POSITION: DecidedBy = "positions"
+
+
+class Rotated(ExclusiveOver[Inner]):
+    """The inner strategy gets the clients from one on that the topic decides, and those before it behind the last.
+
+    What is left over after even shares falls to the first clients of the list, so a group of many topics with few queues
+    each loads these. By another first client in every topic it is spread over all.
+
+    Parameters
+    ----------
+    inner : Strategy, optional
+        What divides the queues; AVG by default.
+
+    Notes
+    -----
+    Of n clients the one at ``((mix64(hash(topic)) >>> 32) * n) >>> 32`` comes first: ``hash`` is Java's ``String.hashCode``,
+    ``mix64`` is SplitMix64's finalizer.
+
+    Examples
+    --------
+    >>> queues = [("orders", "broker-a", i) for i in range(4)]
+    >>> Rotated().assign(queues, ["c1", "c2", "c3"]).owners.tolist()
+    [2, 2, 0, 1]
+    """
+
+    parameters = (INNER,)
+
+    def __init__(self, inner: Inner | None = None) -> None:
+        super().__init__(inner)
+        # Numbers decide where the list begins and who gets what from there on. Ids do not: where points of a ring collide
+        # the order of clients decides, and that changes if one leaves.
+        self.decided_by = BY_POSITION if self.inner.decided_by in ("counts", "positions") else "anything"
+
+    def _over(self, inner: Strategy) -> Strategy:
+        return Rotated(inner)
+
+    def get_name(self) -> str:
+        """``ROTATED/1-`` and the inner strategy's name."""
+        return f"ROTATED/1-{self.inner.get_name()}"
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """The client that comes first, and the reasons of the inner strategy."""
+        [share] = self._shares(queues[0].topic, queues, client_ids)
+        ids = [client_ids[i] for i in share.clients]
+        first = share.clients[0]
+        text = f"in topic {queues[0].topic} the clients count from the one at place {first} of {len(ids)}, {ids[0]}"
+        inner = self.inner.explain(queues, ids, position)
+        return Reasons([text, *inner.steps], {"first_client": first, "inner": inner.facts})
+
+    def _shares(self, topic: str, queues: Sequence[Any], client_ids: Sequence[str]) -> list[Share]:
+        n = len(client_ids)
+        [first] = first_clients(java_hashes(Strings.from_list([topic])), np.array([n])).tolist()
+        return [Share(range(len(queues)), [*range(first, n), *range(first)])]
+
+    def _parts(self, fleet: Fleet) -> Parts:
+        lists = fleet.client_lists
+        firsts = first_clients(java_hashes(fleet.topics)[first_topics(fleet)], fleet.n_clients)
+        longest = int(fleet.n_clients.max(initial=0)) + 1
+        wanted = fleet.unit_client_list * np.int64(longest) + firsts
+        rotated, unit_list = np.unique(wanted, return_inverse=True)
+        list_, first = rotated // longest, rotated % longest
+        lengths = lengths_of(lists.offsets)[list_]
+        offsets = offsets_of(lengths)
+        places = (list_positions(offsets) + np.repeat(first, lengths)) % np.repeat(np.maximum(lengths, 1), lengths)
+        slots = np.repeat(lists.offsets[list_], lengths) + places
+        client_lists = lists.rearranged(slots, offsets)
+        client_lists.__dict__["_irregular"] = lists.irregular[list_]  # as the lazy property would find
+        parts = replace(fleet, unit_client_list=unit_list.astype(np.int32), client_lists=client_lists)
+        in_list: Index = places if fleet.is_regular else lists.first[slots]
+        return Parts(
+            parts, np.arange(fleet.n_units, dtype=np.int32), ranges(fleet.queue_offsets[:-1], fleet.n_queues), in_list
+        )
+
+
+def first_clients(topic_hashes: Numbers, n_clients: NDArray[Any]) -> NDArray[np.int64]:
+    """Position of the client that a list begins with, for the hashes of topics and the lengths of lists.
+
+    Examples
+    --------
+    >>> first_clients(java_hashes(Strings.from_list(["orders", "orders", "payments"])), np.array([3, 1, 8])).tolist()
+    [2, 0, 5]
+    """
+    high, width = mix64(topic_hashes) >> np.uint64(32), np.uint64(32)
+    return ((high * n_clients.astype(np.uint64)) >> width).astype(np.int64)
+
+
+def first_topics(fleet: Fleet) -> Index:
+    """Row in ``fleet.topics`` of the topic of each unit's first queue; of units without queues any."""
+    lists = fleet.queue_lists
+    if not lists.route_topic.size:
+        return fleet.unit_topic
+    route = np.searchsorted(lists.route_offsets, fleet.queue_starts, side="right") - 1
+    return lists.route_topic[np.minimum(route, lists.route_topic.size - 1)]

@@ -1,0 +1,87 @@
+"""The strategies of our own in plain Python, one client at a time: the slow twins that the package is compared with.
+
+They are written from the definitions in ``docs/strategies/others.md``. Nothing here comes from ``rmqalloc``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from reference import Strategy, or_null, utf16
+
+Queue = Any
+
+MASK = 2**64 - 1
+
+
+def java_hash(text: str) -> int:
+    """``String.hashCode`` as a signed 32-bit number."""
+    units, value = utf16(text), 0
+    for i in range(0, len(units), 2):
+        value = (31 * value + int.from_bytes(units[i : i + 2], "big")) % 2**32
+    return value - 2**32 if value >= 2**31 else value
+
+
+def mix64(z: int) -> int:
+    """SplitMix64's finalizer."""
+    z &= MASK
+    z = ((z ^ (z >> 30)) * 0xBF58476D1CE4E5B9) & MASK
+    z = ((z ^ (z >> 27)) * 0x94D049BB133111EB) & MASK
+    return z ^ (z >> 31)
+
+
+class InOrder(Strategy):
+    """A strategy whose answers are in the order of the list of queues: it says who owns each.
+
+    Every Java client works it out anew; here what was asked last is kept, for tests ask for all clients of large groups.
+    """
+
+    last: tuple[Any, list[str | None]] | None = None
+
+    def share(self, current: str, queues: Sequence[Queue], clients: Sequence[str]) -> list[Queue]:
+        asked = list(queues), list(clients)
+        if self.last is None or self.last[0][1] != asked[1] or not same_objects(self.last[0][0], asked[0]):
+            self.last = asked, self.owner_ids(queues, clients)
+        return [queue for queue, owner in zip(queues, self.last[1], strict=True) if owner == current]
+
+    def owner_ids(self, queues: Sequence[Queue], clients: Sequence[str]) -> list[str | None]:
+        raise AssertionError("a rule says who owns what")
+
+
+def same_objects(some: Sequence[Queue], others: Sequence[Queue]) -> bool:
+    """Whether two lists hold the very same objects."""
+    return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
+
+
+class Over(InOrder):
+    """A strategy over an inner one."""
+
+    version: str
+
+    def __init__(self, inner: Strategy) -> None:
+        self.inner = inner
+        self.name = f"{self.version}-{inner.name}"
+
+    def ask(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
+        """Note under the ids of the queue objects who owns them by the inner strategy."""
+        for client in dict.fromkeys(clients):
+            for queue in self.inner.allocate("", client, queues, clients) if client and queues else ():
+                found[id(queue)] = client
+
+    def owner_ids(self, queues: Sequence[Queue], clients: Sequence[str]) -> list[str | None]:
+        found: dict[int, str] = {}
+        self.divide(queues, clients, found)
+        return [found.get(id(queue)) for queue in queues]
+
+    def divide(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
+        raise AssertionError("a rule says what the inner one divides")
+
+
+class Rotated(Over):
+    version = "ROTATED/1"
+
+    def divide(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
+        n = len(clients)
+        r = ((mix64(java_hash(or_null(queues[0][0]))) >> 32) * n) >> 32
+        self.ask(queues, [*clients[r:], *clients[:r]], found)

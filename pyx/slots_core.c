@@ -294,3 +294,46 @@ void rmq_slots_own(uint64_t seed, const uint64_t *numbers, int32_t n_queues, con
     for (int32_t queue = 0; queue < n_queues; queue++)
         out[queue] = client[owners[queue]];
 }
+
+int64_t rmq_slots_number(const int32_t *slots, int32_t n_clients, int32_t *scratch, int32_t *numbers)
+{
+    int32_t *const client = scratch + slot_limit(n_clients), n_present;
+    const int64_t n_slots = number_clients(slots, n_clients, scratch, client, &n_present);
+    memset(numbers, -1, (size_t)n_clients * sizeof *numbers);
+    for (int64_t number = 0; number < n_slots; number++)
+        if (client[number] >= 0)
+            numbers[client[number]] = (int32_t)number;
+    return n_slots;
+}
+
+/* The digits of orders stand for slots that the seed decides, so that not the same slots take more in every topic. */
+static void relabel(uint64_t seed, int32_t k, int32_t *label)
+{
+    for (int32_t digit = 0; digit < k; digit++)
+        label[digit] = digit;
+    for (int32_t i = k - 1; i > 0; i--) {
+        const int32_t j = (int32_t)((rmq_mix(seed + (uint64_t)i * RMQ_GOLDEN) >> 32) * (uint64_t)(i + 1) >> 32);
+        const int32_t kept = label[i];
+        label[i] = label[j];
+        label[j] = kept;
+    }
+}
+
+void rmq_slots_by_orders(uint64_t seed, const rmq_orders_t *orders, int32_t n_queues, const int32_t *slots, int32_t n_clients,
+                         int32_t *scratch, int32_t *out)
+{
+    int32_t *const client = scratch + slot_limit(n_clients), n_present, label[RMQ_DIGITS];
+    const int32_t rest = n_queues % RMQ_EVEN, k = orders->n_slots[rest ? rest : RMQ_EVEN];
+    number_clients(slots, n_clients, scratch, client, &n_present);
+    relabel(seed, k, label);
+    for (int32_t queue = 0; queue < n_queues; queue++) {
+        const int even = queue < n_queues - rest;
+        const int64_t row = even ? orders->starts[RMQ_EVEN] + queue % RMQ_EVEN : orders->starts[rest] + queue % RMQ_EVEN;
+        out[queue] = -1;
+        for (int i = 0; i < RMQ_DIGITS && out[queue] < 0; i++) {
+            const int32_t digit = orders->digits[row * RMQ_DIGITS + i];
+            if (digit < k)
+                out[queue] = client[label[digit]];
+        }
+    }
+}

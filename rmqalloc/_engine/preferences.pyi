@@ -1,7 +1,7 @@
 """Owners of queues by mutual preference: pairs of queue and client in order of their scores, as far as there is room.
 
-Units without queues or clients are passed over. Every kernel reads the number of each queue of ``queues[queue_starts[u]:]`` and of
-each client of ``clients[slot_starts[u]:]``, and writes positions in the client list to ``out[out_starts[u]:]``.
+Units without queues or clients are passed over. Every kernel reads the number of each queue of ``queues[queue_starts[u]:]``
+and of each client of ``clients[slot_starts[u]:]``, and writes positions in the client list to ``out[out_starts[u]:]``.
 """
 
 import numpy as np

@@ -35,3 +35,35 @@ def own(
     out : int32
         Takes positions in the client list, -1 where nobody takes part.
     """
+
+def number(
+    slot_offsets: NDArray[np.int64],
+    slots: NDArray[np.int32],
+    scratch: NDArray[np.int32],
+    n_numbers: NDArray[np.int32],
+    numbers: NDArray[np.int32],
+) -> None:
+    """Number the clients of every list by their slots: -1 for who takes no part; `n_numbers` counts missing numbers, too."""
+
+def by_orders(
+    out_starts: NDArray[np.int64],
+    n_queues: NDArray[np.int32],
+    slot_starts: NDArray[np.int64],
+    n_clients: NDArray[np.int32],
+    seeds: NDArray[np.uint64],
+    slots: NDArray[np.int32],
+    digits: NDArray[np.uint8],
+    order_starts: NDArray[np.int64],
+    n_slots: NDArray[np.int32],
+    scratch: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Give every queue to the first client that is present in its order of slots.
+
+    Parameters
+    ----------
+    digits : uint8, shape (6 * n_orders,)
+        Orders, six digits each; those past the slots of an order are 255.
+    order_starts, n_slots : int64 and int32, shape (61,)
+        First order and number of slots of the table for so many queues; that of 60 serves again and again.
+    """

@@ -18,8 +18,10 @@ from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._names import divided, split, unknown
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
+from rmqalloc.strategies._ordinal import Ordinal
 from rmqalloc.strategies._pop import FleetShares, Pop
 from rmqalloc.strategies._rotated import Rotated
+from rmqalloc.strategies._stable import Stable
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "AVG": Averagely,
@@ -29,6 +31,8 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "MACHINE_ROOM": MachineRoom,
     "MACHINE_ROOM_NEARBY": MachineRoomNearby,
     "POP": Pop,
+    "ORDINAL/1": Ordinal,
+    "STABLE/1": Stable,
     "ROTATED/1": Rotated,
 }
 
@@ -62,6 +66,10 @@ def strategy(
 ) -> MachineRoomNearby[_Inner]: ...
 @overload
 def strategy(name: Literal["POP"], *, inner: _Inner, pop_share_queue_num: int = -1) -> Pop[_Inner]: ...
+@overload
+def strategy(name: Literal["ORDINAL", "ORDINAL/1"], *, pattern: str = "-#", tables: bool = False) -> Ordinal: ...
+@overload
+def strategy(name: Literal["STABLE", "STABLE/1"], *, slack: int = 0) -> Stable: ...
 @overload
 def strategy(name: Literal["ROTATED", "ROTATED/1"], *, inner: Strategy = ...) -> ExclusiveStrategy: ...
 @overload

@@ -1,4 +1,4 @@
-"""Names as numbers: what strategies draw from that decide by the names of queues and clients, and the loop over units they share.
+"""Names as numbers: what strategies draw from that decide by names, and the loop over units that they share.
 
 A queue's number is mixed from the hashes of its topic, its broker and its id, never from its place in a list, so that queues
 that come and go leave the draws of the others as they are.
@@ -7,6 +7,7 @@ that come and go leave the draws of the others as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +18,9 @@ from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 
 Numbers = NDArray[np.uint64]
+Columns = tuple[Any, ...]
 Kernel = Callable[[int, int], None]
+MakeKernel = Callable[[int, int], Kernel]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
@@ -29,24 +32,29 @@ LEAST_QUEUES = 1 << 12
 ROUTES = 1 << 16
 
 
-def java_hashes(texts: Strings) -> Index:
-    """``String.hashCode`` of each text."""
+def _hash_codes(texts: Strings) -> Index:
     hashes = np.empty(len(texts), np.int32)
     names.hash_names(texts.values, texts.offsets, hashes)
     return hashes
 
 
-def widened(hashes: Index) -> Numbers:
-    """Java hashes as numbers of 64 bits, the sign carried on."""
-    return hashes.astype(np.int64).view(np.uint64)
+def java_hashes(texts: Strings) -> Numbers:
+    """Java's ``String.hashCode`` of every text, as a signed number of 64 bits read as unsigned.
+
+    Examples
+    --------
+    >>> [hex(one) for one in java_hashes(Strings.from_list(["", "abc", "orders"]))]
+    ['0x0', '0x17862', '0xffffffffc3df62e5']
+    """
+    return _hash_codes(texts).astype(np.int64).view(np.uint64)
 
 
-def mix(numbers: Numbers) -> Numbers:
+def mix64(numbers: Numbers) -> Numbers:
     """The finalizer of SplitMix64.
 
     Examples
     --------
-    >>> hex(mix(np.array([1], np.uint64))[0])
+    >>> hex(mix64(np.array([1], np.uint64))[0])
     '0x5692161d100b05e5'
     """
     z = (numbers ^ numbers >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
@@ -58,7 +66,7 @@ def queue_numbers(fleet: Fleet, threads: int) -> Numbers:
     """A number for every queue of the queue lists."""
     lists = fleet.queue_lists
     numbers = np.empty(lists.queue_ids.size, np.uint64)
-    topics, brokers = java_hashes(fleet.topics), java_hashes(fleet.brokers)
+    topics, brokers = _hash_codes(fleet.topics), _hash_codes(fleet.brokers)
 
     def number(start: int, stop: int) -> Iterator[None]:
         for first in range(start, stop, ROUTES):
@@ -76,25 +84,35 @@ def queue_numbers(fleet: Fleet, threads: int) -> Numbers:
     return numbers
 
 
-def topic_hashes(fleet: Fleet) -> Index:
-    """The Java hash of each unit's topic, that of its first queue."""
+def first_topics(fleet: Fleet) -> Index:
+    """Row in ``fleet.topics`` of the topic of each unit's first queue; of units without queues any."""
     lists = fleet.queue_lists
+    if not lists.route_topic.size:
+        return fleet.unit_topic
     route = np.searchsorted(lists.route_offsets, fleet.queue_starts, side="right") - 1
-    topic = lists.route_topic[np.minimum(route, max(lists.route_topic.size - 1, 0))]
-    return java_hashes(fleet.topics)[topic]
+    return lists.route_topic[np.minimum(route, lists.route_topic.size - 1)]
 
 
-def by_unit(n_queues: Index, n_clients: Index, threads: int, make: Callable[[int, int], Kernel]) -> None:
+def topic_hashes(fleet: Fleet) -> Numbers:
+    """The hash of each unit's topic, that of its first queue."""
+    return java_hashes(fleet.topics)[first_topics(fleet)]
+
+
+def by_unit(fleet: Fleet, threads: int, make: MakeKernel, n_clients: Index | None = None) -> None:
     """Call a kernel for ranges of units.
 
     Parameters
     ----------
-    n_queues, n_clients : ndarray of int32, shape (n_units,)
+    fleet : Fleet
     threads : int
     make : callable
         From the most queues and the most clients of a unit to the kernel, with room of its own to work in; called once for
         each thread.
+    n_clients : ndarray of int32, shape (n_units,), optional
+        Clients of each unit, if not those of the fleet.
     """
+    n_queues = fleet.n_queues
+    n_clients = fleet.n_clients if n_clients is None else n_clients
     cost = offsets_of(n_queues)
 
     def work(start: int, stop: int) -> Iterator[None]:

@@ -6,16 +6,25 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rmqalloc._engine import names, slots
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Strings, utf8_of
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners
-from rmqalloc.strategies._numbers import by_unit, own_slots, queue_numbers, topic_hashes, vacate, widened
-
+from rmqalloc.fleet._columns import Index, longest_of, utf8_of
+from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.strategies._numbers import (
+    Columns,
+    Kernel,
+    MakeKernel,
+    Numbers,
+    by_unit,
+    own_slots,
+    queue_numbers,
+    topic_hashes,
+    vacate,
+)
+from rmqalloc.strategies._ordinal_tables import tables
 from rmqalloc.strategies._parameters import Parameter
-from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
 
 DEFAULT_PATTERN = "-#"
 """Where the slot stands in an instance name: at its end, after a dash."""
@@ -69,7 +78,9 @@ class Ordinal(ExclusiveStrategy):
             raise TypeError(f"pattern must be a text such as {DEFAULT_PATTERN!r}, got {pattern!r}")
         before, sharp, after = pattern.partition("#")
         if not sharp or "#" in after or before[-1:].isdigit() or after[:1].isdigit():
-            raise ValueError(f"pattern must have one # and no digit beside it, such as {DEFAULT_PATTERN!r}, got {pattern!r}")
+            raise ValueError(
+                f"pattern must have one # and no digit beside it, such as {DEFAULT_PATTERN!r}, got {pattern!r}"
+            )
         if not isinstance(tables, bool | np.bool_):
             raise TypeError(f"tables must be True or False, got {tables!r}")
         self.pattern, self.tables = pattern, bool(tables)
@@ -78,59 +89,88 @@ class Ordinal(ExclusiveStrategy):
         """``ORDINAL/1``: the version is of the definition, since clients of different ones would own queues twice."""
         return "ORDINAL/1"
 
-    def _slots(self, ids: Strings) -> Index:
+    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+        if not self.tables or not fleet.n_units:
+            return
+        numbered = self._numbered(fleet)[0][fleet.unit_client_list]
+        most = tables().slots_for(fleet.n_queues)
+        for unit in np.flatnonzero((numbered > most) & (fleet.n_queues > 0)).tolist():
+            text = f"{fleet.n_queues[unit]} queues have a table for {most[unit]} slots, but there are {numbered[unit]}"
+            reasons.setdefault(unit, f"{text}: allocate without tables, or use fewer clients with slots from 0 on")
+
+    def _taking_part(self, fleet: Fleet) -> Index:
+        """The slot of every entry of the client lists."""
+        ids = fleet.client_lists.client_ids
         before, _, after = self.pattern.partition("#")
         found = np.empty(len(ids), np.int32)
         texts = [np.frombuffer(utf8_of(text), np.uint8) for text in (before, after)]
         names.find_slots(ids.values, ids.offsets, *texts, found)
-        return found
-
-    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
-        if self.tables and fleet.n_units:
-            for unit, reason in table_errors(self._table_fleet(fleet)).items():
-                reasons.setdefault(unit, reason)
-
-    def _table_fleet(self, fleet: Fleet) -> TableFleet:
-        return TableFleet.of(fleet, self._taking_part(fleet))
-
-    def _taking_part(self, fleet: Fleet) -> Index:
-        found = self._slots(fleet.client_lists.client_ids)
         found[~own_slots(fleet)] = NO_PART
         return found
+
+    def _numbered(self, fleet: Fleet) -> tuple[Index, Index]:
+        """How many numbers each client list has, and the number of every entry."""
+        lists = fleet.client_lists
+        n_numbers, numbers = np.empty(lists.offsets.size - 1, np.int32), np.empty(len(lists.client_ids), np.int32)
+        scratch = np.empty(slots.scratch_size(0, longest_of(lists.offsets)), np.int32)
+        slots.number(lists.offsets, self._taking_part(fleet), scratch, n_numbers, numbers)
+        return n_numbers, numbers
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if fleet.is_sparse:
             fleet = fleet.own_lists()
         if fleet.empty_units.size:
             vacate(fleet, fleet.empty_units, out)
-        if self.tables:
-            self._table_fleet(fleet).own(out)
-            return
-        numbers, found = queue_numbers(fleet, threads), self._taking_part(fleet)
-        columns = (
-            fleet.queue_offsets[:-1], fleet.n_queues, fleet.queue_starts, fleet.slot_starts, fleet.n_clients,
-            widened(topic_hashes(fleet)),
+        seeds, found = topic_hashes(fleet), self._taking_part(fleet)
+        by_unit(fleet, threads, (self._by_tables if self.tables else self._by_draws)(fleet, seeds, found, threads, out))
+
+    def _by_draws(self, fleet: Fleet, seeds: Numbers, found: Index, threads: int, out: Owners) -> MakeKernel:
+        numbers = queue_numbers(fleet, threads)
+        columns: Columns = (
+            fleet.queue_offsets[:-1], fleet.n_queues, fleet.queue_starts, fleet.slot_starts, fleet.n_clients, seeds,
         )  # fmt: skip
 
-        def make(most_queues: int, most_clients: int) -> Any:
+        def make(most_queues: int, most_clients: int) -> Kernel:
             scratch = np.empty(slots.scratch_size(most_queues, most_clients), np.int32)
+            return lambda a, b: slots.own(*(column[a:b] for column in columns), numbers, found, scratch, out)
 
-            def own(first: int, last: int) -> None:
-                slots.own(*(column[first:last] for column in columns), numbers, found, scratch, out)
+        return make
 
-            return own
+    def _by_tables(self, fleet: Fleet, seeds: Numbers, found: Index, threads: int, out: Owners) -> MakeKernel:
+        columns: Columns = fleet.queue_offsets[:-1], fleet.n_queues, fleet.slot_starts, fleet.n_clients, seeds
+        orders = tables()
 
-        by_unit(fleet.n_queues, fleet.n_clients, threads, make)
+        def make(most_queues: int, most_clients: int) -> Kernel:
+            scratch = np.empty(slots.scratch_size(0, most_clients), np.int32)
+            return lambda a, b: slots.by_orders(*(column[a:b] for column in columns), found, *orders, scratch, out)
+
+        return make
+
+    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
+        if self.tables and (errors := self.fleet_errors(group_fleet(mq_all, cid_all))):
+            raise ValueError(errors[0].reason)
+        return super()._group_owners(mq_all, cid_all)
 
     def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The number of the owner, and whether the queue is a stand-in's for a slot that is missing."""
-        reasons = Reasons()
-        owner = self.owner_of(queues, client_ids, position)
-        numbers = client_numbers(self._slots(Strings.from_list(client_ids)), client_ids)
-        n = max(numbers.values(), default=-1) + 1
-        absent = n - len(numbers)
-        reasons.say(
-            f"{len(numbers)} clients have numbers, 0 to {n - 1}, {absent} of them missing; client {client_ids[owner]} has {numbers[owner]}",
-            n_numbers=n, n_missing=absent, number=numbers[owner],
-        )  # fmt: skip
+        """The numbers of the clients, and whether the queue stands in for one that is missing."""
+        reasons, owner = Reasons(), self.owner_of(queues, client_ids, position)
+        fleet = group_fleet(queues, client_ids)
+        n_numbers, found = self._numbered(fleet)
+        n, numbers = int(n_numbers[fleet.unit_client_list[0]]), found.tolist()
+        if owner < 0:
+            reasons.say(EMPTY_ID)
+            return reasons
+        missing = sorted(set(range(n)) - set(numbers))
+        holes = f", of which {len(missing)} are missing" if missing else ""
+        reasons.say(f"the clients have numbers 0 to {n - 1}{holes}", n_numbers=n, missing=missing)
+        if missing:
+            full = [f"x@{i}{self.pattern.replace('#', str(i))}" for i in range(n)]
+            at_home = self.owner_of(queues, full, position)
+            where = (
+                "which is present"
+                if at_home not in missing
+                else "which is missing: its queues go to others by their draws"
+            )
+            reasons.say(f"with all of them present the queue belongs to number {at_home}, {where}", home=at_home)
+        reasons.say(f"number {numbers[owner]} is client {client_ids[owner]}", number=numbers[owner])
         return reasons

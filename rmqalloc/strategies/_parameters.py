@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-ParameterKind = Literal["count", "names", "queues", "strategy", "resolver", "function"]
+ParameterKind = Literal["count", "names", "queues", "strategy", "resolver", "function", "text", "switch"]
 
 
 class Parameter(NamedTuple):
@@ -17,7 +17,7 @@ class Parameter(NamedTuple):
     kind : str
         "count" is a number from 0 on and "names" a collection of texts: a command line can give these. It cannot give
         "queues" (lists of queues), "strategy" (another one), "resolver" (from a broker or a client to its machine room) and
-        "function" (a hash function).
+        "function" (a hash function), "text" and "switch" (yes or no).
     text : str
         What it is, as a sentence begins.
     is_needed : bool

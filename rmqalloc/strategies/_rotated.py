@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Strings, lengths_of, list_positions, offsets_of, ranges
 from rmqalloc.strategies._base import DecidedBy, Inner, Strategy
+from rmqalloc.strategies._numbers import Numbers, java_hashes, mix64, topic_hashes
 from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
 from rmqalloc.strategies._parts import Parts
 from rmqalloc.strategies._reasons import Queues, Reasons
-from rmqalloc.strategies._topic_hash import Numbers, java_hashes, mix64
 
 BY_POSITION: DecidedBy = "positions"
 
@@ -74,7 +74,7 @@ class Rotated(ExclusiveOver[Inner]):
 
     def _parts(self, fleet: Fleet) -> Parts:
         lists = fleet.client_lists
-        firsts = first_clients(java_hashes(fleet.topics)[first_topics(fleet)], fleet.n_clients)
+        firsts = first_clients(topic_hashes(fleet), fleet.n_clients)
         longest = int(fleet.n_clients.max(initial=0)) + 1
         wanted = fleet.unit_client_list * np.int64(longest) + firsts
         rotated, unit_list = np.unique(wanted, return_inverse=True)
@@ -102,12 +102,3 @@ def first_clients(topic_hashes: Numbers, n_clients: NDArray[Any]) -> NDArray[np.
     """
     high, width = mix64(topic_hashes) >> np.uint64(32), np.uint64(32)
     return ((high * n_clients.astype(np.uint64)) >> width).astype(np.int64)
-
-
-def first_topics(fleet: Fleet) -> Index:
-    """Row in ``fleet.topics`` of the topic of each unit's first queue; of units without queues any."""
-    lists = fleet.queue_lists
-    if not lists.route_topic.size:
-        return fleet.unit_topic
-    route = np.searchsorted(lists.route_offsets, fleet.queue_starts, side="right") - 1
-    return lists.route_topic[np.minimum(route, lists.route_topic.size - 1)]

@@ -1,20 +1,19 @@
-"""``STABLE/1``: few moves for random client ids, by scores of queues and clients. The definition is docs/strategies/stable.md."""
+"""``STABLE/1``: few moves for random client ids, by scores. The definition is docs/strategies/stable.md."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import preferences, split
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners
-from rmqalloc.strategies._numbers import GOLDEN, by_unit, java_hashes, mix, queue_numbers, vacate, widened
+from rmqalloc.fleet._columns import Index, Offsets, Strings
+from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet
+from rmqalloc.strategies._numbers import GOLDEN, Columns, Kernel, by_unit, java_hashes, mix64, queue_numbers, vacate
 from rmqalloc.strategies._parameters import Parameter
-from rmqalloc.strategies._reasons import Queues, Reasons
+from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
 
 Halves = NDArray[np.uint32]
 
@@ -62,7 +61,7 @@ class Stable(ExclusiveStrategy):
         if fleet.is_sparse:
             fleet = fleet.own_lists()
         queues = upper_half(queue_numbers(fleet, threads))
-        clients = upper_half(mix(widened(java_hashes(fleet.client_lists.client_ids)) + GOLDEN))
+        clients = client_numbers(fleet.client_lists.client_ids)
         slot_starts, n_clients, odd = fleet.slot_starts, fleet.n_clients, None
         if not fleet.is_regular:
             odd = fleet.irregular
@@ -70,37 +69,43 @@ class Stable(ExclusiveStrategy):
         none = np.flatnonzero((n_clients == 0) & (fleet.n_queues > 0))
         if none.size:
             vacate(fleet, none, out)
-        columns = fleet.queue_offsets[:-1], fleet.n_queues, fleet.queue_starts, slot_starts, n_clients
+        columns: Columns = fleet.queue_offsets[:-1], fleet.n_queues, fleet.queue_starts, slot_starts, n_clients
 
-        def make(most_queues: int, most_clients: int) -> Any:
+        def make(most_queues: int, most_clients: int) -> Kernel:
             scratch = np.empty(preferences.scratch_size(most_queues, most_clients), np.uint64)
+            return lambda a, b: self._kernel(*(column[a:b] for column in columns), queues, clients, scratch, out)
 
-            def match(first: int, last: int) -> None:
-                self._kernel(*(column[first:last] for column in columns), queues, clients, scratch, out)
-
-            return match
-
-        by_unit(fleet.n_queues, n_clients, threads, make)
+        by_unit(fleet, threads, make, n_clients)
         if odd is not None:
             split.rename_some(odd.units, fleet.queue_offsets, starts, places, out)
 
     def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
-        """The owner's score for the queue, and how many clients have a better one."""
-        from rmqalloc.fleet._columns import Strings
-        from rmqalloc.strategies._base import group_fleet
-
+        """The owner's score for the queue, and the clients that prefer it more but are full of better ones."""
         reasons, owner = Reasons(), self.owner_of(queues, client_ids, position)
+        if owner < 0:
+            reasons.say(EMPTY_ID)
+            return reasons
         queue = upper_half(queue_numbers(group_fleet([queues[position]], ["x"]), 1))
-        clients = upper_half(mix(widened(java_hashes(Strings.from_list(list(client_ids)))) + GOLDEN))
-        scores = fmix32(queue ^ clients)
-        better = int((scores > scores[owner]).sum())
-        reasons.say(f"{better} of {len(client_ids)}", better=better)
+        scores = fmix32(queue ^ client_numbers(Strings.from_list(client_ids)))
+        better = {client_ids[i] for i in np.flatnonzero(scores > scores[owner]).tolist() if client_ids[i]}
+        score = int(scores[owner])
+        reasons.say(f"the queue and client {client_ids[owner]} score {score:,}", score=score, n_better=len(better))
+        if better:
+            have = "have" if len(better) > 1 else "has"
+            reasons.say(
+                f"{len(better)} of the clients {have} a higher score with it, but no room beside queues of higher scores"
+            )
         return reasons
 
 
 def upper_half(numbers: NDArray[np.uint64]) -> Halves:
     """The upper 32 bits of each number."""
     return (numbers >> np.uint64(32)).astype(np.uint32)
+
+
+def client_numbers(client_ids: Strings) -> Halves:
+    """The number of every client id."""
+    return upper_half(mix64(java_hashes(client_ids) + GOLDEN))
 
 
 def fmix32(h: Halves) -> Halves:
@@ -118,7 +123,7 @@ def _without_repeats(fleet: Fleet, clients: Halves) -> tuple[Offsets, Index, Hal
     kept = np.flatnonzero(odd.sole_holder >= 0)
     places = odd.sole_holder[kept]
     offsets = np.searchsorted(kept, odd.lists.offsets)
-    compact = upper_half(mix(widened(java_hashes(odd.lists.client_ids.take(kept))) + GOLDEN))
+    compact = client_numbers(odd.lists.client_ids.take(kept))
     slot_starts, n_clients = fleet.slot_starts.copy(), fleet.n_clients.copy()
     starts = offsets[odd.unit_list]
     slot_starts[odd.units] = starts + clients.size

@@ -1,7 +1,7 @@
 """Finds the tables of ORDINAL: for m queues an order of all slots each, so that every subset of slots is balanced.
 
-Each queue goes to the first present slot of its order. That a subset S of slots is balanced says, for each s in S, how many orders
-may have s first among S: m/|S| rounded down or up. These are linear bounds on how often each order is taken, and a
+Each queue goes to the first present slot of its order. That a subset S of slots is balanced says, for each s in S, how many
+orders may have s first among S: m/|S| rounded down or up. These are linear bounds on how often each order is taken, and a
 mixed-integer solver finds such numbers or proves that there are none.
 
     python -m order_tables --out FILE [--seconds 60]    writes the table of all m up to 60

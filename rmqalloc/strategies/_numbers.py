@@ -7,7 +7,6 @@ that come and go leave the draws of the others as they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +17,7 @@ from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 
 Numbers = NDArray[np.uint64]
-Columns = tuple[Any, ...]
-Kernel = Callable[[int, int], None]
+Kernel = Callable[[slice], None]
 MakeKernel = Callable[[int, int], Kernel]
 
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -120,7 +118,7 @@ def by_unit(fleet: Fleet, threads: int, make: MakeKernel, n_clients: Index | Non
         first = start
         while first < stop:
             last = max(int(np.searchsorted(cost, cost[first] + STEP, side="right")) - 1, first + 1)
-            kernel(first, min(last, stop))
+            kernel(slice(first, min(last, stop)))
             yield
             first = last
 

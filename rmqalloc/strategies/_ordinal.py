@@ -12,7 +12,6 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, longest_of, utf8_of
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet
 from rmqalloc.strategies._numbers import (
-    Columns,
     Kernel,
     MakeKernel,
     Numbers,
@@ -103,8 +102,8 @@ class Ordinal(ExclusiveStrategy):
         ids = fleet.client_lists.client_ids
         before, _, after = self.pattern.partition("#")
         found = np.empty(len(ids), np.int32)
-        texts = [np.frombuffer(utf8_of(text), np.uint8) for text in (before, after)]
-        names.find_slots(ids.values, ids.offsets, *texts, found)
+        begins, ends = (np.frombuffer(utf8_of(text), np.uint8) for text in (before, after))
+        names.find_slots(ids.values, ids.offsets, begins, ends, found)
         found[~own_slots(fleet)] = NO_PART
         return found
 
@@ -126,23 +125,26 @@ class Ordinal(ExclusiveStrategy):
 
     def _by_draws(self, fleet: Fleet, seeds: Numbers, found: Index, threads: int, out: Owners) -> MakeKernel:
         numbers = queue_numbers(fleet, threads)
-        columns: Columns = (
-            fleet.queue_offsets[:-1], fleet.n_queues, fleet.queue_starts, fleet.slot_starts, fleet.n_clients, seeds,
-        )  # fmt: skip
+        starts = fleet.queue_offsets[:-1]
 
         def make(most_queues: int, most_clients: int) -> Kernel:
             scratch = np.empty(slots.scratch_size(most_queues, most_clients), np.int32)
-            return lambda a, b: slots.own(*(column[a:b] for column in columns), numbers, found, scratch, out)
+            return lambda units: slots.own(
+                starts[units], fleet.n_queues[units], fleet.queue_starts[units], fleet.slot_starts[units],
+                fleet.n_clients[units], seeds[units], numbers, found, scratch, out,
+            )  # fmt: skip
 
         return make
 
     def _by_tables(self, fleet: Fleet, seeds: Numbers, found: Index, threads: int, out: Owners) -> MakeKernel:
-        columns: Columns = fleet.queue_offsets[:-1], fleet.n_queues, fleet.slot_starts, fleet.n_clients, seeds
-        orders = tables()
+        starts, orders = fleet.queue_offsets[:-1], tables()
 
         def make(most_queues: int, most_clients: int) -> Kernel:
             scratch = np.empty(slots.scratch_size(0, most_clients), np.int32)
-            return lambda a, b: slots.by_orders(*(column[a:b] for column in columns), found, *orders, scratch, out)
+            return lambda units: slots.by_orders(
+                starts[units], fleet.n_queues[units], fleet.slot_starts[units], fleet.n_clients[units], seeds[units],
+                found, orders.digits, orders.starts, orders.n_slots, scratch, out,
+            )  # fmt: skip
 
         return make
 

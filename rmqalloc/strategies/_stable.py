@@ -11,7 +11,7 @@ from rmqalloc._engine import preferences, split
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet
-from rmqalloc.strategies._numbers import GOLDEN, Columns, Kernel, by_unit, java_hashes, mix64, queue_numbers, vacate
+from rmqalloc.strategies._numbers import GOLDEN, Kernel, by_unit, java_hashes, mix64, queue_numbers, vacate
 from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
 
@@ -65,19 +65,22 @@ class Stable(ExclusiveStrategy):
         slot_starts, n_clients, odd = fleet.slot_starts, fleet.n_clients, None
         if not fleet.is_regular:
             odd = fleet.irregular
-            slot_starts, n_clients, clients, (starts, places) = _without_repeats(fleet, clients)
+            slot_starts, n_clients, clients, (place_starts, places) = _without_repeats(fleet, clients)
         none = np.flatnonzero((n_clients == 0) & (fleet.n_queues > 0))
         if none.size:
             vacate(fleet, none, out)
-        columns: Columns = fleet.queue_offsets[:-1], fleet.n_queues, fleet.queue_starts, slot_starts, n_clients
+        starts = fleet.queue_offsets[:-1]
 
         def make(most_queues: int, most_clients: int) -> Kernel:
             scratch = np.empty(preferences.scratch_size(most_queues, most_clients), np.uint64)
-            return lambda a, b: self._kernel(*(column[a:b] for column in columns), queues, clients, scratch, out)
+            return lambda units: self._kernel(
+                starts[units], fleet.n_queues[units], fleet.queue_starts[units], slot_starts[units], n_clients[units],
+                queues, clients, scratch, out,
+            )  # fmt: skip
 
         by_unit(fleet, threads, make, n_clients)
         if odd is not None:
-            split.rename_some(odd.units, fleet.queue_offsets, starts, places, out)
+            split.rename_some(odd.units, fleet.queue_offsets, place_starts, places, out)
 
     def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """The owner's score for the queue, and the clients that prefer it more but are full of better ones."""

@@ -36,7 +36,7 @@ final class Mix {
         long[] numbers = new long[queues.size()];
         for (int q = 0; q < numbers.length; q++) {
             MessageQueue queue = queues.get(q);
-            long broker = (long) queue.getBrokerName().hashCode() << 32;
+            long broker = hash(queue.getBrokerName()) << 32;
             numbers[q] = mix64(topic + broker + (queue.getQueueId() & 0xFFFFFFFFL));
         }
         return numbers;
@@ -44,6 +44,11 @@ final class Mix {
 
     /** The hash of the topic, which all queues share. */
     static long topicHash(List<MessageQueue> queues) {
-        return queues.get(0).getTopic().hashCode();
+        return hash(queues.get(0).getTopic());
+    }
+
+    /** A null counts as its text, as in RocketMQ's text of a queue. */
+    private static long hash(String text) {
+        return String.valueOf(text).hashCode();
     }
 }

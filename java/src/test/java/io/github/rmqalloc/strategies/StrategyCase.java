@@ -16,6 +16,23 @@ import org.apache.rocketmq.common.message.MessageQueue;
 
 /** One group of a file of vectors or of a comparison; tests/support/strategy_vectors.py describes the lines. */
 final class StrategyCase {
+    /** Brokers and clients are in the room that their first character names. */
+    private static final MachineRoomResolver FIRST_CHARACTERS = new MachineRoomResolver() {
+        @Override
+        public String brokerDeployIn(MessageQueue queue) {
+            return first(queue.getBrokerName());
+        }
+
+        @Override
+        public String consumerDeployIn(String clientId) {
+            return first(clientId);
+        }
+
+        private String first(String text) {
+            return text.isEmpty() ? "-" : text.substring(0, 1);
+        }
+    };
+
     final AllocateMessageQueueStrategy strategy;
     final List<MessageQueue> queues = new ArrayList<>();
     final List<String> clientIds = new ArrayList<>();
@@ -76,7 +93,8 @@ final class StrategyCase {
     }
 
     private static AllocateMessageQueueStrategy strategy(String name, Map<String, String> parameters) {
-        AllocateMessageQueueStrategy inner = parameters.containsKey("inner") ? strategy(parameters.remove("inner"), parameters) : null;
+        String innerName = parameters.remove("inner");
+        AllocateMessageQueueStrategy inner = innerName == null ? null : strategy(innerName, parameters);
         switch (name) {
             case "AVG":
                 return new AllocateMessageQueueAveragely();
@@ -88,6 +106,15 @@ final class StrategyCase {
                 return new AllocateOrdinal(parameters.getOrDefault("pattern", "-#"), parameters.containsKey("tables"));
             case "STABLE":
                 return new AllocateStable(Integer.parseInt(parameters.getOrDefault("slack", "0")));
+            case "ROTATED":
+                return new AllocateRotated(inner);
+            case "CONSISTENT_HASH_BOUNDED":
+                return new AllocateConsistentHashBounded(Double.parseDouble(parameters.getOrDefault("load_factor", "1.25")),
+                    Integer.parseInt(parameters.getOrDefault("virtual_nodes", "10")));
+            case "MACHINE_ROOM_NEARBY_POOLED":
+                return new AllocateMachineRoomNearbyPooled(inner, FIRST_CHARACTERS);
+            case "CANARY":
+                return new AllocateCanary(inner, Double.parseDouble(parameters.get("share")), parameters.getOrDefault("pattern", "*@gray"));
             default:
                 throw new IllegalArgumentException("unknown strategy: " + name);
         }

@@ -119,6 +119,33 @@ def random_case(random: Random, strategy: str) -> StrategyCase:
     return case(strategy, parameters, random_queues(random), random_ids(random, pattern))
 
 
+def random_wrapped_case(random: Random, strategy: str) -> StrategyCase:
+    """A group for a strategy over another one, or over RocketMQ's ring. Its machine rooms are those of `first_character`."""
+    inner = random.choice(["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "ORDINAL", "STABLE"])
+    parameters = {
+        "ROTATED": {"inner": inner},
+        "CONSISTENT_HASH_BOUNDED": {
+            "load_factor": random.choice([1, 1.01, 1.1, 1.25, 1.29, 2, 5.75]),
+            "virtual_nodes": random.choice([1, 2, 10, 10, 100]),
+        },
+        "MACHINE_ROOM_NEARBY_POOLED": {"inner": inner},
+        "CANARY": {
+            "inner": inner,
+            "share": random.choice([0, 0.0001, 0.05, 0.1, 0.25, 0.29, 0.5, 0.9999, 1]),
+            "pattern": random.choice(["*@gray", "10.*", "*1*", "*?@*-?", "*", "a@b-[0]", "中*"]),
+        },
+    }[strategy]
+    ids = random_ids(random)
+    if random.random() < 0.5:
+        ids += [f"{one.partition('@')[0]}@gray" for one in random.choices(ids, k=random.randint(1, 3))]
+    return case(strategy, parameters, random_queues(random), ids)
+
+
+def first_character(text: str) -> str:
+    """The machine room of a broker or a client, in the random cases."""
+    return text[:1] or "-"
+
+
 # --- Vectors ----------------------------------------------------------------------------------------------------------
 
 SHAPES = [(1, 1, 1), (1, 1, 2), (1, 5, 40), (1, 7, 3), (3, 8, 4), (3, 8, 5), (4, 16, 16), (16, 4, 16), (8, 24, 48)]

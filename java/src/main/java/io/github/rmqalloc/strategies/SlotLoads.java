@@ -5,6 +5,8 @@ import java.util.function.IntPredicate;
 
 /** Loads of slots. Each may take f queues; one that takes another lowers a pool of such places, old and new slots each their own. */
 final class SlotLoads {
+    private static final int LAST_DRAW = 4;
+
     private final int[] load;
     private final int f;
     private final int firstNew;
@@ -48,32 +50,36 @@ final class SlotLoads {
         return true;
     }
 
-    /** Gives all queues without an owner (-1) to slots: round by round each asks for its next draw. */
+    /**
+     * Gives all queues without an owner (-1) to slots. In three rounds each asks for a draw; what is left counts up from its last
+     * draw to the first slot that has room, so that the time is bounded.
+     */
     void rounds(long[] x, int[] owners, IntPredicate present) {
-        int[] free = new int[owners.length];
-        int n = 0;
-        for (int q = 0; q < owners.length; q++) {
-            if (owners[q] < 0) {
-                free[n++] = q;
-            }
-        }
-        for (long t = 1; n > 0; t++) {
-            int left = 0;
-            for (int i = 0; i < n; i++) {
-                int q = free[i];
-                int slot = draw(Mix.mix64(x[q] + t * Mix.GOLDEN), load.length);
-                if (present.test(slot) && take(slot, true)) {
-                    owners[q] = slot;
-                } else {
-                    free[left++] = q;
+        for (int t = 1; t < LAST_DRAW; t++) {
+            for (int q = 0; q < owners.length; q++) {
+                if (owners[q] < 0) {
+                    int slot = draw(x[q], t);
+                    owners[q] = present.test(slot) && take(slot, true) ? slot : -1;
                 }
             }
-            n = left;
+        }
+        for (int q = 0; q < owners.length; q++) {
+            if (owners[q] < 0) {
+                int slot = draw(x[q], LAST_DRAW);
+                while (!present.test(slot) || !take(slot, true)) {
+                    slot = (slot + 1) % load.length;
+                }
+                owners[q] = slot;
+            }
         }
     }
 
+    private int draw(long x, int t) {
+        return slotOf(Mix.mix64(x + t * Mix.GOLDEN), load.length);
+    }
+
     /** One of n slots for a random number; with n + 1 slots one draw in n + 1 changes, and then to the new slot. */
-    static int draw(long u, int n) {
+    static int slotOf(long u, int n) {
         int rest = (int) u & ((1 << (32 - Integer.numberOfLeadingZeros(n - 1))) - 1);
         while (rest != 0) {
             int top = Integer.highestOneBit(rest);

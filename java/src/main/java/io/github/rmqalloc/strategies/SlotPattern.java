@@ -7,6 +7,9 @@ import java.util.List;
 
 /** Where the slot stands in a client id, and the numbers of a list of clients. */
 final class SlotPattern {
+    /** A hyphen and the number, as with pods of a StatefulSet. */
+    static final SlotPattern DEFAULT = new SlotPattern("-#");
+
     /** A slot has at most nine digits. */
     private static final int MOST_DIGITS = 9;
 

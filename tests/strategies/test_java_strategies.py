@@ -1,0 +1,39 @@
+"""The Java classes of `java/` against the specifications and the engine, on fresh random cases.
+
+The class files that are compiled with a client of 4.9 run with one of 5.x, too. Where a JDK or Maven is missing, these tests
+are skipped and say what to install.
+"""
+
+import java_driver
+import pytest
+import strategy_programs
+from strategy_comparison import N_CASES, SPECIFIED, WRAPPED, check, engine, of_page, random_cases
+
+pytestmark = pytest.mark.java
+
+N_SPECIFIED = 1000
+
+
+@pytest.fixture(scope="module")
+def java():
+    """The program that answers; making it runs the project's own tests, which read the vectors."""
+    try:
+        strategy_programs.tested_java()
+    except java_driver.JavaMissing as missing:
+        pytest.skip(str(missing))
+    return strategy_programs.java_answers
+
+
+@pytest.mark.parametrize("name", SPECIFIED)
+def test_the_classes_answer_as_specified_with_clients_of_both_lines(java, name):
+    cases = random_cases(name, N_SPECIFIED)
+    said = java(cases)
+    check(cases, said, of_page)
+    assert java(cases, java_driver.maven_classpath(java_driver.PROJECT)) == said
+
+
+@pytest.mark.parametrize("name", [*SPECIFIED, *WRAPPED])
+def test_the_engine_answers_as_the_classes(java, name):
+    answer = engine(name)
+    cases = random_cases(name, N_CASES)
+    check(cases, java(cases), answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import count
@@ -109,11 +110,29 @@ def restart(
     )
 
 
+_GENERATED = re.compile(r"\d+(#\d+)?|DEFAULT", re.ASCII)
+"""Instance names that clients make themselves: process ids, and since 4.9 a time behind them."""
+
+
+def is_chosen(client_id: str) -> bool:
+    """Whether somebody chose the instance name of a client id, so that it comes back after a restart.
+
+    Examples
+    --------
+    >>> [is_chosen(one) for one in ("10.0.0.1@consumer-7", "10.0.0.1@1#281944", "10.0.0.1@7", "c1")]
+    [True, False, False, False]
+    """
+    _, at, instance = client_id.partition("@")
+    return bool(at) and _GENERATED.fullmatch(instance.partition("@")[0]) is None
+
+
 def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
     """Id of a client after a restart.
 
     Java's ids are ``ip@pid#nanoTime``. With "suffix", the number after the last ``#`` is replaced, or one is added, so the
-    client nearly always keeps its position among the others. With "address" the address is replaced by a hash of the id.
+    client nearly always keeps its position among the others. With "address" the address is replaced by a hash of the id. An
+    instance name that somebody chose stays as it is; such a client has another id by its address alone, or if both are there at
+    once, as with a surge.
 
     Examples
     --------
@@ -123,12 +142,17 @@ def new_id(client_id: str, ids: str, taken: AbstractSet[str]) -> str:
     '10.0.0.1@7#900000000000002'
     >>> new_id("10.0.0.1@7", "address", set())
     '10.123.54.172@7#900000000000001'
+    >>> new_id("10.0.0.1@consumer-7", "address", set()), new_id("10.0.0.1@consumer-7", "suffix", set())
+    ('10.24.121.14@consumer-7', '10.0.0.1@consumer-7')
     """
-    stem = client_id.rpartition("#")[0] if "#" in client_id else client_id
-    if ids == "address":
+    chosen = is_chosen(client_id)
+    stem = client_id.rpartition("#")[0] if "#" in client_id and not chosen else client_id
+    if ids == "address" or (chosen and stem in taken):
         _, at, rest = stem.partition("@")
         digest = hashlib.sha256(client_id.encode("utf-8", "surrogatepass")).digest()
         stem = f"10.{'.'.join(map(str, digest[:3]))}{at}{rest}"
+    if chosen and stem not in taken:
+        return stem
     return next(made for n in count(900_000_000_000_001) if (made := f"{stem}#{n}") not in taken)
 
 
@@ -137,7 +161,7 @@ def _schedule(
 ) -> Schedule:
     size, turns = turns_of(group, batch, order, seed)
     hearing = hearing_of(informed_by, n_brokers=group.n_brokers)
-    everyone, rooms, old, new = _before_and_after(group, ids)
+    everyone, rooms, old, new = _before_and_after(group, ids, surge)
     there = np.zeros(len(everyone), bool)
     there[old] = True
     steps = [Step("before", (Moment((ClientView(there, there),)),))]
@@ -154,7 +178,7 @@ def _schedule(
     return Schedule(everyone, rooms, steps, size)
 
 
-def _before_and_after(group: GroupAtStart, ids: str) -> tuple[list[str], list[int], Positions, Positions]:
+def _before_and_after(group: GroupAtStart, ids: str, surge: bool) -> tuple[list[str], list[int], Positions, Positions]:
     """All ids with their rooms, and the positions of the clients' ids before and after among them."""
     if ids == "stable":
         positions = np.arange(len(group.client_ids))
@@ -162,7 +186,8 @@ def _before_and_after(group: GroupAtStart, ids: str) -> tuple[list[str], list[in
     taken = dict(zip(group.client_ids, group.rooms, strict=True))
     fresh = []
     for client_id, room in zip(group.client_ids, group.rooms, strict=True):
-        fresh.append(new_id(client_id, ids, taken.keys()))
+        others = taken.keys() if surge else taken.keys() - {client_id}
+        fresh.append(new_id(client_id, ids, others))
         taken[fresh[-1]] = room
     everyone = sort_client_ids(taken)
     position = {client_id: i for i, client_id in enumerate(everyone)}

@@ -16,7 +16,7 @@ DIGITS = 6
 FILE = "ordinal-tables.txt"
 
 
-class Tables(NamedTuple):
+class OrderTables(NamedTuple):
     """Orders for 1 to 60 queues.
 
     Attributes
@@ -39,7 +39,7 @@ class Tables(NamedTuple):
 
 
 @cache
-def tables() -> Tables:
+def tables() -> OrderTables:
     """The tables of this package.
 
     Examples
@@ -55,4 +55,4 @@ def tables() -> Tables:
         digits += [order.ljust(DIGITS, "~") for order in orders]
     found = np.frombuffer("".join(digits).encode(), np.uint8)
     in_order = np.where(found == ord("~"), 255, found - ord("0")).astype(np.uint8)
-    return Tables(in_order, offsets_of(range(EVEN + 1))[:-1], n_slots)
+    return OrderTables(in_order, offsets_of(range(EVEN + 1))[:-1], n_slots)

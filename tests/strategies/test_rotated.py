@@ -10,7 +10,7 @@ from strategy_cases import client_names, numbered
 
 from rmqalloc import Fleet, sort_client_ids, strategy
 from rmqalloc.fleet._columns import Strings
-from rmqalloc.strategies._topic_hash import java_hashes, mix64
+from rmqalloc.strategies._numbers import java_hashes, mix64
 
 
 @given(st.lists(st.text(max_size=8)))

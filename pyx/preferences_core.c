@@ -326,11 +326,6 @@ static int32_t draft_size(int64_t n_queues, int64_t n_clients)
     return (int32_t)(size < n_queues ? size : n_queues);
 }
 
-static int64_t draft_words(int64_t n_queues, int64_t n_clients)
-{
-    return n_clients * (draft_size(n_queues, n_clients) + 3);
-}
-
 typedef struct {
     const uint32_t *queues, *clients;
     int32_t n_queues, n_clients, low, most, pool, size, free;
@@ -401,8 +396,10 @@ void rmq_preferences_draft(const uint32_t *queues, int32_t n_queues, const uint3
     }
 }
 
+/* Enough for every unit of no more queues and no more clients: neither sum may have a quotient in it, which falls as clients
+   grow in number. */
 int64_t rmq_preferences_scratch_size(int64_t n_queues, int64_t n_clients)
 {
-    const int64_t match = n_queues + 4 * n_clients + padded(n_clients) + n_clients, draft = draft_words(n_queues, n_clients);
+    const int64_t match = n_queues + 5 * n_clients + padded(n_clients), draft = 2 * n_queues + (16 + 3) * n_clients;
     return match > draft ? match : draft;
 }

@@ -64,6 +64,25 @@ RINGS_SCHEMA = pa.schema(
 )
 """Columns of `Advice.rings`."""
 
+CHURN_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("strategy", pa.string()),
+        ("is_now", pa.bool_()),
+        ("needs_slots", pa.bool_()),
+        ("idle", pa.int64()),
+        ("min_load", pa.int64()),
+        ("max_load", pa.int64()),
+        ("restart_per_queue", pa.float64()),
+        ("is_sampled", pa.bool_()),
+        ("leave", pa.float64()),
+        ("join", pa.int64()),
+        ("broker_lost", pa.float64()),
+        ("year", pa.int64()),
+    ]
+)
+"""Columns of `Advice.churn`."""
+
 ROOMS_SCHEMA = pa.schema(
     [
         ("consumer_group", pa.string()),
@@ -148,18 +167,25 @@ class Advice(TableResult):
         Topics of groups under MACHINE_ROOM_NEARBY that have queues in rooms without a client: `ROOMS_SCHEMA`. Java splits each
         such room separately, starting at the first client; ``pooled`` is what splitting them together would give, which no
         RocketMQ client does.
+    churn : pyarrow.Table
+        What groups would move under other strategies: `CHURN_SCHEMA`. ``restart_per_queue`` is that of one rolling restart, one
+        client at a time and with new addresses; if ``is_sampled``, some clients stand for all. ``leave``, ``join`` and
+        ``broker_lost`` are queues moved: on the mean over the clients that leave, by one more client, and of the remaining
+        queues on the mean over brokers. ``year`` is the moves of a year of weekly restarts. A strategy that ``needs_slots`` is
+        replayed with client ids that carry them.
     assignments : tuple of ConfigLists
         A perfectly even list of queues for every client, with the fewest moves from now.
     warnings : tuple of str
         What is left out, and why.
     """
 
-    TABLES: ClassVar = ("groups", "counts", "rings", "rooms", "lists")
+    TABLES: ClassVar = ("groups", "counts", "rings", "rooms", "churn", "lists")
 
     groups: pa.Table
     counts: pa.Table
     rings: pa.Table
     rooms: pa.Table
+    churn: pa.Table
     assignments: tuple[ConfigLists, ...]
     warnings: tuple[str, ...]
 
@@ -190,7 +216,7 @@ def config_document(advice: Advice) -> dict[str, Any]:
     Examples
     --------
     >>> queues = [MessageQueue("T", "b", i) for i in range(2)]
-    >>> tables = [schema.empty_table() for schema in (GROUPS_SCHEMA, COUNTS_SCHEMA, RINGS_SCHEMA, ROOMS_SCHEMA)]
+    >>> tables = [schema.empty_table() for schema in (GROUPS_SCHEMA, COUNTS_SCHEMA, RINGS_SCHEMA, ROOMS_SCHEMA, CHURN_SCHEMA)]
     >>> advice = Advice(*tables, (ConfigLists("g", False, ["c1", "c2"], queues, [0, 1], [0, 0]),), ())
     >>> config_document(advice)["groups"][0]["clients"][1]
     {'client_id': 'c2', 'message_queues': [{'topic': 'T', 'broker_name': 'b', 'queue_id': 1}]}

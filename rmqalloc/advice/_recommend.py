@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from rmqalloc._text import named
 from rmqalloc.advice._advice import GROUPS_SCHEMA, Advice
+from rmqalloc.advice._churn import churn_table
 from rmqalloc.advice._config_lists import lists_of
 from rmqalloc.advice._empty_rooms import rooms_table
 from rmqalloc.advice._owners_now import Present, present_of
@@ -54,20 +55,21 @@ def advise(
     present = present_of(snapshot, planned)
     assignments = lists_of(present, balance, snapshot)
     counts, rings, rooms = counts_table(present), rings_table(present), rooms_table(present)
-    by_group = [_by_group(table) for table in (counts, rings, rooms)]
+    churn = churn_table(present)
+    by_group = [_by_group(table) for table in (counts, rings, rooms, churn)]
     rows = []
     for position, (group, lists) in enumerate(zip(planned.groups, assignments, strict=True)):
-        of_counts, of_rings, of_rooms = (found.get(group.consumer_group, []) for found in by_group)
+        of_counts, of_rings, of_rooms, of_churn = (found.get(group.consumer_group, []) for found in by_group)
         row = _row(present, position) | {
             "even_counts": [one["n_clients"] for one in of_counts if one["is_even"]],
             "virtual_nodes": advised_nodes(of_rings),
             "config_moves": lists.moved,
         }
-        rows.append(row | {"advice": paragraph(row, of_counts, of_rings, of_rooms, lists)})
+        rows.append(row | {"advice": paragraph(row, of_counts, of_rings, of_rooms, of_churn, lists)})
     table = pa.table({name: [row[name] for row in rows] for name in GROUPS_SCHEMA.names}, GROUPS_SCHEMA)
     untried = [group.consumer_group for group in planned.groups if group.consumer_group not in by_group[0]]
     more = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
-    return Advice(table, counts, rings, rooms, tuple(assignments), (*planned.warnings, *more))
+    return Advice(table, counts, rings, rooms, churn, tuple(assignments), (*planned.warnings, *more))
 
 
 def _by_group(table: pa.Table) -> dict[str, list[dict[str, Any]]]:

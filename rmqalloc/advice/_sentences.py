@@ -16,6 +16,10 @@ from rmqalloc.strategies._by_name import class_of
 _SHOWN = 20
 WORTH = 0.05
 """Least relative gain in skew for which more virtual nodes are advised."""
+WORTH_MOVES = 0.2
+"""Least relative gain in moves for which another strategy is named."""
+OWN = ("ORDINAL/1", "STABLE/1")
+"""Strategies that are proposed, of those that are weighed."""
 
 
 def paragraph(
@@ -23,10 +27,13 @@ def paragraph(
     counts: Sequence[dict[str, Any]],
     rings: Sequence[dict[str, Any]],
     rooms: Sequence[dict[str, Any]],
+    churn: Sequence[dict[str, Any]],
     lists: ConfigLists,
 ) -> str:
     """Advice for a group, given its rows of the tables."""
-    return " ".join([*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_lists(group, lists)])
+    return " ".join(
+        [*_sizes(group, counts), *_ring(group, rings), *_rooms(rooms), *_churn(churn), *_lists(group, lists)]
+    )
 
 
 def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -118,6 +125,40 @@ def _rooms(rooms: Sequence[dict[str, Any]]) -> Iterator[str]:
                 f"be {level} to {top}."
             )
             return
+
+
+def _churn(churn: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """What other strategies would save in restarts, and what they would cost when a broker is lost."""
+    now = next((row for row in churn if row["is_now"]), None)
+    if now is None or now["restart_per_queue"] is None:
+        return
+    worth = [row for row in churn if not row["is_now"] and _is_better(row, now)]
+    if not worth:
+        return
+    yield (
+        f"A rolling restart, one client at a time, moves every queue {now['restart_per_queue']:.1f} times: {now['year']:,} "
+        "moves in a year of weekly deploys."
+    )
+    ways = [
+        f"{row['strategy']} {row['restart_per_queue']:.1f} times ({row['year']:,} a year; "
+        f"a lost broker moves {row['broker_lost']:.0f} others, now {now['broker_lost']:.0f})"
+        + (", with slot numbers in client ids" if row["needs_slots"] else "")
+        for row in sorted(worth, key=lambda row: row["year"])[:3]
+    ]
+    yield (f"With classes of this project for Java and Go clients, not for POP and gRPC groups: {'; '.join(ways)}.")
+
+
+def _is_better(row: dict[str, Any], now: dict[str, Any]) -> bool:
+    """Whether a strategy moves much less and is as even, or is evener and does not move more."""
+    if row["strategy"] not in OWN:
+        return False
+    spread, spread_now = (one["max_load"] - one["min_load"] for one in (row, now))
+    moves, moves_now = row["restart_per_queue"], now["restart_per_queue"]
+    if spread <= max(spread_now, 1):
+        return bool(
+            moves < moves_now * (1 - WORTH_MOVES) or (spread < spread_now - 1 and moves < moves_now * (1 + WORTH))
+        )
+    return False
 
 
 def _lists(group: dict[str, Any], lists: ConfigLists) -> Iterator[str]:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _MOST = 20
 
-SHOWN = ("groups", "counts", "rings", "rooms", "lists")
+SHOWN = ("groups", "counts", "rings", "rooms", "churn", "lists")
 
 
 @click.command()
@@ -43,8 +43,8 @@ SHOWN = ("groups", "counts", "rings", "rooms", "lists")
 @click.option(
     "--show",
     type=Choice(SHOWN),
-    help="Which table: groups, numbers of clients, virtual nodes of rings, rooms without clients, or lists for CONFIG. "
-    "Without it, a paragraph on each group as text, or groups for programs.",
+    help="Which table: groups, numbers of clients, virtual nodes of rings, rooms without clients, moves under other "
+    "strategies, or lists for CONFIG. Without it, a paragraph on each group as text, or groups for programs.",
 )
 @table_options(f"; as text {_MOST} paragraphs, most idle clients first")
 def recommend(inputs: Inputs, balance: str, out: str | None, show: str | None, tables: TableOptions) -> int:

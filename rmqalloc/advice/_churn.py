@@ -1,0 +1,169 @@
+"""What restarts, scaling and the loss of brokers move, under the strategy that a group has and under those it could have.
+
+Each candidate is replayed over the same history: a rolling restart, one client at a time, after which clients have new
+addresses; one more client, and one less again; every broker, or some, gone and back. ORDINAL needs slot numbers in client ids,
+so it is replayed with ids that carry them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from rmqalloc.advice._advice import CHURN_SCHEMA
+from rmqalloc.advice._owners_now import Present
+from rmqalloc.fleet import Fleet
+from rmqalloc.rollouts._planned_groups import PlannedGroups
+from rmqalloc.rollouts._replay_groups import play_schedules
+from rmqalloc.rollouts._restart import new_id
+from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, InapplicableError, Mask, Moment, Schedule, Step
+from rmqalloc.strategies import Ordinal, Strategy, strategy
+from rmqalloc.strategies._ordering import sort_client_ids
+
+DEPLOYS_A_YEAR = 52
+"""Weekly."""
+
+MOST_RESTARTED = 16
+"""Clients that are restarted; of a group with more these stand for all."""
+
+MOST_BROKERS = 4
+"""Brokers of a topic that are lost, one after another."""
+
+NOW, RESTART_STOP, RESTART_START, JOIN, GONE, BACK = "now", "stop", "start", "join", "gone", "back"
+
+
+class Candidate(NamedTuple):
+    """A strategy to weigh: its number among the rules of the replay, 0 for the group's own."""
+
+    label: str
+    rule: int
+    needs_slots: bool = False
+
+
+def candidates() -> tuple[list[Candidate], list[Strategy]]:
+    """Strategies to weigh, and those among them that are not the group's own."""
+    tried = {
+        "AVG": strategy("AVG"),
+        "CONSISTENT_HASH:160": strategy("CONSISTENT_HASH", virtual_nodes=160),
+        "STABLE/1": strategy("STABLE"),
+        "STABLE/1:1": strategy("STABLE", slack=1),
+        "ORDINAL/1": strategy("ORDINAL"),
+    }
+    more = [Candidate(label, rule, isinstance(tried[label], Ordinal)) for rule, label in enumerate(tried, 1)]
+    return [Candidate(NOW, 0), *more], [*tried.values()]
+
+
+def churn_table(present: Present) -> pa.Table:
+    """Groups under several strategies: `CHURN_SCHEMA`. Those with lists by client id or machine rooms are left out."""
+    planned = present.planned
+    can = [not (one.is_listed or one.reads_rooms) for one in planned.rules.table]
+    chosen = [unit for unit, rule in enumerate(planned.rules.of_unit.tolist()) if can[rule]]
+    if not chosen:
+        return CHURN_SCHEMA.empty_table()
+    part = planned.part(np.unique(planned.group_of[chosen]).tolist())
+    every, rules = candidates()
+    try:
+        steps = play_schedules(part, lambda group: _schedule(group, every), rules, lost_brokers(part.fleet)).steps
+    except InapplicableError:  # all of them are too large
+        return CHURN_SCHEMA.empty_table()
+    names = {group.consumer_group: _name(part, at) for at, group in enumerate(part.groups)}
+    return pa.Table.from_pylist([*_rows(steps.to_pylist(), every, names)], CHURN_SCHEMA)
+
+
+def _name(planned: PlannedGroups, position: int) -> str:
+    unit = int(np.searchsorted(planned.group_of, position))
+    return planned.rules.table[planned.rules.of_unit[unit]].get_name()
+
+
+def lost_brokers(fleet: Fleet) -> list[Mask]:
+    """Variants of the queue lists: in the k-th, every list lacks one of its brokers."""
+    lists = fleet.queue_lists
+    n_routes = np.diff(lists.list_routes)
+    rank = np.arange(int(lists.list_routes[-1])) - np.repeat(lists.list_routes[:-1], n_routes)
+    lost = np.arange(MOST_BROKERS)[:, None] * np.repeat(n_routes, n_routes) // MOST_BROKERS
+    return [(rank != one)[lists.queue_route[: int(lists.offsets[-1])]] for one in lost]
+
+
+def _schedule(group: GroupAtStart, every: Sequence[Candidate]) -> Schedule:
+    ids = group.client_ids
+    n = len(ids)
+    slotted = [f"10.0.{i // 250}.{i % 250}@slot-{i}" for i in range(n)]
+    fresh = _back_with_new_addresses(ids)
+    joiner, slotted_joiner = "what-if-000001", f"10.0.0.251@slot-{n}"
+    everyone = sort_client_ids({*ids, *fresh, *slotted, joiner, slotted_joiner})
+    place = {one: i for i, one in enumerate(everyone)}
+    now, back, by_slot = (np.array([place[one] for one in some], np.int64) for some in (ids, fresh, slotted))
+    steps = []
+    for one in every:
+        actors = (by_slot, by_slot, place[slotted_joiner]) if one.needs_slots else (now, back, place[joiner])
+        steps += _history(one, len(everyone), *actors)
+    return Schedule(everyone, [-1] * len(everyone), steps)
+
+
+def _back_with_new_addresses(client_ids: list[str]) -> list[str]:
+    taken, fresh = set(client_ids), []
+    for client_id in client_ids:
+        fresh.append(new_id(client_id, "address", taken))
+        taken.add(fresh[-1])
+    return fresh
+
+
+def _history(
+    one: Candidate, n_ids: int, now: NDArray[np.int64], back: NDArray[np.int64], joiner: int
+) -> Iterator[Step]:
+    there = np.zeros(n_ids, bool)
+    there[now] = True
+
+    def step(kind: str, variant: int = 0) -> Step:
+        listed = there.copy()
+        view = ClientView(listed, listed, one.rule, variant)
+        return Step(f"{one.label} {kind}", (Moment((view,), there=variant),))
+
+    yield step(NOW)
+    for i in np.unique(np.linspace(0, now.size - 1, MOST_RESTARTED).astype(int)) if now.size > 1 else ():
+        there[now[i]] = False
+        yield step(RESTART_STOP)
+        there[back[i]] = True
+        yield step(RESTART_START)
+    there[joiner] = True
+    yield step(JOIN)
+    there[joiner] = False
+    yield step(BACK)
+    for variant in range(1, MOST_BROKERS + 1):
+        yield step(GONE, variant)
+        yield step(BACK)
+
+
+def _rows(
+    steps: Sequence[dict[str, Any]], every: Sequence[Candidate], names: dict[str, str]
+) -> Iterator[dict[str, Any]]:
+    found: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
+    for row in steps:
+        label, kind = row["action"].split(" ")
+        found.setdefault((row["consumer_group"], label), {}).setdefault(kind, []).append(row)
+    for group, name in names.items():
+        for one in every:
+            kinds = found.get((group, one.label))
+            if kinds is None or (one.rule and one.label == name):
+                continue
+            first, stops = kinds[NOW][0], kinds.get(RESTART_STOP, [])
+            moved = {kind: [row["moved"] for row in rows] for kind, rows in kinds.items()}
+            share = len(stops) / first["n_clients"]
+            whole = (sum(moved.get(RESTART_STOP, ())) + sum(moved.get(RESTART_START, ()))) / share if stops else None
+            yield {
+                "consumer_group": group,
+                "strategy": name if one.rule == 0 else one.label,
+                "is_now": one.rule == 0,
+                "needs_slots": one.needs_slots,
+                **{key: first[key] for key in ("idle", "min_load", "max_load")},
+                "restart_per_queue": None if whole is None else whole / first["n_queues"],
+                "is_sampled": share < 1,
+                "leave": float(np.mean(moved[RESTART_STOP])) if stops else None,
+                "join": moved[JOIN][0],
+                "broker_lost": float(np.mean(moved[GONE])),
+                "year": None if whole is None else round(whole * DEPLOYS_A_YEAR),
+            }

@@ -30,7 +30,7 @@ def test_md5_under_sanitizers(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["split", "strings"])
+@pytest.mark.parametrize("name", ["names", "preferences", "slots", "split", "strings"])
 def test_under_sanitizers(name: str, tmp_path: Path) -> None:
     """Units and lists of all lengths and kinds, under every instruction set, against plain answers written in C."""
     run(name, tmp_path)

@@ -15,6 +15,8 @@ from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
 from rmqalloc.strategies._config import Config, ConfigByClient
 from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
+from rmqalloc.strategies._dialects import JAVA, dialect_named
+from rmqalloc.strategies._go import GoConsistentHash, GoMachineRoom
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
@@ -35,9 +37,17 @@ _Inner = TypeVar("_Inner", bound=Strategy)
 
 
 @overload
-def strategy(name: Literal["AVG"]) -> Averagely: ...
+def strategy(name: Literal["CONSISTENT_HASH"], *, dialect: Literal["go"], virtual_nodes: int = 10) -> GoConsistentHash: ...
 @overload
-def strategy(name: Literal["AVG_BY_CIRCLE"]) -> AveragelyByCircle: ...
+def strategy(
+    name: Literal["MACHINE_ROOM"], *, dialect: Literal["go"], machine_rooms: Iterable[str] | None = None
+) -> GoMachineRoom: ...
+@overload
+def strategy(name: Literal["MACHINE_ROOM_NEARBY"], *, dialect: Literal["go"]) -> Averagely: ...
+@overload
+def strategy(name: Literal["AVG"], *, dialect: Literal["java", "go", "cpp"] = "java") -> Averagely: ...
+@overload
+def strategy(name: Literal["AVG_BY_CIRCLE"], *, dialect: Literal["java", "go"] = "java") -> AveragelyByCircle: ...
 @overload
 def strategy(name: Literal["CONSISTENT_HASH"], *, virtual_nodes: int = 10) -> ConsistentHash: ...
 @overload
@@ -66,6 +76,7 @@ def strategy(name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", 
 def strategy(  # type: ignore[overload-overlap]
     name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY", "POP"],
     *,
+    dialect: Any = ...,
     virtual_nodes: Any = ...,
     hash_function: Any = ...,
     message_queues: Any = ...,
@@ -79,6 +90,7 @@ def strategy(  # type: ignore[overload-overlap]
 def strategy(
     name: str,
     *,
+    dialect: str = ...,
     virtual_nodes: int = ...,
     hash_function: HashFunction | None = ...,
     message_queues: list[Any] | None = ...,
@@ -88,13 +100,16 @@ def strategy(
     client_room: ClientRoom | None = ...,
     pop_share_queue_num: int = ...,
 ) -> Strategy: ...
-def strategy(name: str, **parameters: Any) -> Strategy:
+def strategy(name: str, *, dialect: str = JAVA, **parameters: Any) -> Strategy:
     """Make a strategy by RocketMQ's name for it.
 
     Parameters
     ----------
     name : str
         ``AVG``, ``AVG_BY_CIRCLE``, ``CONSISTENT_HASH``, ``CONFIG``, ``MACHINE_ROOM``, ``MACHINE_ROOM_NEARBY`` or ``POP``.
+    dialect : str
+        Whose client's rule of that name: ``java``, ``go`` (client-go) or ``cpp`` (C++). It is the same object as Java's where
+        the rule is; ``MACHINE_ROOM_NEARBY`` of Go is AVG, and takes no parameters.
     **parameters
         ``CONSISTENT_HASH``: ``virtual_nodes`` (10), ``hash_function`` (MD5). ``CONFIG``: ``message_queues``.
         ``MACHINE_ROOM``: ``machine_rooms``. ``MACHINE_ROOM_NEARBY``: ``inner``, ``broker_room``, ``client_room``.
@@ -110,7 +125,7 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     Raises
     ------
     ValueError
-        The name is unknown, or a parameter is out of bounds.
+        The name or the dialect is unknown, the dialect has no such strategy, or a parameter is out of bounds.
     TypeError
         A parameter is unknown or of the wrong type.
 
@@ -118,12 +133,16 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     --------
     >>> strategy("CONSISTENT_HASH", virtual_nodes=100).get_name()
     'CONSISTENT_HASH'
+    >>> strategy("MACHINE_ROOM_NEARBY", dialect="go").get_name()
+    'AVG'
     """
     try:
         made = STRATEGIES[name]
     except (KeyError, TypeError):
         meant = did_you_mean(name, STRATEGIES) if isinstance(name, str) else ""
         raise ValueError(f"unknown strategy {name!r}; known are {', '.join(STRATEGIES)}{meant}") from None
+    if dialect != JAVA:
+        made = dialect_named(dialect).class_of(name)
     try:
         inspect.signature(made).bind(**parameters)
     except TypeError as error:
@@ -141,6 +160,8 @@ __all__ = [
     "ConsistentHash",
     "ExclusiveStrategy",
     "FleetShares",
+    "GoConsistentHash",
+    "GoMachineRoom",
     "MachineRoom",
     "MachineRoomNearby",
     "Pop",

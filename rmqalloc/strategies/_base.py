@@ -67,10 +67,8 @@ class Strategy(ABC):
         Parameters to try, likeliest first, where the strategy of a group has to be found out.
     is_server_side : bool
         Whether RocketMQ's brokers can divide by it.
-    in_go : str or None
-        What Go's client does otherwise under the same name.
-    go_computes : str or None
-        The strategy that Go's client computes instead; None if that is none of these.
+    dialect : str
+        Whose client computes it so: "java", or "go" of what client-go computes otherwise under the same name.
     """
 
     decided_by: DecidedBy = "anything"
@@ -85,8 +83,7 @@ class Strategy(ABC):
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     guesses: ClassVar[tuple[Mapping[str, Any], ...]] = ()
     is_server_side: ClassVar[bool] = False
-    in_go: ClassVar[str | None] = None
-    go_computes: ClassVar[str | None] = None
+    dialect: ClassVar[str] = "java"
 
     _takes_empty = (
         False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues to nobody

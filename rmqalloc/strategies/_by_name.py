@@ -8,6 +8,7 @@ from typing import Any
 from rmqalloc._text import did_you_mean
 from rmqalloc.fleet import Fleet
 from rmqalloc.strategies import STRATEGIES, ConfigByClient, MachineRoomNearby, Strategy, strategy
+from rmqalloc.strategies._dialects import DIALECTS, JAVA
 from rmqalloc.strategies._parameters import Parameter
 
 NEARBY = "MACHINE_ROOM_NEARBY"
@@ -24,7 +25,8 @@ def rule(name: str, **params: Any) -> Strategy:
         As `rmqalloc.strategy` takes it, or ``MACHINE_ROOM_NEARBY-`` and the name of the inner strategy, which then gets the
         parameters; the machine rooms come from the table.
     **params
-        As `rmqalloc.strategy` takes them; but for ``CONFIG`` ``message_queues`` maps client ids to lists of queues.
+        As `rmqalloc.strategy` takes them, with ``dialect``; but for ``CONFIG`` ``message_queues`` maps client ids to lists of
+        queues.
 
     Raises
     ------
@@ -37,6 +39,8 @@ def rule(name: str, **params: Any) -> Strategy:
     >>> rule("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", virtual_nodes=100).get_name()
     'MACHINE_ROOM_NEARBY-CONSISTENT_HASH'
     """
+    if "dialect" in params:
+        name, params = in_dialect(name, params)
     lists = params.get("message_queues")
     if name == "CONFIG" and lists and isinstance(lists, Mapping) and len(params) == 1:
         return ConfigByClient(lists)
@@ -52,6 +56,41 @@ def rule(name: str, **params: Any) -> Strategy:
     if not isinstance(made, MachineRoomNearby):  # whose rooms are in the table that is to come
         made.assign_fleet(_NO_UNITS)
     return made
+
+
+def in_dialect(name: str, params: Mapping[str, Any], dialect: str | None = None) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of what a client of a dialect computes under a name.
+
+    Parameters
+    ----------
+    name : str
+        As `rule` takes it.
+    params : mapping
+        As `rule` takes them.
+    dialect : str, optional
+        By default what the parameters say.
+
+    Returns
+    -------
+    tuple of str and dict
+        The dialect is among the parameters where it makes a difference, and where the client has no such strategy.
+
+    Examples
+    --------
+    >>> in_dialect("CONSISTENT_HASH", {"virtual_nodes": 20}, "go")
+    ('CONSISTENT_HASH', {'virtual_nodes': 20, 'dialect': 'go'})
+    >>> in_dialect("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", {"virtual_nodes": 20}, "go"), in_dialect("AVG", {"dialect": "cpp"})
+    (('AVG', {}), ('AVG', {}))
+    """
+    plain = {key: value for key, value in params.items() if key != "dialect"}
+    dialect = dialect or params.get("dialect", JAVA)
+    if dialect == JAVA or not isinstance(name, str) or outer_name(name) not in STRATEGIES:
+        return name, plain
+    made = DIALECTS[dialect].made.get(outer_name(name)) if dialect in DIALECTS else None
+    if made is STRATEGIES.get(name):
+        return name, plain
+    same = [one for one, java in STRATEGIES.items() if java is made]
+    return (same[0], {}) if same else (name, {**plain, "dialect": dialect})
 
 
 def class_of(name: str) -> type[Strategy]:

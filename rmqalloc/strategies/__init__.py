@@ -37,7 +37,9 @@ _Inner = TypeVar("_Inner", bound=Strategy)
 
 
 @overload
-def strategy(name: Literal["CONSISTENT_HASH"], *, dialect: Literal["go"], virtual_nodes: int = 10) -> GoConsistentHash: ...
+def strategy(
+    name: Literal["CONSISTENT_HASH"], *, dialect: Literal["go"], virtual_nodes: int = 10
+) -> GoConsistentHash: ...
 @overload
 def strategy(
     name: Literal["MACHINE_ROOM"], *, dialect: Literal["go"], machine_rooms: Iterable[str] | None = None

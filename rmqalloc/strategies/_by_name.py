@@ -86,7 +86,8 @@ def in_dialect(name: str, params: Mapping[str, Any], dialect: str | None = None)
     dialect = dialect or params.get("dialect", JAVA)
     if dialect == JAVA or not isinstance(name, str) or outer_name(name) not in STRATEGIES:
         return name, plain
-    made = DIALECTS[dialect].made.get(outer_name(name)) if dialect in DIALECTS else None
+    known = DIALECTS.get(dialect) if isinstance(dialect, str) else None
+    made = None if known is None else known.made.get(outer_name(name))
     if made is STRATEGIES.get(name):
         return name, plain
     same = [one for one, java in STRATEGIES.items() if java is made]

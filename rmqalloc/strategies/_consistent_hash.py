@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +77,7 @@ class ConsistentHash(ExclusiveStrategy):
     decided_by = "ids"
     weighs_repeats = True
     virtual_nodes: int = DEFAULT_VIRTUAL_NODES
-    parameters = (
+    parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "virtual_nodes", "count", "Ring positions per client", default=DEFAULT_VIRTUAL_NODES, alias="--vnodes"
         ),

@@ -107,8 +107,9 @@ def dialect_named(name: str) -> Dialect:
     ValueError
         There is no such dialect.
     """
-    if name not in DIALECTS:
+    found = DIALECTS.get(name) if isinstance(name, str) else None
+    if found is None:
         known = [JAVA, *DIALECTS]
         meant = did_you_mean(name, known) if isinstance(name, str) else ""
         raise ValueError(f"unknown dialect {name!r}; known are {', '.join(known)}{meant}")
-    return DIALECTS[name]
+    return found

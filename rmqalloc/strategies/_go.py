@@ -21,7 +21,6 @@ from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES, Consiste
 from rmqalloc.strategies._hashing import STEP, Hashes, Pieces, RingJob
 from rmqalloc.strategies._machine_room import MachineRoom, of_queues
 from rmqalloc.strategies._parallel import in_threads
-from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import Queues, Reasons
 
 # Points per client that one call of the kernel makes, and the rows of its scratch.
@@ -76,11 +75,7 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
 
     dialect = "go"
     weighs_repeats = False
-    parameters = (
-        Parameter(
-            "virtual_nodes", "count", "Ring positions per client", default=DEFAULT_VIRTUAL_NODES, alias="--vnodes"
-        ),
-    )
+    parameters = ConsistentHash.parameters[:1]
 
     _search = staticmethod(bisect.bisect_right)
     _which = "after it"
@@ -90,7 +85,7 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
             raise ValueError("virtual_nodes must be at least 1: client-go panics with 0 (integer divide by zero)")
         if hasattr(virtual_nodes, "__index__") and virtual_nodes < 0:
             raise ValueError(
-                f"virtual_nodes must be at least 1: client-go finds an empty circle with {virtual_nodes}, and nobody owns a queue"
+                f"virtual_nodes must be at least 1: client-go finds an empty circle with {virtual_nodes}, so nobody owns anything"
             )
         super().__init__(virtual_nodes)
         self.has_shared_points = False
@@ -168,19 +163,20 @@ class GoMachineRoom(_GoFunction, MachineRoom):
     def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Equal blocks of all queues, the rest from the rooms' queues."""
         reasons, rooms = Reasons(), ", ".join(sorted(self.machine_rooms or ()))
-        kept, n = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)], len(client_ids)
-        size = len(kept) // n
-        text = f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}: {size} for each client, and {len(kept) % n} over"
+        kept = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)]
+        size, over = divmod(len(kept), len(client_ids))
+        text = f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}: {size} for each client, {over} over"
         reasons.say(text, n_kept=len(kept))
-        place = kept.index(position) if position in kept else -1
-        if position < size * n:
+        in_blocks, place = size * len(client_ids), kept.index(position) if position in kept else -1
+        first = f"Go's client takes the first {in_blocks} of all queues, whatever their room"
+        if position < in_blocks:
             client = position // size
-            text = f"Go's client takes these from all queues, of which this is number {position}: {position} ÷ {size} = {client}"
-        elif place >= size * n:
-            client = place - size * n
-            text = f"those over are the rooms' from {size * n} on, of which this is number {place}: {place} − {size * n} = {client}"
+            text = f"{first}, and this is number {position}: {position} ÷ {size} = {client}"
+        elif place >= in_blocks:
+            client = place - in_blocks
+            text = f"what is over comes from the rooms' queues, of which this is number {place}: {place} − {in_blocks} = {client}"
         else:
-            reasons.say(f"Go's client takes these from all queues, from 0 to {size * n}, and this is number {position}")
+            reasons.say(f"{first}, and this is number {position}; it is not among what is over")
             return reasons
         reasons.say(f"{text}, client {client_ids[client]}", client_place=client)
         reasons.check_id(client_ids, client)

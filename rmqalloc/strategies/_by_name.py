@@ -88,7 +88,7 @@ def in_dialect(name: str, params: Mapping[str, Any], dialect: str | None = None)
         return name, plain
     known = DIALECTS.get(dialect) if isinstance(dialect, str) else None
     made = None if known is None else known.made.get(outer_name(name))
-    if made is STRATEGIES.get(name):
+    if made is not None and made is STRATEGIES.get(name):
         return name, plain
     same = [one for one, java in STRATEGIES.items() if java is made]
     return (same[0], {}) if same else (name, {**plain, "dialect": dialect})

@@ -26,6 +26,8 @@ from rmqalloc.strategies._reasons import Queues, Reasons
 # Points per client that one call of the kernel makes, and the rows of its scratch.
 _NODES, _LENGTHS = 1 << 12, 65
 
+_NO_POINTS = "client-go panics with 0 virtual nodes (integer divide by zero)"
+
 
 class _GoFunction(ExclusiveStrategy):
     """The checks of client-go's functions."""
@@ -51,12 +53,13 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
     Parameters
     ----------
     virtual_nodes : int
-        Points per client, Go's ``virtualNodeCnt``. Its function has no default; 10 is Java's.
+        Points per client, Go's ``virtualNodeCnt``. Its function has no default; 10 is Java's. With 0 client-go panics when it
+        divides, so every group is refused.
 
     Raises
     ------
     ValueError
-        ``virtual_nodes`` is below 1, or above 2\\ :sup:`31` - 1.
+        ``virtual_nodes`` is negative, or above 2\\ :sup:`31` - 1.
     TypeError
         ``virtual_nodes`` is not an integer.
 
@@ -81,12 +84,8 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
     _which = "after it"
 
     def __init__(self, virtual_nodes: int = DEFAULT_VIRTUAL_NODES) -> None:
-        if hasattr(virtual_nodes, "__index__") and virtual_nodes == 0:
-            raise ValueError("virtual_nodes must be at least 1: client-go panics with 0 (integer divide by zero)")
         if hasattr(virtual_nodes, "__index__") and virtual_nodes < 0:
-            raise ValueError(
-                f"virtual_nodes must be at least 1: client-go finds an empty circle with {virtual_nodes}, so nobody owns anything"
-            )
+            raise ValueError(f"virtual_nodes must be at least 1, got {virtual_nodes}: client-go finds an empty circle")
         super().__init__(virtual_nodes)
         self.has_shared_points = False
 
@@ -105,6 +104,15 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
 
     def _hash(self, key: str) -> int:
         return zlib.crc32(key.encode("utf-8", "replace"))
+
+    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
+        if self.virtual_nodes == 0:
+            raise ValueError(_NO_POINTS)
+        return super()._group_owners(mq_all, cid_all)
+
+    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+        for unit in range(fleet.n_units) if self.virtual_nodes == 0 else ():
+            reasons.setdefault(unit, _NO_POINTS)
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if fleet.is_sparse:

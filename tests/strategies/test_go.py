@@ -159,7 +159,7 @@ def test_what_client_go_panics_with_is_refused(ask, parameters, said):
     assert said in answer["panic"]
     given = {name: value for name, value in parameters.items() if name != "strategy"}
     with pytest.raises(ValueError, match="client-go"):
-        strategy(parameters["strategy"], dialect="go", **given)
+        strategy(parameters["strategy"], dialect="go", **given).allocate("g", "c", queues, ["c"])
 
 
 def test_client_go_gives_nobody_anything_below_one_point(ask):

@@ -16,7 +16,7 @@ from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strate
 from rmqalloc.strategies._config import Config, ConfigByClient
 from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
 from rmqalloc.strategies._dialects import JAVA, dialect_named
-from rmqalloc.strategies._go import GoConsistentHash, GoMachineRoom
+from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues

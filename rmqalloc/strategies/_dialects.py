@@ -13,7 +13,7 @@ from rmqalloc._text import did_you_mean
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import Strategy
 from rmqalloc.strategies._config import Config
-from rmqalloc.strategies._go import GoConsistentHash, GoMachineRoom
+from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
 
 JAVA = "java"
 

@@ -173,7 +173,9 @@ class GoMachineRoom(_GoFunction, MachineRoom):
         reasons, rooms = Reasons(), ", ".join(sorted(self.machine_rooms or ()))
         kept = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)]
         size, over = divmod(len(kept), len(client_ids))
-        text = f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}: {size} for each client, {over} over"
+        text = (
+            f"of {len(queues)} queues {len(kept)} are in the machine rooms {rooms}: {size} for each client, {over} over"
+        )
         reasons.say(text, n_kept=len(kept))
         in_blocks, place = size * len(client_ids), kept.index(position) if position in kept else -1
         first = f"Go's client takes the first {in_blocks} of all queues, whatever their room"
@@ -182,9 +184,9 @@ class GoMachineRoom(_GoFunction, MachineRoom):
             text = f"{first}, and this is number {position}: {position} ÷ {size} = {client}"
         elif place >= in_blocks:
             client = place - in_blocks
-            text = f"what is over comes from the rooms' queues, of which this is number {place}: {place} − {in_blocks} = {client}"
+            text = f"the rest comes from the rooms' queues, of which this is number {place}: {place} − {in_blocks} = {client}"
         else:
-            reasons.say(f"{first}, and this is number {position}; it is not among what is over")
+            reasons.say(f"{first}, and this is number {position}; it is not in the rest")
             return reasons
         reasons.say(f"{text}, client {client_ids[client]}", client_place=client)
         reasons.check_id(client_ids, client)

@@ -13,10 +13,10 @@ from rmqalloc._text import did_you_mean
 from rmqalloc.model import Queue
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
+from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
 from rmqalloc.strategies._config import Config, ConfigByClient
 from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
 from rmqalloc.strategies._dialects import JAVA, dialect_named
-from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues

@@ -12,8 +12,8 @@ from typing import NamedTuple
 from rmqalloc._text import did_you_mean
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import Strategy
-from rmqalloc.strategies._config import Config
 from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
+from rmqalloc.strategies._config import Config
 
 JAVA = "java"
 

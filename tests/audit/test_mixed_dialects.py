@@ -1,5 +1,6 @@
 """Groups of clients of Java, Go and C++: audits and plans beside every client asked alone in its own language."""
 
+import json
 from collections import Counter
 
 import go_reference
@@ -9,7 +10,9 @@ from audited import group, only, snapshot, topic
 
 from rmqalloc.audit import check_snapshot
 from rmqalloc.audit._finding import exposed
+from rmqalloc.certificate._checker import verdict
 from rmqalloc.plans import plan_snapshot
+from rmqalloc.snapshot._plain_data import to_document
 from rmqalloc.snapshot._snapshot import Client
 
 
@@ -54,3 +57,27 @@ def test_a_group_of_go_alone_is_whole_whatever_its_strategy():
         assert not {f.rule for f in check_snapshot(snapshot(group(*own, strategy=name, strategy_params=params)))} - {
             "idle-client"
         }
+
+
+@pytest.mark.parametrize(
+    ("languages", "name", "params"),
+    [
+        ("GO GO GO", "CONSISTENT_HASH", {"virtual_nodes": 20}),
+        ("GO GO GO", "MACHINE_ROOM", {"machine_rooms": ["hz"]}),
+        ("GO GO GO", "MACHINE_ROOM_NEARBY-CONSISTENT_HASH", {}),
+        ("JAVA GO CPP", "CONSISTENT_HASH", {"virtual_nodes": 20}),
+        ("JAVA GO CPP", "MACHINE_ROOM", {"machine_rooms": ["hz"]}),
+    ],
+)
+def test_a_plan_is_proved_by_loops_that_know_the_dialects(languages, name, params):
+    routes = (topic(**{"a@b": 5, "hz@b1": 4, "hz@b2": 4}),)
+    own = [Client(f"c{i}", language=one) for i, one in enumerate(languages.split())]
+    snap = snapshot(group(*own, strategy=name, strategy_params=params), topics=routes)
+    changes = [{"name": "one less", "changes": [{"remove_clients": {"ids": ["c1"]}}]}]
+    if "CONSISTENT_HASH" in name:
+        changes.append({"name": "no ring", "changes": [{"set_virtual_nodes": {"virtual_nodes": 0}}]})
+    plan = plan_snapshot(snap, changes)
+    assert plan.units.num_rows == 1 + len(changes)
+    assert plan.units["err_code"].to_pylist()[:2] == [0, 0]
+    text = "".join(plan.text()) + f',"digest":"{plan.digest}"}}'
+    assert verdict(text, snapshot=json.loads(json.dumps(to_document(snap)))).problems == []

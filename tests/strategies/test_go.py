@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 import reference
 
-from rmqalloc import Fleet, strategy
+from rmqalloc import Fleet, MessageQueue, strategy
 
 pytestmark = pytest.mark.go
 
@@ -179,3 +179,30 @@ def test_the_reference_of_cpp_computes_what_javas_does():
             cpp = go_reference.CppAvg().allocate("g", one, queues, ids)
             assert cpp == reference.Avg().allocate("g", one, queues, ids)
             assert cpp == strategy("AVG", dialect="cpp").allocate("g", one, queues, ids)
+
+
+@pytest.mark.parametrize("name", ["CONSISTENT_HASH", "MACHINE_ROOM"])
+def test_what_is_explained_is_who_owns_it(name):
+    parameters = {"virtual_nodes": 7} if name == "CONSISTENT_HASH" else {"machine_rooms": ["hz", "sh"]}
+    engine = strategy(name, dialect="go", **parameters)
+    queues = [MessageQueue("T", broker, i) for broker in ("a", "hz@b1", "sh@b1", "zz@b") for i in range(7)]
+    ids = [f"c{i}" for i in range(5)]
+    owners = engine.assign(queues, ids).owners.tolist()
+    for i, owner in enumerate(owners):
+        facts = engine.explain(queues, ids, i).facts
+        said = facts["hit"]["client_id"] if name == "CONSISTENT_HASH" else facts.get("client_place", -1)
+        assert said == (ids[owner] if name == "CONSISTENT_HASH" else owner)
+    assert name == "CONSISTENT_HASH" or {-1, 0, 4} <= set(owners)
+
+
+def test_a_queue_at_a_point_belongs_to_the_next_one(ask):
+    """Chance does not find a queue and a point of the same hash, so they are looked for."""
+    texts = {go_reference.crc32(reference.text_form(("T", "b", i))): i for i in range(100_000)}
+    point, one = next((at, f"c{k}") for k in range(10**6) if (at := go_reference.crc32(f"0c{k}")) in texts)
+    queues, ids = [("T", "b", texts[point])], [one, "other"]
+    [answer] = ask(
+        [{"strategy": "CONSISTENT_HASH", "virtual_nodes": 1, "queues": queues, "clients": ids, "asked": ids}]
+    )
+    assert answer["taken"] == [[], [0]]
+    assert strategy("CONSISTENT_HASH", dialect="go", virtual_nodes=1).assign(queues, ids).owners.tolist() == [1]
+    assert go_reference.GoConsistentHash(1).allocate("g", "other", queues, ids) == queues

@@ -198,7 +198,10 @@ def test_what_is_explained_is_who_owns_it(name):
 def test_a_queue_at_a_point_belongs_to_the_next_one(ask):
     """Chance does not find a queue and a point of the same hash, so they are looked for."""
     texts = {go_reference.crc32(reference.text_form(("T", "b", i))): i for i in range(100_000)}
-    point, one = next((at, f"c{k}") for k in range(10**6) if (at := go_reference.crc32(f"0c{k}")) in texts)
+    ids = (
+        f"{k * 0x9E3779B97F4A7C15 % 2**64:016x}" for k in range(10**6)
+    )  # CRC-32 keeps ids apart that are nearly alike
+    point, one = next((at, each) for each in ids if (at := go_reference.crc32(f"0{each}")) in texts)
     queues, ids = [("T", "b", texts[point])], [one, "other"]
     [answer] = ask(
         [{"strategy": "CONSISTENT_HASH", "virtual_nodes": 1, "queues": queues, "clients": ids, "asked": ids}]

@@ -311,7 +311,9 @@ def owners(strategy: Strategy, queues: Sequence[Queue], clients: Sequence[Client
     Nobody can ask as the empty id, so its share stays with nobody. The queues have to be distinct objects.
     """
     if not queues or not clients:
-        strategy.allocate("", "anyone", queues, clients)
+        Strategy.allocate(
+            strategy, "", "anyone", queues, clients
+        )  # a group is refused so, whatever a client of it does
     position_of = {id(queue): position for position, queue in enumerate(queues)}
     spelled = [java_string(client) for client in clients]
     result = [-1] * len(queues)

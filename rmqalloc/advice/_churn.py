@@ -76,7 +76,7 @@ def churn_table(present: Present) -> pa.Table:
 
 def _name(planned: PlannedGroups, position: int) -> str:
     unit = int(np.searchsorted(planned.group_of, position))
-    return planned.rules.table[planned.rules.of_unit[unit]].get_name()
+    return str(planned.rules.table[planned.rules.of_unit[unit]].get_name())
 
 
 def lost_brokers(fleet: Fleet) -> list[Mask]:
@@ -97,7 +97,7 @@ def _schedule(group: GroupAtStart, every: Sequence[Candidate]) -> Schedule:
     everyone = sort_client_ids({*ids, *fresh, *slotted, joiner, slotted_joiner})
     place = {one: i for i, one in enumerate(everyone)}
     now, back, by_slot = (np.array([place[one] for one in some], np.int64) for some in (ids, fresh, slotted))
-    steps = []
+    steps: list[Step] = []
     for one in every:
         actors = (by_slot, by_slot, place[slotted_joiner]) if one.needs_slots else (now, back, place[joiner])
         steps += _history(one, len(everyone), *actors)

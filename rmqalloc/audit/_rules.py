@@ -90,7 +90,7 @@ RULES: dict[str, Rule] = {
     "mixed-languages": Rule(
         "Different SDKs in one group",
         "SDKs give some strategies the same name and compute something else: Go's CONSISTENT_HASH, AllocateByMachineNearby and "
-        "AllocateByMachineRoom are not Java's.",
+        "AllocateByMachineRoom are not Java's, and C++'s client has AVG alone. What each client computes is compared.",
         "Let one SDK consume for one group, or take AVG.",
         "error",
         rules_mixed.mixed_languages,

@@ -10,12 +10,12 @@ from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, exposed
 from rmqalloc.evidence._method import DEFAULT_STRATEGY
+from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.strategies._by_name import class_of
+from rmqalloc.strategies._by_name import outer_name
+from rmqalloc.strategies._dialects import DIALECTS
 from rmqalloc.views._unit_views import Queues, UnitViews
-
-_ONE_ONLY = ("CPP", "PYTHON")  # clients that come with AVG alone
 
 
 def mixed_strategies(audited: AuditedGroup) -> Iterator[Fault]:
@@ -52,19 +52,25 @@ def _mixed(
     audited: AuditedGroup, units: Sequence[UnitViews], kinds: Sequence[str | None], what: str, advice: str
 ) -> Fault:
     """The fault of clients that differ in something, with the queues that are unowned or double-owned."""
-    unowned = [queue for unit in units for queue in unit.unowned]
-    double = [queue for unit in units for queue in unit.double_owned]
-    known = [unit for unit in units if unit.problem is None]
-    makes = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
-    if len(known) < len(units):
-        makes = f"what that makes is not known: {next(u.problem for u in units if u.problem is not None)}"
+    makes, queues, is_harm = _outcome(units)
     return Fault(
         f"{what} ({_counts(kinds)}); {makes}.",
         advice,
-        queues=tuple(sort_queues({*unowned, *double})),
+        queues=queues,
         clients=_minority(audited, kinds),
-        severity="error" if unowned or double or len(known) < len(units) else "warning",
+        severity="error" if is_harm else "warning",
     )
+
+
+def _outcome(units: Sequence[UnitViews]) -> tuple[str, tuple[MessageQueue, ...], bool]:
+    """What different views make of queues, those that are unowned or double-owned, and whether there may be such."""
+    unowned = [queue for unit in units for queue in unit.unowned]
+    double = [queue for unit in units for queue in unit.double_owned]
+    unknown = [unit.problem for unit in units if unit.problem is not None]
+    makes = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
+    if unknown:
+        makes = f"what that makes is not known: {unknown[0]}"
+    return makes, tuple(sort_queues({*unowned, *double})), bool(unowned or double or unknown)
 
 
 def _counts(kinds: Sequence[str | None]) -> str:
@@ -119,27 +125,33 @@ def mixed_languages(audited: AuditedGroup) -> Iterator[Fault]:
     known = {one for one in languages if one is not None}
     if len(known) < 2 or not audited.is_clustering or audited.is_served:
         return
-    severity, why = _dialects(audited.strategy, known)
+    why = f"they agree on {audited.strategy} as long as all see the same queues and clients in the same order"
+    makes, queues, is_harm = _outcome([unit for unit in audited.units if len({v.method for v in unit.views}) > 1])
+    severity = "note"
+    if differs := _dialects(audited.strategy, known):
+        why, severity = f"{'; '.join(differs)}; {makes}", "error" if is_harm else "warning"
     yield Fault(
         f"Clients of different SDKs share the group ({_counts(languages)}): {why}.",
         "Let one SDK consume for one group, or "
         + f"{'keep' if audited.strategy == DEFAULT_STRATEGY else 'take'} {DEFAULT_STRATEGY}"
         + ", which all of them compute alike.",
+        queues=queues if differs else (),
         clients=_minority(audited, languages),
         severity=severity,
     )
 
 
-def _dialects(strategy: str, languages: set[str]) -> tuple[str, str]:
-    """How severe the difference of the SDKs in a strategy is, and what it is."""
-    if "GO" in languages and (in_go := class_of(strategy).in_go):
-        return "error", in_go
-    if strategy != DEFAULT_STRATEGY and (only := sorted(languages.intersection(_ONE_ONLY))):
-        return (
-            "warning",
-            f"{' and '.join(only)} clients come with {DEFAULT_STRATEGY} alone, the group is meant to use {strategy}",
-        )
-    return "note", f"they agree on {strategy} as long as all see the same queues and clients in the same order"
+def _dialects(strategy: str, languages: set[str]) -> list[str]:
+    """What the SDKs compute otherwise than Java's under the name of a strategy."""
+    found, outer = [], outer_name(strategy)
+    for dialect in DIALECTS.values():
+        mine = sorted(languages.intersection(dialect.languages))
+        if mine and outer in dialect.differs:
+            found.append(dialect.differs[outer])
+        elif mine and outer not in dialect.made:
+            alone = f"come with {dialect.only} alone" if dialect.only else f"have no {outer}"
+            found.append(f"{' and '.join(mine)} clients {alone}, the group is meant to use {strategy}")
+    return found
 
 
 def mixed_versions(audited: AuditedGroup) -> Iterator[Fault]:

@@ -7,13 +7,15 @@ those; the planner's code is another.
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_left
+import zlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-RETRY, NEARBY, RING, CONFIG = "%RETRY%", "MACHINE_ROOM_NEARBY-", "CONSISTENT_HASH", "CONFIG"
+RETRY, NEARBY, RING, ROOMS, CONFIG = "%RETRY%", "MACHINE_ROOM_NEARBY-", "CONSISTENT_HASH", "MACHINE_ROOM", "CONFIG"
+NO_POINTS = "client-go panics with 0 virtual nodes (integer divide by zero)"
 NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues are consumed"
 EMPTY, TOO_LARGE, BAD_STRATEGY, REFUSED, SPOILED = 2, 4, 5, 6, (1, 3, 4)
 """Codes of errors; what is spoiled is so in every state."""
@@ -185,13 +187,27 @@ def before_at(broker_name: str) -> str | None:
     return parts[0] if len(parts) == 2 else None
 
 
+@lru_cache(maxsize=256)
+def go_ring(ids: Ids, nodes: int) -> tuple[list[int], dict[int, str]]:
+    """The same by client-go: the number stands before the id, and an id that repeats puts the same points again."""
+    points = {crc(f"{k}{one}"): one for one in ids for k in range(nodes)}
+    return sorted(points), points
+
+
+def crc(key: str) -> int:
+    """Client-go's hash of a text."""
+    return zlib.crc32(key.encode("utf-8", "replace"))
+
+
 def is_known(strategy: str, params: Fields) -> bool:
     """Whether the strategy is one of those below, with the parameters that it takes."""
     name = strategy.removeprefix(NEARBY)
+    if params.get("dialect") == "go":
+        return strategy in (RING, ROOMS) and is_known(strategy, {k: v for k, v in params.items() if k != "dialect"})
     if name == RING:
         nodes = params.get("virtual_nodes", 10)
         return not params.keys() - {"virtual_nodes"} and type(nodes) is int and 0 <= nodes <= MOST_NODES
-    if name == "MACHINE_ROOM":
+    if name == ROOMS:
         return not params.keys() - {"machine_rooms"} and all(
             type(one) is str for one in params.get("machine_rooms", ())
         )
@@ -212,7 +228,11 @@ def owners(row: Row, topic: str, queues: list[Queue]) -> tuple[list[str | None],
         return nobody, TOO_LARGE, f"the ring would have {n_points} points; at most {MOST_POINTS} can be planned"
     if not queues or not ids:
         return nobody, 0, None
-    if row.strategy == "MACHINE_ROOM" and not row.params and any(before_at(name) is not None for name, _ in queues):
+    if row.params.get("dialect") == "go":
+        if row.params.get("virtual_nodes", 10) == 0:
+            return nobody, REFUSED, NO_POINTS
+        return _go_shares(row, topic, queues, ids), 0, None
+    if row.strategy == ROOMS and not row.params and any(before_at(name) is not None for name, _ in queues):
         return nobody, REFUSED, NULL_ROOMS
     if row.strategy == CONFIG:
         return _listed(row, topic, queues)
@@ -239,6 +259,24 @@ def _shares(row: Row, topic: str, queues: list[Queue], ids: Ids) -> list[str | N
         size = len(kept) // len(ids)
         for place, i in enumerate(kept):  # those that are left over come from the end
             slots[i] = place // size if place < size * len(ids) else place - size * len(ids)
+    return _asked(ids, slots)
+
+
+def _go_shares(row: Row, topic: str, queues: list[Queue], ids: Ids) -> list[str | None]:
+    """Owners by client-go's ring, or its machine rooms, of which only what is over is taken from the rooms' own queues."""
+    if row.strategy == RING:
+        points, holders = go_ring(ids, row.params.get("virtual_nodes", 10))
+        return [holders[points[bisect_right(points, crc(text_form(topic, q))) % len(points)]] or None for q in queues]
+    rooms = [name.split("@") for name, _ in queues]
+    kept = [i for i, parts in enumerate(rooms) if len(parts) == 2 and parts[0] in row.params.get("machine_rooms", ())]
+    size = len(kept) // len(ids)
+    slots: dict[int, int] = {i: i // size for i in range(size * len(ids))}
+    slots |= {i: slot for slot, i in enumerate(kept[size * len(ids) :])}
+    return _asked(ids, [slots.get(i) for i in range(len(queues))])
+
+
+def _asked(ids: Ids, slots: list[int | None]) -> list[str | None]:
+    """The ids of slots, of a repeated id for the first alone: nobody asks for the others, nor for an empty one."""
     first = {one: slot for slot, one in reversed([*enumerate(ids)]) if one}
     return [ids[slot] if slot is not None and first.get(ids[slot]) == slot else None for slot in slots]
 

@@ -14,13 +14,14 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from rmqalloc._text import counted, named
+from rmqalloc.evidence._client_method import is_plain
 from rmqalloc.evidence._known import known_by_client
 from rmqalloc.evidence._method import Method
 from rmqalloc.evidence._unanswered import Unanswered
 from rmqalloc.results import TableResult
 from rmqalloc.snapshot._cut_names import cut_names
 from rmqalloc.snapshot._matching import ALL
-from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic
+from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
 
 EVIDENCE_SCHEMA = pa.schema(
     [
@@ -192,14 +193,9 @@ def evidence_lines(snapshot: Snapshot, groups: Sequence[str] = ALL) -> Iterator[
 
 def _source(group: Group) -> str | None:
     """What the strategy of a group rests on."""
-    if group.strategy_source is None or all(_is_plain(one, group.strategy) for one in group.clients):
+    if group.strategy_source is None or all(is_plain(group, one) for one in group.clients):
         return group.strategy_source
     return BY_CLIENT if known_by_client(group) else group.strategy_source
-
-
-def _is_plain(client: Client, strategy: str | None) -> bool:
-    """Whether a client surely divides by its group's strategy; asked of every client, so without making anything."""
-    return client.strategy in (None, strategy) and client.virtual_nodes is None and client.language != "GO"
 
 
 def _strength(source: str, doubt: str | None) -> int:

@@ -22,6 +22,7 @@ from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Group, Topic
 from rmqalloc.strategies import STRATEGIES, sort_client_ids, sort_queues
 from rmqalloc.strategies._by_name import NEARBY, class_of, inner_class_of
+from rmqalloc.strategies._dialects import DIALECTS
 
 _MAX_QUEUES = 1_000_000  # of one topic; a larger one is not worth the memory as evidence
 _MAX_POINTS = 1 << 24  # of one ring
@@ -115,14 +116,16 @@ def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], ro
     ]
 
 
-def candidates(rooms: Rooms) -> list[Method]:
-    """Strategies to try if nothing is known, likeliest first.
+def candidates(rooms: Rooms, dialect: str | None = None) -> list[Method]:
+    """Strategies to try if nothing is known, likeliest first; those of a dialect if all clients have it.
 
     Examples
     --------
     >>> [str(method) for method in candidates(Rooms({}, {}))[:3]]
     ['AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH with 10 virtual nodes']
     """
+    if dialect in DIALECTS:
+        return [method for name in DIALECTS[dialect].made for method in guesses(name, dialect) if method.name == name]
     plain = [method for name in _guessed() for method in guesses(name)]
     return [*plain, *nearby()] if all(rooms) else plain
 
@@ -132,9 +135,9 @@ def _guessed() -> list[str]:
     return [name for name in STRATEGIES if class_of(name).guesses]
 
 
-def guesses(name: str) -> list[Method]:
+def guesses(name: str, dialect: str | None = None) -> list[Method]:
     """A strategy with each of the parameters that it may have, the likeliest first."""
-    return [Method(name, params) for params in inner_class_of(name).guesses]
+    return [Method(name, params).in_dialect(dialect) for params in inner_class_of(name).guesses]
 
 
 def nearby() -> list[Method]:

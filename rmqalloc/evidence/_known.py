@@ -15,14 +15,15 @@ from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from rmqalloc._text import counted
-from rmqalloc.evidence._client_method import divide_otherwise
+from rmqalloc.evidence._client_method import dialect_of_all, divide_otherwise, kinds_of, method_of, spoken
 from rmqalloc.evidence._fit import Fit, candidates, fits_of, guesses, nearby_guesses, owned_queues
 from rmqalloc.evidence._fit_rooms import RoomFit, placed_groups
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method, Rooms
 from rmqalloc.snapshot._matching import ALL
-from rmqalloc.snapshot._snapshot import Group, Snapshot
-from rmqalloc.strategies._by_name import class_of, full_name, is_same, lacks_inner
+from rmqalloc.snapshot._snapshot import Client, Group, Snapshot
+from rmqalloc.strategies._by_name import full_name, is_same, lacks_inner, outer_name
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
+from rmqalloc.strategies._dialects import DIALECTS, dialect_of
 
 _ONE_IN = 100  # a fit must be less likely by chance than one in so many groups
 _ENOUGH = 64  # owners after which chance is negligible even with two clients
@@ -76,7 +77,7 @@ def with_strategies(
     mine = [one for one in snapshot.groups if divides(one) and any(fnmatchcase(one.name, each) for each in groups)]
     if strategy is not None:
         method = Method(*full_name(strategy, dict(params or {})))
-        found = [(one, _Claim(method, "given", [method])) for one in mine]
+        found = [(one, _Claim(own, "given", [own])) for one in mine if (own := _of_all(one, method))]
     else:
         rooms = Rooms.of(snapshot)
         found = [(one, _claim(one, rooms)) for one in mine if one.strategy_source is None]
@@ -144,24 +145,21 @@ def known_by_client(group: Group) -> bool:
     >>> [known_by_client(group) for group in known.groups]
     [True, False]
     """
-    kinds = {(one.strategy, one.virtual_nodes, one.language == "GO") for one in group.clients}
-    return divides(group) and divide_otherwise(group) and all(_is_whole(group, *kind) for kind in kinds)
+    return divides(group) and divide_otherwise(group) and all(_is_whole(group, *kind) for kind in kinds_of(group))
 
 
-def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, in_go: bool) -> bool:
+def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, language: str | None) -> bool:
     """Whether it is known what a client divides by that reports a strategy and virtual nodes."""
     given = method_of_group(group)
     is_given = group.strategy_source == "given"
     if name is None and not is_given:
         return False
     is_given_one = name is None or is_same(name, given.name)
-    method = given if is_given_one else Method(name or given.name)
-    if lacks_inner(method.name) or (not is_given_one and _asks_for_more(method)):
+    method = method_of(group, Client("", language=language, strategy=name, virtual_nodes=virtual_nodes))
+    if method.problem is not None or lacks_inner(method.name) or (not is_given_one and _asks_for_more(method)):
         return False
-    if in_go and method.in_go:
-        return class_of(method.name).go_computes is not None
     on_ring = method.virtual_nodes is not None
-    return not on_ring or virtual_nodes is not None or "virtual_nodes" in method.params or (is_given and is_given_one)
+    return not on_ring or "virtual_nodes" in method.params or (is_given and is_given_one)
 
 
 def _asks_for_more(method: Method) -> bool:
@@ -210,16 +208,34 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
         method = Method(*full_name(most, dict(group.strategy_params)))
         doubt = f"its clients do not agree: {_said(reported)}" if len(reported) > 1 else None
     else:
-        return _Claim(Method(DEFAULT_STRATEGY), "assumed", candidates(rooms))
-    if any(one.language == "GO" for one in group.clients):
-        doubt = doubt or method.in_go
-    method, unclear = _with_nodes(method, source, group)
+        return _Claim(Method(DEFAULT_STRATEGY), "assumed", candidates(rooms, dialect_of_all(group)))
+    doubt = doubt or _otherwise(group, method)
+    method, unclear = _with_nodes(_of_all(group, method), source, group)
     tried = [method]
     if lacks_inner(method.name):
         tried = nearby_guesses()
     elif method.virtual_nodes is not None and "virtual_nodes" not in method.params:
-        tried = guesses(method.name)
+        tried = guesses(method.name, method.dialect)
     return _Claim(method, source, tried, doubt or unclear)
+
+
+def _of_all(group: Group, method: Method) -> Method:
+    """What clients of one dialect compute under a name; of several dialects, what it says."""
+    return spoken(method, dialect_of_all(group))
+
+
+def _otherwise(group: Group, method: Method) -> str | None:
+    """Why clients of some dialect do not compute the strategy of their group, if so: all alike do, unless they lack it."""
+    alike = dialect_of_all(group)
+    for name in {dialect_of(one.language): None for one in group.clients}:
+        dialect = DIALECTS.get(name or "")
+        if dialect is not None and method.in_dialect(name) != method:
+            outer = outer_name(method.name)
+            if outer not in dialect.made:
+                return dialect.lacks(method.name)
+            if alike is None:
+                return dialect.differs[outer]
+    return None
 
 
 def _with_nodes(method: Method, source: str, group: Group) -> tuple[Method, str | None]:
@@ -260,9 +276,9 @@ def _known(snapshot: Snapshot, found: Sequence[tuple[Group, _Claim]]) -> Iterato
     fits = dict(zip(owned, fits_of([*owned.values()], [claims[name].tried for name in owned], rooms), strict=True))
     # If no claimed strategy explains all owners, the others are tried for the message.
     left = [name for name, fit in fits.items() if not fit.explains_all and claims[name].source != "assumed"]
-    others = dict(
-        zip(left, fits_of([owned[name] for name in left], [candidates(rooms)] * len(left), rooms), strict=True)
-    )
+    dialects = {group.name: dialect_of_all(group) for group, _ in found}
+    tried = [candidates(rooms, dialects[name]) for name in left]
+    others = dict(zip(left, fits_of([owned[name] for name in left], tried, rooms), strict=True))
     for group, claim in found:
         yield _resolved(group, claim, fits.get(group.name), others.get(group.name))
 

@@ -14,9 +14,10 @@ from rmqalloc.fleet._columns import Strings, ranges
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies import Strategy
-from rmqalloc.strategies._by_name import class_of, inner_class_of, reads_rooms, rule
+from rmqalloc.strategies._by_name import class_of, in_dialect, inner_class_of, reads_rooms, rule
 from rmqalloc.strategies._config import listed_queues
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
+from rmqalloc.strategies._dialects import DIALECTS, JAVA
 
 DEFAULT_STRATEGY = "AVG"
 """RocketMQ's default."""
@@ -99,7 +100,17 @@ class Method:
 
     def __str__(self) -> str:
         nodes = self.virtual_nodes
-        return self.name if nodes is None else f"{self.name} with {nodes} virtual nodes"
+        name = self.name if self.dialect not in DIALECTS else f"{DIALECTS[self.dialect].label} {self.name}"
+        return name if nodes is None else f"{name} with {nodes} virtual nodes"
+
+    @property
+    def dialect(self) -> str:
+        """Whose client's rule it is, if not Java's and another one than that."""
+        return str(self.params.get("dialect", JAVA))
+
+    def in_dialect(self, dialect: str | None) -> Method:
+        """What a client of a dialect computes under this name; the same where the dialect is not known."""
+        return self if dialect is None else Method(*in_dialect(self.name, self.params, dialect), problem=self.problem)
 
     @property
     def virtual_nodes(self) -> int | None:
@@ -116,12 +127,6 @@ class Method:
     def asks_for_rooms(self) -> bool:
         """Whether it reads machine rooms."""
         return reads_rooms(self.name)
-
-    @property
-    def in_go(self) -> str | None:
-        """What Go's client does otherwise under the same name, and whether that can be computed."""
-        made = class_of(self.name)
-        return made.in_go if made.in_go is None or made.go_computes else f"{made.in_go}, which is not computed here"
 
     def strategy(self) -> Strategy:
         """The strategy; ValueError or TypeError if there is no such thing. Rooms come from the fleet, see `Rooms.put_into`."""

@@ -12,8 +12,10 @@ from typing import Any, Literal, TypeVar, overload
 from rmqalloc.model import Queue
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
+from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
 from rmqalloc.strategies._config import Config, ConfigByClient
 from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
+from rmqalloc.strategies._dialects import JAVA, dialect_named
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._names import divided, split, unknown
@@ -41,9 +43,19 @@ _Inner = TypeVar("_Inner", bound=Strategy)
 
 
 @overload
-def strategy(name: Literal["AVG"]) -> Averagely: ...
+def strategy(
+    name: Literal["CONSISTENT_HASH"], *, dialect: Literal["go"], virtual_nodes: int = 10
+) -> GoConsistentHash: ...
 @overload
-def strategy(name: Literal["AVG_BY_CIRCLE"]) -> AveragelyByCircle: ...
+def strategy(
+    name: Literal["MACHINE_ROOM"], *, dialect: Literal["go"], machine_rooms: Iterable[str] | None = None
+) -> GoMachineRoom: ...
+@overload
+def strategy(name: Literal["MACHINE_ROOM_NEARBY"], *, dialect: Literal["go"]) -> Averagely: ...
+@overload
+def strategy(name: Literal["AVG"], *, dialect: Literal["java", "go", "cpp"] = "java") -> Averagely: ...
+@overload
+def strategy(name: Literal["AVG_BY_CIRCLE"], *, dialect: Literal["java", "go"] = "java") -> AveragelyByCircle: ...
 @overload
 def strategy(name: Literal["CONSISTENT_HASH"], *, virtual_nodes: int = 10) -> ConsistentHash: ...
 @overload
@@ -78,6 +90,7 @@ def strategy(name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", 
 def strategy(  # type: ignore[overload-overlap]
     name: Literal["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY", "POP"],
     *,
+    dialect: Any = ...,
     virtual_nodes: Any = ...,
     hash_function: Any = ...,
     message_queues: Any = ...,
@@ -91,6 +104,7 @@ def strategy(  # type: ignore[overload-overlap]
 def strategy(
     name: str,
     *,
+    dialect: str = ...,
     virtual_nodes: int = ...,
     hash_function: HashFunction | None = ...,
     message_queues: list[Any] | None = ...,
@@ -100,7 +114,7 @@ def strategy(
     client_room: ClientRoom | None = ...,
     pop_share_queue_num: int = ...,
 ) -> Strategy: ...
-def strategy(name: str, **parameters: Any) -> Strategy:
+def strategy(name: str, *, dialect: str = JAVA, **parameters: Any) -> Strategy:
     """Make a strategy by RocketMQ's name for it.
 
     Parameters
@@ -109,6 +123,9 @@ def strategy(name: str, **parameters: Any) -> Strategy:
         ``AVG``, ``AVG_BY_CIRCLE``, ``CONSISTENT_HASH``, ``CONFIG``, ``MACHINE_ROOM``, ``MACHINE_ROOM_NEARBY`` or ``POP``;
         or a strategy of this package's own, such as ``ROTATED/1``. Without its version the newest is meant. A dash leads to
         the strategy inside, as in ``ROTATED-AVG``, which then takes the parameters that the outer one does not.
+    dialect : str
+        Whose client's rule of that name: ``java``, ``go`` (client-go) or ``cpp`` (C++). It is the same object as Java's where
+        the rule is; ``MACHINE_ROOM_NEARBY`` of Go is AVG, and takes no parameters.
     **parameters
         ``CONSISTENT_HASH``: ``virtual_nodes`` (10), ``hash_function`` (MD5). ``CONFIG``: ``message_queues``.
         ``MACHINE_ROOM``: ``machine_rooms``. ``MACHINE_ROOM_NEARBY``: ``inner``, ``broker_room``, ``client_room``.
@@ -124,7 +141,7 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     Raises
     ------
     ValueError
-        The name is unknown, or a parameter is out of bounds.
+        The name or the dialect is unknown, the dialect has no such strategy, or a parameter is out of bounds.
     TypeError
         A parameter is unknown or of the wrong type.
 
@@ -132,14 +149,16 @@ def strategy(name: str, **parameters: Any) -> Strategy:
     --------
     >>> strategy("CONSISTENT_HASH", virtual_nodes=100).get_name()
     'CONSISTENT_HASH'
+    >>> strategy("MACHINE_ROOM_NEARBY", dialect="go").get_name()
+    'AVG'
     """
     outer, inner = split(name, STRATEGIES) if isinstance(name, str) else ("", None)
     if outer not in STRATEGIES:
         raise unknown(name, STRATEGIES)
-    made = STRATEGIES[outer]
-    if inner is not None:
+    made = STRATEGIES[outer] if dialect == JAVA else dialect_named(dialect).class_of(outer)
+    if inner is not None and made.names_inner:
         own, others = divided(made, parameters)
-        parameters = {**own, "inner": strategy(inner, **others)}
+        parameters = {**own, "inner": strategy(inner, dialect=dialect, **others)}
     try:
         inspect.signature(made).bind(**parameters)
     except TypeError as error:
@@ -157,6 +176,8 @@ __all__ = [
     "ConsistentHash",
     "ExclusiveStrategy",
     "FleetShares",
+    "GoConsistentHash",
+    "GoMachineRoom",
     "MachineRoom",
     "MachineRoomNearby",
     "Ordinal",

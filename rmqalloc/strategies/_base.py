@@ -71,10 +71,8 @@ class Strategy(ABC):
         Whether its name goes on with a dash and the name of the strategy inside it.
     default_inner : str or None
         Name of the strategy inside it where none is given.
-    in_go : str or None
-        What Go's client does otherwise under the same name.
-    go_computes : str or None
-        The strategy that Go's client computes instead; None if that is none of these.
+    dialect : str
+        Whose client computes it so: "java", or "go" of what client-go computes otherwise under the same name.
     """
 
     decided_by: DecidedBy = "anything"
@@ -91,8 +89,7 @@ class Strategy(ABC):
     is_server_side: ClassVar[bool] = False
     names_inner: ClassVar[bool] = False
     default_inner: ClassVar[str | None] = None
-    in_go: ClassVar[str | None] = None
-    go_computes: ClassVar[str | None] = None
+    dialect: ClassVar[str] = "java"
 
     _takes_empty = (
         False  # whether `_owners` also takes units that lack queues or clients, and leaves those queues to nobody

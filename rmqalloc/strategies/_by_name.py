@@ -8,6 +8,7 @@ from typing import Any
 from rmqalloc._text import did_you_mean
 from rmqalloc.fleet import Fleet
 from rmqalloc.strategies import STRATEGIES, ConfigByClient, Strategy, strategy
+from rmqalloc.strategies._dialects import DIALECTS, JAVA
 from rmqalloc.strategies._names import chain, divided, registered, split
 from rmqalloc.strategies._parameters import Parameter
 
@@ -26,7 +27,8 @@ def rule(name: str, **params: Any) -> Strategy:
         As `rmqalloc.strategy` takes it. Of a strategy over another one, such as ``MACHINE_ROOM_NEARBY-AVG``, the inner one gets
         the parameters that the outer one does not take; machine rooms may also come from the table.
     **params
-        As `rmqalloc.strategy` takes them; but for ``CONFIG`` ``message_queues`` maps client ids to lists of queues.
+        As `rmqalloc.strategy` takes them, with ``dialect``; but for ``CONFIG`` ``message_queues`` maps client ids to lists of
+        queues.
 
     Raises
     ------
@@ -39,6 +41,8 @@ def rule(name: str, **params: Any) -> Strategy:
     >>> rule("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", virtual_nodes=100).get_name()
     'MACHINE_ROOM_NEARBY-CONSISTENT_HASH'
     """
+    if "dialect" in params:
+        name, params = in_dialect(name, params)
     outer, inner = split(name, STRATEGIES) if isinstance(name, str) else ("", None)
     if inner is not None:
         return _over(name, outer, inner, params)
@@ -53,6 +57,42 @@ def rule(name: str, **params: Any) -> Strategy:
     if not made.reads_rooms:  # else its rooms are in the table that is to come
         made.assign_fleet(_NO_UNITS)
     return made
+
+
+def in_dialect(name: str, params: Mapping[str, Any], dialect: str | None = None) -> tuple[str, dict[str, Any]]:
+    """Name and parameters of what a client of a dialect computes under a name.
+
+    Parameters
+    ----------
+    name : str
+        As `rule` takes it.
+    params : mapping
+        As `rule` takes them.
+    dialect : str, optional
+        By default what the parameters say.
+
+    Returns
+    -------
+    tuple of str and dict
+        The dialect is among the parameters where it makes a difference, and where the client has no such strategy.
+
+    Examples
+    --------
+    >>> in_dialect("CONSISTENT_HASH", {"virtual_nodes": 20}, "go")
+    ('CONSISTENT_HASH', {'virtual_nodes': 20, 'dialect': 'go'})
+    >>> in_dialect("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", {"virtual_nodes": 20}, "go"), in_dialect("AVG", {"dialect": "cpp"})
+    (('AVG', {}), ('AVG', {}))
+    """
+    plain = {key: value for key, value in params.items() if key != "dialect"}
+    dialect = dialect or params.get("dialect", JAVA)
+    if dialect == JAVA or not isinstance(name, str) or outer_name(name) not in STRATEGIES:
+        return name, plain
+    known = DIALECTS.get(dialect) if isinstance(dialect, str) else None
+    made = None if known is None else known.made.get(outer_name(name))
+    if made is not None and made is class_of(name):
+        return name, plain
+    same = [one for one, java in STRATEGIES.items() if java is made]
+    return (same[0], {}) if same else (name, {**plain, "dialect": dialect})
 
 
 def _over(name: str, outer: str, inner: str, params: Mapping[str, Any]) -> Strategy:

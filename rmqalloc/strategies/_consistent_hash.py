@@ -5,7 +5,7 @@ from __future__ import annotations
 import bisect
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,16 +77,17 @@ class ConsistentHash(ExclusiveStrategy):
     decided_by = "ids"
     weighs_repeats = True
     virtual_nodes: int = DEFAULT_VIRTUAL_NODES
-    parameters = (
+    parameters: ClassVar[tuple[Parameter, ...]] = (
         Parameter(
             "virtual_nodes", "count", "Ring positions per client", default=DEFAULT_VIRTUAL_NODES, alias="--vnodes"
         ),
         Parameter("hash_function", "function", "From a key to a signed 64-bit integer"),
     )
     guesses = tuple({"virtual_nodes": nodes} for nodes in COMMON_VIRTUAL_NODES)
-    in_go = "Go's CONSISTENT_HASH is another ring than Java's (CRC-32, no MD5)"
 
     _takes_empty = True
+    _search = staticmethod(bisect.bisect_left)
+    _which = "at or after it"
 
     def __init__(self, virtual_nodes: int = DEFAULT_VIRTUAL_NODES, hash_function: HashFunction | None = None) -> None:
         if isinstance(virtual_nodes, bool) or not hasattr(virtual_nodes, "__index__"):
@@ -121,14 +122,14 @@ class ConsistentHash(ExclusiveStrategy):
             reasons.say("the ring has no points, for there are no virtual nodes: nobody owns anything", n_points=0)
             return reasons
         points = sorted(ring)
-        at = bisect.bisect_left(points, hashed)
+        at = self._search(points, hashed)
         around = {
             "before": _point(ring, points[at - 1]),
             "hit": _point(ring, points[at % len(points)]),
             "after": _point(ring, points[(at + 1) % len(points)]),
         }
         size = f"{len(client_ids):,} clients × {self.virtual_nodes:,} virtual nodes = {len(points):,} points"
-        whence = "at or after it" if at < len(points) else "of all, for none comes after it"
+        whence = self._which if at < len(points) else "of all, for none comes after it"
         hit = around["hit"]
         reasons.say(f"{size}; the first {whence} is {hit['point']:,}, {hit['name']}", n_points=len(points), **around)
         near = "its neighbours: {before[point]:,}, {before[name]}, and {after[point]:,}, {after[name]}"

@@ -50,7 +50,6 @@ class MachineRoom(ExclusiveStrategy):
     parameters = (
         Parameter("machine_rooms", "names", "Machine rooms to take queues from", is_needed=True, metavar="ROOM"),
     )
-    in_go = "Go's AllocateByMachineRoom takes blocks of all queues, not of its rooms'"
 
     def __init__(self, machine_rooms: Iterable[str] | None = None) -> None:
         if isinstance(machine_rooms, str):
@@ -66,7 +65,7 @@ class MachineRoom(ExclusiveStrategy):
     def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Equal blocks of the rooms' queues, the rest from the tail."""
         reasons, rooms, broker = Reasons(), ", ".join(sorted(self.machine_rooms or ())), queues[position].broker_name
-        room = room_of(broker)
+        room = self._room_of(broker)
         if not self._keeps(broker):
             where = "names no machine room" if room is None else f"stands in machine room {room}"
             reasons.say(f"broker {broker} {where}, and only queues of {rooms} are consumed", machine_room=room)
@@ -93,16 +92,19 @@ class MachineRoom(ExclusiveStrategy):
             broker_name = queue_fields(queue)[1]
             if broker_name is None:
                 raise TypeError(f"the broker_name of queue {i} is null, so it has no machine room: {queue!r}")
-            if room_of(broker_name) is not None and self.machine_rooms is None:
+            if self._room_of(broker_name) is not None and self.machine_rooms is None:
                 raise TypeError(NULL_ROOMS)
         return super()._group_owners(mq_all, cid_all)
 
+    def _room_of(self, broker_name: str) -> str | None:
+        return room_of(broker_name)
+
     def _keeps(self, broker_name: str) -> bool:
-        room = room_of(broker_name)
+        room = self._room_of(broker_name)
         return room is not None and self.machine_rooms is not None and room in self.machine_rooms
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
-        kept = _of_queues(fleet, [self._keeps(name) for name in fleet.brokers.to_list()])
+        kept = of_queues(fleet, [self._keeps(name) for name in fleet.brokers.to_list()])
         counts = np.diff(np.r_[0, np.cumsum(kept)][fleet.queue_offsets])
         owners = np.empty(int(counts.sum()), np.int32)
         if owners.size:
@@ -116,7 +118,7 @@ class MachineRoom(ExclusiveStrategy):
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         if self.machine_rooms is not None:
             return
-        wrong = _of_queues(fleet, [room_of(name) is not None for name in fleet.brokers.to_list()])
+        wrong = of_queues(fleet, [room_of(name) is not None for name in fleet.brokers.to_list()])
         for unit in np.flatnonzero(np.diff(np.r_[0, np.cumsum(wrong)][fleet.queue_offsets])).tolist():
             reasons.setdefault(unit, NULL_ROOMS)
 
@@ -137,7 +139,7 @@ def room_of(broker_name: str) -> str | None:
     return parts[0] if len(parts) == 2 else None
 
 
-def _of_queues(fleet: Fleet, of_broker: list[bool]) -> NDArray[np.bool_]:
+def of_queues(fleet: Fleet, of_broker: list[bool]) -> NDArray[np.bool_]:
     """What holds of a broker, for every queue of every unit."""
     lists = fleet.queue_lists
     return np.array(of_broker, bool)[lists.route_broker][lists.queue_route][fleet.queue_places()]

@@ -75,8 +75,6 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         Parameter("broker_room", "resolver", "Machine room of a queue's broker"),
         Parameter("client_room", "resolver", "Machine room of a client id"),
     )
-    in_go = "Go's AllocateByMachineNearby computes AVG"
-    go_computes = "AVG"
 
     def __init__(
         self, inner: Inner, broker_room: BrokerRoom | None = None, client_room: ClientRoom | None = None

@@ -183,7 +183,7 @@ def _methods(group: Group, clients: Sequence[Client]) -> list[Method]:
     made: dict[tuple[object, ...], Method] = {}
     found = []
     for client in clients:
-        key = (client.strategy, client.virtual_nodes, client.language == "GO")
+        key = (client.strategy, client.virtual_nodes, client.language)
         if key not in made:
             made[key] = method_of(group, client)
         found.append(made[key])

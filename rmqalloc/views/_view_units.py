@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from rmqalloc.evidence._client_method import divide_otherwise, method_of
+from rmqalloc.evidence._client_method import divide_otherwise, is_plain, method_of
 from rmqalloc.evidence._known import known_by_client
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot._units import batch_of, unit_pairs
@@ -134,15 +134,14 @@ def differ(group: Group) -> bool:
     """Whether clients of a group may have other views than its main one, or one client id stands for several of them."""
     if not group.clients and group.broker_client_ids is None:
         return False
-    topics, plain = set(group.subscriptions), {(group.strategy, None, False), (None, None, False)}
-    kinds = {(one.strategy, one.virtual_nodes, one.language == "GO") for one in group.clients} - plain
+    topics = set(group.subscriptions)
     subscribed = {one.subscriptions for one in group.clients} - {None, group.subscriptions}
     return (
         group.broker_client_ids is not None
         or any(one.sees_read_queue_nums is not None for one in group.clients)
         or any(not topics.issubset(one) for one in subscribed if one is not None)
         or len(set(group.client_ids)) < len(group.clients)
-        or bool(kinds and divide_otherwise(group))
+        or (not all(is_plain(group, one) for one in group.clients) and divide_otherwise(group))
     )
 
 

@@ -104,7 +104,13 @@ def test_topics_that_only_a_client_names_are_checked_too():
         ("CONSISTENT_HASH", "JAVA GO", "error", "CRC-32"),
         ("MACHINE_ROOM", "JAVA GO", "error", "AllocateByMachineRoom"),
         ("MACHINE_ROOM_NEARBY-AVG", "JAVA GO", "error", "AllocateByMachineNearby"),
-        ("AVG_BY_CIRCLE", "JAVA CPP PYTHON", "warning", "CPP and PYTHON clients come with AVG alone"),
+        ("AVG_BY_CIRCLE", "JAVA CPP PYTHON", "error", "CPP and PYTHON clients come with AVG alone"),
+        (
+            "CONSISTENT_HASH",
+            "GO CPP",
+            "error",
+            "CPP clients come with AVG alone, the group is meant to use CONSISTENT_HASH",
+        ),
     ],
 )
 def test_what_sdks_differ_in(strategy, languages, severity, said):
@@ -128,14 +134,6 @@ def test_gos_nearby_is_computed_as_avg():
     assert only(found, "mixed-strategies").clients == ("c2",)
     java_too = Client("c2", machine_room="y", language="JAVA")
     assert check_snapshot(snapshot(group(java, java_too, **nearby), topics=routes)) == ()
-
-
-@pytest.mark.parametrize(("name", "said"), [("CONSISTENT_HASH", "CRC-32"), ("MACHINE_ROOM", "AllocateByMachineRoom")])
-def test_what_go_computes_otherwise_is_not_taken_for_javas(name, said):
-    own = clients("c1", "c2", language="GO", owned=())
-    found = check_snapshot(snapshot(group(*own, strategy=name)))
-    assert said in only(found, "expected-not-known").message
-    assert {f.rule for f in found} == {"expected-not-known", "actual-unowned"}
 
 
 def test_releases_before_and_after_5():

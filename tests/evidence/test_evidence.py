@@ -19,6 +19,7 @@ from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot._plain_data import from_document, to_document
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import read_snapshot, write_snapshot
+from rmqalloc.strategies import strategy
 from rmqalloc.strategies._by_name import rule
 
 OLD = DATA / "snapshots-0.1.0"
@@ -67,6 +68,9 @@ def test_what_all_clients_report_counts_where_nothing_is_written_down():
     assert summary(known(cluster(*three))) == ("AVG_BY_CIRCLE", None, "reported", None, False)
 
 
+BOTH = [Client("c1", language="GO"), Client("c2", language="JAVA")]
+
+
 @pytest.mark.parametrize(
     ("clients", "fields", "doubt"),
     [
@@ -78,12 +82,46 @@ def test_what_all_clients_report_counts_where_nothing_is_written_down():
         ([Client("c1", strategy="AVG_BY_CIRCLE")], {"strategy": "AVG"}, "says AVG, 1 client reports AVG_BY_CIRCLE"),
         ([Client("c1", virtual_nodes=160)], {"strategy": "CONSISTENT_HASH"}, "with 10 virtual nodes, 1 client 160"),
         ([Client("c1", virtual_nodes=1), Client("c2", virtual_nodes=2)], {"strategy": "CONSISTENT_HASH"}, "1 client 1, 1"),
-        ([Client("c1", language="GO")], {"strategy": "CONSISTENT_HASH"}, "another ring than Java's"),
-        ([Client("c1", language="GO")], {"strategy": "MACHINE_ROOM_NEARBY-AVG"}, "Go's AllocateByMachineNearby computes AVG"),
+        (BOTH, {"strategy": "CONSISTENT_HASH"}, "another ring than Java's"),
+        (BOTH, {"strategy": "MACHINE_ROOM_NEARBY-AVG"}, "Go's AllocateByMachineNearby computes AVG"),
+        ([Client("c1"), Client("c2", language="CPP")], {"strategy": "AVG_BY_CIRCLE"}, "the C++ client has no AVG_BY_CIRCLE"),
+        ([Client("c1", language="CPP")], {"strategy": "AVG_BY_CIRCLE"}, "it divides by AVG alone"),
+        ([Client("c1", language="GO")], {"strategy": "POP"}, "client-go has no POP"),
     ],
 )  # fmt: skip
 def test_a_guess_and_a_disagreement_are_a_doubt(clients, fields, doubt):
     assert doubt in known(cluster(*clients, **fields)).strategy_doubt
+
+
+@pytest.mark.parametrize(
+    ("language", "stated", "strategy", "params"),
+    [
+        ("GO", "CONSISTENT_HASH", "CONSISTENT_HASH", {"virtual_nodes": 20, "dialect": "go"}),
+        ("GO", "MACHINE_ROOM_NEARBY-CONSISTENT_HASH", "AVG", {}),
+        ("GO", "AVG_BY_CIRCLE", "AVG_BY_CIRCLE", {}),
+        ("CPP", "CONSISTENT_HASH", "AVG", {}),
+        ("PYTHON", "AVG", "AVG", {}),
+        ("RUST", "CONSISTENT_HASH", "CONSISTENT_HASH", {"virtual_nodes": 20}),
+        (None, "CONSISTENT_HASH", "CONSISTENT_HASH", {"virtual_nodes": 20}),
+    ],
+)
+def test_a_group_of_one_language_divides_as_that_computes_the_strategy(language, stated, strategy, params):
+    given = {"virtual_nodes": 20} if "HASH" in stated else {}
+    two = [Client(one, language=language) for one in IDS[:2]]
+    one = known(cluster(*two, strategy=stated, strategy_params=given))
+    assert (one.strategy, dict(one.strategy_params)) == (strategy, params)
+    assert (one.strategy_doubt is None) == (language != "CPP")
+
+
+@pytest.mark.parametrize(("name", "params"), [("CONSISTENT_HASH", {"virtual_nodes": 160}), ("AVG", {})])
+def test_what_clients_of_go_own_is_held_against_what_go_computes(name, params):
+    topic = Topic("T", (TopicBroker("a", 24), TopicBroker("b", 24)))
+    made = strategy(name, dialect="go", **params).assign(tuple(topic.queues()), IDS, sort=True)
+    own = [Client(one, language="GO", owned=tuple(made.queues_of(one))) for one in IDS]
+    [found] = with_strategies(Snapshot((topic,), (Group("g", ("T",), tuple(own)),))).groups
+    dialect = {"dialect": "go"} if params else {}
+    assert (found.strategy, dict(found.strategy_params)) == (name, params | dialect)
+    assert (found.strategy_source, found.strategy_explains, found.strategy_doubt) == ("fitted", 1.0, None)
 
 
 def test_a_ring_that_all_clients_describe_is_no_doubt():

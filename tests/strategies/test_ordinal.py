@@ -83,7 +83,9 @@ def test_a_pattern_that_cannot_be_is_refused(pattern):
         strategy("ORDINAL", pattern=pattern)
 
 
-@pytest.mark.parametrize(("given", "said"), [({"pattern": 7}, "pattern must be a text"), ({"tables": 1}, "True or False")])
+@pytest.mark.parametrize(
+    ("given", "said"), [({"pattern": 7}, "pattern must be a text"), ({"tables": 1}, "True or False")]
+)
 def test_a_parameter_of_a_wrong_type_is_refused(given, said):
     with pytest.raises(TypeError, match=said):
         strategy("ORDINAL", **given)
@@ -175,7 +177,9 @@ def test_tables_of_a_fleet_and_groups_that_have_none():
     assert error.reason.startswith("3 queues have a table for 4 slots, but there are 5: ")
     owners = made.assign_fleet(fleet, on_error="report")
     assert owners[:3].tolist() == [-1] * 3
-    assert owners[3:].tolist() == [one for group in groups[1:] for one in specified.ordinal(*group[2:], with_tables=True)]
+    assert owners[3:].tolist() == [
+        one for group in groups[1:] for one in specified.ordinal(*group[2:], with_tables=True)
+    ]
     with pytest.raises(ValueError, match="3 queues have a table for 4 slots, but there are 5"):
         made.assign(groups[0][2], groups[0][3])
     with pytest.raises(ValueError, match="24 queues have a table for 6 slots, but there are 8"):

@@ -99,7 +99,8 @@ class TestWholeGroup:
             first = list(map(reference.java_string, cid_all)).index(reference.java_string(client))
             expected = np.flatnonzero(assigned.owners == first).tolist()
             answer = same_objects(outcome(mine.allocate, "g", client, mq_all, cid_all), mq_all)
-            assert (sorted(answer) == expected) if client else answer == (ValueError, "currentCID is empty")
+            nobody_s = [] if mine.dialect == "go" else (ValueError, "currentCID is empty")
+            assert (sorted(answer) == expected) if client else answer == nobody_s
 
     def test_nobody_can_ask_as_the_empty_id(self, rule):
         """Its slot counts, its share has no owner; in a group of nobody else, nothing has."""

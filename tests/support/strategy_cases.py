@@ -6,6 +6,7 @@ A new strategy joins the contract of ``test_strategies.py`` by being added to ``
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import go_reference
 import pytest
 import reference
 import reference_own
@@ -83,6 +84,10 @@ def rooms(names):
     return lambda: strategy("MACHINE_ROOM", machine_rooms=names)
 
 
+def go_rooms(names):
+    return lambda: strategy("MACHINE_ROOM", dialect="go", machine_rooms=names)
+
+
 RULES = [
     Rule("AVG", avg, reference.Avg()),
     Rule("AVG_BY_CIRCLE", circle, reference.AvgByCircle()),
@@ -94,6 +99,9 @@ RULES = [
     Rule("CONSISTENT_HASH-scattered", ring(hash_function=scattered), reference.ConsistentHash(10, scattered)),
     Rule("MACHINE_ROOM", rooms({"hz"}), reference.MachineRoom({"hz"})),
     Rule("MACHINE_ROOM-odd", rooms({"", "a", "😀"}), reference.MachineRoom({"", "a", "😀"})),
+    Rule("GO-CONSISTENT_HASH", ring(dialect="go"), go_reference.GoConsistentHash()),
+    Rule("GO-CONSISTENT_HASH-130", ring(dialect="go", virtual_nodes=130), go_reference.GoConsistentHash(130)),
+    Rule("GO-MACHINE_ROOM", go_rooms({"hz", "a"}), go_reference.GoMachineRoom({"hz", "a"})),
     Rule("NEARBY-AVG", nearby(avg), nearby_reference(reference.Avg())),
     Rule("NEARBY-AVG_BY_CIRCLE", nearby(circle), nearby_reference(reference.AvgByCircle())),
     Rule("NEARBY-CONSISTENT_HASH", nearby(ring()), nearby_reference(reference.ConsistentHash())),

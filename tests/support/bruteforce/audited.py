@@ -158,20 +158,23 @@ def rule_of(group, client, served):
     own = client.get("strategy")
     if own is not None and own != name and not (own == java.NEARBY and name.startswith(f"{java.NEARBY}-")):
         name, params = own, {}
-    if client.get("language") == "GO" and name.startswith(java.NEARBY):
+    language = client.get("language")
+    if language == "GO" and not served and name.startswith(java.NEARBY):
         name, params = "AVG", {}  # which Go's calls
+    if language == "CPP" and not served and own is not None and own != "AVG":
+        raise java.Unknown(f"C++ has no {own}")
     if "CONSISTENT_HASH" in name and "virtual_nodes" in client:
         params["virtual_nodes"] = client["virtual_nodes"]
     if served and name not in SERVER_SIDE:
         raise java.Unknown(f"brokers do not know {name}")
-    if client.get("language") == "GO" and not served and name in ("CONSISTENT_HASH", "MACHINE_ROOM"):
-        raise java.Unknown(f"Go's {name} is not Java's")
+    if language == "CPP" and not served:
+        return {"name": "AVG"}
     if (name == java.NEARBY and "inner" not in params) or (name == "CONFIG" and not params.get("message_queues")):
         raise java.Unknown(f"{name} lacks what it needs")
     rule = java.rule_of(name, {} if served else params)
     if rule["name"] not in (*java.RULES, "CONFIG"):
         raise java.Unknown(name)
-    return rule
+    return rule if served else java.spoken(rule, language)
 
 
 def popped(rule, current, queues, ids, share):

@@ -219,7 +219,7 @@ def _give_views(random, group, topics):
         elif chance(random, 0.05):
             client["virtual_nodes"] = random.choice(NODES)
         if chance(random, 0.03):
-            client["language"] = "GO"
+            client["language"] = random.choice(("GO", "CPP"))
     if chance(random, 0.25):
         for client in clients:
             if chance(random, 0.8):

@@ -8,6 +8,8 @@ import re
 from bisect import bisect_left
 from functools import lru_cache
 
+from bruteforce import go
+
 NEARBY = "MACHINE_ROOM_NEARBY"
 DEFAULT_NODES = 10
 
@@ -120,6 +122,17 @@ def nearby(rule, current, queues, ids, rooms):
     return found
 
 
+def go_ring(rule, current, queues, ids, rooms):
+    if rule.get("virtual_nodes", DEFAULT_NODES) < 1:
+        raise Refused("client-go panics with 0 virtual nodes (integer divide by zero)")
+    return go.consistent_hash(rule, current, queues, ids, java_bytes, text_of)
+
+
+def go_rooms(rule, current, queues, ids, rooms):
+    return go.machine_room({"machine_rooms": ()} | rule, current, queues, ids)
+
+
+IN_GO = {"CONSISTENT_HASH": go_ring, "MACHINE_ROOM": go_rooms}
 RULES = {
     "AVG": averagely,
     "AVG_BY_CIRCLE": by_circle,
@@ -141,7 +154,8 @@ def allocate(rule, current, queues, ids, rooms=({}, {})):
             raise Refused(text)
     if current not in ids:
         return []
-    return RULES[rule["name"]](rule, current, queues, ids, rooms)
+    rules = RULES | IN_GO if rule.get("dialect") == "go" else RULES
+    return rules[rule["name"]](rule, current, queues, ids, rooms)
 
 
 NO_QUEUES = "mqAll is null or mqAll empty"
@@ -158,6 +172,14 @@ def rule_of(name, params):
     if name == "CONFIG":
         return {"name": name, "lists": config_lists(params.get("message_queues"))}
     return {"name": name, **params}
+
+
+def spoken(rule, language):
+    """What a client of a language computes under the name of a rule; a client of C++ has AVG alone."""
+    rule = {key: value for key, value in rule.items() if key != "dialect"}
+    if language in ("CPP", "PYTHON") or (language == "GO" and rule["name"] == NEARBY):
+        return {"name": "AVG"}
+    return rule | {"dialect": "go"} if language == "GO" and rule["name"] in IN_GO else rule
 
 
 def config_lists(given):

@@ -75,7 +75,7 @@ def _give_views(random, group, topics):
             if client["strategy"] == "CONSISTENT_HASH":
                 client["virtual_nodes"] = random.choice(clusters.NODES)
         if "go" in kinds and chance(random, 0.3):
-            client["language"] = "GO"
+            client["language"] = random.choice(("GO", "GO", "GO", "CPP", "JAVA"))
         if "subscriptions" in kinds and chance(random, 0.7):
             client["subscriptions"] = [name for name in group["subscriptions"] if chance(random, 0.7)]
     if "routes" in kinds and clients:
@@ -115,9 +115,8 @@ def units_of(document, groups=None):
     divided = [group | {"message_model": "CLUSTERING"} for group in groups]
     for unit in planned.units_of(document | {"groups": divided}):
         group = by_name[unit.group]
-        if is_broadcast(group):
-            unit = unit._replace(rule=ALL)
         own = group.get("clients", [])
+        unit = unit._replace(rule=ALL if is_broadcast(group) else rule_of(group, {}))
         slots = [_slot(group, client, unit) for client in [*own, *_listed_alone(group)]]
         main = unit._replace(clients=planned.in_order((slot.client_id, slot.room) for slot in slots))
         yield Mixed(main, slots, _lists(document, group, unit.topic))
@@ -131,7 +130,9 @@ def is_known(document, group):
     """Whether it is known what every client divides by: told of each, or one strategy that nothing it owns contradicts."""
     if is_broadcast(group):
         return True
-    main = java.rule_of(group["strategy"], group.get("strategy_params", {}))
+    main = rule_of(group, {})
+    if language_of_all(group) == "CPP" and group["strategy"] != "AVG":
+        return False
     rules = [rule_of(group, client) for client in group.get("clients", [])]
     if None in rules:
         return False
@@ -159,16 +160,20 @@ def _explains(document, group, rule):
 
 
 def rule_of(group, client):
-    """What a client divides by; None where Go does something else under the same name."""
-    name = client.get("strategy")
+    """What a client divides by; None where it is said to use what clients of its language do not have."""
+    name, language = client.get("strategy"), client.get("language") or language_of_all(group)
     same = name is None or name == group["strategy"]
     rule = java.rule_of(group["strategy"], group.get("strategy_params", {})) if same else java.rule_of(name, {})
-    if client.get("language") == "GO":
-        if rule["name"] == java.NEARBY:
-            return java.rule_of("AVG", {})  # which Go's calls
-        if rule["name"] in ("CONSISTENT_HASH", "MACHINE_ROOM"):
-            return None
+    if language == "CPP" and name not in (None, "AVG"):
+        return None
+    rule = java.spoken(rule, language)
     return java.with_nodes(rule, client["virtual_nodes"]) if "virtual_nodes" in client else rule
+
+
+def language_of_all(group):
+    """The language of a group whose clients all have it."""
+    languages = {client.get("language") for client in group.get("clients", [])}
+    return languages.pop() if len(languages) == 1 else None
 
 
 def _listed_alone(group):

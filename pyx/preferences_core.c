@@ -77,6 +77,7 @@ typedef struct {
     int32_t *load;
     int32_t *extras;   /* clients that hold one extra, as a heap, the worst extra first */
     int32_t *place;    /* of each client in it */
+    int32_t *hidden;   /* clients that are passed over for a moment */
 } match_t;
 
 INLINE uint64_t *held_by(const match_t *match, int32_t client)
@@ -155,12 +156,13 @@ INLINE void raise_bar(match_t *match, int32_t client, uint64_t pair)
     }
 }
 
-/* Offer a pair to a client. Returns the pair that is left without one, 0 for none. */
-static uint64_t offer(match_t *match, int32_t client, uint64_t pair)
+/* Offer a pair to a client. Returns the pair that is left without one, 0 for none, and who refuses it. */
+static uint64_t offer(match_t *match, int32_t client, uint64_t pair, int32_t *refuser)
 {
     uint64_t *held = held_by(match, client);
     int32_t *load = &match->load[client];
     const int32_t low = match->low;
+    *refuser = client;
     if (*load < low) {
         held[(*load)++] = pair;
         if (*load == low)
@@ -184,13 +186,12 @@ static uint64_t offer(match_t *match, int32_t client, uint64_t pair)
         return 0;
     }
     if (match->pool && extra > extra_of(match, match->extras[0])) { /* the worst extra of all goes */
-        const int32_t other = match->extras[0];
+        const int32_t other = *refuser = match->extras[0];
         uint64_t *theirs = held_by(match, other);
         const uint64_t worst = theirs[0];
         match->load[other]--;
         if (low)
             sink(theirs, low, 0, theirs[low]);
-        raise_bar(match, other, worst);
         rise(held, (*load)++, pair);
         sink_extra(match, 0, client);
         raise_bar(match, client, held[0]);
@@ -198,20 +199,13 @@ static uint64_t offer(match_t *match, int32_t client, uint64_t pair)
     }
     if (extra != pair)
         sink(held, low, 0, pair);
-    raise_bar(match, client, extra);
     return extra;
 }
 
-/* The best client for a queue among those that take it. */
-static int32_t next_choice(const match_t *match, int32_t queue, uint64_t *pair)
+/* The best client for a queue among those that take it, pair by pair. */
+static int32_t exact_choice(const match_t *match, int32_t queue, uint64_t *pair)
 {
-    uint32_t best;
-    int32_t choice =
-        match->best_of_row(match->queues[queue], match->clients, match->least, match->n_clients, &best);
-    *pair = pair_of(best, queue);
-    if (choice < match->n_clients && *pair > match->bar[choice])
-        return choice;
-    /* It reached the score of the bar with a queue that comes later: look at each pair as a whole. */
+    int32_t choice = -1;
     *pair = 0;
     for (int32_t client = 0; client < match->n_clients; client++) {
         const uint64_t one = pair_of(score_of(match->queues[queue], match->clients[client]), queue);
@@ -221,13 +215,34 @@ static int32_t next_choice(const match_t *match, int32_t queue, uint64_t *pair)
     return choice;
 }
 
+/* The same by vectors of scores alone. Who reaches the score of a bar and not the bar is passed over and the next is looked
+   for; mostly that is the client alone that has just refused this very queue. */
+static int32_t next_choice(match_t *match, int32_t queue, int32_t refuser, uint64_t *pair)
+{
+    int32_t n_hidden = 0, choice = refuser;
+    int is_found = 0;
+    while (!is_found && choice < match->n_clients && match->least[choice] < UINT32_MAX) {
+        uint32_t best;
+        match->least[choice]++;
+        match->hidden[n_hidden++] = choice;
+        choice = match->best_of_row(match->queues[queue], match->clients, match->least, match->n_clients, &best);
+        if (best == 0) /* a score, or nobody */
+            break;
+        *pair = pair_of(best, queue);
+        is_found = choice < match->n_clients && *pair > match->bar[choice];
+    }
+    while (n_hidden)
+        match->least[match->hidden[--n_hidden]]--;
+    return is_found ? choice : exact_choice(match, queue, pair);
+}
+
 /* Have a queue ask a client, and whichever queue is left without one ask on. */
 static void settle(match_t *match, int32_t client, uint64_t pair)
 {
-    for (uint64_t left; (left = offer(match, client, pair)) != 0;) {
-        if (left == pair)
-            raise_bar(match, client, pair);
-        client = next_choice(match, queue_of(left), &pair);
+    int32_t refuser;
+    for (uint64_t left; (left = offer(match, client, pair, &refuser)) != 0;) {
+        raise_bar(match, refuser, left);
+        client = next_choice(match, queue_of(left), refuser, &pair);
     }
 }
 
@@ -260,6 +275,7 @@ static void lay_out(match_t *match, const uint32_t *clients, uint64_t *scratch)
     match->load = (int32_t *)(match->least + wide);
     match->extras = match->load + n;
     match->place = match->extras + n;
+    match->hidden = match->place + n;
     memset(match->bar, 0, (size_t)n * sizeof *match->bar);
     memset(match->load, 0, (size_t)n * sizeof *match->load);
     for (int64_t client = 0; client < wide; client++) {
@@ -279,7 +295,8 @@ void rmq_preferences_match(const uint32_t *queues, int32_t n_queues, const uint3
     for (int32_t first = 0; first < n_queues; first += AT_ONCE) {
         const int32_t n = n_queues - first < AT_ONCE ? n_queues - first : AT_ONCE;
         memcpy(some, queues + first, (size_t)n * sizeof *some);
-        memset(some + n, 0, (size_t)(AT_ONCE - n) * sizeof *some);
+        for (int32_t i = n; i % (2 * WIDEST); i++)
+            some[i] = 0;
         isa.first_choices(some, n, clients, n_clients, best, choice);
         for (int32_t i = 0; i < n; i++)
             settle(&match, (int32_t)choice[i], pair_of(best[i], first + i));

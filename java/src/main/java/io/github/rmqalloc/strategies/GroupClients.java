@@ -37,8 +37,8 @@ public final class GroupClients implements Supplier<List<String>>, AutoCloseable
         ClientConfig own = config.cloneClientConfig();
         own.setInstanceName("slot-claim-" + UUID.randomUUID());
         this.client = MQClientManager.getInstance().getOrCreateMQClientInstance(own, rpcHook);
-        this.topic = topic;
-        this.consumerGroup = consumerGroup;
+        this.topic = config.withNamespace(topic);
+        this.consumerGroup = config.withNamespace(consumerGroup);
         client.start();
     }
 

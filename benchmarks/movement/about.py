@@ -35,9 +35,9 @@ it only revoked, as its protocol does. Client-side strategies do not reach POP a
 SUMMARY = """Queues/clients. In each cell: largest spread · leave over the least · join over the least · moves per queue of a
 restart one by one · walk over the least; ids of slots."""
 
-QUEUE_LISTS = """Ids of slots; topics: {topics}. In each cell: join over ⌊queues / clients⌋, averaged over all numbers of clients
-of the range · remaining queues that move if a random broker goes, over those of AVG · old queues that move if each broker
-gets half as many queues more, over those of AVG. Kafka's partitions belong to no broker."""
+QUEUE_LISTS = """Ids of slots; topics: {topics}. In each cell: join over ⌊queues / clients⌋, averaged over all numbers of
+clients of the range · remaining queues that move if a random broker goes, over those of AVG · old queues that move if each
+broker gets half as many queues more, over those of AVG. Kafka's partitions belong to no broker."""
 
 SKEWS = """Largest over mean load of {clients} clients with {topics} topics of 4 queues, {sets} sets of topic names. Kafka's
 uniform and sticky assignors divide all topics of a group at once."""

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing import get_context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,7 +87,8 @@ def run(extent: Extent, with_kafka: bool = True, workers: int = 2) -> Results:
     with_kafka = with_kafka and why_missing() is None
     kafka = KAFKA if with_kafka else []
     results = Results(extent, [*strategies(), *kafka], version() if with_kafka else None)
-    with ProcessPoolExecutor(workers) as pool:
+    # New interpreters, as a process of several threads should not fork.
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         tasks = [*_figure_tasks(results), *_list_tasks(results)]
         futures: list[tuple[Task, Future[Any]]] = [(task, pool.submit(task[2], *task[3])) for task in tasks]
         for (into, key, _, _), future in futures:

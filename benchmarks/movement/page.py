@@ -6,14 +6,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from movement import about
+from movement.bounds import RING, UNIFORM, checks, uniform
 from movement.figures import EVENTS, Ratio
 from movement.groups import ID_KINDS, GroupShape, IdKind
 from movement.histories import RESTARTS
 from movement.queue_lists import TOPIC_CLIENTS, TOPICS
 from movement.run import Results
-
-RING = "CONSISTENT_HASH(10)"
-UNIFORM = "Kafka KIP-848 uniform"
 
 
 def page(results: Results) -> str:
@@ -22,7 +20,7 @@ def page(results: Results) -> str:
     parts = [about.HEAD.format(kafka=kafka), *_summary(results)]
     for shape in results.extent.shapes:
         parts += _shape(results, shape)
-    parts += [*_queue_lists(results), *_skews(results), *_speed(results)]
+    parts += [*_queue_lists(results), *_skews(results), *_speed(results), *_bounds(results)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -147,9 +145,23 @@ def _speed(results: Results) -> list[str]:
 
 
 def _over(results: Results, shapes: list[GroupShape]) -> str:
-    theirs = [(one, results.kafka_times[UNIFORM][str(one)][1] / one.n_queues) for one in shapes]
+    theirs = [(one, uniform(results, one)) for one in shapes]
     rows = [
         [label, *(f"{results.groups[one, label].per_queue(one) / per_queue:.2f}×" for one, per_queue in theirs)]
         for label in results.fleets
     ]
     return table(["", *map(str, shapes)], rows)
+
+
+def _bounds(results: Results) -> list[str]:
+    found = checks(results)
+    rows = [
+        [
+            f"{check.contender}: {check.what}",
+            f"{check.found:.3f}",
+            f"{check.most:g}",
+            "yes" if check.is_kept else "**no**",
+        ]
+        for check in found
+    ]
+    return ["## Promises", table(["", "found", "at most", "kept"], rows)] if rows else []

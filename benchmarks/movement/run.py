@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from movement.contenders import KAFKA, Contender, strategies
+from movement.contenders import Contender
 from movement.figures import Figures, Ratio, Trials, mean_join, measure
 from movement.groups import ID_KINDS, GroupShape, IdKind
-from movement.kafka import kafka_times, version, why_missing
+from movement.kafka import kafka_times, version
 from movement.queue_lists import LAYOUTS, Layout, over_avg, topic_skews
 from movement.speed import OneGroup, in_fleet, one_group, slot_fleet
 
@@ -82,11 +82,9 @@ Task = tuple[dict[Any, Any], Any, Callable[..., Any], tuple[Any, ...]]
 """Where an answer goes and under which key, the function and its arguments."""
 
 
-def run(extent: Extent, with_kafka: bool = True, workers: int = 2) -> Results:
-    """Measure all contenders; those of Kafka unless they cannot run here."""
-    with_kafka = with_kafka and why_missing() is None
-    kafka = KAFKA if with_kafka else []
-    results = Results(extent, [*strategies(), *kafka], version() if with_kafka else None)
+def run(extent: Extent, contenders: list[Contender], workers: int = 2) -> Results:
+    """Measure all contenders; CONSISTENT_HASH(10) must be one of them, as times are compared with its own."""
+    results = Results(extent, contenders, version() if any(one.is_kafka for one in contenders) else None)
     # New interpreters, as a process of several threads should not fork.
     with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         tasks = [*_figure_tasks(results), *_list_tasks(results)]

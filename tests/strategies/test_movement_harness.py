@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 from java_driver import JavaFailed
 from movement import least, replay
+from movement.bounds import checks
 from movement.contenders import KAFKA, STRATEGIES, Contender, strategies
 from movement.figures import Trials, event_moves, mean_join, measure, owners_of, ratio
 from movement.groups import ID_KINDS, GroupShape, History, queues
@@ -317,11 +318,31 @@ def test_what_a_group_costs_by_itself_is_taken_off():
 def test_the_page_has_every_contender_in_every_table():
     few = {"name_sets": 2, "rounds": 1, "fleet_units": 50}
     extent = QUICK._replace(shapes={SMALL: Trials(2, 1)}, topics={Layout(3, 2, 2, 3): 2}, **few)
-    text = page(run(extent, with_kafka=False, workers=1))
+    text = page(run(extent, strategies(), workers=1))
     tables = text.count("\n| --- |")
     assert tables == 9  # summary, two of events, three of restarts, queue list, topics, times
     for label in ENGINE:
         assert text.count(f"| {label} |") == tables - ENGINE[label].asks_rooms
+
+
+def test_promises_that_are_not_kept_are_seen():
+    """AVG under the name of a strategy that promises more: even it is, but it moves too much."""
+    shape, few = GroupShape(24, 4, 3), {"name_sets": 2, "rounds": 1, "fleet_units": 50}
+    extent = QUICK._replace(shapes={shape: Trials(5, 2)}, topics={Layout(3, 8, 3, 8): 2}, **few)
+    results = run(extent, [Contender("ORDINAL", "AVG"), RING, Contender("STABLE", "AVG_BY_CIRCLE")], workers=1)
+    kept = {(check.contender, check.what): check.is_kept for check in checks(results)}
+    assert kept["ORDINAL", "largest spread at 24/4, ids slot"]
+    assert kept["ORDINAL", "walk over the least at 24/4"]
+    assert not kept["ORDINAL", "leave over the least at 24/4"]
+    assert not kept["ORDINAL", "moves per queue of a restart one by one at 24/4, ids slot"]
+    assert not kept["ORDINAL", "largest over mean load over many topics"]
+    assert not kept["ORDINAL", "join, 24 = 3 × 8, 3–8 clients"]
+    assert not kept["STABLE", "leave over the least + join over queues / clients at 24/4"]
+    assert kept["STABLE", "time in a fleet over CONSISTENT_HASH(10)"]
+    # By circle a leave moves 18 of 24 queues, the least is 6, and a join moves 19 of 24 at most.
+    [total] = [check.found for check in checks(results) if check.what.startswith("leave over the least + join")]
+    assert 3 + 16 / 4.8 <= total <= 3 + 19 / 4.8
+    assert "**no**" in page(results)
 
 
 # --- Kafka's own classes ---

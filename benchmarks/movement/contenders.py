@@ -60,5 +60,6 @@ KAFKA = [
 
 
 def strategies() -> list[Contender]:
-    """Those of `STRATEGIES` that this version of the engine has."""
-    return [one for one in STRATEGIES if one.name in REGISTERED]
+    """Those of `STRATEGIES` that this version of the engine has; names of our own are registered with a version."""
+    known = {name.partition("/")[0] for name in REGISTERED}
+    return [one for one in STRATEGIES if one.name in known]

@@ -132,9 +132,11 @@ def _speed(results: Results) -> list[str]:
         rows.append([label, *cells, f"{fleet:.2f}", f"{fleet / results.fleets[RING]:.2f}×"])
     for label, times in results.kafka_times.items():
         found = [(shape, times[str(shape)]) for shape in shapes]
-        cells = [f"{first / shape.n_queues:.1f}, leave {leave / shape.n_queues:.1f}" for shape, (first, leave) in found]
+        cells = [
+            " · ".join(f"{one / shape.n_queues:.1f} ({one / 1e3:.3g} µs)" for one in pair) for shape, pair in found
+        ]
         rows.append([label, *cells, "", ""])
-    header = ["ns per queue (call)", *map(str, shapes), "fleet", f"over {RING}"]
+    header = ["ns per queue (µs per call)", *map(str, shapes), "fleet", f"over {RING}"]
     parts = ["## Time", about.SPEED.format(units=results.extent.fleet_units), table(header, rows)]
     if UNIFORM in results.kafka_times:
         parts += [

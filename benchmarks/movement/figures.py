@@ -8,13 +8,11 @@ import numpy as np
 
 from movement import least
 from movement.contenders import Contender
+from movement.course import Trials, course
 from movement.groups import GroupShape, History, IdKind, queues
-from movement.histories import RESTARTS, joins, leaves, restart, scaling, walk
+from movement.histories import RESTARTS, joins
 from movement.kafka import kafka_owners
-from movement.replay import Owners, engine_owners, loads, moved
-
-MOST_WALKED = 2_000
-"""Queues of the largest group whose autoscaling is measured."""
+from movement.replay import Owners, engine_owners, loads, moved, parts
 
 EVENTS_OF = {"leaves": ("leave", "2nd leave", "3rd leave"), "scaling": ("join", "scale in")}
 EVENTS = (*EVENTS_OF["leaves"], *EVENTS_OF["scaling"], "walk")
@@ -50,13 +48,6 @@ class States:
             self.idle.append(float(np.mean(here == 0)))
 
 
-class Trials(NamedTuple):
-    """How many trials leaves and joins have, and restarts and walks."""
-
-    events: int
-    restarts: int
-
-
 class Figures(NamedTuple):
     """Everything about one contender, one shape and one kind of client ids.
 
@@ -88,14 +79,6 @@ def ratio(pairs: Sequence[tuple[float, float]]) -> Ratio:
     return Ratio(float(value), float(1.96 * error))
 
 
-def owners_of(contender: Contender, shape: GroupShape, histories: Sequence[History]) -> Iterator[Owners]:
-    """Owners of each history, by the engine or by Kafka's classes."""
-    if contender.is_kafka:
-        return kafka_owners(contender.name, shape.n_queues, histories)
-    listed = queues(shape.n_brokers, shape.n_queues // shape.n_brokers)
-    return engine_owners(contender.strategy(), listed, histories)
-
-
 def event_moves(history: History, owners: Owners) -> Iterator[tuple[int, int]]:
     """Queues moved from each step to the next, and the least from the same state.
 
@@ -108,30 +91,22 @@ def event_moves(history: History, owners: Owners) -> Iterator[tuple[int, int]]:
         yield int(n), least.step(had, row.size, clients)[0]
 
 
-def total(history: History, owners: Owners) -> tuple[int, int]:
-    """Moves of a whole history, and the least."""
-    fewest = least.over_history(owners.shape[1], history.steps, len(history.client_ids))
-    return int(moved(owners).sum()), sum(fewest)
-
-
 def measure(contender: Contender, shape: GroupShape, kind: IdKind, trials: Trials) -> Figures:
-    """All figures; without leaves, joins and the walk where ids differ from "slot" only after a restart."""
-    batches: dict[str, list[History]] = {}
-    if kind != "slot, new address":
-        batches["leaves"] = [leaves(shape, kind, trial) for trial in range(trials.events)]
-        batches["scaling"] = [scaling(shape, kind, trial) for trial in range(trials.events)]
-        if shape.n_queues <= MOST_WALKED:
-            batches["walk"] = [walk(shape, kind, trial) for trial in range(trials.restarts)]
-    for way in RESTARTS:
-        batches[way.label] = [restart(shape, kind, way, trial) for trial in range(trials.restarts)]
-    owners = owners_of(contender, shape, [one for some in batches.values() for one in some])
+    """All figures; those of events only where the course has them."""
+    whole = course(shape, kind, trials)
+    owners = (
+        kafka_owners(contender.name, shape.n_queues, whole.all)
+        if contender.is_kafka
+        else engine_owners(contender.strategy(), whole.parts)
+    )
     states, pairs = States(), dict[str, Pairs]()
-    for name, histories in batches.items():
-        found = zip(histories, owners, strict=False)  # the next batch takes its own from the rest
+    for name, histories in whole.histories.items():
+        found = zip(histories, owners, strict=False)  # the next name takes its own from the rest
         if name in EVENTS_OF:
             pairs |= _event_pairs(EVENTS_OF[name], found, states)
         else:
-            pairs[name] = [total(*one) for one in found]
+            moves = [int(moved(some).sum()) for _, some in found]
+            pairs[name] = list(zip(moves, whole.fewest[name], strict=True))
     ways = {way.label: pairs.pop(way.label) for way in RESTARTS}
     return Figures(
         states,
@@ -156,5 +131,9 @@ def mean_join(contender: Contender, shape: GroupShape, n_first: int, n_last: int
     """Moves of a join over the least, averaged over all numbers of clients of a range and over trials."""
     histories = [joins(n_first, n_last, "slot", trial) for trial in range(n_trials)]
     fewest = shape.n_queues // np.arange(n_first + 1, n_last + 1)
-    means = [float(np.mean(moved(owners) / fewest)) for owners in owners_of(contender, shape, histories)]
-    return ratio([(mean, 1) for mean in means])
+    if contender.is_kafka:
+        owners = kafka_owners(contender.name, shape.n_queues, histories)
+    else:
+        listed = queues(shape.n_brokers, shape.n_queues // shape.n_brokers)
+        owners = engine_owners(contender.strategy(), parts(listed, histories))
+    return ratio([(float(np.mean(moved(some) / fewest)), 1) for some in owners])

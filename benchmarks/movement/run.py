@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from movement.contenders import Contender
-from movement.figures import Figures, Ratio, Trials, mean_join, measure
+from movement.course import Trials
+from movement.figures import Figures, Ratio, mean_join, measure
 from movement.groups import ID_KINDS, GroupShape, IdKind
 from movement.kafka import kafka_times, version
 from movement.queue_lists import LAYOUTS, Layout, over_avg, topic_skews
@@ -96,11 +97,11 @@ def run(extent: Extent, contenders: list[Contender], workers: int = 2) -> Result
 
 
 def _figure_tasks(results: Results) -> Iterable[Task]:
-    """The largest groups first, so that no process is left alone with one."""
+    """The largest groups first, so that no process is left alone with one; contenders together that share a course."""
     for shape in reversed(results.extent.shapes):
-        for contender in results.contenders:
-            trials = (results.extent.kafka if contender.is_kafka else results.extent.shapes).get(shape)
-            for kind in ID_KINDS:
+        for kind in ID_KINDS:
+            for contender in results.contenders:
+                trials = (results.extent.kafka if contender.is_kafka else results.extent.shapes).get(shape)
                 # To Kafka's stateful assignors an id is but a name, and to the others its place in the order.
                 if trials and not (contender.is_kafka and kind == "slot, new address"):
                     yield results.figures, (shape, contender.label, kind), measure, (contender, shape, kind, trials)

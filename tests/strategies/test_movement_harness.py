@@ -13,7 +13,8 @@ from java_driver import JavaFailed
 from movement import least, replay
 from movement.bounds import checks
 from movement.contenders import KAFKA, STRATEGIES, Contender, strategies
-from movement.figures import Trials, event_moves, mean_join, measure, owners_of, ratio
+from movement.course import Trials
+from movement.figures import event_moves, mean_join, measure, ratio
 from movement.groups import ID_KINDS, GroupShape, History, queues
 from movement.histories import N_WALK_STEPS, RESTARTS, joins, leaves, restart, scaling, walk
 from movement.kafka import kafka_owners, kafka_times, why_missing
@@ -159,6 +160,11 @@ def test_clients_stand_in_the_order_of_rocketmq():
 # --- Owners and figures ---
 
 
+def owners_of(label, shape, histories):
+    listed = queues(shape.n_brokers, shape.n_queues // shape.n_brokers)
+    return replay.engine_owners(ENGINE[label].strategy(), replay.parts(listed, histories))
+
+
 def slow_owners(contender, shape, history, step):
     """Owner ids of all queues, as every client computes its own by RocketMQ's interface."""
     ids = [history.client_ids[client] for client in step]
@@ -176,7 +182,7 @@ def slow_moves(contender, shape, history):
 def test_owners_of_histories_are_those_of_every_client_at_every_step(label, monkeypatch):
     monkeypatch.setattr(replay, "MOST_ENTRIES", 100)  # so that histories are divided by several calls
     histories = [leaves(SMALL, "random", 0), scaling(SMALL, "slot", 1), restart(SMALL, "random", RESTARTS[1], 2)]
-    found = list(owners_of(ENGINE[label], SMALL, histories))
+    found = list(owners_of(label, SMALL, histories))
     assert len(found) == len(histories)
     for history, owners in zip(histories, found, strict=True):
         for step, row in zip(history.steps, owners, strict=True):
@@ -365,7 +371,7 @@ def of_kafka(name, histories, shape=SMALL):
 def test_kafkas_stateless_assignors_divide_as_avg_and_by_circle(kafka):
     histories = [walk(SMALL, "random", 0), restart(SMALL, "slot", RESTARTS[3], 0)]
     for name, label in {"range": "AVG", "KIP-848 range": "AVG", "roundrobin": "AVG_BY_CIRCLE"}.items():
-        for theirs, ours in zip(of_kafka(name, histories), owners_of(ENGINE[label], SMALL, histories), strict=True):
+        for theirs, ours in zip(of_kafka(name, histories), owners_of(label, SMALL, histories), strict=True):
             assert theirs.tolist() == ours.tolist(), name
 
 

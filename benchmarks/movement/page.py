@@ -140,18 +140,17 @@ def _speed(results: Results) -> list[str]:
     parts = ["## Time", about.SPEED.format(units=results.extent.fleet_units), table(header, rows)]
     if UNIFORM in results.kafka_times:
         parts += [
-            "One group without our call's own cost, over Kafka's uniform assignor (after a leave):",
+            "One group without our call's own cost, over Kafka's uniform assignor: first division · after a leave:",
             _over(results, shapes),
         ]
     return parts
 
 
 def _over(results: Results, shapes: list[GroupShape]) -> str:
-    theirs = [(one, uniform(results, one)) for one in shapes]
-    rows = [
-        [label, *(f"{results.groups[one, label].per_queue(one) / per_queue:.2f}×" for one, per_queue in theirs)]
-        for label in results.fleets
-    ]
+    rows = []
+    for label in results.fleets:
+        ours = [(results.groups[one, label].per_queue(one), uniform(results, one)) for one in shapes]
+        rows.append([label, *(" · ".join(f"{own / their:.2f}×" for their in theirs) for own, theirs in ours)])
     return table(["", *map(str, shapes)], rows)
 
 

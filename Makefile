@@ -16,8 +16,8 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json')
 
-QUICK := publishing mutants writing fuzz badday
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs instructions cluster cluster-stop clean
+QUICK := publishing mutants writing fuzz badday movement
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs movement instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -30,6 +30,7 @@ help:
 	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
+	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
 # The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
@@ -105,6 +106,7 @@ wheel-of-%:
 EVIDENCE  := docs/evidence
 SNAPSHOTS ?= 1000
 PROOF     := PYTHONPATH=tests:tests/support $(BIN)/python -m
+MOVEMENT  := PYTHONPATH=benchmarks:tests/support $(BIN)/python -m movement
 evidence: install
 	mkdir -p $(EVIDENCE)
 	$(PROOF) house_survey --report $(EVIDENCE)/house.md
@@ -118,6 +120,7 @@ evidence: install
 	$(PROOF) differential --report $(EVIDENCE)/differential.md
 	$(PROOF) simulation_speed --report $(EVIDENCE)/simulation.md
 	$(PROOF) transition_evidence --report $(EVIDENCE)/transitions.md
+	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
 	$(BIN)/pip install -q "moto[s3,server]>=5.1"
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
@@ -135,13 +138,18 @@ quick-publishing:
 	$(PROOF) publishing --quick
 quick-badday:
 	$(PROOF) badday --quick
+quick-movement:
+	$(MOVEMENT) --quick
+# About ten minutes; Java 17 and Maven.
+movement: install
+	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy examples/clients/*.py
-	MYPYPATH=benchmarks $(BIN)/mypy -p cliffs
+	MYPYPATH=benchmarks:tests/support $(BIN)/mypy -p cliffs -p movement
 
 # The guide: pages of docs/ and names from the docstrings. Its tools are none of the product's.
 SITE := build/site

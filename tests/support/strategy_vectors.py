@@ -114,6 +114,10 @@ def random_case(random: Random, strategy: str) -> StrategyCase:
     """A group for ORDINAL or STABLE."""
     if strategy == "STABLE":
         return case(strategy, random.choice([{}, {"slack": 1}]), random_queues(random), random_ids(random))
+    if random.random() < 0.1:
+        queues = random_queues(random)
+        slots = random.sample(range(table_slots(len(queues))), random.randint(1, table_slots(len(queues))))
+        return case(strategy, {"tables": "true"}, queues, slot_ids(slots))
     pattern = random.choice(PATTERNS) if random.random() < 0.2 else "-#"
     parameters = {} if pattern == "-#" else {"pattern": pattern}
     return case(strategy, parameters, random_queues(random), random_ids(random, pattern))
@@ -192,15 +196,19 @@ def vectors(strategy: str) -> list[StrategyCase]:
 
 
 def table_vectors() -> list[StrategyCase]:
-    """ORDINAL by tables: every number of slots, with and without holes; nothing as long as there is no file of them."""
-    if not specified.tables():
-        return []
+    """ORDINAL by tables: every number of slots that they have, with and without holes."""
     slots = [range(1), range(4), range(5), (0, 2, 4), (4,), (1, 3)]
     return [
         case("ORDINAL", {"tables": "true"}, topic_queues("orders", 1, n_queues), slot_ids(some))
         for n_queues in (1, 3, 8, 24, 59, 60, 61, 192)
         for some in slots
+        if max(some) < table_slots(n_queues)
     ]
+
+
+def table_slots(n_queues: int) -> int:
+    """How many slots the table for so many queues has."""
+    return len(specified.tables()[n_queues % 60 or 60][0])
 
 
 def text(strategy: str) -> str:

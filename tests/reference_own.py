@@ -5,10 +5,12 @@ They are written from the definitions in ``docs/strategies/others.md``. Nothing 
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from reference import Strategy, or_null, utf16
+from reference import ConsistentHash, Strategy, md5_hash, or_null, text_form, utf16
 
 Queue = Any
 
@@ -52,6 +54,29 @@ class InOrder(Strategy):
 def same_objects(some: Sequence[Queue], others: Sequence[Queue]) -> bool:
     """Whether two lists hold the very same objects."""
     return len(some) == len(others) and all(one is other for one, other in zip(some, others, strict=True))
+
+
+class ConsistentHashBounded(InOrder):
+    name = "CONSISTENT_HASH_BOUNDED/1"
+
+    def __init__(self, percent: int = 125, virtual_nodes: int = 10) -> None:
+        self.percent, self.ring = percent, ConsistentHash(virtual_nodes)
+
+    def owner_ids(self, queues: Sequence[Queue], clients: Sequence[str]) -> list[str | None]:
+        points, holders = self.ring.ring(tuple(clients))
+        if not points:
+            return [None] * len(queues)
+        top = self.percent * len(queues)
+        cap = (top + 100 * len(set(clients)) - 1) // (100 * len(set(clients)))
+        loads: Counter[str | None] = Counter()
+        found = []
+        for queue in queues:
+            at = bisect_left(points, md5_hash(text_form(queue))) % len(points)
+            way = (holders[point] for point in points[at:] + points[:at])
+            owner = next((client for client in way if loads[client] < cap), holders[points[at]])
+            loads[owner] += 1
+            found.append(owner)
+        return found
 
 
 class Over(InOrder):

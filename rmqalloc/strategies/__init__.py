@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
+from decimal import Decimal
 from typing import Any, Literal, TypeVar, overload
 
 from rmqalloc.model import Queue
@@ -14,6 +15,7 @@ from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
 from rmqalloc.strategies._config import Config, ConfigByClient
 from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
+from rmqalloc.strategies._consistent_hash_bounded import ConsistentHashBounded
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
 from rmqalloc.strategies._names import divided, split, unknown
@@ -30,6 +32,7 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "MACHINE_ROOM_NEARBY": MachineRoomNearby,
     "POP": Pop,
     "ROTATED/1": Rotated,
+    "CONSISTENT_HASH_BOUNDED/1": ConsistentHashBounded,
 }
 
 
@@ -62,6 +65,13 @@ def strategy(
 ) -> MachineRoomNearby[_Inner]: ...
 @overload
 def strategy(name: Literal["POP"], *, inner: _Inner, pop_share_queue_num: int = -1) -> Pop[_Inner]: ...
+@overload
+def strategy(
+    name: Literal["CONSISTENT_HASH_BOUNDED", "CONSISTENT_HASH_BOUNDED/1"],
+    *,
+    load_factor: Decimal | float | str = ...,
+    virtual_nodes: int = 10,
+) -> ExclusiveStrategy: ...
 @overload
 def strategy(name: Literal["ROTATED", "ROTATED/1"], *, inner: Strategy = ...) -> ExclusiveStrategy: ...
 @overload

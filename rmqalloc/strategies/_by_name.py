@@ -170,7 +170,7 @@ def plain_strategies() -> tuple[str, ...]:
     Examples
     --------
     >>> plain_strategies()
-    ('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH', 'MACHINE_ROOM', 'ROTATED/1')
+    ('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH', 'MACHINE_ROOM', 'ROTATED/1', 'CONSISTENT_HASH_BOUNDED/1')
     """
     return tuple(
         name

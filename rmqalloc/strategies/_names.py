@@ -2,7 +2,7 @@
 
 ``NAME/2`` is the second version of a rule that RocketMQ does not ship. Clients that divide by two versions of a rule would own
 queues twice, so every such name carries its version; without one the newest is meant. ``OUTER-INNER`` is a strategy over
-another one. Which names there are is the caller's registry; which of them go on with the name of another is declared by the class.
+another one. Which names there are is the caller's registry; which of them go on with the name of another, the class declares.
 """
 
 from __future__ import annotations

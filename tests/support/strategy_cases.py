@@ -75,6 +75,10 @@ def circle():
     return strategy("AVG_BY_CIRCLE")
 
 
+def bounded(**parameters):
+    return lambda: strategy("CONSISTENT_HASH_BOUNDED", **parameters)
+
+
 def rotated(inner):
     return lambda: strategy("ROTATED", inner=inner())
 
@@ -104,6 +108,10 @@ RULES = [
     ),
     Rule("NEARBY-MACHINE_ROOM", nearby(rooms({"hz", "a"})), nearby_reference(reference.MachineRoom({"hz", "a"}))),
     Rule("NEARBY-NEARBY-AVG", nearby(nearby(avg)), nearby_reference(nearby_reference(reference.Avg()))),
+    Rule("BOUNDED", bounded(), reference_own.ConsistentHashBounded()),
+    Rule("BOUNDED-1", bounded(load_factor=1, virtual_nodes=1), reference_own.ConsistentHashBounded(100, 1)),
+    Rule("BOUNDED-2.5", bounded(load_factor="2.5"), reference_own.ConsistentHashBounded(250)),
+    Rule("NEARBY-BOUNDED", nearby(bounded()), nearby_reference(reference_own.ConsistentHashBounded())),
     Rule("ROTATED-AVG", rotated(avg), reference_own.Rotated(reference.Avg())),
     Rule("ROTATED-AVG_BY_CIRCLE", rotated(circle), reference_own.Rotated(reference.AvgByCircle())),
     Rule("ROTATED-CONSISTENT_HASH", rotated(ring()), reference_own.Rotated(reference.ConsistentHash())),

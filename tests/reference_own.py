@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from reference import ConsistentHash, Strategy, md5_hash, or_null, text_form, utf16
+from reference import ConsistentHash, MachineRoomNearby, Strategy, java_string, md5_hash, or_null, text_form, utf16
 
 Queue = Any
 
@@ -110,3 +110,54 @@ class Rotated(Over):
         n = len(clients)
         r = ((mix64(java_hash(or_null(queues[0][0]))) >> 32) * n) >> 32
         self.ask(queues, [*clients[r:], *clients[:r]], found)
+
+
+class Canary(Over):
+    version = "CANARY/1"
+
+    def __init__(self, inner: Strategy, points: int, is_canary: Callable[[str], bool]) -> None:
+        super().__init__(inner)
+        self.points, self.is_canary = points, is_canary
+
+    def divide(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
+        canary = [client for client in clients if self.is_canary(client)]
+        others = [client for client in clients if not self.is_canary(client)]
+        if not canary or not others:
+            return self.ask(queues, clients, found)
+        sizes = Counter(broker(queue) for queue in queues)
+        seen: Counter[str] = Counter()
+        theirs, rest = [], []
+        for queue in queues:
+            k = -(-self.points * sizes[broker(queue)] // 10_000)
+            is_retry = or_null(queues[0][0]).startswith("%RETRY%")
+            (theirs if seen[broker(queue)] < k and not is_retry else rest).append(queue)
+            seen[broker(queue)] += 1
+        self.ask(theirs, canary, found)
+        self.ask(rest, others, found)
+        return None
+
+
+def broker(queue: Queue) -> str:
+    return or_null(java_string(queue[1]))
+
+
+class MachineRoomNearbyPooled(Over):
+    version = "MACHINE_ROOM_NEARBY_POOLED/1"
+
+    def __init__(self, inner: Strategy, broker_room: Callable[[Queue], Any], client_room: Callable[[str], Any]) -> None:
+        super().__init__(inner)
+        self.nearby = MachineRoomNearby(inner, broker_room, client_room)
+
+    def divide(self, queues: Sequence[Queue], clients: Sequence[str], found: dict[int, str]) -> None:
+        grouped = self.nearby.grouped
+        rooms = grouped(queues, self.nearby.broker_room, lambda queue: f"mq {text_form(queue)}")
+        members = grouped(clients, self.nearby.client_room, lambda client: f"consumer id {or_null(client)}")
+        for room, mine in rooms.items():
+            if room in members:
+                self.ask(mine, members[room], found)
+        loads = Counter(found.values())
+        for queue in queues:
+            if java_string(self.nearby.broker_room(queue)) not in members:
+                client = min(clients, key=lambda one: loads[one])  # the first of them
+                loads[client] += 1
+                found[id(queue)] = client

@@ -8,7 +8,7 @@ nor point outside what they index. Callers check once, at the face (`rmqalloc.fl
 =========  ===========================================================================================================
 module     loops
 =========  ===========================================================================================================
-split      ``contiguous``, ``circular``, ``tail_remainder``: a run of queues among clients; ``rename`` of owners, vacant shares
+split      ``contiguous``, ``circular``, ``tail_remainder``, ``level``: queues among clients; ``rename`` of owners, vacant shares
 strings    Java's order of text (UTF-16 code units, straight from UTF-8), repeats, lone surrogates
 ragged     distinct rows of ragged columns, gathering of rows, stable order of numbers
 md5        first 32 bits of MD5 of many short keys: ring points of client ids, hashes of queues

@@ -13,11 +13,13 @@ from typing import Any, Literal, TypeVar, overload
 from rmqalloc.model import Queue
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
+from rmqalloc.strategies._canary import Canary
 from rmqalloc.strategies._config import Config, ConfigByClient
 from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
 from rmqalloc.strategies._consistent_hash_bounded import ConsistentHashBounded
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
+from rmqalloc.strategies._machine_room_nearby_pooled import MachineRoomNearbyPooled
 from rmqalloc.strategies._names import divided, split, unknown
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies._pop import FleetShares, Pop
@@ -33,6 +35,8 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "POP": Pop,
     "ROTATED/1": Rotated,
     "CONSISTENT_HASH_BOUNDED/1": ConsistentHashBounded,
+    "CANARY/1": Canary,
+    "MACHINE_ROOM_NEARBY_POOLED/1": MachineRoomNearbyPooled,
 }
 
 
@@ -71,6 +75,22 @@ def strategy(
     *,
     load_factor: Decimal | float | str = ...,
     virtual_nodes: int = 10,
+) -> ExclusiveStrategy: ...
+@overload
+def strategy(
+    name: Literal["CANARY", "CANARY/1"],
+    *,
+    share: Decimal | float | str,
+    pattern: str = ...,
+    inner: Strategy = ...,
+) -> ExclusiveStrategy: ...
+@overload
+def strategy(
+    name: Literal["MACHINE_ROOM_NEARBY_POOLED", "MACHINE_ROOM_NEARBY_POOLED/1"],
+    *,
+    inner: Strategy = ...,
+    broker_room: BrokerRoom | None = None,
+    client_room: ClientRoom | None = None,
 ) -> ExclusiveStrategy: ...
 @overload
 def strategy(name: Literal["ROTATED", "ROTATED/1"], *, inner: Strategy = ...) -> ExclusiveStrategy: ...

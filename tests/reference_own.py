@@ -8,6 +8,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Sequence
+from fractions import Fraction
 from typing import Any
 
 from reference import ConsistentHash, MachineRoomNearby, Strategy, java_string, md5_hash, or_null, text_form, utf16
@@ -161,3 +162,36 @@ class MachineRoomNearbyPooled(Over):
                 client = min(clients, key=lambda one: loads[one])  # the first of them
                 loads[client] += 1
                 found[id(queue)] = client
+
+
+def weighted(weights: Sequence[int], capacities: Sequence[int]) -> list[int]:
+    """Positions of the owners by ``WEIGHTED``: the heaviest first, then the best moves and swaps away from the fullest."""
+    clients, owners = range(len(capacities)), [0] * len(weights)
+    loads = [0] * len(capacities)
+    for queue in sorted(range(len(weights)), key=lambda one: -weights[one]):
+        owners[queue] = min(clients, key=lambda one: Fraction(loads[one] + weights[queue], capacities[one]))
+        loads[owners[queue]] += weights[queue]
+    for _ in range(4 * len(weights) if len(weights) <= 64 else 0):
+        top = max(clients, key=lambda one: Fraction(loads[one], capacities[one]))
+        least, best = Fraction(loads[top], capacities[top]), None
+        for queue in (one for one, owner in enumerate(owners) if owner == top):
+            moves = [(queue, client, None, weights[queue]) for client in clients if client != top]
+            moves += [
+                (queue, owners[other], other, weights[queue] - weights[other])
+                for other in range(len(weights))
+                if owners[other] != top and weights[other] < weights[queue]
+            ]
+            for move in moves:
+                _, client, _, load = move
+                fuller = max(
+                    Fraction(loads[top] - load, capacities[top]), Fraction(loads[client] + load, capacities[client])
+                )
+                if fuller < least:
+                    least, best = fuller, move
+        if best is None:
+            break
+        queue, client, other, load = best
+        loads[top], loads[client], owners[queue] = loads[top] - load, loads[client] + load, client
+        if other is not None:
+            owners[other] = top
+    return owners

@@ -6,7 +6,7 @@ A new strategy joins by one line in `STRATEGIES` and one in the contract test's 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal, TypeVar, overload
 
@@ -24,6 +24,8 @@ from rmqalloc.strategies._names import divided, split, unknown
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies._pop import FleetShares, Pop
 from rmqalloc.strategies._rotated import Rotated
+from rmqalloc.strategies._sticky import Sticky
+from rmqalloc.strategies._weighted import Weighted
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "AVG": Averagely,
@@ -37,6 +39,8 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "CONSISTENT_HASH_BOUNDED/1": ConsistentHashBounded,
     "CANARY/1": Canary,
     "MACHINE_ROOM_NEARBY_POOLED/1": MachineRoomNearbyPooled,
+    "STICKY": Sticky,
+    "WEIGHTED/1": Weighted,
 }
 
 
@@ -92,6 +96,15 @@ def strategy(
     broker_room: BrokerRoom | None = None,
     client_room: ClientRoom | None = None,
 ) -> ExclusiveStrategy: ...
+@overload
+def strategy(
+    name: Literal["WEIGHTED", "WEIGHTED/1"],
+    *,
+    capacities: Mapping[str, int] | None = None,
+    weights: Mapping[tuple[Any, ...], int] | None = None,
+) -> ExclusiveStrategy: ...
+@overload
+def strategy(name: Literal["STICKY"], *, owners: Mapping[Any, str]) -> ExclusiveStrategy: ...
 @overload
 def strategy(name: Literal["ROTATED", "ROTATED/1"], *, inner: Strategy = ...) -> ExclusiveStrategy: ...
 @overload

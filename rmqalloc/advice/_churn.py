@@ -1,8 +1,8 @@
 """What restarts, scaling and the loss of brokers move, under the strategy that a group has and under those it could have.
 
 Each candidate is replayed over the same history: a rolling restart, one client at a time, after which clients have new
-addresses; one more client, and one less again; every broker, or some, gone and back. ORDINAL needs slot numbers in client ids,
-so it is replayed with ids that carry them.
+addresses; one more client, and one less again; every broker, or some, gone and back. A strategy that reads slot numbers in
+client ids is replayed with ids that carry them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._restart import new_id
 from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, InapplicableError, Mask, Moment, Schedule, Step
-from rmqalloc.strategies import Ordinal, Strategy, strategy
+from rmqalloc.strategies import STRATEGIES, Strategy, strategy
 from rmqalloc.strategies._ordering import sort_client_ids
 
 DEPLOYS_A_YEAR = 52
@@ -36,7 +36,7 @@ MOST_BROKERS = 4
 NOW, RESTART_STOP, RESTART_START, JOIN, GONE, BACK = "now", "stop", "start", "join", "gone", "back"
 
 
-class Candidate(NamedTuple):
+class WeighedStrategy(NamedTuple):
     """A strategy to weigh: its number among the rules of the replay, 0 for the group's own."""
 
     label: str
@@ -44,17 +44,14 @@ class Candidate(NamedTuple):
     needs_slots: bool = False
 
 
-def candidates() -> tuple[list[Candidate], list[Strategy]]:
+def candidates() -> tuple[list[WeighedStrategy], list[Strategy]]:
     """Strategies to weigh, and those among them that are not the group's own."""
-    tried = {
-        "AVG": strategy("AVG"),
-        "CONSISTENT_HASH:160": strategy("CONSISTENT_HASH", virtual_nodes=160),
-        "STABLE/1": strategy("STABLE"),
-        "STABLE/1:1": strategy("STABLE", slack=1),
-        "ORDINAL/1": strategy("ORDINAL"),
-    }
-    more = [Candidate(label, rule, isinstance(tried[label], Ordinal)) for rule, label in enumerate(tried, 1)]
-    return [Candidate(NOW, 0), *more], [*tried.values()]
+    every, tried = [WeighedStrategy(NOW, 0)], list[Strategy]()
+    for name, made in STRATEGIES.items():
+        for params in made.weighed:
+            tried.append(strategy(name, **params))
+            every.append(WeighedStrategy(":".join([name, *map(str, params.values())]), len(tried), made.reads_slots))
+    return every, tried
 
 
 def churn_table(present: Present) -> pa.Table:
@@ -88,7 +85,7 @@ def lost_brokers(fleet: Fleet) -> list[Mask]:
     return [(rank != one)[lists.queue_route[: int(lists.offsets[-1])]] for one in lost]
 
 
-def _schedule(group: GroupAtStart, every: Sequence[Candidate]) -> Schedule:
+def _schedule(group: GroupAtStart, every: Sequence[WeighedStrategy]) -> Schedule:
     ids = group.client_ids
     n = len(ids)
     slotted = [f"10.0.{i // 250}.{i % 250}@slot-{i}" for i in range(n)]
@@ -113,7 +110,7 @@ def _back_with_new_addresses(client_ids: list[str]) -> list[str]:
 
 
 def _history(
-    one: Candidate, n_ids: int, now: NDArray[np.int64], back: NDArray[np.int64], joiner: int
+    one: WeighedStrategy, n_ids: int, now: NDArray[np.int64], back: NDArray[np.int64], joiner: int
 ) -> Iterator[Step]:
     there = np.zeros(n_ids, bool)
     there[now] = True
@@ -139,7 +136,7 @@ def _history(
 
 
 def _rows(
-    steps: Sequence[dict[str, Any]], every: Sequence[Candidate], names: dict[str, str]
+    steps: Sequence[dict[str, Any]], every: Sequence[WeighedStrategy], names: dict[str, str]
 ) -> Iterator[dict[str, Any]]:
     found: dict[tuple[str, str], dict[str, list[dict[str, Any]]]] = {}
     for row in steps:

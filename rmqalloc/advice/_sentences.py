@@ -18,8 +18,6 @@ WORTH = 0.05
 """Least relative gain in skew for which more virtual nodes are advised."""
 WORTH_MOVES = 0.2
 """Least relative gain in moves for which another strategy is named."""
-OWN = ("ORDINAL/1", "STABLE/1")
-"""Strategies that are proposed, of those that are weighed."""
 
 
 def paragraph(
@@ -150,7 +148,7 @@ def _churn(churn: Sequence[dict[str, Any]]) -> Iterator[str]:
 
 def _is_better(row: dict[str, Any], now: dict[str, Any]) -> bool:
     """Whether a strategy moves much less and is as even, or is evener and does not move more."""
-    if row["strategy"] not in OWN:
+    if "/" not in row["strategy"]:  # those of RocketMQ are weighed for comparison
         return False
     spread, spread_now = (one["max_load"] - one["min_load"] for one in (row, now))
     moves, moves_now = row["restart_per_queue"], now["restart_per_queue"]

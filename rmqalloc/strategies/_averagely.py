@@ -105,6 +105,7 @@ class Averagely(Even):
 
     # Both strategies of this family give a client equally many queues, so blocks are rounds in order.
     formula = Formula(_in_blocks, "sorted")
+    weighed = ({},)
     _kernel = staticmethod(split.contiguous)
     _vacate = staticmethod(split.vacate_contiguous)
 

@@ -65,6 +65,10 @@ class Strategy(ABC):
         What the constructor takes.
     guesses : tuple of mapping
         Parameters to try, likeliest first, where the strategy of a group has to be found out.
+    weighed : tuple of mapping
+        Parameters with which it is weighed against the strategy that a group has.
+    reads_slots : bool
+        Whether it reads slot numbers in client ids.
     is_server_side : bool
         Whether RocketMQ's brokers can divide by it.
     names_inner : bool
@@ -86,6 +90,8 @@ class Strategy(ABC):
     reads_rooms: bool = False
     parameters: ClassVar[tuple[Parameter, ...]] = ()
     guesses: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    weighed: ClassVar[tuple[Mapping[str, Any], ...]] = ()
+    reads_slots: ClassVar[bool] = False
     is_server_side: ClassVar[bool] = False
     names_inner: ClassVar[bool] = False
     default_inner: ClassVar[str | None] = None

@@ -84,6 +84,7 @@ class ConsistentHash(ExclusiveStrategy):
         Parameter("hash_function", "function", "From a key to a signed 64-bit integer"),
     )
     guesses = tuple({"virtual_nodes": nodes} for nodes in COMMON_VIRTUAL_NODES)
+    weighed = ({"virtual_nodes": 160},)
 
     _takes_empty = True
     _search = staticmethod(bisect.bisect_left)

@@ -69,6 +69,8 @@ class Ordinal(ExclusiveStrategy):
         Parameter("pattern", "text", "Where the slot number stands at the end of an instance name", metavar="PATTERN"),
         Parameter("tables", "switch", "Go by tables, for up to six slots"),
     )
+    weighed = ({},)
+    reads_slots = True
     _takes_empty = True
 
     def __init__(self, pattern: str = DEFAULT_PATTERN, tables: bool = False) -> None:

@@ -44,6 +44,7 @@ class Stable(ExclusiveStrategy):
     """
 
     parameters = (Parameter("slack", "count", "1 if loads may differ by two", default=0),)
+    weighed = ({}, {"slack": 1})
     _takes_empty = True
 
     def __init__(self, slack: int = 0) -> None:

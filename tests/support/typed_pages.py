@@ -5,7 +5,13 @@ from pathlib import Path
 
 from checkout import ROOT
 
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+SPECIFICATIONS = {"ordinal.md", "stable.md"}
+"""Pages whose Python defines a strategy, to be read in any language: as short as it can be, so without types."""
+
+PAGES = [
+    ROOT / "README.md",
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name not in SPECIFICATIONS),
+]
 
 _FENCE = re.compile(r"^(\s*)```\s*(\w*)")
 _PROMPT = re.compile(r"\s*(?:>>>|\.\.\.)(?: |$)(.*)")

@@ -30,9 +30,9 @@ def page(name):
 
 @functools.cache
 def tables():
-    """The lists of orders of ORDINAL's tables by number of queues; nothing as long as there is no file."""
-    lines = TABLES.read_text(encoding="ascii").splitlines() if TABLES.is_file() else []
-    return {int(line.split()[0]): line.split()[2:] for line in lines if not line.startswith("#")}
+    """The lists of orders of ORDINAL's tables by number of queues."""
+    lines = TABLES.read_text(encoding="ascii").splitlines()
+    return {int(line.split()[0]): line.split()[2:] for line in lines}
 
 
 def ordinal(queues, client_ids, pattern="-#", with_tables=False):

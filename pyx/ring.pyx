@@ -100,3 +100,59 @@ def sift_end(unsigned long long[::1] scratch not None, owner_t[::1] out not None
     with nogil:
         rmq_ring_start(&ring, 0, <uint64_t *>&scratch[0])
         rmq_ring_sift_end(&ring, out.shape[0], &out[0])
+
+
+# Whether a client has as many queues as it may.
+cdef inline bint is_full(offset_t point, const owner_t[::1] holders, const owner_t[::1] loads, offset_t cap) noexcept nogil:
+    return loads[holders[point]] >= cap
+
+
+# The first of a list's sorted points, from `lo` to `hi`, at or after a hash; past the end the first one follows.
+cdef inline offset_t first_at(hash_t hashed, const hash_t[::1] points, offset_t lo, offset_t hi) noexcept nogil:
+    cdef offset_t begin = lo, end = hi, middle
+    while begin < end:
+        middle = begin + (end - begin) // 2
+        if points[middle] < hashed:
+            begin = middle + 1
+        else:
+            end = middle
+    return begin if begin < hi else lo
+
+
+def locate_bounded(
+    const offset_t[::1] queue_offsets not None,
+    const offset_t[::1] queue_starts not None,
+    const owner_t[::1] unit_list not None,
+    const offset_t[::1] caps not None,
+    const offset_t[::1] list_points not None,
+    const hash_t[::1] points not None,
+    const owner_t[::1] holders not None,
+    const hash_t[::1] hashes not None,
+    owner_t[::1] loads not None,
+    offset_t[::1] following not None,
+    owner_t[::1] out not None,
+):
+    cdef Py_ssize_t unit
+    cdef offset_t lo, hi, point, after, first, queue, room
+    with nogil:
+        for unit in range(unit_list.shape[0]):
+            lo, hi = list_points[unit_list[unit]], list_points[unit_list[unit] + 1]
+            for point in range(lo, hi):
+                loads[holders[point]] = -1
+            room = 0
+            for point in range(lo, hi):
+                room += caps[unit] * (loads[holders[point]] == -1)
+                loads[holders[point]] = 0
+                following[point - lo] = point + 1 if point + 1 < hi else lo
+            for queue in range(queue_offsets[unit], queue_offsets[unit + 1]):
+                first = first_at(hashes[queue_starts[unit] + queue - queue_offsets[unit]], points, lo, hi)
+                point = first
+                # Between a point and the one that follows it all clients are full, and stay so: ways get shorter.
+                while room and is_full(point, holders, loads, caps[unit]):
+                    after = following[point - lo]
+                    if is_full(after, holders, loads, caps[unit]):
+                        following[point - lo] = following[after - lo]
+                    point = after
+                room -= room > 0
+                loads[holders[point]] += 1
+                out[queue] = holders[point]

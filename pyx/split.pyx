@@ -4,7 +4,7 @@
 
 from libc.stdint cimport int64_t
 
-from typedefs cimport index_t, offset_t, owner_t
+from typedefs cimport byte_t, index_t, offset_t, owner_t
 
 include "isa.pxi"
 
@@ -115,3 +115,36 @@ def vacate_circular(const offset_t[::1] units not None, const index_t[::1] unit_
                 while queue < end:
                     out[queue] = -1
                     queue = queue + n_clients[units[k]]
+
+
+def level(const offset_t[::1] queue_offsets not None, const offset_t[::1] slot_offsets not None,
+          const byte_t[::1] is_open not None, owner_t[::1] loads not None, owner_t[::1] out not None):
+    """Each open queue, in order, to the client with the fewest, ties to the first; slots of a load below 0 take none."""
+    cdef Py_ssize_t unit
+    cdef offset_t queue, slot, lo, hi
+    cdef owner_t height
+    with nogil:
+        for unit in range(slot_offsets.shape[0] - 1):
+            lo, hi = slot_offsets[unit], slot_offsets[unit + 1]
+            slot, height = hi, -1
+            for queue in range(queue_offsets[unit], queue_offsets[unit + 1]):
+                if not is_open[queue]:
+                    continue
+                # All before the slot are above this height, and none is below it.
+                while slot == hi or loads[slot] != height:
+                    if slot < hi:
+                        slot += 1
+                    else:
+                        slot, height = lo, least_from(loads, lo, hi)
+                out[queue] = <owner_t> (slot - lo)
+                loads[slot] += 1
+
+
+# The least load that is not below 0; one is there.
+cdef inline owner_t least_from(const owner_t[::1] loads, offset_t lo, offset_t hi) noexcept nogil:
+    cdef owner_t least = 0x7fffffff
+    cdef offset_t slot
+    for slot in range(lo, hi):
+        if 0 <= loads[slot] < least:
+            least = loads[slot]
+    return least

@@ -8,7 +8,7 @@ nor point outside what they index. Callers check once, at the face (`rmqalloc.fl
 =========  ===========================================================================================================
 module     loops
 =========  ===========================================================================================================
-split      ``contiguous``, ``circular``, ``tail_remainder``: a run of queues among clients; ``rename`` of owners, vacant shares
+split      ``contiguous``, ``circular``, ``tail_remainder``, ``level``: queues among clients; ``rename`` owners, vacant shares
 strings    Java's order of text (UTF-16 code units, straight from UTF-8), repeats, lone surrogates
 ragged     distinct rows of ragged columns, gathering of rows, stable order of numbers
 md5        first 32 bits of MD5 of many short keys: ring points of client ids, hashes of queues
@@ -18,6 +18,7 @@ ring       the client whose point comes at or after each queue's hash
 names      names as numbers: Java's hash of text, the slots that client ids carry, a number for every queue
 slots      owners by slot numbers: anchors, the sizes between them, holes
 preferences  owners by mutual preference: ``match``, the best pairs first; ``draft``, favourites in rounds
+weigh      queues of different weights among clients of different capacities
 tally      loads, unowned queues, idle clients, queues in other rooms, moves, clients affected, the least moves there could be
 =========  ===========================================================================================================
 

@@ -107,6 +107,28 @@ def sift_some(
 def sift_end(scratch: NDArray[np.uint64], out: NDArray[np.int32]) -> None:
     """Write the owners, positions in the client list, of all queues."""
 
+def locate_bounded(
+    queue_offsets: NDArray[np.int64],
+    queue_starts: NDArray[np.int64],
+    unit_list: NDArray[np.int32],
+    caps: NDArray[np.int64],
+    list_points: NDArray[np.int64],
+    points: NDArray[np.uint32],
+    holders: NDArray[np.int32],
+    hashes: NDArray[np.uint32],
+    loads: NDArray[np.int32],
+    following: NDArray[np.int64],
+    out: NDArray[np.int32],
+) -> None:
+    """Give every queue, in order, to the first point at or after its hash whose client has fewer than ``caps[unit]`` queues.
+
+    Past the last point the first one follows. A queue for which all clients on the ring are full goes to its first point.
+    ``points[list_points[l]:list_points[l + 1]]`` is the ring of list ``l = unit_list[unit]``, ascending and distinct, at least
+    one; ``holders`` are its clients' positions in their list. Queue ``queue_offsets[unit] + k`` has the hash
+    ``hashes[queue_starts[unit] + k]``. ``loads`` and ``following`` are room to work in, as long as the longest client list and
+    the ring of most points.
+    """
+
 def isa() -> str:
     """Name of the instruction set in use: ``"avx512"``, ``"avx2"``, ``"neon"`` or ``"scalar"``."""
 

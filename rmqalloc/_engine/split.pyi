@@ -57,6 +57,19 @@ def vacate_circular(
 ) -> None:
     """The same after `circular`."""
 
+def level(
+    queue_offsets: NDArray[np.int64],
+    slot_offsets: NDArray[np.int64],
+    is_open: NDArray[np.uint8],
+    loads: NDArray[np.int32],
+    out: NDArray[np.int32],
+) -> None:
+    """Give each open queue, in order, to the client of its unit with the fewest queues, ties to the first one.
+
+    Unit ``u`` has the clients ``loads[slot_offsets[u]:slot_offsets[u + 1]]``, which are counted up; those with a load below 0
+    take none, and one at least has another. Queues that are not open are left as they are.
+    """
+
 def isa() -> str:
     """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""
 

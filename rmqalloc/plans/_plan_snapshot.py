@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pyarrow as pa
@@ -12,11 +13,12 @@ from rmqalloc.evaluation._evaluate import Evaluation
 from rmqalloc.evaluation._figures_table import FiguresTable
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence._other_dialects import computed_otherwise
 from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
-from rmqalloc.scenarios import Scenario
+from rmqalloc.scenarios import Scenario, SetStrategy
 from rmqalloc.scenarios._changes import joining_ids
 from rmqalloc.snapshot._matching import ALL, NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
@@ -91,5 +93,16 @@ def planned(
     rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
     tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states, known, groups)
     # Scenarios may lack the same name.
-    said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
+    said = tuple(
+        dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units), *_otherwise(known, spec, groups)))
+    )
     return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation
+
+
+def _otherwise(known: Snapshot, spec: PlanSpec, groups: Sequence[str]) -> Iterator[str]:
+    """What clients of other languages make of strategies that scenarios set."""
+    chosen = [one for one in known.groups if any(fnmatchcase(one.name, each) for each in groups)]
+    for scenario in spec.scenarios:
+        for change in scenario.changes:
+            if isinstance(change, SetStrategy):
+                yield from computed_otherwise(chosen, change.strategy, change.params)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rmqalloc._text import counted
 from rmqalloc.evaluation._assigner import Assigner
+from rmqalloc.evidence._other_dialects import computed_otherwise
 from rmqalloc.rollouts._planned_groups import PlannedGroups, planned_groups_of
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
@@ -74,6 +76,9 @@ def change_strategy(
     """
     made = rule(strategy, **(params or {}))
     planned = planned_groups_of(snapshot, groups, topics)
+    names = {one.consumer_group for one in planned.groups}
+    otherwise = computed_otherwise((one for one in snapshot.groups if one.name in names), strategy, params)
+    planned = replace(planned, warnings=(*planned.warnings, *otherwise))
     refused = refused_groups(planned, made)
 
     def schedule_of(group: GroupAtStart) -> Schedule:

@@ -6,24 +6,30 @@ A new strategy joins by one line in `STRATEGIES` and one in the contract test's 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from typing import Any, Literal, TypeVar, overload
 
 from rmqalloc.model import Queue
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
+from rmqalloc.strategies._canary import Canary
 from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
 from rmqalloc.strategies._config import Config, ConfigByClient
 from rmqalloc.strategies._consistent_hash import ConsistentHash, HashFunction
+from rmqalloc.strategies._consistent_hash_bounded import ConsistentHashBounded
 from rmqalloc.strategies._dialects import JAVA, dialect_named
 from rmqalloc.strategies._machine_room import MachineRoom
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
+from rmqalloc.strategies._machine_room_nearby_pooled import MachineRoomNearbyPooled
 from rmqalloc.strategies._names import divided, split, unknown
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies._ordinal import Ordinal
 from rmqalloc.strategies._pop import FleetShares, Pop
 from rmqalloc.strategies._rotated import Rotated
 from rmqalloc.strategies._stable import Stable
+from rmqalloc.strategies._sticky import Sticky
+from rmqalloc.strategies._weighted import Weighted
 
 STRATEGIES: dict[str, type[Strategy]] = {
     "AVG": Averagely,
@@ -36,6 +42,11 @@ STRATEGIES: dict[str, type[Strategy]] = {
     "ORDINAL/1": Ordinal,
     "STABLE/1": Stable,
     "ROTATED/1": Rotated,
+    "CONSISTENT_HASH_BOUNDED/1": ConsistentHashBounded,
+    "CANARY/1": Canary,
+    "MACHINE_ROOM_NEARBY_POOLED/1": MachineRoomNearbyPooled,
+    "STICKY": Sticky,
+    "WEIGHTED/1": Weighted,
 }
 
 
@@ -82,6 +93,38 @@ def strategy(name: Literal["POP"], *, inner: _Inner, pop_share_queue_num: int = 
 def strategy(name: Literal["ORDINAL", "ORDINAL/1"], *, pattern: str = "-#", tables: bool = False) -> Ordinal: ...
 @overload
 def strategy(name: Literal["STABLE", "STABLE/1"], *, slack: int = 0) -> Stable: ...
+@overload
+def strategy(
+    name: Literal["CONSISTENT_HASH_BOUNDED", "CONSISTENT_HASH_BOUNDED/1"],
+    *,
+    load_factor: Decimal | float | str = ...,
+    virtual_nodes: int = 10,
+) -> ExclusiveStrategy: ...
+@overload
+def strategy(
+    name: Literal["CANARY", "CANARY/1"],
+    *,
+    share: Decimal | float | str,
+    pattern: str = ...,
+    inner: Strategy = ...,
+) -> ExclusiveStrategy: ...
+@overload
+def strategy(
+    name: Literal["MACHINE_ROOM_NEARBY_POOLED", "MACHINE_ROOM_NEARBY_POOLED/1"],
+    *,
+    inner: Strategy = ...,
+    broker_room: BrokerRoom | None = None,
+    client_room: ClientRoom | None = None,
+) -> ExclusiveStrategy: ...
+@overload
+def strategy(
+    name: Literal["WEIGHTED", "WEIGHTED/1"],
+    *,
+    capacities: Mapping[str, int] | None = None,
+    weights: Mapping[tuple[Any, ...], int] | None = None,
+) -> ExclusiveStrategy: ...
+@overload
+def strategy(name: Literal["STICKY"], *, owners: Mapping[Any, str]) -> ExclusiveStrategy: ...
 @overload
 def strategy(name: Literal["ROTATED", "ROTATED/1"], *, inner: Strategy = ...) -> ExclusiveStrategy: ...
 @overload

@@ -209,8 +209,8 @@ def plain_strategies() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> plain_strategies()
-    ('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH', 'MACHINE_ROOM', 'ROTATED/1')
+    >>> plain_strategies()[:4]
+    ('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH', 'MACHINE_ROOM')
     """
     return tuple(
         name

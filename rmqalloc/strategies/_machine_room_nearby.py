@@ -209,7 +209,8 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
         out[parts.queue_places] = parts.original(owners)
 
-    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+    def _find_missing(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+        """Add units of which a broker or a client has no machine room."""
         queues, clients = fleet.queue_lists, fleet.client_lists
         assert queues.route_room is not None
         assert clients.slot_room is not None
@@ -219,6 +220,9 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
             reasons.setdefault(unit, _no_queue_room(topic, broker_name, int(queues.queue_ids[place])))
         for unit, place in _first_missing(clients.slot_room, clients.offsets, fleet.unit_client_list):
             reasons.setdefault(unit, _no_client_room(clients.client_ids[place]))
+
+    def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
+        self._find_missing(fleet, reasons)
         if type(self.inner)._find_errors is not Strategy._find_errors:
             good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
             parts = split_by_room(fleet.select(good))

@@ -93,8 +93,10 @@ class Ordinal(ExclusiveStrategy):
         numbered = self._numbered(fleet)[0][fleet.unit_client_list]
         most = tables().slots_for(fleet.n_queues)
         for unit in np.flatnonzero((numbered > most) & (fleet.n_queues > 0)).tolist():
-            text = f"{fleet.n_queues[unit]} queues have a table for {most[unit]} slots, but there are {numbered[unit]}"
-            reasons.setdefault(unit, f"{text}: allocate without tables, or use fewer clients with slots from 0 on")
+            text = (
+                f"{fleet.n_queues[unit]} queues have a table of {most[unit]} slots, the highest is {numbered[unit] - 1}"
+            )
+            reasons.setdefault(unit, text)
 
     def _taking_part(self, fleet: Fleet) -> Index:
         """The slot of every entry of the client lists."""

@@ -71,11 +71,11 @@ class ExclusiveOver(WrappingStrategy[Inner], ExclusiveStrategy):
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         parts = self._parts(fleet)
         owners = fresh_owners(parts.fleet)
-        self.inner._owners(parts.fleet, owners, threads)
+        self.inner._owners(self.inner._prepared(parts.fleet), owners, threads)
         out[parts.queue_places] = parts.original(owners)
 
     def _prepared(self, fleet: Fleet) -> Fleet:
-        return self.inner._prepared(fleet)  # parts keep what it finds, such as rooms
+        return self.inner._prepared(fleet)
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         if type(self.inner)._find_errors is Strategy._find_errors:
@@ -83,7 +83,7 @@ class ExclusiveOver(WrappingStrategy[Inner], ExclusiveStrategy):
         good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
         parts = self._parts(fleet.select(good))
         inner_reasons: dict[int, str] = {}
-        self.inner._find_errors(parts.fleet, inner_reasons)
+        self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
         for part, reason in sorted(inner_reasons.items()):
             reasons.setdefault(int(good[parts.unit[part]]), reason)
 

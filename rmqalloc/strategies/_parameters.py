@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from decimal import Decimal, InvalidOperation
+from typing import Any, Literal, NamedTuple
 
-ParameterKind = Literal["count", "names", "queues", "strategy", "resolver", "function", "text", "switch"]
+ParameterKind = Literal[
+    "count", "names", "decimal", "text", "numbers", "owners", "queues", "strategy", "resolver", "function", "switch"
+]
 
 
 class Parameter(NamedTuple):
@@ -16,8 +19,9 @@ class Parameter(NamedTuple):
         As the constructor takes it.
     kind : str
         "count" is a number from 0 on and "names" a collection of texts: a command line can give these. It cannot give
+        "decimal" (a number with few decimals), "text", "numbers" (whole numbers by name), "owners" (client ids by queue),
         "queues" (lists of queues), "strategy" (another one), "resolver" (from a broker or a client to its machine room) and
-        "function" (a hash function), "text" and "switch" (yes or no).
+        "function" (a hash function) and "switch" (yes or no).
     text : str
         What it is, as a sentence begins.
     is_needed : bool
@@ -53,3 +57,42 @@ class Parameter(NamedTuple):
         '--virtual-nodes'
         """
         return "--" + self.name.replace("_", "-")
+
+
+def decimal_units(name: str, given: Any, unit: int, least: int, most: int) -> int:
+    """A number with few decimals as a whole number of units: what integers compute is the same on every platform.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    given : int, float, str or Decimal
+        A float is the decimal number that Python shows for it.
+    unit : int
+        Units in one: 100 for two decimals.
+    least, most : int
+        Bounds, in units.
+
+    Raises
+    ------
+    TypeError
+        It is not a number.
+    ValueError
+        It is out of bounds, or has more decimals.
+
+    Examples
+    --------
+    >>> decimal_units("share", 0.05, 10_000, 0, 10_000), decimal_units("share", "1", 10_000, 0, 10_000)
+    (500, 10000)
+    """
+    if isinstance(given, bool) or not isinstance(given, int | float | str | Decimal):
+        raise TypeError(f"{name} must be a number, got {given!r}")
+    try:
+        units = Decimal(str(given)) * unit
+    except InvalidOperation:
+        raise ValueError(f"{name} must be a number, got {given!r}") from None
+    if not (units.is_finite() and least <= units <= most):
+        raise ValueError(f"{name} must be from {Decimal(least) / unit} to {Decimal(most) / unit}, got {given!r}")
+    if units != int(units):
+        raise ValueError(f"{name} must have at most {len(str(unit)) - 1} decimals, got {given!r}")
+    return int(units)

@@ -174,15 +174,15 @@ def test_tables_of_a_fleet_and_groups_that_have_none():
     groups = [("g", f"T{n}", in_topic(n, f"T{n}"), slotted(range(5))) for n in (3, 8, 24, 60)]
     fleet, made = Fleet.from_groups(groups), strategy("ORDINAL", tables=True)
     [error] = made.fleet_errors(fleet)
-    assert error.reason.startswith("3 queues have a table for 4 slots, but there are 5: ")
+    assert error.reason == "3 queues have a table of 4 slots, the highest is 4"
     owners = made.assign_fleet(fleet, on_error="report")
     assert owners[:3].tolist() == [-1] * 3
     assert owners[3:].tolist() == [
         one for group in groups[1:] for one in specified.ordinal(*group[2:], with_tables=True)
     ]
-    with pytest.raises(ValueError, match="3 queues have a table for 4 slots, but there are 5"):
+    with pytest.raises(ValueError, match="3 queues have a table of 4 slots, the highest is 4"):
         made.assign(groups[0][2], groups[0][3])
-    with pytest.raises(ValueError, match="24 queues have a table for 6 slots, but there are 8"):
+    with pytest.raises(ValueError, match="24 queues have a table of 6 slots, the highest is 7"):
         made.assign(in_topic(24), slotted([7]))
 
 

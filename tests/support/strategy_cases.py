@@ -76,6 +76,28 @@ def circle():
     return strategy("AVG_BY_CIRCLE")
 
 
+def bounded(**parameters):
+    return lambda: strategy("CONSISTENT_HASH_BOUNDED", **parameters)
+
+
+def canary(inner, share="0.3", pattern="*1"):
+    return lambda: strategy("CANARY", share=share, pattern=pattern, inner=inner())
+
+
+def canary_reference(inner, points=3000, is_canary=lambda client: client.endswith("1")):
+    return reference_own.Canary(inner, points, is_canary)
+
+
+def pooled(inner):
+    return lambda: strategy(
+        "MACHINE_ROOM_NEARBY_POOLED", inner=inner(), broker_room=broker_room, client_room=client_room
+    )
+
+
+def pooled_reference(inner):
+    return reference_own.MachineRoomNearbyPooled(inner, broker_room, client_room)
+
+
 def rotated(inner):
     return lambda: strategy("ROTATED", inner=inner())
 
@@ -112,9 +134,21 @@ RULES = [
     ),
     Rule("NEARBY-MACHINE_ROOM", nearby(rooms({"hz", "a"})), nearby_reference(reference.MachineRoom({"hz", "a"}))),
     Rule("NEARBY-NEARBY-AVG", nearby(nearby(avg)), nearby_reference(nearby_reference(reference.Avg()))),
+    Rule("BOUNDED", bounded(), reference_own.ConsistentHashBounded()),
+    Rule("BOUNDED-1", bounded(load_factor=1, virtual_nodes=1), reference_own.ConsistentHashBounded(100, 1)),
+    Rule("CANARY-AVG", canary(avg), canary_reference(reference.Avg())),
+    Rule(
+        "CANARY-ROTATED-NEARBY-AVG",
+        canary(rotated(nearby(avg))),
+        canary_reference(reference_own.Rotated(nearby_reference(reference.Avg()))),
+    ),
+    Rule("POOLED-NEARBY-AVG", pooled(avg), pooled_reference(reference.Avg())),
+    Rule(
+        "POOLED-NEARBY-ROTATED-RING",
+        pooled(rotated(ring())),
+        pooled_reference(reference_own.Rotated(reference.ConsistentHash())),
+    ),
     Rule("ROTATED-AVG", rotated(avg), reference_own.Rotated(reference.Avg())),
-    Rule("ROTATED-AVG_BY_CIRCLE", rotated(circle), reference_own.Rotated(reference.AvgByCircle())),
-    Rule("ROTATED-CONSISTENT_HASH", rotated(ring()), reference_own.Rotated(reference.ConsistentHash())),
     Rule(
         "ROTATED-crowded",
         rotated(ring(virtual_nodes=4, hash_function=crowded)),
@@ -123,7 +157,6 @@ RULES = [
     Rule(
         "ROTATED-MACHINE_ROOM", rotated(rooms({"hz", "a"})), reference_own.Rotated(reference.MachineRoom({"hz", "a"}))
     ),
-    Rule("ROTATED-NEARBY-AVG", rotated(nearby(avg)), reference_own.Rotated(nearby_reference(reference.Avg()))),
     Rule("NEARBY-ROTATED-AVG", nearby(rotated(avg)), nearby_reference(reference_own.Rotated(reference.Avg()))),
     Rule(
         "CONFIG", lambda: strategy("CONFIG", message_queues=CONFIGURED), reference.Config(CONFIGURED), one_owner=False

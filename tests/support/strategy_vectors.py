@@ -118,9 +118,9 @@ def random_case(random: Random, strategy: str) -> StrategyCase:
     if strategy == "STABLE":
         return case(strategy, random.choice([{}, {"slack": 1}]), random_queues(random), random_ids(random))
     if random.random() < 0.1:
-        return case(
-            strategy, {"tables": "true"}, random_queues(random), slot_ids(random.sample(range(4), random.randint(1, 4)))
-        )
+        queues = random_queues(random)
+        slots = random.sample(range(table_slots(len(queues))), random.randint(1, table_slots(len(queues))))
+        return case(strategy, {"tables": "true"}, queues, slot_ids(slots))
     pattern = random.choice(PATTERNS) if random.random() < 0.2 else "-#"
     parameters = {} if pattern == "-#" else {"pattern": pattern}
     return case(strategy, parameters, random_queues(random), random_ids(random, pattern))
@@ -202,11 +202,16 @@ def table_vectors() -> list[StrategyCase]:
     """ORDINAL by tables: as many slots as there are orders of, and some of them missing."""
     cases = []
     for n_queues in (1, 2, 3, 5, 8, 24, 59, 60, 61, 192):
-        k = len(specified.tables()[(n_queues - 1) % 60 + 1][0])
+        k = table_slots(n_queues)
         queues = topic_queues(f"orders-{n_queues}", 1, n_queues)
         for slots in (range(k), range(1, k), (0, 2), (k - 1,)):
             cases.append(case("ORDINAL", {"tables": "true"}, queues, slot_ids(slots)))
     return cases
+
+
+def table_slots(n_queues: int) -> int:
+    """How many slots the table for so many queues has."""
+    return len(specified.tables()[n_queues % 60 or 60][0])
 
 
 def text(strategy: str) -> str:

@@ -1,0 +1,198 @@
+"""``CANARY/1-<inner>``: some clients get a given share of the queues of every broker, and nothing to retry."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from fnmatch import translate
+from re import compile as compiled
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import distinct_strings, lengths_of, list_positions, offsets_of, repeats_of
+from rmqalloc.fleet._lists import ClientLists
+from rmqalloc.model import joined, queue_fields
+from rmqalloc.strategies._base import Inner, Strategy
+from rmqalloc.strategies._over import INNER, ExclusiveOver, Share
+from rmqalloc.strategies._parameters import Parameter, decimal_units
+from rmqalloc.strategies._parts import Parts
+from rmqalloc.strategies._reasons import Queues, Reasons
+
+Mask = NDArray[np.bool_]
+
+RETRY = "%RETRY%"
+GRAY = "*@gray"
+POINTS = 10_000  # of a share in one
+
+
+class Canary(ExclusiveOver[Inner]):
+    """Clients whose ids match a pattern get the first queues of every broker, the others all else.
+
+    Parameters
+    ----------
+    share : number or str
+        Share of the queues of each broker, from 0 to 1, of four decimals at most; rounded up to whole queues.
+    pattern : str
+        Ids of the canary clients: ``*`` stands for any text, ``?`` for one character, all else for itself.
+    inner : Strategy, optional
+        What divides the queues among the canary clients, and the others among the rest; AVG by default.
+
+    Raises
+    ------
+    ValueError
+        ``share`` is out of bounds or has more decimals.
+    TypeError
+        A parameter is of the wrong type.
+
+    Notes
+    -----
+    A topic that begins with ``%RETRY%`` goes to the other clients alone: it has one queue on each broker, so the least share
+    would be all of it. If no client matches, or all do, the inner strategy divides everything among all.
+
+    Examples
+    --------
+    >>> made = Canary(share=0.1)
+    >>> made.assign([("orders", "a", i) for i in range(8)], ["c1@gray", "c2@main", "c3@main"]).owners.tolist()
+    [0, 1, 1, 1, 1, 2, 2, 2]
+    """
+
+    parameters = (
+        Parameter("share", "decimal", "Share of the queues of each broker that canary clients get", is_needed=True),
+        Parameter("pattern", "text", "Ids of the canary clients"),
+        INNER,
+    )
+
+    def __init__(self, share: float | str | Decimal, pattern: str = GRAY, inner: Inner | None = None) -> None:
+        super().__init__(inner)
+        self.points = decimal_units("share", share, POINTS, 0, POINTS)
+        if not isinstance(pattern, str):
+            raise TypeError(f"pattern must be text, got {pattern!r}")
+        self.pattern = pattern
+        self._matches = matcher(pattern)
+
+    @property
+    def share(self) -> Decimal:
+        """Share of the queues of each broker that canary clients get."""
+        return Decimal(self.points) / POINTS
+
+    def _over(self, inner: Strategy) -> Strategy:
+        return Canary(self.share, self.pattern, inner)
+
+    def get_name(self) -> str:
+        """``CANARY/1-`` and the inner strategy's name."""
+        return f"CANARY/1-{self.inner.get_name()}"
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """Which clients the queue is for, and the reasons of the inner strategy."""
+        shares, topic = self._shares(queues[0].topic, queues, client_ids), queues[0].topic
+        mine = next(share for share in shares if position in share.queues)
+        n_canary = sum(map(self._matches, client_ids))
+        broker = queues[position].broker_name
+        places = [i for i, queue in enumerate(queues) if queue.broker_name == broker]
+        first = self._n_first(len(places))
+        text = f"{n_canary} of {len(client_ids)} clients match {self.pattern}"
+        if n_canary in (0, len(client_ids)):
+            text += ", so all of them divide all queues"
+        elif topic.startswith(RETRY):
+            text += f"; topic {topic} holds retries, which go to the others alone"
+        else:
+            whose = "theirs" if places.index(position) < first else "of the others"
+            at = f"this one at place {places.index(position)} is {whose}"
+            text += f"; the first {first} of the {len(places)} queues of broker {broker} are theirs, {at}"
+        members = [client_ids[i] for i in mine.clients]
+        inner = self.inner.explain([queues[i] for i in mine.queues], members, list(mine.queues).index(position))
+        facts = {"n_canary": n_canary, "n_canary_queues": first, "n_broker_queues": len(places), "inner": inner.facts}
+        return Reasons([text, *inner.steps], facts)
+
+    def _n_first(self, n_queues: Any) -> Any:
+        """How many queues of a broker the canary clients get."""
+        return (self.points * n_queues + POINTS - 1) // POINTS
+
+    def _shares(self, topic: str, queues: Sequence[Any], client_ids: Sequence[str]) -> list[Share]:
+        canary = [i for i, client_id in enumerate(client_ids) if self._matches(joined(client_id))]
+        if len(canary) in (0, len(client_ids)):
+            return [Share(range(len(queues)), range(len(client_ids)))]
+        names = (queue_fields(queue)[1] for queue in queues)
+        codes = np.unique(["null" if name is None else joined(name) for name in names], return_inverse=True)[1]
+        n_first = 0 if topic.startswith(RETRY) else self._n_first(np.bincount(codes)[codes])
+        is_first = repeats_of(codes) < n_first
+        others = np.delete(np.arange(len(client_ids)), canary).tolist()
+        both = Share(np.flatnonzero(is_first).tolist(), canary), Share(np.flatnonzero(~is_first).tolist(), others)
+        return [share for share in both if share.queues]
+
+    def _parts(self, fleet: Fleet) -> Parts:
+        fleet = fleet.own_lists() if fleet.is_sparse else fleet
+        queues, clients = fleet.queue_lists, fleet.client_lists
+        is_canary, is_first = self._canary_slots(clients), self._first_queues(fleet)
+        n_canary, n_first = _counts(is_canary, clients.offsets), _counts(is_first, queues.offsets)
+        slots, slot_offsets = _thrice(is_canary, clients.offsets)
+        places, queue_offsets = _thrice(is_first, queues.offsets)
+        n_q, n_c = queues.offsets.size - 1, clients.offsets.size - 1
+        q, c = fleet.unit_queue_list, fleet.unit_client_list
+        whole = (n_canary[c] == 0) | (n_canary[c] == fleet.n_clients)
+        kinds = [whole, ~whole & (n_first[q] > 0), ~whole & (n_first[q] < fleet.n_queues)]
+        units = [np.flatnonzero(kind) for kind in kinds]
+        unit = np.concatenate(units).astype(np.int32)
+        kind = np.repeat(np.arange(3), [one.size for one in units])
+        client_lists = clients.rearranged(slots, slot_offsets)
+        if fleet.is_regular:
+            client_lists.__dict__["_irregular"] = np.zeros(3 * n_c, np.uint8)  # as the lazy property would find
+        parts = replace(
+            fleet,
+            consumer_groups=fleet.consumer_groups.take(unit),
+            unit_topic=fleet.unit_topic[unit],
+            unit_queue_list=(q[unit] + kind * n_q).astype(np.int32),
+            unit_client_list=(c[unit] + kind * n_c).astype(np.int32),
+            queue_lists=queues.rearranged(places, queue_offsets),
+            client_lists=client_lists,
+            errors=(),
+        )
+        in_list = list_positions(queues.offsets)[places]
+        queue_places = np.repeat(fleet.queue_offsets[unit], parts.n_queues) + in_list[parts.queue_places()]
+        return Parts(parts, unit, queue_places, clients.first[slots])
+
+    def _canary_slots(self, clients: ClientLists) -> Mask:
+        """Client slots whose ids match; every id is looked at once."""
+        codes, ids = distinct_strings(clients.client_ids)
+        return np.fromiter(map(self._matches, ids.to_list()), bool, len(ids))[codes]
+
+    def _first_queues(self, fleet: Fleet) -> Mask:
+        """Queues of the lists that canary clients get, where a list of clients has both kinds."""
+        lists = fleet.queue_lists
+        list_ = np.repeat(np.arange(lists.offsets.size - 1), lengths_of(lists.offsets))
+        keys = list_ * np.int64(len(fleet.brokers)) + lists.route_broker[lists.queue_route]
+        _, codes, sizes = np.unique(keys, return_inverse=True, return_counts=True)
+        retry = np.array([topic.startswith(RETRY) for topic in fleet.topics.to_list()], bool)
+        topics = lists.route_topic[lists.queue_route]
+        firsts = topics[lists.offsets[:-1][list_]] if topics.size else topics
+        found: Mask = (repeats_of(codes) < self._n_first(sizes[codes].astype(np.int64))) & ~retry[firsts]
+        return found
+
+
+def matcher(pattern: str) -> Callable[[str], bool]:
+    """Whether a text matches a pattern of ``*`` and ``?``; capitals count, and all other characters stand for themselves.
+
+    Examples
+    --------
+    >>> [matcher("a[b]?*")(text) for text in ("a[b]c", "a[b]cde", "a[b]", "abc", "A[b]c")]
+    [True, True, False, False, False]
+    """
+    matches = compiled(translate(joined(pattern).replace("[", "[[]"))).match
+    return lambda text: matches(text) is not None
+
+
+def _counts(mask: Mask, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+    """How many elements of each list are marked."""
+    before = offsets_of(mask)
+    return before[offsets[1:]] - before[offsets[:-1]]
+
+
+def _thrice(mask: Mask, offsets: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Places of the elements of all lists, of those that are marked, and of the others; and where these lists begin."""
+    marked = _counts(mask, offsets)
+    lengths = np.concatenate([lengths_of(offsets), marked, lengths_of(offsets) - marked])
+    return np.concatenate([np.arange(mask.size), np.flatnonzero(mask), np.flatnonzero(~mask)]), offsets_of(lengths)

@@ -1,0 +1,191 @@
+"""``CONSISTENT_HASH_BOUNDED/1``: a ring of virtual nodes on which nobody gets more than a bounded share."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._engine import ring, split
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import Index, Offsets, lengths_of, offsets_of, order_keys, ranges
+from rmqalloc.fleet._lists import ClientLists, places_of
+from rmqalloc.strategies._base import ExclusiveStrategy, Owners, fresh_owners
+from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash
+from rmqalloc.strategies._hashing import BLOCK, LEAST_HASHES, Hashes, md5_queues
+from rmqalloc.strategies._parallel import even_cuts, in_threads
+from rmqalloc.strategies._parameters import Parameter, decimal_units
+from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
+
+DEFAULT_LOAD_FACTOR = Decimal("1.25")
+MOST_PERCENT = 10**8
+
+
+class BoundedRings(NamedTuple):
+    """The rings of client lists: points in order, each with the first place of its client's id in the list."""
+
+    offsets: Offsets
+    points: Hashes
+    holders: Index
+
+
+class ConsistentHashBounded(ExclusiveStrategy):
+    """A queue goes up the ring of ``CONSISTENT_HASH`` to the first client that has fewer queues than all may have.
+
+    With Q queues and N distinct client ids nobody has more than ``ceil(load_factor * Q / N)``. What exceeds that on the plain
+    ring goes on to the next clients, so when a client comes or goes a few other queues move besides its own.
+
+    Parameters
+    ----------
+    load_factor : number or str
+        From 1 on, of two decimals at most; the most that a client has over the mean.
+    virtual_nodes : int
+        Points per client; with 0 nobody owns anything.
+
+    Raises
+    ------
+    ValueError
+        A parameter is out of bounds.
+    TypeError
+        A parameter is not a number.
+
+    Notes
+    -----
+    Mirrokni, Thorup, Zadimoghaddam, "Consistent hashing with bounded loads" (2018). Queues are taken in the order of the list.
+    An id that lost all its points to others gets nothing, so the bound may not hold all queues: those left over
+    go to their first point.
+
+    Examples
+    --------
+    >>> queues, clients = [("T", "broker-a", i) for i in range(16)], ["c1", "c2", "c3", "c4"]
+    >>> [np.bincount(s.assign(queues, clients).owners).tolist() for s in (ConsistentHash(), ConsistentHashBounded())]
+    [[2, 2, 3, 9], [3, 5, 3, 5]]
+    """
+
+    weighs_repeats = True
+    virtual_nodes: int = DEFAULT_VIRTUAL_NODES
+    parameters = (
+        Parameter("load_factor", "decimal", "Most queues of a client over the mean"),
+        Parameter(
+            "virtual_nodes", "count", "Ring positions per client", default=DEFAULT_VIRTUAL_NODES, alias="--vnodes"
+        ),
+    )
+
+    def __init__(
+        self, load_factor: float | str | Decimal = DEFAULT_LOAD_FACTOR, virtual_nodes: int = DEFAULT_VIRTUAL_NODES
+    ) -> None:
+        self.percent = decimal_units("load_factor", load_factor, 100, 100, MOST_PERCENT)
+        self._plain = ConsistentHash(virtual_nodes)
+        self.virtual_nodes = self._plain.virtual_nodes
+
+    @property
+    def load_factor(self) -> Decimal:
+        """Most queues of a client over the mean."""
+        return Decimal(self.percent) / 100
+
+    def get_name(self) -> str:
+        """``CONSISTENT_HASH_BOUNDED/1``."""
+        return "CONSISTENT_HASH_BOUNDED/1"
+
+    def with_virtual_nodes(self, virtual_nodes: int) -> ConsistentHashBounded:
+        """The same with another number of points per client."""
+        return ConsistentHashBounded(self.load_factor, virtual_nodes)
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """The reasons of the plain ring, the cap, and how far the queue goes beyond its first point."""
+        reasons = self._plain.explain(queues, client_ids, position)
+        points = self._plain._points_of(client_ids)
+        if not points:
+            return reasons
+        n = len(set(client_ids))
+        cap = int(_caps(self.percent, np.array([len(queues)]), np.array([n]))[0])
+        sums = f"{self.percent} × {len(queues)} ÷ (100 × {n}), rounded up"
+        reasons.say(f"no client may have more than {sums} = {cap}", cap=cap)
+        loads: Counter[str] = Counter()
+        owners = self.assign(queues, client_ids).owners.tolist()
+        loads.update(client_ids[owner] for owner in owners[:position] if owner >= 0)
+        first, owner = reasons.facts["hit"]["client_id"], owners[position]
+        found = client_ids[owner] if owner >= 0 else ""
+        full = [one for one, load in loads.items() if load >= cap]
+        reasons.facts |= {"full": full}
+        if found == first:
+            reasons.say(f"client {first} has {loads[first]} of the queues before this one, so it takes this one, too")
+        else:
+            on = f"goes on up the ring, past {len(full)} full clients, to {found}"
+            reasons.say(f"client {first} has {loads[first]} of the queues before this one, so this one {on}")
+        if owner < 0:
+            reasons.say(EMPTY_ID)
+        return reasons
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        if self.virtual_nodes == 0:
+            out.fill(-1)
+            return
+        order = np.argsort(fleet.unit_client_list, kind="stable")
+        lists = fleet.unit_client_list[order]
+        is_first = np.append(True, lists[1:] != lists[:-1])
+        cost = offsets_of(
+            fleet.n_queues[order] + is_first * fleet.n_clients[order].astype(np.int64) * self.virtual_nodes
+        )
+
+        def some(start: int, stop: int) -> Iterator[None]:
+            begins = start + np.searchsorted(cost[start:stop], np.arange(cost[start], cost[stop], BLOCK))
+            for first, last in pairwise(np.unique(np.r_[start, begins, stop]).tolist()):
+                units = order[first:last]
+                part = fleet.select(units).own_lists()
+                out[ranges(fleet.queue_offsets[units], part.n_queues)] = self._block(part)
+                yield
+
+        in_threads(some, even_cuts(cost, threads, LEAST_HASHES))
+
+    def _block(self, fleet: Fleet) -> Owners:
+        """Owners of a fleet whose points and hashes are worked out at once."""
+        owners, lists = fresh_owners(fleet), fleet.client_lists
+        hashes = np.empty(fleet.queue_lists.queue_ids.size, np.uint32)
+        md5_queues(fleet, 0, hashes.size, hashes)
+        rings = self._rings(fleet)
+        distinct = np.bincount(
+            np.repeat(np.arange(lists.offsets.size - 1), lengths_of(lists.offsets))[_is_first(lists)]
+        )
+        most = int(lengths_of(rings.offsets).max())
+        ring.locate_bounded(
+            fleet.queue_offsets, fleet.queue_starts, fleet.unit_client_list,
+            _caps(self.percent, fleet.n_queues, distinct[fleet.unit_client_list]), *rings, hashes,
+            np.empty(int(fleet.n_clients.max()), np.int32), np.empty(most, np.int64), owners,
+        )  # fmt: skip
+        if not fleet.is_regular:
+            odd = fleet.irregular
+            split.rename_some(odd.units, fleet.queue_offsets, odd.slot_starts, odd.holder, owners)
+        return owners
+
+    def _rings(self, fleet: Fleet) -> BoundedRings:
+        """The rings of all client lists; of points that collide the one put last stays."""
+        lists, v = fleet.client_lists, self.virtual_nodes
+        points = self._plain._md5_points(fleet)
+        offsets = lists.offsets * v
+        places = places_of(order_keys(points.astype(np.uint64), offsets), offsets)
+        points, list_ = points[places], np.repeat(np.arange(offsets.size - 1), lengths_of(offsets))
+        stays = np.append((points[1:] != points[:-1]) | (list_[1:] != list_[:-1]), True)
+        kept = offsets_of(np.bincount(list_[stays], minlength=offsets.size - 1))
+        return BoundedRings(kept, points[stays], lists.first[places[stays] // v])
+
+
+def _is_first(lists: ClientLists) -> NDArray[Any]:
+    """Slots whose id is not there before, in their list."""
+    return np.flatnonzero(lists.first == ranges(np.zeros(lists.offsets.size - 1, np.int64), lengths_of(lists.offsets)))
+
+
+def _caps(percent: int, n_queues: NDArray[Any], n_clients: NDArray[Any]) -> Offsets:
+    """Most queues of a client of each unit.
+
+    Examples
+    --------
+    >>> _caps(125, np.array([8, 0, 9]), np.array([3, 1, 9])).tolist()
+    [4, 0, 2]
+    """
+    return -(-percent * n_queues.astype(np.int64) // (100 * n_clients.astype(np.int64)))

@@ -1,0 +1,128 @@
+"""``STICKY``: the fewest moves there could be to an even allocation, the yardstick of all others."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from rmqalloc.fleet import Fleet
+from rmqalloc.model import joined, queue_fields
+from rmqalloc.strategies._base import ExclusiveStrategy, Owners
+from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies._reasons import Queues, Reasons
+
+_Key = tuple[str, str, int]
+
+
+class Sticky(ExclusiveStrategy):
+    """Queues stay where they are as far as loads that differ by one at most allow.
+
+    It reads who owned the queues so far, so clients could divide by it only if all of them knew that for certain, which
+    RocketMQ's clients do not. It serves to measure other strategies by.
+
+    Parameters
+    ----------
+    owners : mapping
+        Client id by queue, which is a ``MessageQueue`` or a tuple of topic, broker name and queue id. Queues and clients that
+        are gone are passed over, and queues that it lacks were nobody's.
+
+    Raises
+    ------
+    TypeError
+        ``owners`` is not a mapping from queues to client ids.
+
+    Notes
+    -----
+    Of m queues and n distinct client ids, ``m mod n`` clients have ``m div n + 1`` queues and the others ``m div n``. Those who
+    would keep most beyond ``m div n`` get one more, ties in the order of clients. Each client keeps its first queues, in the
+    order of the list; every other queue goes to the client with the most room left, ties to the first. The work is Python's,
+    queue by queue.
+
+    Examples
+    --------
+    >>> queues = [("T", "b", i) for i in range(6)]
+    >>> so_far = dict(zip(queues, ["a", "a", "b", "b", "c", "c"]))
+    >>> Sticky(so_far).assign(queues, ["a", "c"]).owners.tolist()
+    [0, 0, 0, 1, 1, 1]
+    """
+
+    parameters = (Parameter("owners", "owners", "Client id of the owner so far of every queue", is_needed=True),)
+
+    def __init__(self, owners: Mapping[Any, str]) -> None:
+        if not isinstance(owners, Mapping) or not all(isinstance(one, str) for one in owners.values()):
+            raise TypeError(f"owners must map queues to client ids, got {owners!r}")
+        self.owners = {_key(queue): joined(client_id) for queue, client_id in owners.items()}
+
+    def get_name(self) -> str:
+        """``STICKY``; it has no version, for no client runs it."""
+        return "STICKY"
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """Whether the queue stays, and why not."""
+        owners, reasons = self.assign(queues, client_ids).owners, Reasons()
+        before, load = self.owners.get(_key(queues[position])), int((owners == owners[position]).sum())
+        size, extra = divmod(len(queues), len(set(client_ids)))
+        more = f", {extra} of them one more" if extra else ""
+        reasons.say(
+            f"{len(set(client_ids))} clients have {size} of the {len(queues)} queues each{more}", size=size, extra=extra
+        )
+        owner = client_ids[owners[position]] if owners[position] >= 0 else ""
+        if before == owner:
+            reasons.say(f"client {owner} owned the queue and keeps it, one of its {load}", owner_before=before)
+            return reasons
+        has = "nobody owned it"
+        if before is not None:
+            has = f"client {before}, which owned it, " + ("has its share" if before in client_ids else "is gone")
+        reasons.say(f"{has}: it goes to client {owner}, which had the most room left", owner_before=before)
+        return reasons
+
+    def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
+        return np.array(self._divided([_key(queue) for queue in mq_all], cid_all), np.int32)
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        for unit in range(fleet.n_units):
+            lo, hi = fleet.queue_offsets[unit : unit + 2]
+            out[lo:hi] = self._divided([_key(queue) for queue in fleet.queues_of(unit)], fleet.client_ids_of(unit))
+
+    def _divided(self, queues: Sequence[_Key], client_ids: Sequence[str]) -> list[int]:
+        """Position of the owner of every queue; what the empty id gets is nobody's."""
+        first: dict[str, int] = {}
+        for place, client_id in enumerate(client_ids):
+            first.setdefault(joined(client_id), place)
+        had = [self.owners.get(queue) for queue in queues]
+        loads = Counter(one for one in had if one in first)
+        size, extra = divmod(len(queues), len(first))
+        room = dict.fromkeys(first, size)
+        for client_id in sorted(first, key=lambda one: -max(loads[one] - size, 0))[:extra]:
+            room[client_id] += 1
+        found: list[str | None] = []
+        for one in had:
+            stays = one is not None and room.get(one, 0) > 0
+            found.append(one if stays else None)
+            if one is not None and stays:
+                room[one] -= 1
+        rest = deque(_roomiest_first(room))
+        owners = [rest.popleft() if one is None else one for one in found]
+        return [first[one] if one else -1 for one in owners]
+
+
+def _roomiest_first(room: Mapping[str, int]) -> list[str]:
+    """Each client as often as it has room: always the one with the most left, ties to the first.
+
+    Examples
+    --------
+    >>> _roomiest_first({"a": 1, "b": 3, "c": 2})
+    ['b', 'b', 'c', 'a', 'b', 'c']
+    """
+    levels = ((-left, place, one) for place, (one, most) in enumerate(room.items()) for left in range(1, most + 1))
+    return [one for _, _, one in sorted(levels)]
+
+
+def _key(queue: Any) -> _Key:
+    """A queue as Java's strings have it, nulls by their text."""
+    topic, broker_name, queue_id = queue_fields(queue)
+    names = ("null" if name is None else joined(name) for name in (topic, broker_name))
+    return (*names, int(queue_id))  # type: ignore[return-value]

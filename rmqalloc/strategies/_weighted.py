@@ -1,0 +1,166 @@
+"""``WEIGHTED/1``: queues of different weights among clients of different capacities."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc._engine import weigh
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import distinct_strings, list_positions, order_keys, ranges
+from rmqalloc.model import joined
+from rmqalloc.strategies._base import ExclusiveStrategy, Owners
+from rmqalloc.strategies._parallel import even_cuts, in_threads
+from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
+
+MOST = 2**31 - 1
+IMPROVED = 64  # queues of a unit up to which moves and swaps are tried; with more the first pass is even enough
+LEAST_QUEUES = 1 << 12  # queues that are worth a thread
+
+Weights = NDArray[np.int64]
+
+
+class Weighted(ExclusiveStrategy):
+    """The greatest load over capacity of any client is made small, a load being the weights of the queues that it has.
+
+    Parameters
+    ----------
+    capacities : mapping of str to int, optional
+        Of clients by id; 1 for those that it lacks.
+    weights : mapping to int, optional
+        Of queues, such as their lag or the messages a second, by broker name and queue id, or by topic, broker name and
+        queue id; 1 for those that it lacks.
+
+    Raises
+    ------
+    ValueError
+        A number is not from 1 to 2\\ :sup:`31` - 1.
+    TypeError
+        A number is not whole, or a parameter is not a mapping.
+
+    Notes
+    -----
+    The heaviest queue goes first (ties in the order of the list), each to the client that has the least load over capacity
+    with it (ties to the first). Then, in units of at most 64 queues, the best move or swap away from the client that is fullest
+    (ties to the first) is made as long as both clients end up less full than that one was, at most four times the number
+    of queues. An id that repeats counts once. All clients must have the same capacities and weights; those that look them up
+    at different times would not agree.
+
+    Examples
+    --------
+    >>> queues = [("T", "b", i) for i in range(4)]
+    >>> Weighted({"big": 3}, {("b", 0): 5}).assign(queues, ["big", "small"]).owners.tolist()
+    [0, 1, 0, 1]
+    """
+
+    reads_topic = True
+    parameters = (
+        Parameter("capacities", "numbers", "Capacities of clients by id"),
+        Parameter("weights", "numbers", "Weights of queues"),
+    )
+
+    def __init__(
+        self, capacities: Mapping[str, int] | None = None, weights: Mapping[tuple[Any, ...], int] | None = None
+    ) -> None:
+        self.capacities = {joined(one): n for one, n in _checked("capacities", capacities).items()}
+        self.weights = {(*map(_spelled, one[:-1]), one[-1]): n for one, n in _checked("weights", weights).items()}
+
+    def get_name(self) -> str:
+        """``WEIGHTED/1``."""
+        return "WEIGHTED/1"
+
+    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """Weight and capacity, and how full the client is beside the fullest."""
+        owners, reasons = self.assign(queues, client_ids).owners.tolist(), Reasons()
+        loads: Counter[str] = Counter()
+        for queue, owner in zip(queues, owners, strict=True):
+            loads[client_ids[owner] if owner >= 0 else ""] += self._weight(queue)
+        weight, owner = self._weight(queues[position]), client_ids[owners[position]] if owners[position] >= 0 else ""
+        capacity = self.capacities.get(joined(owner), 1)
+        text = (
+            f"the queue weighs {weight}; client {owner} has the capacity {capacity} and queues of {loads[owner]} in all"
+        )
+        reasons.say(text, weight=weight, capacity=capacity, load=loads[owner])
+        # Not by `max` over quotients: floats are no measure where integers decide.
+        full = next(iter(loads))
+        for one in loads:
+            if loads[one] * self.capacities.get(joined(full), 1) > loads[full] * self.capacities.get(joined(one), 1):
+                full = one
+        has = f"{loads[full]} for a capacity of {self.capacities.get(joined(full), 1)}"
+        reasons.say(f"the fullest client is {full}, which has {has}: no move or swap that was tried makes that less")
+        if not owner:
+            reasons.say(EMPTY_ID)
+        return reasons
+
+    def _weight(self, queue: tuple[str, str, int]) -> int:
+        """Weight of a queue; what is said of its topic too comes first."""
+        topic, broker_name, queue_id = queue
+        key = (_spelled(broker_name), queue_id)
+        return self.weights.get((_spelled(topic), *key), self.weights.get(key, 1))
+
+    def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
+        fleet = fleet.own_lists() if fleet.is_sparse else fleet
+        weights, capacities = self._weights(fleet)[fleet.queue_places()], self._capacities(fleet)
+        heaviest_first = order_keys((MOST - weights).astype(np.uint64), fleet.queue_offsets)
+        loads, queue_offsets, slot_offsets = (
+            np.zeros(capacities.size, np.int64),
+            fleet.queue_offsets,
+            fleet.client_offsets,
+        )
+
+        def some(start: int, stop: int) -> None:
+            cut = slice(start, stop + 1)
+            weigh.weighted(
+                queue_offsets[cut], slot_offsets[cut], heaviest_first, weights, capacities, IMPROVED, loads, out
+            )
+
+        in_threads(some, even_cuts(queue_offsets, threads, LEAST_QUEUES))
+        if not fleet.is_regular:
+            is_empty = fleet.client_lists.empty_id[ranges(fleet.slot_starts, fleet.n_clients)]
+            out[is_empty[np.repeat(slot_offsets[:-1], fleet.n_queues) + out]] = -1
+
+    def _weights(self, fleet: Fleet) -> Weights:
+        """Weight of every queue of the lists."""
+        lists = fleet.queue_lists
+        if not self.weights:
+            return np.ones(lists.queue_ids.size, np.int64)
+        names = [
+            (fleet.topics[t], fleet.brokers[b]) for t, b in zip(lists.route_topic, lists.route_broker, strict=True)
+        ]
+        rows = zip(lists.queue_route.tolist(), lists.queue_ids.tolist(), strict=True)
+        return np.array([self._weight((*names[route], queue_id)) for route, queue_id in rows], np.int64)
+
+    def _capacities(self, fleet: Fleet) -> Weights:
+        """Capacity of every client of every unit, 0 where its id was there before."""
+        lists = fleet.client_lists
+        codes, ids = distinct_strings(lists.client_ids)
+        each = np.array([self.capacities.get(one, 1) for one in ids.to_list()], np.int64)[codes]
+        each[lists.first != list_positions(lists.offsets)] = 0
+        return each[ranges(fleet.slot_starts, fleet.n_clients)]
+
+
+def _spelled(name: Any) -> str:
+    return "null" if name is None else joined(name)
+
+
+def _checked(name: str, given: Mapping[Any, int] | None) -> Mapping[Any, int]:
+    """A mapping to whole numbers above 0, empty if none is given."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{name} must be a mapping to whole numbers, got {given!r}")
+    for key, value in given.items():
+        if name == "capacities" and not isinstance(key, str):
+            raise TypeError(f"capacities are by client id, got {key!r}")
+        if name == "weights" and not (isinstance(key, tuple) and len(key) in (2, 3)):
+            raise TypeError(f"weights are by (broker name, queue id) or (topic, broker name, queue id), got {key!r}")
+        if isinstance(value, bool) or not hasattr(value, "__index__"):
+            raise TypeError(f"{name} must be whole numbers, got {value!r} for {key!r}")
+        if not 1 <= value <= MOST:
+            raise ValueError(f"{name} must be from 1 to {MOST}, got {value!r} for {key!r}")
+    return given

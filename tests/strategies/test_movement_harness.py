@@ -327,7 +327,7 @@ def test_the_page_has_every_contender_in_every_table():
     extent = QUICK._replace(shapes={SMALL: Trials(2, 1)}, topics={Layout(3, 2, 2, 3): 2}, **few)
     text = page(run(extent, strategies(), workers=1))
     tables = text.count("\n| --- |")
-    assert tables == 9  # summary, two of events, three of restarts, queue list, topics, times
+    assert tables == 10  # summary, bounds, two of events, three of restarts, queue list, topics, times
     for label in ENGINE:
         assert text.count(f"| {label} |") == tables - ENGINE[label].asks_rooms
 

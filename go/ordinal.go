@@ -23,6 +23,7 @@ func OrdinalWithPattern(pattern string) (Strategy, error) {
 }
 
 // ordinal divides by slots: the function finds the slot of each queue, of the clients by slot (-1 where there is none).
+// A slot of -1 is nobody's.
 func ordinal(pattern slotPattern, slots func(queues []*primitive.MessageQueue, clients []int) []int) Strategy {
 	return owned(func(queues []*primitive.MessageQueue, clientIDs []string) []int {
 		numbers := pattern.numbers(clientIDs)
@@ -38,7 +39,9 @@ func ordinal(pattern slotPattern, slots func(queues []*primitive.MessageQueue, c
 		}
 		owners := slots(queues, clients)
 		for q, slot := range owners {
-			owners[q] = clients[slot]
+			if slot >= 0 {
+				owners[q] = clients[slot]
+			}
 		}
 		return owners
 	})

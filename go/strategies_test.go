@@ -4,6 +4,7 @@ package strategies_test
 
 import (
 	"bufio"
+	"bytes"
 	"fmt"
 	"os"
 	"testing"
@@ -61,6 +62,29 @@ func TestAClientThatIsNotInTheListHasNothing(t *testing.T) {
 				t.Errorf("has %v", own)
 			}
 		}
+	}
+}
+
+func TestTheTablesAreThoseOfThePythonPackage(t *testing.T) {
+	theirs, err := os.ReadFile("../rmqalloc/strategies/ordinal-tables.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if ours, _ := os.ReadFile("ordinal-tables.txt"); !bytes.Equal(ours, theirs) {
+		t.Error("copy rmqalloc/strategies/ordinal-tables.txt to go/")
+	}
+}
+
+func TestInAGroupThatIsTooGreatForATableNobodyOwnsAnything(t *testing.T) {
+	strategy, err := strategies.OrdinalByTables("-#")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if own := strategy("group", "ip@c-0", queues(3), []string{"ip@c-0", "ip@c-4"}); len(own) > 0 {
+		t.Errorf("has %v", own)
+	}
+	if own := strategy("group", "ip@c-0", queues(3), []string{"ip@c-0"}); len(own) != 3 {
+		t.Errorf("has %v", own)
 	}
 }
 

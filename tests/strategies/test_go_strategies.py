@@ -3,11 +3,12 @@
 Where Go is missing, these tests are skipped and say what to install.
 """
 
+import go_driver
 import pytest
 import strategy_programs
-from strategy_comparison import N_CASES, SPECIFIED, check, engine, of_page, random_cases
+from strategy_comparison import GO_CASES, SPECIFIED, check, engine_answers, page_answers, random_cases
 
-pytestmark = pytest.mark.java  # needs a tool chain of another language, and the network at first
+pytestmark = pytest.mark.go
 
 N_SPECIFIED = 1000
 
@@ -16,8 +17,8 @@ N_SPECIFIED = 1000
 def go():
     """The program that answers."""
     try:
-        strategy_programs.go_command()
-    except strategy_programs.GoMissing as missing:
+        go_driver.command()
+    except go_driver.GoMissing as missing:
         pytest.skip(str(missing))
     return strategy_programs.go_answers
 
@@ -30,11 +31,10 @@ def test_the_tests_of_the_module_pass(go):
 @pytest.mark.parametrize("name", SPECIFIED)
 def test_the_functions_answer_as_specified(go, name):
     cases = random_cases(name, N_SPECIFIED)
-    check(cases, go(cases), of_page)
+    check(cases, go(cases), page_answers(cases))
 
 
-@pytest.mark.parametrize("name", SPECIFIED)
-def test_the_engine_answers_as_the_functions(go, name):
-    answer = engine(name)
-    cases = random_cases(name, N_CASES)
-    check(cases, go(cases), answer)
+@pytest.mark.parametrize(("name", "n_cases"), GO_CASES.items())
+def test_the_engine_answers_as_the_functions(go, name, n_cases):
+    cases = random_cases(name, n_cases)
+    check(cases, go(cases), engine_answers(cases))

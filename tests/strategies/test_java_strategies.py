@@ -7,7 +7,7 @@ are skipped and say what to install.
 import java_driver
 import pytest
 import strategy_programs
-from strategy_comparison import N_CASES, SPECIFIED, WRAPPED, check, engine, of_page, random_cases
+from strategy_comparison import JAVA_CASES, SPECIFIED, check, engine_answers, page_answers, random_cases, require
 
 pytestmark = pytest.mark.java
 
@@ -28,12 +28,12 @@ def java():
 def test_the_classes_answer_as_specified_with_clients_of_both_lines(java, name):
     cases = random_cases(name, N_SPECIFIED)
     said = java(cases)
-    check(cases, said, of_page)
+    check(cases, said, page_answers(cases))
     assert java(cases, java_driver.maven_classpath(java_driver.PROJECT)) == said
 
 
-@pytest.mark.parametrize("name", [*SPECIFIED, *WRAPPED])
-def test_the_engine_answers_as_the_classes(java, name):
-    answer = engine(name)
-    cases = random_cases(name, N_CASES)
-    check(cases, java(cases), answer)
+@pytest.mark.parametrize(("name", "n_cases"), JAVA_CASES.items())
+def test_the_engine_answers_as_the_classes(java, name, n_cases):
+    require(name)
+    cases = random_cases(name, n_cases)
+    check(cases, java(cases), engine_answers(cases))

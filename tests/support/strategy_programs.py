@@ -2,20 +2,16 @@
 
 import functools
 import os
-import shutil
 import subprocess
 from collections.abc import Iterable
 
+import go_driver
 import java_driver
 from checkout import ROOT
 from strategy_vectors import StrategyCase
 
 JAVA_PROJECT = ROOT / "java"
 GO_MODULE = ROOT / "go"
-
-
-class GoMissing(RuntimeError):
-    """No Go on this machine; the message says what to install."""
 
 
 @functools.cache
@@ -47,18 +43,9 @@ def java_answers(cases: Iterable[StrategyCase], rocketmq: str | None = None) -> 
     return answers([java_driver.command("java"), "-cp", classpath, main], cases)
 
 
-@functools.cache
-def go_command() -> str:
-    """Path of ``go``."""
-    found = shutil.which("go") or shutil.which("go", path="/usr/local/go/bin")
-    if found is None:
-        raise GoMissing("no go on this machine: install Go 1.21 or newer (https://go.dev/dl)")
-    return found
-
-
 def go(*arguments: str) -> str:
     """Run ``go`` in the module and return what it prints."""
-    return java_driver.run([go_command(), "-C", str(GO_MODULE), *arguments], f"go {' '.join(arguments)}")
+    return java_driver.run([go_driver.command(), "-C", str(GO_MODULE), *arguments], f"go {' '.join(arguments)}")
 
 
 def go_answers(cases: Iterable[StrategyCase]) -> list[str]:

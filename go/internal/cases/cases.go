@@ -52,7 +52,12 @@ func Read(line string) (Case, error) {
 
 func strategy(name string, parameters map[string]string) (strategies.Strategy, error) {
 	pattern, given := parameters["pattern"]
+	if !given {
+		pattern = "-#"
+	}
 	switch {
+	case name == "ORDINAL" && parameters["tables"] != "":
+		return strategies.OrdinalByTables(pattern)
 	case name == "ORDINAL" && given:
 		return strategies.OrdinalWithPattern(pattern)
 	case name == "ORDINAL":

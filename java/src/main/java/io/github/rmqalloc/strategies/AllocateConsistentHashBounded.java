@@ -26,7 +26,7 @@ public final class AllocateConsistentHashBounded extends OwnersStrategy {
      * Any load factor and number of virtual nodes.
      *
      * @param loadFactor the most queues of a client over the mean; at least 1, at most two decimals
-     * @param virtualNodes points of each client on the ring
+     * @param virtualNodes points of each client on the ring; with 0 nobody owns anything, as in RocketMQ
      */
     public AllocateConsistentHashBounded(double loadFactor, int virtualNodes) {
         percent = (int) Math.round(100 * loadFactor);

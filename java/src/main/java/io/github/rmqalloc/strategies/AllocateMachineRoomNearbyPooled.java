@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.HashMap;
 import java.util.IdentityHashMap;
 import java.util.LinkedHashMap;
+import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -84,8 +85,8 @@ public final class AllocateMachineRoomNearbyPooled implements AllocateMessageQue
             return own;
         }
         Map<String, Integer> loads = new LinkedHashMap<>();
-        for (int i : OwnersStrategy.distinct(cidAll)) {
-            loads.put(cidAll.get(i), home.apply(cidAll.get(i)).size());
+        for (String id : new LinkedHashSet<>(cidAll)) {
+            loads.put(id, id.isEmpty() ? 0 : home.apply(id).size()); // nobody asks as the empty id, and what it gets is nobody's
         }
         for (MessageQueue queue : pool) {
             String least = Collections.min(loads.keySet(), Comparator.comparing(loads::get));

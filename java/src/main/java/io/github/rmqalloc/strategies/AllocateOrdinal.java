@@ -35,8 +35,8 @@ public final class AllocateOrdinal extends OwnersStrategy {
      * Slots by a pattern, and tables for small groups.
      *
      * @param pattern how instance names end: a text with one # where the number stands, and no digit next to it
-     * @param tables whether to go by tables, under which no failure of any slots moves more than the least; for groups of up
-     *     to five slots, or six with some numbers of queues. In a greater group every client refuses to allocate.
+     * @param tables whether to go by tables, under which no failure of any slots moves more than the least; for groups of up to
+     *     four slots, or five or six with some numbers of queues. In a greater group every client refuses to allocate.
      */
     public AllocateOrdinal(String pattern, boolean tables) {
         this.pattern = new SlotPattern(pattern);

@@ -42,7 +42,10 @@ final class BoundedRing {
         clientAt = ring.values().toArray(new String[0]);
     }
 
-    /** From the point of a text up the ring: the first client with fewer than cap queues; null if none has room. */
+    /**
+     * From the point of a text up the ring: the first client with fewer than cap queues. If none has room, as an id that lost all
+     * its points leaves too little of it, the first of all; null on a ring without points.
+     */
     String next(String text, Map<String, Integer> loads, int cap) {
         int found = Arrays.binarySearch(points, point(text));
         int start = found >= 0 ? found : -found - 1;
@@ -52,7 +55,7 @@ final class BoundedRing {
                 return client;
             }
         }
-        return null;
+        return points.length == 0 ? null : clientAt[start % points.length];
     }
 
     /** The first four bytes of the MD5, unsigned. */

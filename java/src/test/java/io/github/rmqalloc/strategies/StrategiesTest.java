@@ -112,6 +112,14 @@ class StrategiesTest {
     }
 
     @Test
+    void aGroupThatIsTooGreatForATableIsRefused() {
+        AllocateMessageQueueStrategy tables = new AllocateOrdinal("-#", true);
+        List<String> ids = Arrays.asList("ip@c-0", "ip@c-4");
+        assertEquals("3 queues have a table of 4 slots, the highest is 4", reason(tables, "ip@c-0", queues("T", 3, "b"), ids));
+        assertEquals("[2, 3]", Arrays.toString(loads(tables, queues("T", 5, "b"), ids)));
+    }
+
+    @Test
     void rotationSpreadsTheOddQueuesOfManyTopics() {
         int[] loads = new int[4];
         for (int topic = 0; topic < 400; topic++) {

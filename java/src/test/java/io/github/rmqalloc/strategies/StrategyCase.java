@@ -93,8 +93,8 @@ final class StrategyCase {
     }
 
     private static AllocateMessageQueueStrategy strategy(String name, Map<String, String> parameters) {
-        String innerName = parameters.remove("inner");
-        AllocateMessageQueueStrategy inner = innerName == null ? null : strategy(innerName, parameters);
+        String inName = parameters.get("inner");
+        AllocateMessageQueueStrategy inner = inName == null ? null : strategy(inName, new HashMap<>()); // as it is by default
         switch (name) {
             case "AVG":
                 return new AllocateMessageQueueAveragely();

@@ -93,9 +93,8 @@ def planned(
     rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
     tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states, known, groups)
     # Scenarios may lack the same name.
-    said = tuple(
-        dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units), *_otherwise(known, spec, groups)))
-    )
+    said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
+    said += tuple(dict.fromkeys(_otherwise(known, spec, groups)))
     return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation
 
 

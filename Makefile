@@ -14,7 +14,7 @@ BIN   := $(VENV)/bin
 WHEEL := build/wheel
 # What ends up in the wheel; the package is built and installed anew when one of these changes.
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
-           $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json')
+           $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := publishing mutants writing fuzz badday movement
 .PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs movement instructions cluster cluster-stop clean

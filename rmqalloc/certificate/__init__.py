@@ -1,7 +1,7 @@
 """Saved plans that prove themselves: their inputs, the way back, and a checker that shares no code with planning.
 
-``_checker``, ``_form``, ``_loops``, ``_unit_states``
-    The checker. These four files import the standard library alone; copied to another machine they work there.
+``_checker``, ``_form``, ``_loops``, ``_plain_rules``, ``_named_rules``, ``_unit_states``
+    The checker. These five files import the standard library alone; copied to another machine they work there.
 ``_inputs``, ``_way_back``
     What `rmqalloc.plans` writes into a plan's file for it.
 """

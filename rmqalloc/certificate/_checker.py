@@ -2,7 +2,8 @@
 
     python _checker.py plan.json [--snapshot snapshot.json] [--key-file FILE]
 
-does it on any machine to which this file, ``_unit_states.py``, ``_loops.py`` and ``_form.py`` were copied.
+does it on any machine to which this file, ``_unit_states.py``, ``_loops.py``, ``_plain_rules.py``, ``_named_rules.py`` and
+``_form.py`` were copied.
 A plan holds what it was made from (``inputs``): routes, client lists and strategies before any change.
 All else follows. The scenarios are done to
 the inputs again, every queue is given its owners, and the tables that come of it must be those of the file to the letter. So
@@ -24,9 +25,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING or __package__:
     from rmqalloc.certificate import _form as form
     from rmqalloc.certificate import _loops as loops
+    from rmqalloc.certificate import _plain_rules as rules
     from rmqalloc.certificate import _unit_states as units
 else:
-    form, loops, units = map(import_module, ("_form", "_loops", "_unit_states"))
+    form, loops, rules, units = map(import_module, ("_form", "_loops", "_plain_rules", "_unit_states"))
 
 MIN_KEY_BYTES = 32
 """Shortest key of a signature."""
@@ -115,7 +117,7 @@ class Tables:
         """Figures of a unit, its rows of clients and queues, and what they add to its group."""
         was, now, lost, gained = before.readers, after.readers, Counter[str](), Counter[str]()
         head, moved = (name, unit.group, unit.topic), 0
-        for queue in sorted({**was, **now}, key=lambda one: (loops.utf16(one[0]), one[1])):
+        for queue in sorted({**was, **now}, key=lambda one: (rules.utf16(one[0]), one[1])):
             old, new, lag = was.get(queue, ()), now.get(queue, ()), unit.lags.get(queue)
             change = "new" if queue not in was else "kept" if old == new else "moved"
             change = "gone" if queue not in now else change if new else "unowned"
@@ -150,13 +152,13 @@ def _client_rows(
     rooms = {one: room for state in (after, before) for one, room in state.row.clients if room}
     was, now = ({one for one, _ in state.row.clients} for state in (before, after))
     loads = [Counter(one for each in state.readers.values() for one in each) for state in (before, after)]
-    for one in sorted(was | now, key=loops.utf16):
+    for one in sorted(was | now, key=rules.utf16):
         status = "gone" if one not in now else "stays" if one in was else "new"
         counts = loads[0][one], loads[1][one], gained[one], lost[one]
         yield [*head, one, one.partition("@")[0], rooms.get(one), *counts, status]
 
 
-def _least(was: dict[Any, loops.Ids], now: dict[Any, loops.Ids], able: set[str]) -> int:
+def _least(was: dict[Any, rules.Ids], now: dict[Any, rules.Ids], able: set[str]) -> int:
     """Fewest queues that change on the way to any state with one owner each and loads that differ by one at most.
 
     The bound: such a state gives ``extra`` clients ``size + 1`` queues and the others ``size``, so a client keeps at most

@@ -6,27 +6,26 @@ those; the planner's code is another.
 
 from __future__ import annotations
 
-import hashlib
-import zlib
-from bisect import bisect_left, bisect_right
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from functools import lru_cache
-from typing import Any, NamedTuple
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-RETRY, NEARBY, RING, ROOMS, CONFIG = "%RETRY%", "MACHINE_ROOM_NEARBY-", "CONSISTENT_HASH", "MACHINE_ROOM", "CONFIG"
-NO_POINTS = "client-go panics with 0 virtual nodes (integer divide by zero)"
-NULL_ROOMS = "machine_rooms is null: give the set of machine rooms whose queues are consumed"
+if TYPE_CHECKING or __package__:
+    from rmqalloc.certificate import _named_rules as named
+    from rmqalloc.certificate import _plain_rules as rules
+    from rmqalloc.certificate._plain_rules import Fields, Queue
+else:
+    rules, named = map(import_module, ("_plain_rules", "_named_rules"))
+    Fields, Queue = rules.Fields, rules.Queue
+
+RETRY, CONFIG = "%RETRY%", "CONFIG"
+MOST_NAMES, MOST_POINTS = 100_000, 1 << 24
 EMPTY, TOO_LARGE, BAD_STRATEGY, REFUSED, SPOILED = 2, 4, 5, 6, (1, 3, 4)
 """Codes of errors; what is spoiled is so in every state."""
 
-MOST_NAMES, MOST_NODES, MOST_POINTS = 100_000, 65_536, 1 << 24
-
-Queue = tuple[str, int]
-"""Broker name and queue id."""
-
-Ids = tuple[str, ...]
-Fields = dict[str, Any]
 Clients = tuple[tuple[str, str | None], ...]
 Brokers = tuple[tuple[str, int, str | None], ...]
 
@@ -46,14 +45,9 @@ class Row(NamedTuple):
         return [(name, i) for name, n, _ in self.brokers for i in range(n)]
 
 
-def utf16(text: str) -> bytes:
-    """Code units, in which Java compares strings."""
-    return text.encode("utf-16-be", "surrogatepass")
-
-
 def by_name(rows: Iterable[Any]) -> tuple[Any, ...]:
     """Rows in Java's order of their first field."""
-    return tuple(sorted(rows, key=lambda row: utf16(row[0])))
+    return tuple(sorted(rows, key=lambda row: rules.utf16(row[0])))
 
 
 # --- Scenarios ---
@@ -88,7 +82,7 @@ def _after_one(row: Row, topic: str, change: Fields) -> Row:
     if verb == "set_strategy":
         return row._replace(strategy=given["strategy"], params=given.get("params", {}))
     if verb == "set_virtual_nodes":
-        return row._replace(params={**row.params, **given}) if row.strategy.removeprefix(NEARBY) == RING else row
+        return row._replace(params={**row.params, **given}) if rules.parts(row.strategy)[-1] in rules.ON_RING else row
     if verb == "remove_clients":
         return row._replace(clients=_left(row.clients, given))
     if verb in ("add_clients", "scale_clients"):
@@ -156,145 +150,105 @@ def in_use(rows: Iterable[Row]) -> list[Row]:
 # --- Strategies ---
 
 
-def text_form(topic: str, queue: Queue) -> str:
-    """Java's ``MessageQueue.toString()``, by which a queue is hashed."""
-    return f"MessageQueue [topic={topic}, brokerName={queue[0]}, queueId={queue[1]}]"
-
-
-def hashed(key: str) -> int:
-    """The first four bytes of the MD5 hash; half a surrogate pair is a question mark in Java's UTF-8."""
-    return int.from_bytes(hashlib.md5(key.encode("utf-8", "replace"), usedforsecurity=False).digest()[:4], "big")
-
-
-@lru_cache(maxsize=256)
-def ring(ids: Ids, nodes: int) -> tuple[list[int], dict[int, str]]:
-    """The points in order, and who holds each: a repeated id counts on behind those it holds, and the last writer wins."""
-    points: dict[int, str] = {}
-    seen = set[str]()
-    for one in ids:
-        held = list(points.values()).count(one) if one in seen else 0
-        seen.add(one)
-        for k in range(nodes):
-            points[hashed(f"{one}-{held + k}")] = one
-    return sorted(points), points
-
-
-def before_at(broker_name: str) -> str | None:
-    """The room of a broker named ``ROOM@NAME``, as Java splits it: empty parts at the end do not count."""
-    parts = broker_name.split("@")
-    while parts and not parts[-1]:
-        parts.pop()
-    return parts[0] if len(parts) == 2 else None
-
-
-@lru_cache(maxsize=256)
-def go_ring(ids: Ids, nodes: int) -> tuple[list[int], dict[int, str]]:
-    """The same by client-go: the number stands before the id, and an id that repeats puts the same points again."""
-    points = {crc(f"{k}{one}"): one for one in ids for k in range(nodes)}
-    return sorted(points), points
-
-
-def crc(key: str) -> int:
-    """Client-go's hash of a text."""
-    return zlib.crc32(key.encode("utf-8", "replace"))
-
-
 def is_known(strategy: str, params: Fields) -> bool:
     """Whether the strategy is one of those below, with the parameters that it takes."""
-    name = strategy.removeprefix(NEARBY)
-    if params.get("dialect") == "go":
-        return strategy in (RING, ROOMS) and is_known(strategy, {k: v for k, v in params.items() if k != "dialect"})
-    if name == RING:
-        nodes = params.get("virtual_nodes", 10)
-        return not params.keys() - {"virtual_nodes"} and type(nodes) is int and 0 <= nodes <= MOST_NODES
-    if name == ROOMS:
-        return not params.keys() - {"machine_rooms"} and all(
-            type(one) is str for one in params.get("machine_rooms", ())
-        )
     if strategy == CONFIG:
         lists = params.get("message_queues")
         return len(params) == 1 and type(lists) is dict and all(map(_is_list, lists.values()))
-    return name in ("AVG", "AVG_BY_CIRCLE") and not params
+    if params.get("dialect") == "go":
+        return strategy in (rules.RING, rules.ROOMS) and rules.is_plain(
+            strategy, {k: v for k, v in params.items() if k != "dialect"}
+        )
+    *outer, name = rules.parts(strategy)
+    rest = {one: value for one, value in params.items() if rules.CANARY not in outer or one not in ("share", "pattern")}
+    if not set(outer) <= rules.OVER_AVG | {rules.NEARBY} or outer.count(rules.CANARY) > 1:
+        return False
+    if rules.CANARY in outer and (
+        rules.units(params.get("share"), 10**4, 10**4) is None or type(params.get("pattern", "")) is not str
+    ):
+        return False
+    return rules.is_plain(name, rest)
 
 
 def owners(row: Row, topic: str, queues: list[Queue]) -> tuple[list[str | None], int, str | None]:
     """Client id of the owner of every queue, None for nobody; code and text of why there are none."""
-    ids: Ids = tuple(one for one, _ in row.clients)
     nobody: list[str | None] = [None] * len(queues)
     if not is_known(row.strategy, row.params):
         return nobody, BAD_STRATEGY, None
-    n_points = len(ids) * row.params.get("virtual_nodes", 10) if row.strategy.removeprefix(NEARBY) == RING else 0
+    names = rules.parts(row.strategy)
+    n_points = len(row.clients) * row.params.get("virtual_nodes", 10) if names[-1] in rules.ON_RING else 0
     if n_points > MOST_POINTS:
         return nobody, TOO_LARGE, f"the ring would have {n_points} points; at most {MOST_POINTS} can be planned"
-    if not queues or not ids:
+    if not queues or not row.clients:
         return nobody, 0, None
-    if row.params.get("dialect") == "go":
-        if row.params.get("virtual_nodes", 10) == 0:
-            return nobody, REFUSED, NO_POINTS
-        return _go_shares(row, topic, queues, ids), 0, None
-    if row.strategy == ROOMS and not row.params and any(before_at(name) is not None for name, _ in queues):
-        return nobody, REFUSED, NULL_ROOMS
     if row.strategy == CONFIG:
         return _listed(row, topic, queues)
-    return (
-        _nearby(row, topic, queues) if row.strategy.startswith(NEARBY) else (_shares(row, topic, queues, ids), 0, None)
-    )
+    try:
+        return _divided(names, row, topic, queues, row.clients), 0, None
+    except rules.Refused as refused:
+        return nobody, REFUSED, str(refused)
 
 
-def _shares(row: Row, topic: str, queues: list[Queue], ids: Ids) -> list[str | None]:
-    """Owners by AVG, AVG_BY_CIRCLE, CONSISTENT_HASH or MACHINE_ROOM; of a repeated id only the first share is anybody's."""
-    name, n, slots = row.strategy.removeprefix(NEARBY), len(queues), list[int | None]([None] * len(queues))
-    size, more = divmod(n, len(ids))
-    if name == RING:
-        points, holders = ring(ids, row.params.get("virtual_nodes", 10))
-        at = (bisect_left(points, hashed(text_form(topic, one))) % len(points) for one in queues) if points else ()
-        return [holders[points[i]] or None for i in at] or [None] * n
-    if name == "AVG":
-        cut = more * (size + 1)
-        slots = [i // (size + 1) if i < cut else more + (i - cut) // size for i in range(n)]
-    elif name == "AVG_BY_CIRCLE":
-        slots = [i % len(ids) for i in range(n)]
-    else:
-        kept = [i for i, (broker, _) in enumerate(queues) if before_at(broker) in row.params.get("machine_rooms", ())]
-        size = len(kept) // len(ids)
-        for place, i in enumerate(kept):  # those that are left over come from the end
-            slots[i] = place // size if place < size * len(ids) else place - size * len(ids)
-    return _asked(ids, slots)
+def _divided(names: list[str], row: Row, topic: str, queues: list[Queue], clients: Clients) -> list[str | None]:
+    """Owners by the strategy of these names; the parameters stand in the row."""
+    ids = tuple(one for one, _ in clients)
+    if names == [rules.ORDINAL]:
+        return named.ordinal(topic, queues, ids, row.params.get("pattern", "-#"))
+    if names == [rules.STABLE]:
+        return named.stable(topic, queues, ids, row.params.get("slack", 0))
+    if len(names) == 1:
+        return rules.shares(names[0], row.params, topic, queues, ids)
+    if names[0] == rules.ROTATED:
+        first = ((rules.mix64(rules.java_hash(topic)) >> 32) * len(clients)) >> 32
+        return _divided(names[1:], row, topic, queues, clients[first:] + clients[:first])
+    found: dict[int, str | None] = {}  # by position in the list of queues
+    for mine, theirs in (_canary if names[0] == rules.CANARY else _rooms)(names[0], row, topic, queues, clients):
+        those = [queues[i] for i in mine]
+        found |= zip(mine, _divided(names[1:], row, topic, those, theirs), strict=True) if mine else ()
+    if names[0] == rules.POOLED:
+        loads = Counter(found.values())
+        for i in range(len(queues)):
+            if i not in found:
+                found[i] = owner = min(ids, key=loads.__getitem__)  # the first of several
+                loads[owner] += 1
+    return [found[i] or None for i in range(len(queues))]
 
 
-def _go_shares(row: Row, topic: str, queues: list[Queue], ids: Ids) -> list[str | None]:
-    """Owners by client-go's ring, or its machine rooms, of which only what is over is taken from the rooms' own queues."""
-    if row.strategy == RING:
-        points, holders = go_ring(ids, row.params.get("virtual_nodes", 10))
-        return [holders[points[bisect_right(points, crc(text_form(topic, q))) % len(points)]] or None for q in queues]
-    rooms = [name.split("@") for name, _ in queues]
-    kept = [i for i, parts in enumerate(rooms) if len(parts) == 2 and parts[0] in row.params.get("machine_rooms", ())]
-    size = len(kept) // len(ids)
-    slots: dict[int, int] = {i: i // size for i in range(size * len(ids))}
-    slots |= {i: slot for slot, i in enumerate(kept[size * len(ids) :])}
-    return _asked(ids, [slots.get(i) for i in range(len(queues))])
+Share = tuple[list[int], Clients]
 
 
-def _asked(ids: Ids, slots: list[int | None]) -> list[str | None]:
-    """The ids of slots, of a repeated id for the first alone: nobody asks for the others, nor for an empty one."""
-    first = {one: slot for slot, one in reversed([*enumerate(ids)]) if one}
-    return [ids[slot] if slot is not None and first.get(ids[slot]) == slot else None for slot in slots]
-
-
-def _nearby(row: Row, topic: str, queues: list[Queue]) -> tuple[list[str | None], int, str | None]:
-    """Owners room by room: the queues of a room go to its own clients, or to all where it has none."""
-    found: list[str | None] = [None] * len(queues)
-    room_of = {name: room for name, _, room in row.brokers}
-    lacking = [f"mq {text_form(topic, one)}" for one in queues if not room_of[one[0]]]
-    lacking += [f"consumer id {one}" for one, room in row.clients if not room]
+def _rooms(name: str, row: Row, topic: str, queues: list[Queue], clients: Clients) -> Iterator[Share]:
+    """The queues of every room and its own clients, or all where it has none; those are left out where they are pooled."""
+    room_of = {broker: room for broker, _, room in row.brokers}
+    lacking = [f"mq {rules.text_form(topic, one)}" for one in queues if not room_of[one[0]]]
+    lacking += [f"consumer id {one}" for one, room in clients if not room]
     if lacking:
-        return found, REFUSED, f"Machine room is null for {lacking[0]}"
-    for room in {room_of[name] for name, _ in queues}:
-        mine = [i for i, (name, _) in enumerate(queues) if room_of[name] == room]
-        there = [one for one, stands_in in row.clients if stands_in == room] or [one for one, _ in row.clients]
-        for i, owner in zip(mine, _shares(row, topic, [queues[i] for i in mine], tuple(there)), strict=True):
-            found[i] = owner
-    return found, 0, None
+        raise rules.Refused(f"Machine room is null for {lacking[0]}")
+    for room in dict.fromkeys(room_of[broker] for broker, _ in queues):
+        there = tuple(one for one in clients if one[1] == room)
+        if there or name == rules.NEARBY:
+            yield [i for i, (broker, _) in enumerate(queues) if room_of[broker] == room], there or clients
+
+
+def _canary(name: str, row: Row, topic: str, queues: list[Queue], clients: Clients) -> Iterator[Share]:
+    """The first queues of every broker and the canary clients, all other queues and clients; no retries for the former."""
+    pattern = re.escape(row.params.get("pattern", "*@gray")).replace(r"\*", ".*").replace(r"\?", ".")
+    canary = tuple(one for one in clients if re.fullmatch(pattern, one[0], re.DOTALL))
+    others = tuple(one for one in clients if one not in canary)
+    if not canary or not others:
+        yield list(range(len(queues))), clients
+        return
+    points, sizes, seen = (
+        rules.units(row.params["share"], 10**4, 10**4) or 0,
+        Counter(one for one, _ in queues),
+        Counter[str](),
+    )
+    shares: tuple[list[int], list[int]] = [], []
+    for i, (broker, _) in enumerate(queues):
+        k = 0 if topic.startswith(RETRY) else (points * sizes[broker] + 9999) // 10**4
+        shares[seen[broker] >= k].append(i)
+        seen[broker] += 1
+    yield from zip(shares, (canary, others), strict=True)
 
 
 def _listed(row: Row, topic: str, queues: list[Queue]) -> tuple[list[str | None], int, str | None]:
@@ -306,7 +260,7 @@ def _listed(row: Row, topic: str, queues: list[Queue]) -> tuple[list[str | None]
     for queue in queues:
         have = [one for one, mine in lists.items() if (topic, *queue) in mine]
         if len(have) > 1:
-            said = f"{text_form(topic, queue)} is in the lists of {' and '.join(have)}, who all consume it"
+            said = f"{rules.text_form(topic, queue)} is in the lists of {' and '.join(have)}, who all consume it"
             return [None] * len(queues), REFUSED, said
         found.append(have[0] if have else None)
     return found, 0, None

@@ -14,10 +14,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING or __package__:
     from rmqalloc.certificate import _loops as loops
-    from rmqalloc.certificate._loops import Clients, Fields, Ids, Queue, Row
+    from rmqalloc.certificate import _plain_rules as rules
+    from rmqalloc.certificate._loops import Clients, Row
+    from rmqalloc.certificate._plain_rules import Fields, Ids, Queue
 else:
-    loops = import_module("_loops")
-    Clients, Fields, Ids, Queue, Row = loops.Clients, loops.Fields, loops.Ids, loops.Queue, loops.Row
+    loops, rules = map(import_module, ("_loops", "_plain_rules"))
+    Clients, Row, Fields, Ids, Queue = loops.Clients, loops.Row, rules.Fields, rules.Ids, rules.Queue
 
 
 class Unit(NamedTuple):
@@ -75,7 +77,7 @@ def check_order(data: dict[str, Any]) -> None:
     lists.append([one["clients"] for one in inputs["groups"] if not one.keys() & {"views", "shared"}])
     fields = (given for one in ways for change in one.get("changes", ()) for given in change.values())
     lists.append([value for given in fields for value in given.values() if isinstance(value, list)])
-    if any(one != sorted(one, key=loops.utf16) for each in lists for one in each):
+    if any(one != sorted(one, key=rules.utf16) for each in lists for one in each):
         raise ValueError("names of clients, brokers, groups or topics are not in order")
 
 
@@ -119,7 +121,7 @@ def state_of(unit: Unit, rows: list[Row], first: State | None, told: tuple[int, 
     for i, row in enumerate(rows):
         queues = row.queues()
         owned, code, text = loops.owners(row, unit.topic, queues)
-        if row.strategy.startswith(loops.NEARBY) and not with_rooms:
+        if rules.reads_rooms(row.strategy) and not with_rooms:
             code = loops.BAD_STRATEGY
         if (first is None or first.bad[i]) and not (queues and row.clients):
             code, text = loops.EMPTY, "cidAll is null or cidAll empty" if queues else "mqAll is null or mqAll empty"
@@ -129,9 +131,13 @@ def state_of(unit: Unit, rows: list[Row], first: State | None, told: tuple[int, 
     readers, double = merged(unit, rows[0], divided, bool(code), unit.views.get("reported") if first is None else None)
     acted = [row for row, view in zip(rows, unit.views["views"], strict=True) if _is_acted_on(unit, rows[0], view)]
     names = dict.fromkeys(
-        row.strategy for row, (wrong, _) in zip(rows, errors, strict=True) if not wrong and row in acted
+        rules.full_name(row.strategy)
+        for row, (wrong, _) in zip(rows, errors, strict=True)
+        if not wrong and row in acted
     )
-    strategy = None if code else unit.shared["name"] if unit.shared else "+".join(names) or rows[0].strategy
+    strategy = (
+        None if code else unit.shared["name"] if unit.shared else "+".join(names) or rules.full_name(rows[0].strategy)
+    )
     cross = _crossing(rows[0], readers) if with_rooms and not code else None
     return State(code, text, strategy, readers, double, rows[0], [bool(wrong) for wrong, _ in errors], cross)
 
@@ -209,7 +215,7 @@ def merged(
     for broker, queue_id, at in reported or ():
         ids[broker, queue_id] = {unit.client_ids[slot] for slot in at}
         takers_of[broker, queue_id] = Counter(at * n_lists)
-    readers = {queue: tuple(sorted(each, key=loops.utf16)) for queue, each in ids.items()}
+    readers = {queue: tuple(sorted(each, key=rules.utf16)) for queue, each in ids.items()}
     if unit.shared is not None:
         return readers, 0
     return readers, sum(sum(n >= n_lists for n in each.values()) > 1 for each in takers_of.values())
@@ -265,10 +271,11 @@ def snapshot_differs(data: dict[str, Any], snapshot: dict[str, Any]) -> Iterator
             group = {"strategy": "AVG"}  # nothing divides the queues
         languages = {client.get("language") for client in group.get("clients", ())}
         is_avg = languages <= {"CPP", "PYTHON"} or (
-            languages == {"GO"} and group.get("strategy", "").startswith(loops.NEARBY[:-1])
+            languages == {"GO"} and group.get("strategy", "").startswith(rules.NEARBY)
         )
         if languages and is_avg:
             group = {"strategy": "AVG"}  # what these clients compute under this name, or under any
-        same = group.get("strategy", one["strategy"]) in (one["strategy"], one["strategy"].partition("-")[0])
-        if not same or ("strategy" in group and loops.RING in one["strategy"] and nodes[0] != nodes[1]):
+        stated, used = rules.parts(group.get("strategy", one["strategy"])), rules.parts(one["strategy"])
+        same = stated == used or (stated[:1] == used[:1] and "-" not in group.get("strategy", "-"))
+        if not same or ("strategy" in group and rules.RING in one["strategy"] and nodes[0] != nodes[1]):
             yield f"the strategy of group {one['name']} is another in the snapshot"

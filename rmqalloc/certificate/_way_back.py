@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rmqalloc.certificate._loops import CONFIG, RETRY, Row, changed, in_use, utf16
+from rmqalloc.certificate._loops import CONFIG, RETRY, Row, changed, in_use
+from rmqalloc.certificate._plain_rules import utf16
 from rmqalloc.certificate._unit_states import Unit, rows_after, units_of
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.scenarios import SetStrategy

@@ -156,8 +156,8 @@ class Params:
     def _value(name: str, given: Any) -> Any:
         if isinstance(given, set | frozenset | tuple | list):
             return list(Texts().read(sorted(given) if isinstance(given, set | frozenset) else list(given)))
-        if not isinstance(given, str | int):
-            raise FieldError(f"must be a whole number, text or a list of text, got {shown(given)}", name)
+        if not isinstance(given, str | int) and not (isinstance(given, float) and math.isfinite(given)):
+            raise FieldError(f"must be a number, text or a list of text, got {shown(given)}", name)
         return given
 
     def schema(self) -> dict[str, Any]:

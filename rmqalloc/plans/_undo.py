@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from rmqalloc._text import counted, did_you_mean, named
 from rmqalloc.certificate._again import inputs_again, lacks_retry, names_of
-from rmqalloc.certificate._loops import RING, Row, in_use
+from rmqalloc.certificate._loops import Row, in_use
 from rmqalloc.certificate._unit_states import Unit, units_of
 from rmqalloc.certificate._way_back import OTHER_VIEWS, after_scenario, entries
 from rmqalloc.errors import Error
@@ -21,6 +21,7 @@ from rmqalloc.scenarios import CURRENT
 from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._matching import NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.strategies._by_name import inner_class_of
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
 
 MOST_WAYS = 50
@@ -142,7 +143,7 @@ def _differences(unit: Unit, planned: Row, units: Mapping[_Key, Unit], named_ids
 
 
 def _rule(row: Row) -> str:
-    nodes = {"virtual_nodes": DEFAULT_VIRTUAL_NODES} if row.strategy.endswith(RING) else {}
+    nodes = {"virtual_nodes": DEFAULT_VIRTUAL_NODES} if inner_class_of(row.strategy).virtual_nodes is not None else {}
     return row.strategy + "".join(f" {name}={value}" for name, value in {**nodes, **row.params}.items())
 
 

@@ -25,7 +25,7 @@ def rule(name: str, **params: Any) -> Strategy:
     ----------
     name : str
         As `rmqalloc.strategy` takes it. Of a strategy over another one, such as ``MACHINE_ROOM_NEARBY-AVG``, the inner one gets
-        the parameters that the outer one does not take; machine rooms may also come from the table.
+        the parameters that the outer one does not take; machine rooms come from the table.
     **params
         As `rmqalloc.strategy` takes them, with ``dialect``; but for ``CONFIG`` ``message_queues`` maps client ids to lists of
         queues.
@@ -101,6 +101,8 @@ def _over(name: str, outer: str, inner: str, params: Mapping[str, Any]) -> Strat
         each = "machine room" if class_of(outer).reads_rooms else "part that it divides"
         raise TypeError(f"{name} gives a client its whole list once for every {each}; name {inner} itself")
     own, others = divided(STRATEGIES[outer], params)
+    resolvers = {one.name for one in class_of(outer).parameters if one.kind == "resolver"}
+    others |= {one: own.pop(one) for one in resolvers & own.keys()}  # refused there: rooms come from the table
     return strategy(outer, inner=rule(inner, **others), **own)
 
 

@@ -103,9 +103,12 @@ def test_a_registered_version_is_all_it_takes(versions):
 
 
 def test_the_outer_strategy_takes_its_own_parameters_and_the_inner_one_all_others():
-    made = rule("MACHINE_ROOM_NEARBY-ROTATED-CONSISTENT_HASH", virtual_nodes=3, client_room={"c": "hz"})
+    made = strategy("MACHINE_ROOM_NEARBY-ROTATED-CONSISTENT_HASH", virtual_nodes=3, client_room={"c": "hz"})
     assert (made.client_room, made.inner.inner.virtual_nodes, made.virtual_nodes) == ({"c": "hz"}, 3, 3)
     assert made.with_virtual_nodes(5).inner.inner.virtual_nodes == 5
+    assert rule("CANARY-CONSISTENT_HASH", share=1, virtual_nodes=3).inner.virtual_nodes == 3
+    with pytest.raises(TypeError, match=r"strategy AVG: .*'client_room'"):  # a table says where clients stand
+        rule("MACHINE_ROOM_NEARBY-AVG", client_room={})
     for make in (strategy, rule):
         with pytest.raises(TypeError, match=r"strategy AVG: .*; it takes no parameters"):
             make("ROTATED-AVG", virtual_nodes=3)

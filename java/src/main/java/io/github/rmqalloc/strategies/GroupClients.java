@@ -33,6 +33,7 @@ public final class GroupClients implements Supplier<List<String>>, AutoCloseable
      * @param consumerGroup the group
      * @throws MQClientException if it cannot start
      */
+    @SuppressWarnings("deprecation") // withNamespace is, from 5.x on, for clients that do not use it
     public GroupClients(ClientConfig config, RPCHook rpcHook, String topic, String consumerGroup) throws MQClientException {
         ClientConfig own = config.cloneClientConfig();
         own.setInstanceName("slot-claim-" + UUID.randomUUID());

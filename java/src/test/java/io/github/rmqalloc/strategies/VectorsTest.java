@@ -21,9 +21,9 @@ class VectorsTest {
     void ownersAreThoseOfTheVectors(String name) throws IOException {
         List<String> lines = Files.readAllLines(VECTORS.resolve(name + "-vectors.tsv"));
         assertTrue(lines.size() >= 60);
-        for (String line : lines) {
-            StrategyCase vector = new StrategyCase(line);
-            assertArrayEquals(vector.stated, vector.owners(), line);
+        for (int i = 0; i < lines.size(); i++) {
+            StrategyCase vector = new StrategyCase(lines.get(i));
+            assertArrayEquals(vector.stated, vector.owners(), "line " + (i + 1));
         }
     }
 }

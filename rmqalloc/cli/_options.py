@@ -14,6 +14,7 @@ from rmqalloc.cli._sink import hand_over
 from rmqalloc.strategies._by_name import (
     from_flags,
     from_label,
+    is_plain,
     plain_parameters,
     plain_strategies,
     rule,
@@ -68,6 +69,14 @@ def file_to_write(ctx: click.Context, param: click.Parameter, name: str | None) 
     return name
 
 
+class StrategyName(Choice):
+    """One of some strategies, with or without its version, or one of these over another."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The name as it is given."""
+        return value if isinstance(value, str) and is_plain(value) else super().convert(value, param, ctx)
+
+
 def strategy_options(command: Command) -> Command:
     """Add ``--strategy`` and the options of single strategies, which come as ``strategy`` and ``params``."""
 
@@ -84,8 +93,8 @@ def strategy_options(command: Command) -> Command:
     made: Command = with_params
     for name, parameter in reversed(given_by_flags):
         made = _parameter_option(name, parameter)(made)
-    choice = Choice(plain_strategies())
-    help_text = "RocketMQ's name of the rule."
+    choice = StrategyName(plain_strategies())
+    help_text = "Name of the rule; one over another one as ROTATED-AVG."
     return click.option("-s", "--strategy", type=choice, default="AVG", show_default=True, help=help_text)(made)
 
 

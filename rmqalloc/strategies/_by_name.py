@@ -221,6 +221,17 @@ def plain_strategies() -> tuple[str, ...]:
     )
 
 
+def is_plain(name: str) -> bool:
+    """Whether flags can describe a strategy and all that is inside it.
+
+    Examples
+    --------
+    >>> [is_plain(name) for name in ("ROTATED-CONSISTENT_HASH", "ROTATED", "MACHINE_ROOM_NEARBY-AVG", "BEST")]
+    [True, True, False, False]
+    """
+    return set(chain(name, STRATEGIES)) <= set(plain_strategies())
+
+
 def plain_parameters() -> Iterator[tuple[str, Parameter]]:
     """Parameters of these that flags can give, each with the names of the strategies that take it."""
     takers: dict[str, list[str]] = {}

@@ -43,7 +43,7 @@ class Stable(ExclusiveStrategy):
     [2, 3, 3]
     """
 
-    parameters = (Parameter("slack", "count", "1 if loads may differ by two", default=0),)
+    parameters = (Parameter("slack", "count", "0, or 1 if loads may differ by two"),)
     weighed = ({}, {"slack": 1})
     _takes_empty = True
 

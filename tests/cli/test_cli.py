@@ -146,7 +146,10 @@ def test_csv_for_a_program_keeps_names(run):
         (["allocate"], "Missing option"),
         ([*GROUP, "--frob"], "No such option"),
         ([*GROUP, "-s", "BEST"], "'BEST' is not one of 'AVG'"),
-        ([*GROUP, "--virtual-nodes", "3"], "--virtual-nodes is for CONSISTENT_HASH, the strategy is AVG"),
+        (
+            [*GROUP, "--virtual-nodes", "3"],
+            "--virtual-nodes is for CONSISTENT_HASH and CONSISTENT_HASH_BOUNDED/1, the strategy is AVG",
+        ),
         ([*GROUP, "-s", "CONSISTENT_HASH", "--virtual-nodes", "-1"], "-1 is not in the range x>=0"),
         ([*GROUP, "-s", "MACHINE_ROOM"], "--machine-rooms is for MACHINE_ROOM, which needs it"),
         ([*GROUP, "--machine-rooms", "hz"], "the strategy is AVG"),

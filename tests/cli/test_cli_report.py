@@ -143,7 +143,7 @@ def complete(tmp_path, *words):
         (["completion", ""], ["bash", "zsh", "fish"]),
         (["report", "--o"], ["--out"]),
         (["allocate", "--mach"], ["--machine-rooms"]),
-        (["allocate", "-s", "CONS"], ["CONSISTENT_HASH"]),
+        (["allocate", "-s", "CONS"], ["CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED/1"]),
     ],
 )
 def test_bash_completes_verbs_options_and_choices(tmp_path, words, offered):

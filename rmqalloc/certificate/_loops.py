@@ -185,7 +185,7 @@ def owners(row: Row, topic: str, queues: list[Queue]) -> tuple[list[str | None],
         return _listed(row, topic, queues)
     try:
         return _divided(names, row, topic, queues, row.clients), 0, None
-    except rules.Refused as refused:
+    except ValueError as refused:
         return nobody, REFUSED, str(refused)
 
 
@@ -223,7 +223,7 @@ def _rooms(name: str, row: Row, topic: str, queues: list[Queue], clients: Client
     lacking = [f"mq {rules.text_form(topic, one)}" for one in queues if not room_of[one[0]]]
     lacking += [f"consumer id {one}" for one, room in clients if not room]
     if lacking:
-        raise rules.Refused(f"Machine room is null for {lacking[0]}")
+        raise ValueError(f"Machine room is null for {lacking[0]}")
     for room in dict.fromkeys(room_of[broker] for broker, _ in queues):
         there = tuple(one for one in clients if one[1] == room)
         if there or name == rules.NEARBY:

@@ -143,10 +143,6 @@ def is_plain(name: str, params: Fields) -> bool:
     return name in ("AVG", "AVG_BY_CIRCLE") and not params
 
 
-class Refused(ValueError):
-    """Why a strategy divides nothing."""
-
-
 def shares(name: str, params: Fields, topic: str, queues: list[Queue], ids: Ids) -> list[str | None]:
     """Owners by a strategy that has none inside; of a repeated id only the first share is anybody's."""
     n, slots = len(queues), list[int | None]([None] * len(queues))
@@ -168,7 +164,7 @@ def shares(name: str, params: Fields, topic: str, queues: list[Queue], ids: Ids)
         slots = [i % len(ids) for i in range(n)]
     else:
         if "machine_rooms" not in params and any(before_at(broker) is not None for broker, _ in queues):
-            raise Refused(NULL_ROOMS)
+            raise ValueError(NULL_ROOMS)
         kept = [i for i, (broker, _) in enumerate(queues) if before_at(broker) in params.get("machine_rooms", ())]
         size = len(kept) // len(ids)
         for place, i in enumerate(kept):  # those that are left over come from the end

@@ -156,6 +156,12 @@ def strategy(
     broker_room: BrokerRoom | None = ...,
     client_room: ClientRoom | None = ...,
     pop_share_queue_num: int = ...,
+    load_factor: Decimal | float | str = ...,
+    share: Decimal | float | str = ...,
+    pattern: str = ...,
+    capacities: Mapping[str, int] | None = ...,
+    weights: Mapping[tuple[Any, ...], int] | None = ...,
+    owners: Mapping[Any, str] = ...,
 ) -> Strategy: ...
 def strategy(name: str, *, dialect: str = JAVA, **parameters: Any) -> Strategy:
     """Make a strategy by RocketMQ's name for it.
@@ -172,7 +178,10 @@ def strategy(name: str, *, dialect: str = JAVA, **parameters: Any) -> Strategy:
     **parameters
         ``CONSISTENT_HASH``: ``virtual_nodes`` (10), ``hash_function`` (MD5). ``CONFIG``: ``message_queues``.
         ``MACHINE_ROOM``: ``machine_rooms``. ``MACHINE_ROOM_NEARBY``: ``inner``, ``broker_room``, ``client_room``.
-        ``POP``: ``inner``, ``pop_share_queue_num``.
+        ``POP``: ``inner``, ``pop_share_queue_num``. ``ROTATED``: ``inner`` (AVG). ``CONSISTENT_HASH_BOUNDED``: ``load_factor``
+        (1.25), ``virtual_nodes`` (10). ``CANARY``: ``share``, ``pattern`` (``*@gray``), ``inner``.
+        ``MACHINE_ROOM_NEARBY_POOLED``: ``inner``, ``broker_room``, ``client_room``. ``WEIGHTED``: ``capacities``, ``weights``.
+        ``STICKY``: ``owners``.
 
     Returns
     -------

@@ -176,7 +176,7 @@ def _go_shares(name: str, params: Fields, topic: str, queues: list[Queue], ids: 
     """Owners by client-go's ring, or its machine rooms, of which only what is over is taken from the rooms' own queues."""
     nodes = params.get("virtual_nodes", 10)
     if nodes == 0:
-        raise Refused(NO_POINTS)
+        raise ValueError(NO_POINTS)
     if name == RING:
         points, holders = go_ring(ids, nodes)
         return [holders[points[bisect_right(points, crc(text_form(topic, q))) % len(points)]] or None for q in queues]

@@ -129,11 +129,11 @@ def state_of(unit: Unit, rows: list[Row], first: State | None, told: tuple[int, 
         divided.append(dict(zip(queues, takers(unit.shared, row, owned), strict=True)))
     code, text = next((one for i, one in enumerate(errors) if one[0] and (not i or one[0] != loops.EMPTY)), (0, None))
     readers, double = merged(unit, rows[0], divided, bool(code), unit.views.get("reported") if first is None else None)
-    acted = [row for row, view in zip(rows, unit.views["views"], strict=True) if _is_acted_on(unit, rows[0], view)]
+    # By place, for after a change two views may be equal of which clients act on one alone.
     names = dict.fromkeys(
         rules.full_name(row.strategy)
-        for row, (wrong, _) in zip(rows, errors, strict=True)
-        if not wrong and row in acted
+        for row, (wrong, _), view in zip(rows, errors, unit.views["views"], strict=True)
+        if not wrong and _is_acted_on(unit, rows[0], view)
     )
     strategy = (
         None if code else unit.shared["name"] if unit.shared else "+".join(names) or rules.full_name(rows[0].strategy)

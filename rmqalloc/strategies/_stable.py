@@ -39,8 +39,8 @@ class Stable(ExclusiveStrategy):
     Examples
     --------
     >>> queues = [("T", "broker-a", i) for i in range(8)]
-    >>> Stable().assign(queues, ["a", "b", "c"]).loads().tolist()
-    [2, 3, 3]
+    >>> Stable().assign(queues, ["a", "b", "c"]).counts().tolist()
+    [3, 3, 2]
     """
 
     parameters = (Parameter("slack", "count", "0, or 1 if loads may differ by two"),)

@@ -140,7 +140,7 @@ quick-badday:
 	$(PROOF) badday --quick
 quick-movement:
 	$(MOVEMENT) --quick
-# About ten minutes; Java 17 and Maven.
+# Java 17 and Maven; some tens of minutes.
 movement: install
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 

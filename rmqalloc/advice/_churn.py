@@ -8,6 +8,7 @@ client ids is replayed with ids that carry them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -90,7 +91,8 @@ def _schedule(group: GroupAtStart, every: Sequence[WeighedStrategy]) -> Schedule
     n = len(ids)
     slotted = [f"10.0.{i // 250}.{i % 250}@slot-{i}" for i in range(n)]
     fresh = _back_with_new_addresses(ids)
-    joiner, slotted_joiner = "what-if-000001", f"10.0.0.251@slot-{n}"
+    joiner = next(name for number in count(1) if (name := f"what-if-{number:06d}") not in {*ids, *fresh})
+    slotted_joiner = f"10.0.0.251@slot-{n}"
     everyone = sort_client_ids({*ids, *fresh, *slotted, joiner, slotted_joiner})
     place = {one: i for i, one in enumerate(everyone)}
     now, back, by_slot = (np.array([place[one] for one in some], np.int64) for some in (ids, fresh, slotted))
@@ -158,7 +160,7 @@ def _rows(
                 "needs_slots": one.needs_slots,
                 **{key: first[key] for key in ("idle", "min_load", "max_load")},
                 "restart_per_queue": None if whole is None else whole / first["n_queues"],
-                "is_sampled": share < 1,
+                "is_sampled": 0 < share < 1,
                 "leave": float(np.mean(moved[RESTART_STOP])) if stops else None,
                 "join": moved[JOIN][0],
                 "broker_lost": float(np.mean(moved[GONE])),

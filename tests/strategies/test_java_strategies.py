@@ -7,7 +7,7 @@ are skipped and say what to install.
 import java_driver
 import pytest
 import strategy_programs
-from strategy_comparison import JAVA_CASES, SPECIFIED, check, engine_answers, page_answers, random_cases, require
+from strategy_comparison import JAVA_CASES, SPECIFIED, check, engine_answers, page_answers, random_cases
 
 pytestmark = pytest.mark.java
 
@@ -34,6 +34,5 @@ def test_the_classes_answer_as_specified_with_clients_of_both_lines(java, name):
 
 @pytest.mark.parametrize(("name", "n_cases"), JAVA_CASES.items())
 def test_the_engine_answers_as_the_classes(java, name, n_cases):
-    require(name)
     cases = random_cases(name, n_cases)
     check(cases, java(cases), engine_answers(cases))

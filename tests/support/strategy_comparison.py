@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from strategy_vectors import StrategyCase, first_character, random_case, random_wrapped_case
 
-from rmqalloc import Fleet, strategies, strategy
+from rmqalloc import Fleet, strategy
 
 SEED = int(os.environ.get("RMQALLOC_SEED") or SystemRandom().randrange(2**32))
 SPECIFIED = ("ORDINAL", "STABLE")
@@ -35,12 +35,6 @@ def check(cases: list[StrategyCase], said: list[str], right: list[str]) -> None:
             f"{len(wrong)} of {len(cases)} cases differ; RMQALLOC_SEED={SEED} repeats them.\n"
             f"case: {one.line()}\nthe program: {given}\nexpected: {expected}"
         )
-
-
-def require(name: str) -> None:
-    """Skip the test as long as the engine does not have the strategy."""
-    if all(name != registered.partition("/")[0] for registered in strategies.STRATEGIES):
-        pytest.skip(f"the engine has no {name}")
 
 
 def as_text(owners: list[int]) -> str:

@@ -28,6 +28,7 @@ def match(
     const index_t[::1] n_clients not None,
     const hash_t[::1] queues not None,
     const hash_t[::1] clients not None,
+    bint in_rounds,
     unsigned long long[::1] scratch not None,
     owner_t[::1] out not None,
 ):
@@ -35,24 +36,6 @@ def match(
     with nogil:
         for unit in range(n_queues.shape[0]):
             if n_queues[unit] and n_clients[unit]:
-                rmq_preferences_match(&queues[queue_starts[unit]], n_queues[unit], &clients[slot_starts[unit]],
-                                      n_clients[unit], <uint64_t *>&scratch[0], &out[out_starts[unit]])
-
-
-def draft(
-    const offset_t[::1] out_starts not None,
-    const index_t[::1] n_queues not None,
-    const offset_t[::1] queue_starts not None,
-    const offset_t[::1] slot_starts not None,
-    const index_t[::1] n_clients not None,
-    const hash_t[::1] queues not None,
-    const hash_t[::1] clients not None,
-    unsigned long long[::1] scratch not None,
-    owner_t[::1] out not None,
-):
-    cdef Py_ssize_t unit
-    with nogil:
-        for unit in range(n_queues.shape[0]):
-            if n_queues[unit] and n_clients[unit]:
-                rmq_preferences_draft(&queues[queue_starts[unit]], n_queues[unit], &clients[slot_starts[unit]],
-                                      n_clients[unit], <uint64_t *>&scratch[0], &out[out_starts[unit]])
+                (rmq_preferences_draft if in_rounds else rmq_preferences_match)(
+                    &queues[queue_starts[unit]], n_queues[unit], &clients[slot_starts[unit]], n_clients[unit],
+                    <uint64_t *>&scratch[0], &out[out_starts[unit]])

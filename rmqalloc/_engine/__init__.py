@@ -17,7 +17,7 @@ group      one group as plain Python objects: the thin path of a client that reb
 ring       the client whose point comes at or after each queue's hash
 names      names as numbers: Java's hash of text, the slots that client ids carry, a number for every queue
 slots      owners by slot numbers: anchors, the sizes between them, holes
-preferences  owners by mutual preference: ``match``, the best pairs first; ``draft``, favourites in rounds
+preferences  owners by mutual preference: the best pairs first, or favourites in rounds
 weigh      queues of different weights among clients of different capacities
 tally      loads, unowned queues, idle clients, queues in other rooms, moves, clients affected, the least moves there could be
 =========  ===========================================================================================================

@@ -1,6 +1,6 @@
 """Owners of queues by mutual preference: pairs of queue and client in order of their scores, as far as there is room.
 
-Units without queues or clients are passed over. Every kernel reads the number of each queue of ``queues[queue_starts[u]:]``
+Units without queues or clients are passed over. `match` reads the number of each queue of ``queues[queue_starts[u]:]``
 and of each client of ``clients[slot_starts[u]:]``, and writes positions in the client list to ``out[out_starts[u]:]``.
 """
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 def scratch_size(n_queues_max: int, n_clients_max: int) -> int:
-    """Words of scratch that the kernels need, given the most queues and the most clients of one unit."""
+    """Words of scratch that `match` needs, given the most queues and the most clients of one unit."""
 
 def match(
     out_starts: NDArray[np.int64],
@@ -18,23 +18,11 @@ def match(
     n_clients: NDArray[np.int32],
     queues: NDArray[np.uint32],
     clients: NDArray[np.uint32],
+    in_rounds: bool,
     scratch: NDArray[np.uint64],
     out: NDArray[np.int32],
 ) -> None:
-    """Loads that differ by one at most: the best pairs first."""
-
-def draft(
-    out_starts: NDArray[np.int64],
-    n_queues: NDArray[np.int32],
-    queue_starts: NDArray[np.int64],
-    slot_starts: NDArray[np.int64],
-    n_clients: NDArray[np.int32],
-    queues: NDArray[np.uint32],
-    clients: NDArray[np.uint32],
-    scratch: NDArray[np.uint64],
-    out: NDArray[np.int32],
-) -> None:
-    """Loads that differ by two at most: in rounds each client asks for its next favourite."""
+    """The best pairs first, loads that differ by one at most; or in rounds each client asks for its next favourite, by two."""
 
 def isa() -> str:
     """Name the instruction set in use: ``avx512``, ``avx2``, ``neon`` or ``scalar``."""

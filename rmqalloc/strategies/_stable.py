@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,6 @@ class Stable(ExclusiveStrategy):
         if isinstance(slack, bool) or slack not in (0, 1):
             raise ValueError(f"slack must be 0 or 1, got {slack!r}")
         self.slack = int(slack)
-        self._kernel: Callable[..., None] = preferences.draft if slack else preferences.match
 
     def get_name(self) -> str:
         """``STABLE/1``: the version is of the definition, since clients of different ones would own queues twice."""
@@ -73,9 +72,9 @@ class Stable(ExclusiveStrategy):
 
         def make(most_queues: int, most_clients: int) -> Kernel:
             scratch = np.empty(preferences.scratch_size(most_queues, most_clients), np.uint64)
-            return lambda units: self._kernel(
+            return lambda units: preferences.match(
                 starts[units], fleet.n_queues[units], fleet.queue_starts[units], slot_starts[units], n_clients[units],
-                queues, clients, scratch, out,
+                queues, clients, self.slack == 1, scratch, out,
             )  # fmt: skip
 
         by_unit(fleet, threads, make, n_clients)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import queue
 import shutil
 import subprocess
@@ -44,15 +45,22 @@ class Consumers:
         Where the program is built; `CLIENTS` has others, of other releases.
     program : str
         Its class.
+    more_classes : str
+        What else is on the class path.
     """
 
     def __init__(
-        self, name_server: str, options: Sequence[str] = QUICK, project: Path = PROJECT, program: str = "Consumers"
+        self,
+        name_server: str,
+        options: Sequence[str] = QUICK,
+        project: Path = PROJECT,
+        program: str = "Consumers",
+        more_classes: str = "",
     ) -> None:
         self._home = Path(tempfile.mkdtemp(prefix="rmqalloc-consumers-"))
         arguments = [
             command("java"), *SMALL, "-Xmx512m", f"-Duser.home={self._home}", "-Drocketmq.client.logUseSlf4j=false", *options,
-            "-cp", maven_classpath(project), f"io.rmqalloc.live.{program}", name_server,
+            "-cp", os.pathsep.join([maven_classpath(project), more_classes]), f"io.rmqalloc.live.{program}", name_server,
         ]  # fmt: skip
         self._log = (self._home / "consumers.log").open("wb")
         self.process = tied.popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, bufsize=0)

@@ -22,6 +22,8 @@ import java.util.concurrent.ConcurrentHashMap;
  * {"do": "leave", "name": "c1"}        a shutdown in good order
  * {"do": "show"}                       queues of every consumer now
  * {"do": "send", "topic": "T", "count": 100}
+ * {"do": "flow", "topic": "T", "per_second": 100}, {"do": "still"}     messages all the time, until it is still
+ * {"do": "consumed", "group": "g"}     how often this process was given each message
  * {"do": "topic" | "group" | "mode", ...}   see {@link Admin}
  * </pre>
  *
@@ -82,6 +84,13 @@ public final class Consumers {
                 return all;
             case "send":
                 return Sender.send(nameServer, command.getString("topic"), command.getIntValue("count"));
+            case "flow":
+                Sender.flow(nameServer, command.getString("topic"), command.getIntValue("per_second"));
+                return command.getString("topic");
+            case "still":
+                return Sender.still();
+            case "consumed":
+                return Consumed.times(command.getString("group"));
             case "topic":
                 return admin().topic(command);
             case "group":

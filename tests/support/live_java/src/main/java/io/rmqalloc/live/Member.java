@@ -53,8 +53,11 @@ final class Member {
         if (command.getBooleanValue("orderly")) {
             consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> ConsumeOrderlyStatus.SUCCESS);
         } else {
-            consumer.registerMessageListener(
-                (MessageListenerConcurrently) (messages, context) -> ConsumeConcurrentlyStatus.CONSUME_SUCCESS);
+            String group = command.getString("group");
+            consumer.registerMessageListener((MessageListenerConcurrently) (messages, context) -> {
+                messages.forEach(message -> Consumed.count(group, message));
+                return ConsumeConcurrentlyStatus.CONSUME_SUCCESS;
+            });
         }
         return consumer;
     }

@@ -5,6 +5,7 @@ import java.util.ArrayList;
 import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Locale;
 import org.apache.rocketmq.client.consumer.AllocateMessageQueueStrategy;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby;
 import org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely;
@@ -45,8 +46,22 @@ final class Strategies {
                 return new AllocateMessageQueueAveragelyByCircle() { };
             case "NAMESAKE":
                 return new io.rmqalloc.live.own.AllocateMessageQueueAveragely();
+            case "ORDINAL":
+            case "STABLE":
+                return ours(command.getString("strategy"));
             default:
                 throw new IllegalArgumentException("unknown strategy");
+        }
+    }
+
+    /** A class of `java/`, which must be on the class path. */
+    private static AllocateMessageQueueStrategy ours(String name) {
+        String simple = name.charAt(0) + name.substring(1).toLowerCase(Locale.ROOT);
+        try {
+            Class<?> found = Class.forName("io.github.rmqalloc.strategies.Allocate" + simple);
+            return (AllocateMessageQueueStrategy) found.getDeclaredConstructor().newInstance();
+        } catch (ReflectiveOperationException error) {
+            throw new IllegalArgumentException(error);
         }
     }
 

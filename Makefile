@@ -120,6 +120,7 @@ evidence: install
 	$(PROOF) differential --report $(EVIDENCE)/differential.md
 	$(PROOF) simulation_speed --report $(EVIDENCE)/simulation.md
 	$(PROOF) transition_evidence --report $(EVIDENCE)/transitions.md
+	$(PROOF) restart_evidence --report $(EVIDENCE)/restarts.md
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
 	$(BIN)/pip install -q "moto[s3,server]>=5.1"

@@ -211,11 +211,11 @@ def _claim(group: Group, rooms: Rooms) -> _Claim:
         return _Claim(Method(DEFAULT_STRATEGY), "assumed", candidates(rooms, dialect_of_all(group)))
     doubt = doubt or _otherwise(group, method)
     method, unclear = _with_nodes(_of_all(group, method), source, group)
-    tried = [method]
     if lacks_inner(method.name):
         tried = nearby_guesses()
-    elif method.virtual_nodes is not None and "virtual_nodes" not in method.params:
-        tried = guesses(method.name, method.dialect)
+    else:
+        guessed = {name for one in guesses(method.name) for name in one.params}
+        tried = guesses(method.name, method.dialect) if guessed and not guessed & method.params.keys() else [method]
     return _Claim(method, source, tried, doubt or unclear)
 
 
@@ -289,7 +289,8 @@ def _resolved(group: Group, claim: _Claim, fit: Fit | None, other: Fit | None) -
     if fit is None or not fit.counts:
         return _with(group, method, source, None, doubt or _unfounded(claim, group))
     first = fit.counts.get(tried[0], 0)
-    is_default = first == fit.of and tried[0].virtual_nodes == DEFAULT_VIRTUAL_NODES
+    is_named = tried[0].name == method.name and tried[0].virtual_nodes in (None, DEFAULT_VIRTUAL_NODES)
+    is_default = first == fit.of and is_named
     if first == fit.of and (claim.is_whole or (source == "given" and is_default)):
         return _with(group, tried[0], source, 1.0, doubt)
     is_likely = _is_no_chance(fit, group) or (source == "reported" and is_default)
@@ -359,8 +360,15 @@ def _unfounded(claim: _Claim, group: Group) -> str | None:
                 f"only {n:,} of {counted(len(group.clients), 'client')} {'reports' if n == 1 else 'report'} a strategy"
             )
         if not claim.is_whole:
-            return f"its clients do not report their virtual nodes; {DEFAULT_VIRTUAL_NODES} is RocketMQ's default"
+            return _unreported(claim.method)
     return None
+
+
+def _unreported(method: Method) -> str:
+    """What clients do not say that report a strategy."""
+    if method.virtual_nodes is None:
+        return f"its clients do not report the parameters of {method.name}; those that it has by default are a guess"
+    return f"its clients do not report their virtual nodes; {DEFAULT_VIRTUAL_NODES} is RocketMQ's default"
 
 
 def _contradiction(method: Method, fit: Fit, best: Fit) -> str:

@@ -101,7 +101,11 @@ class Method:
     def __str__(self) -> str:
         nodes = self.virtual_nodes
         name = self.name if self.dialect not in DIALECTS else f"{DIALECTS[self.dialect].label} {self.name}"
-        return name if nodes is None else f"{name} with {nodes} virtual nodes"
+        if nodes is not None:
+            return f"{name} with {nodes} virtual nodes"
+        numbers = {key: value for key, value in self.params.items() if isinstance(value, bool | int | float)}
+        told = " and ".join(f"{key} {str(value).lower()}" for key, value in numbers.items())
+        return f"{name} with {told}" if told else name
 
     @property
     def dialect(self) -> str:

@@ -69,6 +69,7 @@ class Ordinal(ExclusiveStrategy):
         Parameter("pattern", "text", "Where the slot number stands at the end of an instance name", metavar="PATTERN"),
         Parameter("tables", "switch", "Go by tables, for up to six slots"),
     )
+    guesses = ({}, {"tables": True})
     weighed = ({},)
     reads_slots = True
     _takes_empty = True

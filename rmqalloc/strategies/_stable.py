@@ -44,7 +44,7 @@ class Stable(ExclusiveStrategy):
     """
 
     parameters = (Parameter("slack", "count", "0, or 1 if loads may differ by two"),)
-    weighed = ({}, {"slack": 1})
+    guesses = weighed = ({}, {"slack": 1})
     _takes_empty = True
 
     def __init__(self, slack: int = 0) -> None:

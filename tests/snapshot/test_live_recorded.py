@@ -289,6 +289,8 @@ def test_an_empty_table_of_a_consumer_that_pulls_tells_nothing(table, kind, owne
     [
         ("org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely@782ab401", "AVG"),
         ("org.apache.rocketmq.client.consumer.rebalance.AllocateMachineRoomNearby@1", "MACHINE_ROOM_NEARBY"),
+        ("io.github.rmqalloc.strategies.AllocateOrdinal@1", "ORDINAL/1"),
+        ("io.github.rmqalloc.strategies.AllocateStable@1", "STABLE/1"),
         ("io.rmqalloc.live.own.AllocateMessageQueueAveragely@1", None),
         ("org.apache.rocketmq.client.consumer.rebalance.AllocateMessageQueueAveragely$1@1", None),
         ("io.rmqalloc.live.Strategies$1@1", None),
@@ -296,7 +298,7 @@ def test_an_empty_table_of_a_consumer_that_pulls_tells_nothing(table, kind, owne
         ("", None),
     ],
 )
-def test_only_classes_of_rocketmq_tell_a_strategy(java_class, strategy):
+def test_only_classes_of_rocketmq_and_ours_tell_a_strategy(java_class, strategy):
     assert answers.running_info({"properties": {"allocateMessageQueueStrategy": java_class}}).strategy == strategy
 
 

@@ -74,7 +74,7 @@ def made(case):
 def ask():
     """Client-go."""
     try:
-        go_driver.witness_program()
+        go_driver.built()
     except go_driver.GoMissing as missing:
         pytest.skip(str(missing))
     return go_driver.witness

@@ -27,22 +27,26 @@ def command() -> str:
 
 
 @functools.cache
-def witness_program() -> Path:
-    """Build the program if one of its sources is newer, and return its path."""
-    program = PROJECT / "target" / "witness"
-    sources = [PROJECT / name for name in ("main.go", "go.mod", "go.sum")]
-    if not program.is_file() or any(path.stat().st_mtime >= program.stat().st_mtime for path in sources):
+def built(program: str = ".") -> Path:
+    """Build one of the programs if one of the sources is newer, and return its path; by default the one of `witness`."""
+    name = "witness" if program == "." else program
+    path = PROJECT / "target" / name
+    sources = [*PROJECT.glob("**/*.go"), PROJECT / "go.mod", PROJECT / "go.sum"]
+    if not path.is_file() or any(one.stat().st_mtime >= path.stat().st_mtime for one in sources):
         # Built beside, and put in its place at once: another process of the same run may be building it, too.
-        fresh = program.with_name(f"witness-{os.getpid()}")
-        built = subprocess.run([command(), "build", "-o", str(fresh), "."], cwd=PROJECT, capture_output=True, text=True)
-        assert built.returncode == 0, built.stderr
-        fresh.replace(program)
-    return program
+        fresh = path.with_name(f"{name}-{os.getpid()}")
+        package = program if program == "." else f"./{program}"
+        done = subprocess.run(
+            [command(), "build", "-o", str(fresh), package], cwd=PROJECT, capture_output=True, text=True
+        )
+        assert done.returncode == 0, done.stderr
+        fresh.replace(path)
+    return path
 
 
 def witness(groups: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     """What client-go answers for each group, in their order."""
     text = "\n".join(map(json.dumps, groups))
-    done = subprocess.run([str(witness_program())], input=text, capture_output=True, text=True)
+    done = subprocess.run([str(built())], input=text, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2000:]
     return map(json.loads, done.stdout.splitlines())

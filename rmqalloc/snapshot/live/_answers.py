@@ -17,16 +17,17 @@ from rmqalloc.remoting._address import host_and_port
 from rmqalloc.remoting._loose_json import Pairs
 from rmqalloc.snapshot._snapshot import MAX_QUEUES, MESSAGE_MODELS, Broker, Lag, Topic, TopicBroker
 
+_ROCKETMQ = "org.apache.rocketmq.client.consumer.rebalance."
+_OURS = "io.github.rmqalloc.strategies."
 _STRATEGIES = {
-    f"org.apache.rocketmq.client.consumer.rebalance.{name}": strategy
-    for name, strategy in {
-        "AllocateMessageQueueAveragely": "AVG",
-        "AllocateMessageQueueAveragelyByCircle": "AVG_BY_CIRCLE",
-        "AllocateMessageQueueConsistentHash": "CONSISTENT_HASH",
-        "AllocateMessageQueueByConfig": "CONFIG",
-        "AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
-        "AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
-    }.items()
+    f"{_ROCKETMQ}AllocateMessageQueueAveragely": "AVG",
+    f"{_ROCKETMQ}AllocateMessageQueueAveragelyByCircle": "AVG_BY_CIRCLE",
+    f"{_ROCKETMQ}AllocateMessageQueueConsistentHash": "CONSISTENT_HASH",
+    f"{_ROCKETMQ}AllocateMessageQueueByConfig": "CONFIG",
+    f"{_ROCKETMQ}AllocateMessageQueueByMachineRoom": "MACHINE_ROOM",
+    f"{_ROCKETMQ}AllocateMachineRoomNearby": "MACHINE_ROOM_NEARBY",
+    f"{_OURS}AllocateOrdinal": "ORDINAL/1",
+    f"{_OURS}AllocateStable": "STABLE/1",
 }
 """By the whole name of the class: one of the same name elsewhere, or a class made from it, may divide in any way."""
 

@@ -46,8 +46,8 @@ final class Strategies {
                 return new AllocateMessageQueueAveragelyByCircle() { };
             case "NAMESAKE":
                 return new io.rmqalloc.live.own.AllocateMessageQueueAveragely();
-            case "ORDINAL":
-            case "STABLE":
+            case "ORDINAL/1":
+            case "STABLE/1":
                 return ours(command.getString("strategy"));
             default:
                 throw new IllegalArgumentException("unknown strategy");
@@ -56,7 +56,7 @@ final class Strategies {
 
     /** A class of `java/`, which must be on the class path. */
     private static AllocateMessageQueueStrategy ours(String name) {
-        String simple = name.charAt(0) + name.substring(1).toLowerCase(Locale.ROOT);
+        String simple = name.charAt(0) + name.substring(1, name.indexOf('/')).toLowerCase(Locale.ROOT);
         try {
             Class<?> found = Class.forName("io.github.rmqalloc.strategies.Allocate" + simple);
             return (AllocateMessageQueueStrategy) found.getDeclaredConstructor().newInstance();

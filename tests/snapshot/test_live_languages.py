@@ -1,0 +1,96 @@
+"""Java and Go consumers in one group, which go from AVG to CONSISTENT_HASH one by one: their rings differ."""
+
+import contextlib
+from collections import Counter
+
+import pytest
+from live_consumers import Consumers
+from live_go import GoConsumer
+from live_proofs import allocated, expected, make_topic, wait_for
+
+from rmqalloc import rollout, sort_client_ids, strategy
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot.live._take import Wanted, take_snapshot
+
+pytestmark = [pytest.mark.cluster, pytest.mark.java]
+
+GROUP, TOPIC, N_QUEUES = "two-languages", "in-two-languages", 16
+OLD, NEW = "AVG", "CONSISTENT_HASH"
+GO = ("go-1", "go-2", "java-3-by-go")
+"""Instance names in between those of the Java clients, so that they take turns."""
+JAVA = ("go-1-by-java", "java-1", "java-2")
+
+
+class Mixed:
+    """The group: each member has the strategy that it was started with."""
+
+    def __init__(self, cluster, java: Consumers, stack: contextlib.ExitStack) -> None:
+        self._cluster, self._java, self._stack = cluster, java, stack
+        self._go: dict[str, GoConsumer] = {}
+        self.strategies: dict[str, str] = {}
+
+    def start(self, member: str, name: str) -> None:
+        self.strategies[member] = name
+        if member in JAVA:
+            self._java.join(GROUP, member, [TOPIC], strategy=name)
+        else:
+            started = GoConsumer(self._cluster.name_server, GROUP, TOPIC, member, name)
+            self._go[member] = self._stack.enter_context(started)
+
+    def stop(self, member: str) -> None:
+        if member in JAVA:
+            self._java.leave(GROUP, member)
+        else:
+            self._go.pop(member).leave()
+
+    def rule_of(self, client_id: str):
+        member = client_id.partition("@")[2]
+        return strategy(self.strategies[member], dialect="java" if member in JAVA else "go")
+
+    def settled(self) -> Snapshot:
+        """The snapshot in which every client says it owns what its own rule gives it."""
+        found: list[Snapshot] = []
+
+        def is_settled() -> bool:
+            found[:] = [take_snapshot([self._cluster.name_server], wanted=Wanted((GROUP,), lag=False))]
+            if found[0].errors or len(found[0].groups) != 1 or len(found[0].groups[0].clients) != len(self.strategies):
+                return False
+            [group] = found[0].groups
+            says = expected(found[0], group, allocated(self.rule_of))
+            return all(list(client.owned or ()) == says[client.client_id] for client in group.clients)
+
+        wait_for(is_settled, f"every client of {GROUP} owns what its own rule gives it")
+        return found[0]
+
+
+def unowned_and_double(snapshot: Snapshot) -> tuple[int, int]:
+    """Queues of the topic that no client reports, and those that several do."""
+    [group] = snapshot.groups
+    n_owners = Counter(queue for client in group.clients for queue in client.owned or ())
+    queues = snapshot.topic(TOPIC).queues()
+    return sum(n_owners[queue] == 0 for queue in queues), sum(n_owners[queue] > 1 for queue in queues)
+
+
+def test_every_step_of_a_migration_leaves_open_what_was_predicted(cluster, java, tally):
+    make_topic(cluster, java, TOPIC, N_QUEUES)
+    with contextlib.ExitStack() as stack:
+        group = Mixed(cluster, java, stack)
+        for member in (*JAVA, *GO):
+            group.start(member, OLD)
+        snapshot = group.settled()
+        assert {one.client_id.partition("@")[2]: one.language for one in snapshot.groups[0].clients} == {
+            **dict.fromkeys(JAVA, "JAVA"),
+            **dict.fromkeys(GO, "GO"),
+        }
+        steps = rollout.strategy(snapshot, NEW, [GROUP], topics=[TOPIC], order="sorted").steps.to_pylist()
+        found = [unowned_and_double(snapshot)]
+        for client_id in sort_client_ids(snapshot.groups[0].client_ids):
+            member = client_id.partition("@")[2]
+            group.stop(member)
+            group.start(member, NEW)
+            found.append(unowned_and_double(group.settled()))
+        for member in JAVA:
+            group.stop(member)
+    assert found == [(step["unowned"], step["double_owned"]) for step in steps]
+    assert found[-1] != (0, 0)  # the rings of the two languages differ, so the migration must not end there
+    tally.add("steps of a migration of Java and Go clients that leave open what was predicted", len(found))

@@ -58,13 +58,14 @@ def units_of(inputs: dict[str, Any]) -> Iterator[Unit]:
         clients, room_of = loops.by_name(listed), dict(listed)
         everyone = {"views": [{"acting": range(len(ids)), "joining": True}], "lists": 1, "subscribed": range(len(ids))}
         for topic in group["topics"]:
-            rows = [Row(clients, routes[topic], group["strategy"], group.get("params", {}))]
+            main = group["strategy"], group.get("params", {})
+            rows = [Row(clients, routes[topic], *main, group.get("dialect", "java"))]
             views = group.get("views", {}).get(topic, everyone)
             for view in views["views"][1:]:
                 own = loops.by_name((one, room_of[one]) for one in view["clients"]) if "clients" in view else clients
                 route = loops.by_name(map(tuple, view["route"])) if "route" in view else routes[topic]
-                rule = (view["strategy"], view.get("params", {})) if "strategy" in view else rows[0][2:]
-                rows.append(Row(own, route, *rule))
+                rule = (view["strategy"], view.get("params", {})) if "strategy" in view else main
+                rows.append(Row(own, route, *rule, view.get("dialect", rows[0].dialect)))
             lags = {(b, i): n for b, each in group.get("lags", {}).get(topic, {}).items() for i, n in enumerate(each)}
             yield Unit(group["name"], topic, rows, ids, views, lags, group.get("shared", {}).get(topic))
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from rmqalloc._text import counted, named
+from rmqalloc._text import counted, named, printable
 from rmqalloc.evidence._client_method import dialect_of_all, is_served, spoken
 from rmqalloc.evidence._known import method_of_group
 from rmqalloc.evidence._method import Method
@@ -17,22 +17,28 @@ from rmqalloc.strategies._dialects import DIALECTS, JAVA, dialect_of
 _JAVAS = "Java's rule is planned instead"
 
 
-def dialect_in(group: Group, client: Client | None = None) -> str:
-    """The dialect in which a client of a group computes a strategy that the group is given; of None, a client that joins.
+def dialect_to_join(group: Group) -> str:
+    """The dialect in which clients that join a group compute the strategy that it is given.
 
-    Where its language is not known, it is the dialect that the group's parameters name or that all its clients have, else
-    Java's. Brokers, where they assign the queues, are Java's.
+    It is the one that the group's parameters name or that all its clients have, else Java's. Brokers, where they assign the
+    queues, are Java's.
+    """
+    if is_served(group):
+        return JAVA
+    return str(group.strategy_params.get("dialect") or dialect_of_all(group) or JAVA)
+
+
+def dialects_in(group: Group, clients: Iterable[Client]) -> list[str]:
+    """The dialects in which clients of a group compute the strategy that it is given; if not known, that of those that join.
 
     Examples
     --------
     >>> group = Group("g", clients=(Client("a", language="GO"), Client("b", language="RUST")))
-    >>> [dialect_in(group, one) for one in (*group.clients, None)]
-    ['go', 'java', 'java']
+    >>> dialects_in(group, group.clients), dialect_to_join(group)
+    (['go', 'java'], 'java')
     """
-    if is_served(group):
-        return JAVA
-    own = None if client is None else dialect_of(client.language)
-    return own or group.strategy_params.get("dialect") or dialect_of_all(group) or JAVA
+    joining, served = dialect_to_join(group), is_served(group)
+    return [joining if served else dialect_of(one.language) or joining for one in clients]
 
 
 def method_set(strategy: str, params: Mapping[str, Any] | None) -> Method:
@@ -57,6 +63,17 @@ def as_set(method: Method, dialect: str) -> Method:
         return method
     found = spoken(method, dialect)
     return method if found.problem is not None else found
+
+
+def has_form(method: Method, dialect: str) -> bool:
+    """Whether clients of a dialect have a strategy of this name.
+
+    Examples
+    --------
+    >>> [has_form(method_set(name, None), "go") for name in ("CONSISTENT_HASH", "STABLE", "WEIGHTED")]
+    [True, True, False]
+    """
+    return dialect == JAVA or outer_name(method.name) in DIALECTS[dialect].made
 
 
 class ToldApart:
@@ -112,16 +129,20 @@ def computed_otherwise(groups: Iterable[Group], strategy: str, params: Mapping[s
             if (about := _lacking(method, language)) is not None:
                 found.setdefault(about, Counter())[group.name] += n
     for (who, why), n_of in found.items():
-        are = counted(n_of.total(), f"client is {who}", f"clients are {who}")
-        yield f"{named([*n_of])}: {are}, {why}"
+        yield f"{named([*n_of])}: {counted(n_of.total(), 'client is', 'clients are')} {who}{why}"
 
 
 def _lacking(method: Method, language: str | None) -> tuple[str, str] | None:
     """Who clients of a language are that have no such strategy, and what is planned of them; None if they have it."""
     name = dialect_of(language)
+    if language is None:
+        return "of a language that is not known", f"; {_JAVAS}"
     if name is None:
-        return f"of {'a' if language is None else 'the'} language {language or 'that is not known'}", _JAVAS
-    if name == JAVA or outer_name(method.name) in DIALECTS[name].made:
+        return f"of the language {printable(language)}", f", whose rules are not known; {_JAVAS}"
+    if has_form(method, name):
         return None
     dialect = DIALECTS[name]
-    return dialect.client, f"and {dialect.lacks(method.name)}{', which is planned' if dialect.only else f'; {_JAVAS}'}"
+    return (
+        dialect.client,
+        f", and {dialect.lacks(method.name)}{', which is planned' if dialect.only else f'; {_JAVAS}'}",
+    )

@@ -55,7 +55,8 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     work = _Work(read.batch, spec, large, Bad())
     others = np.setdiff1d(np.arange(read.batch.num_rows), np.append(partial, read_by_all))
     parts = [
-        work.evaluated(rows, _in_dialect(spec.scenarios, dialect)) for dialect, rows in _by_dialect(others, read.dialects)
+        work.evaluated(rows, _in_dialect(spec.scenarios, dialect))
+        for dialect, rows in _by_dialect(others, read.dialects)
     ]
     if read_by_all.size:
         rest = [_with_changes(one, _but_for_strategies(one.changes)) for one in spec.scenarios]

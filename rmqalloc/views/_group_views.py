@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from rmqalloc._lazy import lazy_property
 from rmqalloc.evidence._client_method import is_served, method_of
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method
-from rmqalloc.evidence._other_dialects import dialect_in
+from rmqalloc.evidence._other_dialects import dialects_in
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Client, Group, Topic
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
-from rmqalloc.strategies._dialects import JAVA
+from rmqalloc.strategies._dialects import DIALECTS, JAVA
 from rmqalloc.views._unit_views import Ids, Queues, UnitViews
 from rmqalloc.views._view import View
 
@@ -152,7 +152,8 @@ class ViewReader:
             listed |= Counter(ids)
         subscribed = {topic for client in clients for topic in client.subscriptions or ()}
         topics = sorted({*group.subscriptions, *subscribed})
-        dialects = [JAVA if apart is None else apart[dialect_in(group, client)] for client in clients]
+        apart = dict.fromkeys((JAVA, *DIALECTS), JAVA) if apart is None else apart
+        dialects = [apart[one] for one in dialects_in(group, clients)]
         return GroupViews(group, self._routes, clients, _methods(group, clients), dialects, topics)
 
     def unit_of(self, found: GroupViews, topic: str) -> UnitViews | None:

@@ -15,8 +15,8 @@ from typing import Any
 import pyarrow as pa
 
 from rmqalloc.evidence._client_method import divide_otherwise, is_plain, method_of
-from rmqalloc.evidence._known import known_by_client
-from rmqalloc.evidence._other_dialects import ToldApart, dialect_in, method_set
+from rmqalloc.evidence._known import accepted
+from rmqalloc.evidence._other_dialects import ToldApart, dialect_to_join, dialects_in, method_set
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot._units import batch_of, unit_pairs
 from rmqalloc.strategies._dialects import JAVA
@@ -125,8 +125,8 @@ def view_units(
         Strategies with their parameters that groups are to be given: clients that compute one of them otherwise than other
         clients of their group, for they are of another language, have a view of their own.
     """
-    accepted = replace(snapshot, groups=tuple(map(_accepted, snapshot.groups)))
-    pairs, warnings = unit_pairs(accepted, groups, topics, with_retry, with_shared)
+    known = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
+    pairs, warnings = unit_pairs(known, groups, topics, with_retry, with_shared)
     reading, ids = _Reading(pairs, ToldApart([method_set(*one) for one in to_set])), set(joining or ())
     twice = any(n > 1 for n in (joining or {}).values())
     last, is_mixed, joins, is_shared = None, False, False, False
@@ -161,10 +161,6 @@ def differ(group: Group) -> bool:
     )
 
 
-def _accepted(group: Group) -> Group:
-    return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
-
-
 class _Reading:
     """Goes through units that may be mixed, and keeps the rows of those that are."""
 
@@ -181,7 +177,7 @@ class _Reading:
         if not self._told.any_strategy:
             return [JAVA]
         own = {one.language: one for one in group.clients}.values()
-        dialects = dict.fromkeys(dialect_in(group, one) for one in (None, *own))
+        dialects = dict.fromkeys([dialect_to_join(group), *dialects_in(group, own)])
         apart = {JAVA: JAVA} if [*dialects] == [JAVA] else self._told.among(group)
         return list(dict.fromkeys(apart[one] for one in dialects))
 

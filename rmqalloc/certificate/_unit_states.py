@@ -246,8 +246,8 @@ def _is_shared(topic: str, sharing: Fields, data: dict[str, Any]) -> bool:
 def _speak_otherwise(inputs: Fields, group: Fields, scenarios: list[Fields]) -> bool:
     """Whether clients of a group of a snapshot compute a strategy that is set otherwise than in the dialects of the inputs.
 
-    Clients that join have the dialect that the parameters name or all clients have, else Java's, and so has who is of an unknown
-    language. Brokers that assign are Java's.
+    Clients that join have the dialect that the parameters name or all clients have, else Java's, and so have those of an
+    unknown language. Brokers that assign are Java's.
     """
     served = group.get("server_assignment") == "PULL" and not group.get("is_ordered")
     own = [] if served else [(one["client_id"], DIALECTS.get(one.get("language"))) for one in group.get("clients", ())]

@@ -1,4 +1,4 @@
-"""Strategies that are to come: what clients of each language will compute under their names, and whom they are not written for."""
+"""Strategies that are to come: what clients of each language will compute under their names, and who has none of them."""
 
 from __future__ import annotations
 

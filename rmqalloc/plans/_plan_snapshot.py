@@ -22,7 +22,7 @@ from rmqalloc.scenarios import Scenario
 from rmqalloc.scenarios._changes import joining_ids, strategies_set
 from rmqalloc.snapshot._matching import ALL, NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.views._view_units import view_units
+from rmqalloc.views._view_units import ViewUnits, view_units
 
 
 def plan_snapshot(
@@ -81,8 +81,8 @@ def planned(
     with_retry: bool = False,
     strict: bool = False,
     with_shared: bool = False,
-) -> tuple[Plan, Evaluation]:
-    """`plan_snapshot`, and the evaluation that the plan stands on; ``with_shared`` as for `unit_pairs`."""
+) -> tuple[Plan, Evaluation, ViewUnits]:
+    """`plan_snapshot`, the evaluation that the plan stands on, and what was read; ``with_shared`` as for `unit_pairs`."""
     spec = PlanSpec(scenarios=tuple(scenarios))
     known = with_strategies(snapshot, groups)
     to_set = strategies_set(spec.scenarios)
@@ -96,7 +96,7 @@ def planned(
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
     said += tuple(dict.fromkeys(_otherwise(known, to_set, groups)))
-    return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation
+    return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation, read
 
 
 def _otherwise(

@@ -6,7 +6,6 @@ the readers with the set S informed are ``old & ~S | new & S``.
 
 from __future__ import annotations
 
-from math import comb
 from typing import NamedTuple
 
 import numpy as np
@@ -70,40 +69,76 @@ def open_in_subsets(
     return OpenInSubsets(int(unowned.max()), int(double.max()), *expected)
 
 
-def open_by_number(
-    old: Bits, new: Bits, counts: Bits, written: NDArray[np.bool_], n_clients: int, n_informees: int, needs_one: bool
-) -> OpenInSubsets:
-    """The same where no timer says when clients follow: all sets of ``k`` informed clients are equally likely, for any ``k``.
+def most_in_subsets(
+    old: Bits, new: Bits, counts: Bits, written: NDArray[np.bool_], n_clients: int, needs_one: bool
+) -> tuple[int, int]:
+    """The most queues without a reader, and with several, over all sets, or over those that are not empty.
 
     Parameters
     ----------
     old, new, counts, written, n_clients
         As for `open_in_subsets`.
-    n_informees : int
-        Clients to inform; those whose queues do not change are among them.
     needs_one : bool
-        Whether at least one of them is informed at every moment.
+        Whether at least one of these clients is informed at every moment.
+    """
+    first = int(needs_one and n_clients > 0)  # sets are in the order of their bits
+    unowned, double = (int(one[first:].max()) for one in _in_every_set(old, new, counts, written, n_clients))
+    return unowned, double
+
+
+class ReaderCounts(NamedTuple):
+    """Queues by how many clients give them up when they are informed, take them up then, or read them throughout.
+
+    Attributes
+    ----------
+    gives_up, takes_up, stays : ndarray of int64
+    counts : ndarray of int64
+        Queues of each kind.
+    """
+
+    gives_up: Bits
+    takes_up: Bits
+    stays: Bits
+    counts: Bits
+
+
+def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tuple[float, float]:
+    """The greatest expected number of queues without a reader, and with several, where no timer says when clients follow.
+
+    All sets of ``k`` informed clients are equally likely then, and the greatest value over ``k`` counts. A queue that ``a``
+    give up and ``b`` take up has none of these readers in C(n - a - b, k - a) of the C(n, k) sets.
+
+    Parameters
+    ----------
+    kinds : ReaderCounts
+    n_informees : int
+        Clients to inform.
+    least : int
+        The least ``k``.
 
     Examples
     --------
-    The reader of a queue is informed, and one more whose queues do not change:
-
-    >>> open_by_number(np.array([0b1]), np.array([0b0]), np.array([4]), np.array([True]), 1, 2, True)
-    OpenInSubsets(unowned=4, double_owned=0, unowned_expected=4.0, double_owned_expected=0.0)
+    >>> one = np.ones(1, np.int64)
+    >>> expected_by_number(ReaderCounts(2 * one, one, 0 * one, one), 3, 0)  # two give it up, and a third takes it up
+    (0.33..., 1.0)
     """
-    least = int(needs_one and n_informees > 0)
-    first = least if n_informees == n_clients else 0  # of the sets, which are in the order of their bits
-    counted = [one[first:] for one in _in_every_set(old, new, counts, written, n_clients)]
-    sizes = np.array([one.bit_count() for one in range(first, 1 << n_clients)])
-    by_size = [np.bincount(sizes, one, n_clients + 1).tolist() for one in counted]
-    others = n_informees - n_clients
+    n, k = n_informees, np.arange(least, n_informees + 1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])  # of factorials
 
-    def mean(totals: list[float], k: int) -> float:
-        sets = ((comb(others, k - size), total) for size, total in enumerate(totals) if size <= k)
-        return sum(ways * total for ways, total in sets) / comb(n_informees, k)
+    def share(of: int, some: NDArray[np.int64]) -> NDArray[np.float64]:
+        """C(of, some) over C(n, k); 0 where there is no such set."""
+        inside = np.clip(some, 0, of)
+        ways = logs[of] - logs[inside] - logs[of - inside] - logs[n] + logs[k] + logs[n - k]
+        return np.where(inside == some, np.exp(ways), 0.0)
 
-    expected = (max(mean(one, k) for k in range(least, n_informees + 1)) for one in by_size)
-    return OpenInSubsets(*(int(one.max()) for one in counted), *expected)
+    unowned, double = np.zeros((2, k.size))
+    for a, b, stays, count in zip(*(column.tolist() for column in kinds), strict=True):
+        others = n - a - b
+        nobody = share(others, k - a)
+        one = a * share(others, k - a + 1) + b * share(others, k - a - 1)
+        unowned += count * nobody * (stays == 0)
+        double += count * (1 - nobody * (stays < 2) - one * (stays == 0))
+    return float(unowned.max()), float(double.max())
 
 
 def _in_every_set(old: Bits, new: Bits, counts: Bits, written: NDArray[np.bool_], n_clients: int) -> tuple[Bits, Bits]:

@@ -16,6 +16,7 @@ from rmqalloc.snapshot._plain_data import to_document
 
 TOPIC = Topic("T", (TopicBroker("a@b", 5), TopicBroker("hz@b1", 4), TopicBroker("hz@b2", 4)))
 
+
 def snapshot_of(*languages, strategy="AVG", params=None, **more):
     clients = tuple(Client(f"10.0.0.{i}@1", language=language) for i, language in enumerate(languages))
     group = Group("g", ("T",), clients, strategy=strategy, strategy_params=params or {}, **more)

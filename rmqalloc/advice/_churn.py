@@ -17,12 +17,14 @@ from numpy.typing import NDArray
 
 from rmqalloc.advice._advice import CHURN_SCHEMA
 from rmqalloc.advice._owners_now import Present
+from rmqalloc.evidence._method import Method
+from rmqalloc.evidence._other_dialects import has_form, method_set
 from rmqalloc.fleet import Fleet
 from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._restart import new_id
 from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, InapplicableError, Mask, Moment, Schedule, Step
-from rmqalloc.strategies import STRATEGIES, Strategy, strategy
+from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies._ordering import sort_client_ids
 
 DEPLOYS_A_YEAR = 52
@@ -45,12 +47,12 @@ class WeighedStrategy(NamedTuple):
     needs_slots: bool = False
 
 
-def candidates() -> tuple[list[WeighedStrategy], list[Strategy]]:
+def candidates() -> tuple[list[WeighedStrategy], list[Method]]:
     """Strategies to weigh, and those among them that are not the group's own."""
-    every, tried = [WeighedStrategy(NOW, 0)], list[Strategy]()
+    every, tried = [WeighedStrategy(NOW, 0)], list[Method]()
     for name, made in STRATEGIES.items():
         for params in made.weighed:
-            tried.append(strategy(name, **params))
+            tried.append(method_set(name, params))
             every.append(WeighedStrategy(":".join([name, *map(str, params.values())]), len(tried), made.reads_slots))
     return every, tried
 
@@ -65,11 +67,19 @@ def churn_table(present: Present) -> pa.Table:
     part = planned.part(np.unique(planned.group_of[chosen]).tolist())
     every, rules = candidates()
     try:
-        steps = play_schedules(part, lambda group: _schedule(group, every), rules, lost_brokers(part.fleet)).steps
+        steps = play_schedules(
+            part, lambda group: _schedule(group, _to_have(group, every, rules)), rules, lost_brokers(part.fleet)
+        ).steps
     except InapplicableError:  # all of them are too large
         return CHURN_SCHEMA.empty_table()
     names = {group.consumer_group: _name(part, at) for at, group in enumerate(part.groups)}
     return pa.Table.from_pylist([*_rows(steps.to_pylist(), every, names)], CHURN_SCHEMA)
+
+
+def _to_have(group: GroupAtStart, every: Sequence[WeighedStrategy], rules: Sequence[Method]) -> list[WeighedStrategy]:
+    """Those that clients of all languages of a group have."""
+    dialects = {kind.dialect for kind in (*group.kinds, group.joining)}
+    return [one for one in every if not one.rule or all(has_form(rules[one.rule - 1], each) for each in dialects)]
 
 
 def _name(planned: PlannedGroups, position: int) -> str:
@@ -100,7 +110,9 @@ def _schedule(group: GroupAtStart, every: Sequence[WeighedStrategy]) -> Schedule
     for one in every:
         actors = (by_slot, by_slot, place[slotted_joiner]) if one.needs_slots else (now, back, place[joiner])
         steps += _history(one, len(everyone), *actors)
-    return Schedule(everyone, [-1] * len(everyone), steps)
+    was = dict([*zip(fresh, ids, strict=True), *zip(slotted, ids, strict=True), *((one, one) for one in ids)])
+    kinds = group.kinds_of([was.get(one, one) for one in everyone])
+    return Schedule(everyone, [-1] * len(everyone), steps, kinds=kinds)
 
 
 def _back_with_new_addresses(client_ids: list[str]) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 from rmqalloc.certificate._inputs import inputs_of
 from rmqalloc.evidence import with_strategies
 from rmqalloc.scenarios import Scenario
-from rmqalloc.scenarios._changes import joining_ids
+from rmqalloc.scenarios._changes import joining_ids, strategies_set
 from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import RETRY_PREFIX
@@ -35,7 +35,9 @@ def inputs_again(
     NoMatchError
         A group or topic is not there.
     """
-    joining = joining_ids(map(Scenario.of, scenarios))
+    made = [Scenario.of(one) for one in scenarios]
     groups, topics = names_of(inputs)
     known = with_strategies(snapshot, groups)
-    return inputs_of(view_units(known, groups, topics, lacks_retry(inputs, snapshot), joining, with_shared=True), ())
+    with_retry, joining = lacks_retry(inputs, snapshot), joining_ids(made)
+    read = view_units(known, groups, topics, with_retry, joining, with_shared=True, to_set=strategies_set(made))
+    return inputs_of(read, ())

@@ -59,10 +59,11 @@ OPEN_GATES = dict.fromkeys(("max_unowned", "max_double", "max_unowned_seconds", 
 """Gates that a plan's file does not prove, and why."""
 
 _NONE, _ANY, _ROUTE = type(None), {"*": object}, [[str, int, (str, type(None))]]
-_VIEW = {"acting": [int], "joining?": bool, "clients?": [str], "route?": _ROUTE, "strategy?": str, "params?": _ANY}
+_VIEW = {"acting": [int], "joining?": bool, "clients?": [str], "route?": _ROUTE, "strategy?": str, "params?": _ANY,
+         "dialect?": str}  # fmt: skip
 _VIEWS = {"views": [_VIEW], "lists": int, "subscribed": [int], "reported?": [[str, int, [int]]]}
 _GROUP = {"name": str, "topics": [str], "clients": [str], "rooms?": [(str, _NONE)], "strategy": str, "params?": _ANY,
-          "shared?": {"*": {"name": str, "pop_share_queue_num?": int}},
+          "dialect?": str, "shared?": {"*": {"name": str, "pop_share_queue_num?": int}},
           "lags?": {"*": {"*": [(int, _NONE)]}}, "views?": {"*": _VIEWS}}  # fmt: skip
 FORM = {
     "apiVersion": str, "kind": str, "toolVersion": str, "inputDigest": str, "snapshotTime?": str, "warnings": [str],

@@ -18,6 +18,7 @@ from rmqalloc.certificate._loops import by_name
 from rmqalloc.documents._fields import MAX_VIRTUAL_NODES
 from rmqalloc.strategies._by_name import inner_class_of
 from rmqalloc.strategies._config import listed_queues
+from rmqalloc.strategies._dialects import JAVA
 from rmqalloc.views._sharing import Sharing
 from rmqalloc.views._view_units import MixedRows, ViewUnits
 
@@ -39,7 +40,7 @@ def inputs_of(read: ViewUnits, lags: Iterable[tuple[int, str, int, int]]) -> Dat
     dict
         ``topics``: brokers by topic, each as name, read queues and machine room. ``groups``: what each divides.
     """
-    rows = _Rows(read.batch)
+    rows = _Rows(read.batch, read.dialects)
     lag_of = _lags(lags)
     rows_of: dict[int, list[int]] = {}
     for row, unit in read.mixed.unit_of.items():
@@ -56,6 +57,7 @@ def inputs_of(read: ViewUnits, lags: Iterable[tuple[int, str, int, int]]) -> Dat
         topics.setdefault(topic, rows.route(row))
         if name not in groups:
             groups[name] = {"name": name, "topics": [], **rows.clients(row, name in by_slot), **rows.rule(row)}
+            groups[name] |= {"dialect": dialect} if (dialect := rows.dialect(row)) != JAVA else {}
         group = groups[name]
         group["topics"].append(topic)
         if row in lag_of:
@@ -70,7 +72,8 @@ def inputs_of(read: ViewUnits, lags: Iterable[tuple[int, str, int, int]]) -> Dat
 class _Rows:
     """Rows of a batch as plain data."""
 
-    def __init__(self, batch: pa.RecordBatch) -> None:
+    def __init__(self, batch: pa.RecordBatch, dialects: Mapping[int, str]) -> None:
+        self._dialects = dialects
         self.names = list(
             zip(batch.column("consumer_group").to_pylist(), batch.column("topic").to_pylist(), strict=True)
         )
@@ -91,6 +94,10 @@ class _Rows:
         rooms = self._room("broker_rooms", row, len(brokers))
         route = [[one["broker_name"], one["read_queue_nums"], room] for one, room in zip(brokers, rooms, strict=True)]
         return list(by_name(route))
+
+    def dialect(self, row: int) -> str:
+        """The dialect in which the clients of a row compute a strategy that they are given."""
+        return self._dialects.get(row, JAVA)
 
     def ids(self, row: int) -> list[str]:
         """Client ids of a row."""
@@ -123,7 +130,12 @@ def _views(rows: _Rows, mixed: MixedRows, unit: int, views: list[int]) -> Data:
     """The views of a mixed unit."""
 
     def said(row: int) -> Data:
-        return {"clients": sorted(rows.ids(row)), "route": rows.route(row), "rule": rows.rule(row)}
+        return {
+            "clients": sorted(rows.ids(row)),
+            "route": rows.route(row),
+            "rule": rows.rule(row),
+            "dialect": rows.dialect(row),
+        }
 
     found, main = list[Data](), said(unit)
     for row in views:

@@ -31,12 +31,16 @@ Brokers = tuple[tuple[str, int, str | None], ...]
 
 
 class Row(NamedTuple):
-    """Client ids and read queues of brokers, each with its machine room and in Java's order, and a strategy."""
+    """Client ids and read queues of brokers, each with its machine room and in Java's order, and a strategy.
+
+    The dialect is that in which the clients compute a strategy that they are given.
+    """
 
     clients: Clients
     brokers: Brokers
     strategy: str
     params: Fields
+    dialect: str = "java"
 
     def queues(self) -> list[Queue]:
         """Every queue, in Java's order."""
@@ -80,7 +84,8 @@ def changed(row: Row, topic: str, changes: Iterable[Fields]) -> Row:
 def _after_one(row: Row, topic: str, change: Fields) -> Row:
     [(verb, given)] = change.items()
     if verb == "set_strategy":
-        return row._replace(strategy=given["strategy"], params=given.get("params", {}))
+        strategy, params = rules.spoken(given["strategy"], given.get("params", {}), row.dialect)
+        return row._replace(strategy=strategy, params=params)
     if verb == "set_virtual_nodes":
         return row._replace(params={**row.params, **given}) if rules.parts(row.strategy)[-1] in rules.ON_RING else row
     if verb == "remove_clients":

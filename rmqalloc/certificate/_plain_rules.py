@@ -43,6 +43,18 @@ def full_name(strategy: str) -> str:
     return "-".join(parts(strategy))
 
 
+def spoken(strategy: str, params: Fields, dialect: str) -> tuple[str, Fields]:
+    """What a client of a dialect computes once its group is given a strategy; parameters that name a dialect hold for all.
+
+    The C++ client has AVG alone. Client-go has a ring and machine rooms of its own, and AVG under the name of NEARBY; what it
+    does not have is taken to be Java's.
+    """
+    dialect, rest = params.get("dialect", dialect), {name: value for name, value in params.items() if name != "dialect"}
+    if dialect == "cpp" or (dialect == "go" and parts(strategy)[0] == NEARBY):
+        return "AVG", {}
+    return strategy, {**rest, "dialect": "go"} if dialect == "go" and strategy in (RING, ROOMS) else rest
+
+
 def reads_rooms(strategy: str) -> bool:
     """Whether machine rooms count."""
     return not IN_ROOMS.isdisjoint(parts(strategy))

@@ -22,6 +22,10 @@ else:
     Clients, Row, Fields, Ids, Queue = loops.Clients, loops.Row, rules.Fields, rules.Ids, rules.Queue
 
 
+DIALECTS = {"JAVA": "java", "GO": "go", "CPP": "cpp", "PYTHON": "cpp"}
+"""Dialects of the languages that brokers name."""
+
+
 class Unit(NamedTuple):
     """A group and a topic: the rows of its views, the main one first, and which clients act on each."""
 
@@ -58,13 +62,14 @@ def units_of(inputs: dict[str, Any]) -> Iterator[Unit]:
         clients, room_of = loops.by_name(listed), dict(listed)
         everyone = {"views": [{"acting": range(len(ids)), "joining": True}], "lists": 1, "subscribed": range(len(ids))}
         for topic in group["topics"]:
-            rows = [Row(clients, routes[topic], group["strategy"], group.get("params", {}))]
+            main = group["strategy"], group.get("params", {})
+            rows = [Row(clients, routes[topic], *main, group.get("dialect", "java"))]
             views = group.get("views", {}).get(topic, everyone)
             for view in views["views"][1:]:
                 own = loops.by_name((one, room_of[one]) for one in view["clients"]) if "clients" in view else clients
                 route = loops.by_name(map(tuple, view["route"])) if "route" in view else routes[topic]
-                rule = (view["strategy"], view.get("params", {})) if "strategy" in view else rows[0][2:]
-                rows.append(Row(own, route, *rule))
+                rule = (view["strategy"], view.get("params", {})) if "strategy" in view else main
+                rows.append(Row(own, route, *rule, view.get("dialect", rows[0].dialect)))
             lags = {(b, i): n for b, each in group.get("lags", {}).get(topic, {}).items() for i, n in enumerate(each)}
             yield Unit(group["name"], topic, rows, ids, views, lags, group.get("shared", {}).get(topic))
 
@@ -238,6 +243,36 @@ def _is_shared(topic: str, sharing: Fields, data: dict[str, Any]) -> bool:
     return not is_own and any(n for _, n, _ in data["inputs"]["topics"][topic])
 
 
+def _speak_otherwise(inputs: Fields, group: Fields, scenarios: list[Fields]) -> bool:
+    """Whether clients of a group of a snapshot compute a strategy that is set otherwise than in the dialects of the inputs.
+
+    Clients that join have the dialect that the parameters name or all clients have, else Java's, and so have those of an
+    unknown language. Brokers that assign are Java's.
+    """
+    served = group.get("server_assignment") == "PULL" and not group.get("is_ordered")
+    own = [] if served else [(one["client_id"], DIALECTS.get(one.get("language"))) for one in group.get("clients", ())]
+    alike = {dialect for _, dialect in own}
+    stated = None if served else group.get("strategy_params", {}).get("dialect")
+    joining = stated or (alike.pop() if len(alike) == 1 else None) or "java"
+    spoken_by: dict[str, set[str]] = {}
+    for client_id, dialect in own:
+        spoken_by.setdefault(client_id, set()).add(dialect or joining)
+    given = [change["set_strategy"] for one in scenarios for change in one["changes"] if "set_strategy" in change]
+
+    def computed(dialect: str) -> list[tuple[str, Fields]]:
+        return [rules.spoken(one["strategy"], one.get("params", {}), dialect) for one in given]
+
+    ids, main = inputs["clients"], inputs.get("dialect", "java")
+    views = [view for each in inputs.get("views", {}).values() for view in each["views"]]
+    acting = [(ids[slot], view.get("dialect", main)) for view in views for slot in view["acting"]]
+    if len(inputs.get("views", {})) < len(inputs["topics"]):
+        acting += [(one, main) for one in ids]
+    return computed(main) != computed(joining) or any(
+        computed(said) not in [computed(dialect) for dialect in spoken_by.get(one, {joining})]
+        for one, said in dict.fromkeys(acting)
+    )
+
+
 def snapshot_differs(data: dict[str, Any], snapshot: dict[str, Any]) -> Iterator[str]:
     """What the inputs have otherwise than a snapshot's document."""
     text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"))
@@ -264,6 +299,8 @@ def snapshot_differs(data: dict[str, Any], snapshot: dict[str, Any]) -> Iterator
             yield f"the clients of group {one['name']} are others in the snapshot"
         nodes = [given.get("virtual_nodes") for given in (group.get("strategy_params", {}), one.get("params", {}))]
         sharing = _sharing(group)
+        if sharing is None and _speak_otherwise(one, group, data["scenarios"]):
+            yield f"the clients of group {one['name']} are of other languages in the snapshot"
         wanted = {} if sharing is None else {name: sharing for name in one["topics"] if _is_shared(name, sharing, data)}
         if one.get("shared", {}) != wanted:
             yield f"group {one['name']} shares its queues otherwise in the snapshot"

@@ -148,6 +148,11 @@ def known_by_client(group: Group) -> bool:
     return divides(group) and divide_otherwise(group) and all(_is_whole(group, *kind) for kind in kinds_of(group))
 
 
+def accepted(group: Group) -> Group:
+    """The group without doubt in its strategy if it is known of each client what it divides by."""
+    return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
+
+
 def _is_whole(group: Group, name: str | None, virtual_nodes: int | None, language: str | None) -> bool:
     """Whether it is known what a client divides by that reports a strategy and virtual nodes."""
     given = method_of_group(group)

@@ -18,7 +18,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.optimisation._ways import Choices, Way
 from rmqalloc.rollouts._resize import Resize, queues_below
 from rmqalloc.rollouts._restart import new_id
-from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, Mask, Moment, Schedule, Step
+from rmqalloc.rollouts._schedule import ClientKind, ClientView, GroupAtStart, Mask, Moment, Schedule, Step
 from rmqalloc.strategies._ordering import sort_client_ids
 from rmqalloc.transitions._hearing import ROUTES, Hearing
 
@@ -60,6 +60,8 @@ class Everyone(NamedTuple):
         As in `Schedule`.
     now, back, new : ndarray of int64
         Positions in ``ids`` of the clients that are there now, of these after a restart, and of those that join.
+    kinds : tuple of ClientKind
+        As in `Schedule`: who comes back is what it was.
     """
 
     ids: list[str]
@@ -67,6 +69,7 @@ class Everyone(NamedTuple):
     now: Positions
     back: Positions
     new: Positions
+    kinds: tuple[ClientKind, ...] = ()
 
     @classmethod
     def of(cls, group: GroupAtStart, ids: str, n_joining: int) -> Everyone:
@@ -93,8 +96,10 @@ class Everyone(NamedTuple):
         rooms |= {client_id: group.rooms[i % len(now)] for i, client_id in enumerate(new)}
         everyone = sort_client_ids(rooms)
         place = {client_id: i for i, client_id in enumerate(everyone)}
-        positions = (np.array([place[one] for one in some], np.int64) for some in (now, back, new))
-        return cls(everyone, [rooms[one] for one in everyone], *positions)
+        at_now, at_back, at_new = (np.array([place[one] for one in some], np.int64) for some in (now, back, new))
+        was = dict(zip(back, now, strict=True))
+        kinds = group.kinds_of([was.get(one, one) for one in everyone])
+        return cls(everyone, [rooms[one] for one in everyone], at_now, at_back, at_new, kinds)
 
 
 class QueueNumbers:
@@ -146,7 +151,8 @@ class GroupChange(NamedTuple):
     def schedule_of(self, way: Way, acts: Sequence[Act]) -> Schedule:
         """The acts of a way as a schedule."""
         first = _Walk(self).step("before")
-        return Schedule(self.everyone.ids, self.everyone.rooms, [first, *(act.step for act in acts)], way.batch or None)
+        steps = [first, *(act.step for act in acts)]
+        return Schedule(self.everyone.ids, self.everyone.rooms, steps, way.batch or None, self.everyone.kinds)
 
     def acts_of(self, way: Way) -> list[Act]:
         """What is done, in order."""

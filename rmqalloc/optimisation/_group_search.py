@@ -9,6 +9,7 @@ import numpy as np
 
 from rmqalloc._text import counted
 from rmqalloc.evaluation._assigner import MAX_POINTS
+from rmqalloc.evidence._method import Method
 from rmqalloc.optimisation._acts import Everyone, GroupChange, QueueNumbers
 from rmqalloc.optimisation._runbook import Runbook
 from rmqalloc.optimisation._search import Evaluator, Tried, order_name, search
@@ -27,8 +28,8 @@ class Asked(NamedTuple):
 
     Attributes
     ----------
-    strategies : tuple of (str, Strategy)
-        With their labels.
+    strategies : tuple of (str, Strategy, Method)
+        Labels, Java's rules, and the strategies as clients of all languages are given them.
     surges : tuple of bool
     goals : tuple of str
         Those that count; others may have bounds.
@@ -37,7 +38,7 @@ class Asked(NamedTuple):
     restart: bool
     clients: tuple[int, ...]
     queues: tuple[int, ...]
-    strategies: tuple[tuple[str, Strategy], ...]
+    strategies: tuple[tuple[str, Strategy, Method], ...]
     ids: str
     surges: tuple[bool, ...]
     batches: tuple[int, ...]
@@ -123,13 +124,13 @@ def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: 
     return Searched(name, front, _search_row(name, choices, tried), entries, text, missed, warnings)
 
 
-def _strategies(planned: PlannedGroups, asked: Asked) -> tuple[list[str], list[Strategy], tuple[int, ...], list[str]]:
+def _strategies(planned: PlannedGroups, asked: Asked) -> tuple[list[str], list[Method], tuple[int, ...], list[str]]:
     """Labels of the group's own strategy and of others that it can have, these others, which may be chosen, and warnings."""
     group, own = planned.groups[0], planned.rules.table[planned.rules.of_unit[0]]
-    labels, rules, numbers, warnings = [_label(own)], list[Strategy](), list[int](), list[str]()
+    labels, rules, numbers, warnings = [_label(own)], list[Method](), list[int](), list[str]()
     most = 2 * max(len(group.client_ids), *asked.clients, 0)
-    for label, s in asked.strategies:
-        refused = refused_groups(planned, s)
+    for label, s, method in asked.strategies:
+        refused = refused_groups(planned, method)
         if _label(s) == _label(own) and _parameters(s) == _parameters(own):
             numbers.append(0)
         elif refused:
@@ -140,7 +141,7 @@ def _strategies(planned: PlannedGroups, asked: Asked) -> tuple[list[str], list[S
             )
         else:
             labels.append(label)
-            rules.append(s)
+            rules.append(method)
             numbers.append(len(rules))
     return labels, rules, tuple(numbers) if asked.strategies else (0,), warnings
 

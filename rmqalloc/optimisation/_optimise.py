@@ -7,6 +7,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from rmqalloc.evidence._method import Method
+from rmqalloc.evidence._other_dialects import computed_otherwise, method_set
 from rmqalloc.optimisation._goals import DEFAULT_GOALS, bounds_named, goals_named
 from rmqalloc.optimisation._group_search import Asked, Searched, searched
 from rmqalloc.optimisation._optimisation import RUNBOOK_SCHEMA, SEARCHES_SCHEMA, Optimisation, front_schema
@@ -141,7 +143,10 @@ def _found(
     if not found:
         raise none_left(skipped)
     reasons = (f"left out: {one}" for one in skipped.values())
-    return _together(found, asked, (*planned.warnings, *left_out.values(), *reasons))
+    names = {one.consumer_group for one in found}
+    mine = [group for group in snapshot.groups if group.name in names]
+    lacking = (line for *_, one in asked.strategies for line in computed_otherwise(mine, one.name, one.params))
+    return _together(found, asked, (*planned.warnings, *left_out.values(), *lacking, *reasons))
 
 
 def _numbers(given: Iterable[int], what: str) -> tuple[int, ...]:
@@ -152,9 +157,9 @@ def _numbers(given: Iterable[int], what: str) -> tuple[int, ...]:
     return numbers
 
 
-def _rule(label: str) -> tuple[str, Strategy]:
+def _rule(label: str) -> tuple[str, Strategy, Method]:
     name, params = from_label(label)
-    return label, rule(name, **params)
+    return label, rule(name, **params), method_set(name, params)
 
 
 def _surges(restart: bool, ids: str, surge: bool | None) -> tuple[bool, ...]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.evidence._method import Method
 from rmqalloc.optimisation._acts import Act, GroupChange
 from rmqalloc.optimisation._goals import Figures, Steps, excess, non_dominated
 from rmqalloc.optimisation._ways import Choices, Orders, Way
@@ -23,7 +24,6 @@ from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
 from rmqalloc.rollouts._schedule import GroupAtStart, InapplicableError, Schedule
-from rmqalloc.strategies import Strategy
 
 AT_ONCE = 128
 """Ways that are replayed as one fleet."""
@@ -42,7 +42,7 @@ class Evaluator(NamedTuple):
     planned : PlannedGroups
         The group alone.
     change : GroupChange
-    rules : list of Strategy
+    rules : list of Method
         The strategies 1, 2, ... of `Way`.
     goals : tuple of str
     step_seconds : float
@@ -50,7 +50,7 @@ class Evaluator(NamedTuple):
 
     planned: PlannedGroups
     change: GroupChange
-    rules: list[Strategy]
+    rules: list[Method]
     goals: tuple[str, ...]
     step_seconds: float
 

@@ -17,6 +17,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import distinct_strings, repeats_of
 from rmqalloc.plans._comparison_text import MOST_GROUPS, comparison_lines
 from rmqalloc.plans._departures import Departures, departures
+from rmqalloc.plans._mixed_departures import mixed_departures, split_groups
 from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.plans._unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult
@@ -26,6 +27,7 @@ from rmqalloc.scenarios._subfleet import subfleet
 from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies._by_name import from_label
+from rmqalloc.views._view_units import ViewUnits
 
 _AFTER = (
     "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
@@ -128,11 +130,13 @@ def compare(
     """
     tried = [Candidate(one, *from_label(one)) if isinstance(one, str) else one for one in candidates]
     scenarios = [Scenario(one.label, (*changes, SetStrategy(one.strategy, one.params or None))) for one in tried]
-    plan, evaluation = planned(snapshot, scenarios, groups, topics, strict=True)
+    plan, evaluation, read = planned(snapshot, scenarios, groups, topics, strict=True)
     after = zip(scenarios, evaluation.states[1:], strict=True)
     n_units = plan.units.num_rows // (1 + len(scenarios))
     costs_of = {
-        (group, one.name): costs for one, state in after for group, costs in _departures(state, n_units).items()
+        (group, one.name): costs
+        for one, state in after
+        for group, costs in _in_dialects(read, one, _departures(state, n_units)).items()
     }
     found = []
     for row in plan.groups.slice(plan.n_groups).to_pylist():
@@ -197,6 +201,20 @@ def _departures(state: ScenarioState, n_units: int) -> dict[str, list[_Cost]]:
             costs = found.setdefault(group, {})
             costs[cost.client_id, which] = cost.plus(costs.get((cost.client_id, which)))
     return {group: list(costs.values()) for group, costs in found.items()}
+
+
+def _in_dialects(read: ViewUnits, scenario: Scenario, found: dict[str, list[_Cost]]) -> dict[str, list[_Cost]]:
+    """The same, put right for groups whose clients compute the strategy differently; of repeated ids nothing is known there."""
+    split = split_groups(read) & found.keys()
+    if not split:
+        return found
+    ids = {name: [cost.client_id for cost in found[name]] for name in split}
+    found |= {name: [] for name in split}
+    for one in mixed_departures(
+        read, scenario, {name: mine for name, mine in ids.items() if len({*mine}) == len(mine)}
+    ):
+        found[one.consumer_group].append(_Cost(*one[1:]))
+    return found
 
 
 def _costs(fleet: Fleet, each: Departures) -> Iterator[tuple[str, int, _Cost]]:

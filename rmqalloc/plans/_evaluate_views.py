@@ -1,8 +1,9 @@
-"""The evaluation of views: of most with the scenarios as they are, of two kinds with what scenarios mean for them.
+"""The evaluation of views: of most with the scenarios as they are, of three kinds with what scenarios mean for them.
 
 A scenario chooses among all clients of a group who leaves, and makes up names for those that join; every client list of a
 broker then loses and gains the same clients. So whole lists are evaluated first. Views over a part of them follow, with the
-lists that result and the other changes of the scenario. Clients that all read every queue do so whatever strategy is set.
+lists that result and the other changes of the scenario. Clients that all read every queue do so whatever strategy is set. Those
+of another language compute what it makes of the strategy's name.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation._evaluate import Evaluation, ScenarioState, evaluate
 from rmqalloc.evaluation._plan_batch import PlanSpec, too_large_rows
 from rmqalloc.evaluation._rows import Bad, ErrCode, Reason, read_batch
+from rmqalloc.evidence._other_dialects import as_set, method_set
 from rmqalloc.scenarios import (
     AddClients,
     LoseMachineRoom,
@@ -29,6 +31,7 @@ from rmqalloc.scenarios import (
     SetVirtualNodes,
 )
 from rmqalloc.scenarios._changes import Change
+from rmqalloc.strategies._dialects import JAVA
 from rmqalloc.views._view_units import ViewUnits
 
 Rows = NDArray[np.int64]
@@ -47,18 +50,36 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     mixed = read.mixed
     read_by_all = np.array(sorted(row for row, one in mixed.shared.items() if one.pop_share is None), np.int64)
     partial = np.array(sorted(mixed.partial), np.int64)
-    if not partial.size and not read_by_all.size:
+    if not partial.size and not read_by_all.size and not read.dialects:
         return evaluate(read_batch(read.batch, spec.rule(), large), spec.scenarios, with_names=True)
     work = _Work(read.batch, spec, large, Bad())
     others = np.setdiff1d(np.arange(read.batch.num_rows), np.append(partial, read_by_all))
-    parts = [work.evaluated(others, spec.scenarios)]
+    parts = [
+        work.evaluated(rows, _in_dialect(spec.scenarios, dialect))
+        for dialect, rows in _by_dialect(others, read.dialects)
+    ]
     if read_by_all.size:
         rest = [_with_changes(one, _but_for_strategies(one.changes)) for one in spec.scenarios]
         parts.append(work.evaluated(read_by_all, rest))
-    if partial.size:
-        parts.append(_partial(work, partial, [mixed.unit_of[row] for row in partial.tolist()], parts[0]))
-    states = [ScenarioState(tuple(one for state in each for one in state.parts)) for each in zip(*parts, strict=True)]
-    return Evaluation(states, work.spoiled)
+    whole = _together(parts)
+    parts += [
+        _partial(work, rows, [mixed.unit_of[row] for row in rows.tolist()], whole, _in_dialect(spec.scenarios, dialect))
+        for dialect, rows in _by_dialect(partial, read.dialects)
+    ]
+    return Evaluation(_together(parts), work.spoiled)
+
+
+def _by_dialect(rows: Rows, dialects: Mapping[int, str]) -> Iterator[tuple[str, Rows]]:
+    """The rows of every dialect."""
+    found: dict[str, list[int]] = {}
+    for row in rows.tolist():
+        found.setdefault(dialects.get(row, JAVA), []).append(row)
+    yield from ((dialect, np.array(mine, np.int64)) for dialect, mine in found.items())
+
+
+def _together(parts: Sequence[Sequence[ScenarioState]]) -> list[ScenarioState]:
+    """States of different rows as states of all."""
+    return [ScenarioState(tuple(one for state in each for one in state.parts)) for each in zip(*parts, strict=True)]
 
 
 class _Work(NamedTuple):
@@ -84,13 +105,15 @@ class _Work(NamedTuple):
         return [before, *(before if one is None else next(behind) for one in scenarios)]
 
 
-def _partial(work: _Work, rows: Rows, units: Sequence[int], whole: Sequence[ScenarioState]) -> list[ScenarioState]:
+def _partial(
+    work: _Work, rows: Rows, units: Sequence[int], whole: Sequence[ScenarioState], scenarios: Sequence[Scenario]
+) -> list[ScenarioState]:
     """Evaluate rows that lack clients of their units, given the states of rows that have all of them."""
     before, *after = (_members(state, np.unique(units)) for state in whole)
     batch = work.batch.take(pa.array(rows))
     lists = batch.column("client_ids").to_pylist()
     states = work.evaluated(rows, [], batch)
-    for scenario, now in zip(work.spec.scenarios, after, strict=True):
+    for scenario, now in zip(scenarios, after, strict=True):
         pairs = [(before.get(unit), now.get(unit)) for unit in units]
         made = [_list_after(ids, *pair) for ids, pair in zip(lists, pairs, strict=True)]
         rooms = [{} if one is None else one.room_of for _, one in pairs]
@@ -146,6 +169,20 @@ def _but_for_clients(changes: Sequence[Change]) -> Iterator[Change]:
 
 def _but_for_strategies(changes: Sequence[Change]) -> Iterator[Change]:
     yield from (change for change in changes if not isinstance(change, SetStrategy | SetVirtualNodes))
+
+
+def _in_dialect(scenarios: Sequence[Scenario], dialect: str) -> list[Scenario]:
+    """Scenarios whose strategies are those that clients of a dialect compute under their names."""
+    if dialect == JAVA:
+        return list(scenarios)
+    return [replace(one, changes=tuple(_as_set(change, dialect) for change in one.changes)) for one in scenarios]
+
+
+def _as_set(change: Change, dialect: str) -> Change:
+    if not isinstance(change, SetStrategy):
+        return change
+    method = as_set(method_set(change.strategy, change.params), dialect)
+    return SetStrategy(method.name, dict(method.params) or None)
 
 
 def _with_changes(scenario: Scenario, changes: Iterator[Change]) -> Scenario | None:

@@ -53,7 +53,7 @@ def with_mixed(figures: pa.Table, numbered: NumberedStates, between: Sequence[Qu
     columns = {name: units[name] for name in units.column_names} | {name: errors[name] for name in errors.column_names}
     values = {name: np.where(bad, 0, pc.fill_null(units[name], 0).to_numpy()) for name in COUNTED}
     for number, (state, queues) in enumerate(zip(numbered.states, between, strict=True)):
-        for name, counted in _counted(state, queues, numbered.numbers, numbered.mixed, rows).items():
+        for name, counted in mixed_figures(state, queues, numbered.numbers, numbered.mixed, rows).items():
             values[name][rows * n_states + number] = counted
     no_least = np.repeat(numbered.mixed.is_shared[: numbered.numbers.is_mixed.size], n_states)
     for name in COUNTED:
@@ -98,7 +98,7 @@ def _strategies(figures: pa.Table, numbered: NumberedStates, bad: NDArray[np.boo
     return pa.array(texts, pa.string(), mask=bad)
 
 
-def _counted(state: NumberedState, queues: Queues, numbers: Numbers, mixed: MixedUnits, rows: Keys) -> Columns:
+def mixed_figures(state: NumberedState, queues: Queues, numbers: Numbers, mixed: MixedUnits, rows: Keys) -> Columns:
     """Figures of mixed units in a state."""
     assert state.merged is not None
     unit, n = np.searchsorted(rows, rows_of(state.merged.queues, numbers)), rows.size

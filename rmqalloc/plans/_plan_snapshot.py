@@ -18,11 +18,11 @@ from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
-from rmqalloc.scenarios import Scenario, SetStrategy
-from rmqalloc.scenarios._changes import joining_ids
+from rmqalloc.scenarios import Scenario
+from rmqalloc.scenarios._changes import joining_ids, strategies_set
 from rmqalloc.snapshot._matching import ALL, NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.views._view_units import view_units
+from rmqalloc.views._view_units import ViewUnits, view_units
 
 
 def plan_snapshot(
@@ -81,11 +81,12 @@ def planned(
     with_retry: bool = False,
     strict: bool = False,
     with_shared: bool = False,
-) -> tuple[Plan, Evaluation]:
-    """`plan_snapshot`, and the evaluation that the plan stands on; ``with_shared`` as for `unit_pairs`."""
+) -> tuple[Plan, Evaluation, ViewUnits]:
+    """`plan_snapshot`, the evaluation that the plan stands on, and what was read; ``with_shared`` as for `unit_pairs`."""
     spec = PlanSpec(scenarios=tuple(scenarios))
     known = with_strategies(snapshot, groups)
-    read = view_units(known, groups, topics, with_retry, joining_ids(spec.scenarios), with_shared)
+    to_set = strategies_set(spec.scenarios)
+    read = view_units(known, groups, topics, with_retry, joining_ids(spec.scenarios), with_shared, to_set)
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
@@ -94,14 +95,14 @@ def planned(
     tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states, known, groups)
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
-    said += tuple(dict.fromkeys(_otherwise(known, spec, groups)))
-    return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation
+    said += tuple(dict.fromkeys(_otherwise(known, to_set, groups)))
+    return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation, read
 
 
-def _otherwise(known: Snapshot, spec: PlanSpec, groups: Sequence[str]) -> Iterator[str]:
-    """What clients of other languages make of strategies that scenarios set."""
+def _otherwise(
+    known: Snapshot, to_set: Iterable[tuple[str, Mapping[str, Any] | None]], groups: Sequence[str]
+) -> Iterator[str]:
+    """Which clients lack a strategy that scenarios set."""
     chosen = [one for one in known.groups if any(fnmatchcase(one.name, each) for each in groups)]
-    for scenario in spec.scenarios:
-        for change in scenario.changes:
-            if isinstance(change, SetStrategy):
-                yield from computed_otherwise(chosen, change.strategy, change.params)
+    for strategy, params in to_set:
+        yield from computed_otherwise(chosen, strategy, params)

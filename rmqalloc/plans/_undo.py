@@ -148,8 +148,9 @@ def _rule(row: Row) -> str:
 
 
 def _rows_now(goal: Unit, now: Unit) -> list[Row]:
-    """Rows now beside those of before; the main one alone where the views are not the same."""
-    return now.rows if len(now.rows) == len(goal.rows) else [now.rows[0]] * len(goal.rows)
+    """Rows now beside those of before, whose clients they are of; the main one alone where the views are not the same."""
+    rows = now.rows if len(now.rows) == len(goal.rows) else [now.rows[0]] * len(goal.rows)
+    return [row._replace(dialect=was.dialect) for row, was in zip(rows, goal.rows, strict=True)]
 
 
 def _scenarios(ways: Sequence[Mapping[str, Any]], name: str) -> Iterator[dict[str, Any]]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rmqalloc.fleet._columns import offsets_of, ranges
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts._schedule import Mask
+from rmqalloc.rollouts._several_readers import ReadersOfStep, put_right
 from rmqalloc.transitions._handovers import Handovers
 from rmqalloc.transitions._open_queues import Open, open_queues
 
@@ -45,6 +46,7 @@ def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Po
     found = {"unowned": figures(), "double_owned": open_queues(handovers.double_owned(), replay.hearings, way)}
     found["unowned_written"] = figures(~dry) if dry.any() else found["unowned"]
     found["unowned_dry"] = figures(dry)
+    _put_right(replay, of_frame, moment, found)
     plain = _at_once(replay, of_frame, moment.size)
     columns = {name: np.where(gradual, each.most, plain[name])[chosen] for name, each in found.items()}
     for which, each in (("unowned", found["unowned_written"]), ("double_owned", found["double_owned"])):
@@ -60,6 +62,32 @@ def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Po
     return columns | {"unowned_is_exact": of_unowned, "double_owned_is_exact": exact["double_owned"]}
 
 
+def _put_right(replay: Replay, of_frame: Positions, moment: Positions, found: dict[str, Open]) -> None:
+    """The figures of rows in which a queue may have many readers, see `put_right`."""
+    group = replay.group_of_moment
+    chosen = replay.is_split[group] & replay.is_gradual & replay.is_final & (replay.step > 0)
+    if not chosen.any():
+        return
+    sizes = np.diff(replay.cell_offsets)
+    cells, cells_before = step_pairs(replay)
+    row = of_frame[np.repeat(np.arange(of_frame.size), sizes)[cells]]
+    mine = np.flatnonzero(chosen[moment[row]] & replay.there[cells])
+    mine = mine[np.argsort(row[mine], kind="stable")]
+    of_moment = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)[group]
+    starts, was_there = offsets_of(of_moment), _present_before(replay, of_moment)
+    unowned = {name: one for name, one in found.items() if name != "double_owned"}
+    for some in np.split(mine, 1 + np.flatnonzero(np.diff(row[mine]))):
+        at = int(moment[row[some[0]]])
+        clients = slice(starts[at], starts[at + 1])
+        old, new = (replay.readers[:, one[some]].astype(np.int64) for one in (cells_before, cells))
+        old[(old >= 0) & ~replay.present[clients][old]] = -1
+        step = ReadersOfStep(
+            old, new, replay.written[cells[some]], replay.to_inform[clients],
+            (replay.present & ~was_there)[clients], bool(replay.begins_with_one[at]), replay.hearings[replay.hearing[at]],
+        )  # fmt: skip
+        put_right(int(row[some[0]]), step, unowned, found["double_owned"])
+
+
 def _at_once(replay: Replay, of_frame: Positions, n_rows: int) -> Columns:
     """The same figures of steps that take effect at once."""
     row = np.repeat(of_frame, np.diff(replay.cell_offsets))
@@ -69,7 +97,7 @@ def _at_once(replay: Replay, of_frame: Positions, n_rows: int) -> Columns:
         "unowned": nobody,
         "unowned_written": nobody & replay.written,
         "unowned_dry": nobody & ~replay.written,
-        "double_owned": count == 2,
+        "double_owned": count > 1,
     }
     return {name: np.bincount(row[mask], minlength=n_rows).astype(np.int64) for name, mask in masks.items()}
 
@@ -94,6 +122,8 @@ def _handovers(replay: Replay, of_frame: Positions, moment: Positions) -> Handov
     at_moment = offsets_of(of_moment)[:-1][replay.frame_moment[frame]]
     old = replay.readers[0, cells_before].astype(np.int64)
     new = replay.readers[replay.newest[replay.frame_moment[frame]], cells].astype(np.int64)
+    split = np.flatnonzero(replay.is_split[replay.group_of_moment[replay.frame_moment[frame]]])
+    old[split], new[split] = (_first(replay.readers[:, one[split]]) for one in (cells_before, cells))
     # Where there is no owner, index -1 reads some other client's value, which the mask then discards.
     old[(old >= 0) & ~replay.present[at_moment + old]] = -1
     inform_old, inform_new = ((one >= 0) & replay.to_inform[at_moment + one] for one in (old, new))
@@ -102,6 +132,12 @@ def _handovers(replay: Replay, of_frame: Positions, moment: Positions) -> Handov
     offsets, informee, joins = _informees(replay, moment, of_moment)
     needs_one = replay.begins_with_one[moment] & replay.is_final[moment]
     return Handovers(offsets, informee, row, old, new, inform_old, inform_new, replay.written[cells], needs_one, joins)
+
+
+def _first(readers: NDArray[np.int32]) -> NDArray[np.int32]:
+    """One reader of each queue, -1 for nobody."""
+    found: NDArray[np.int32] = readers[(readers >= 0).argmax(axis=0), np.arange(readers.shape[1])]
+    return found
 
 
 def _informees(replay: Replay, moment: Positions, of_moment: Positions) -> tuple[Positions, Positions, Mask]:

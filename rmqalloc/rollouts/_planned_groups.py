@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,13 +14,17 @@ from rmqalloc.evaluation._assigner import Owners, owners_of_units
 from rmqalloc.evaluation._evaluate import evaluate
 from rmqalloc.evaluation._rows import read_batch
 from rmqalloc.evidence import with_strategies
+from rmqalloc.evidence._client_method import is_plain, method_of
+from rmqalloc.evidence._known import accepted, known_by_client
+from rmqalloc.evidence._other_dialects import dialect_to_join, dialects_in
 from rmqalloc.fleet import Fleet
-from rmqalloc.rollouts._schedule import GroupAtStart, Mask
+from rmqalloc.rollouts._schedule import ClientKind, GroupAtStart, Mask
 from rmqalloc.scenarios._subfleet import Rules, subfleet
 from rmqalloc.snapshot._matching import none_planned
-from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot._snapshot import Client, Group, Snapshot
 from rmqalloc.snapshot._units import read_units
 from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies._dialects import JAVA
 
 _TWINS = "a client id of the group is empty or listed twice, which must be put right first"
 _BY_ID = "the lists of CONFIG are by client id and its clients would have other ids; with stable ids it can be planned"
@@ -65,7 +69,11 @@ class PlannedGroups:
 
 
 def planned_groups_of(
-    snapshot: Snapshot, groups: Sequence[str], topics: Sequence[str] = ("*",), stable_ids: bool = True
+    snapshot: Snapshot,
+    groups: Sequence[str],
+    topics: Sequence[str] = ("*",),
+    stable_ids: bool = True,
+    by_client: bool = False,
 ) -> PlannedGroups:
     """The groups that match the patterns, with their strategies.
 
@@ -76,13 +84,19 @@ def planned_groups_of(
         Patterns.
     stable_ids : bool
         Whether clients keep their ids; groups with lists by client id (CONFIG) are left out otherwise.
+    by_client : bool
+        Take groups whose clients divide by different strategies, too, if each is known (`ClientKind.own`); ``rules`` and
+        ``owners`` are by that of the group.
 
     Raises
     ------
     NoMatchError
         A pattern matches nothing, or no group can be planned; the message says why.
     """
-    batch, warnings = read_units(with_strategies(snapshot, groups), groups, topics)
+    snapshot = with_strategies(snapshot, groups)
+    if by_client:
+        snapshot = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
+    batch, warnings = read_units(snapshot, groups, topics)
     fleet, rules, owners, wrong = _assignable_units(batch, stable_ids)
     left_out: dict[str, list[str]] = {}
     for row, reason in sorted(wrong.items()):
@@ -98,7 +112,9 @@ def planned_groups_of(
     firsts = np.unique(group_of, return_index=True)[1].tolist()
     known = {group.name: group for group in snapshot.groups}
     brokers = {topic.name: len(topic.brokers) for topic in snapshot.topics}
-    at_start = tuple(_group_at_start(fleet, unit, known[fleet.consumer_group(unit)], brokers) for unit in firsts)
+    at_start = tuple(
+        _group_at_start(fleet, unit, known[fleet.consumer_group(unit)], brokers, by_client) for unit in firsts
+    )
     return PlannedGroups(fleet, rules, owners, group_of, at_start, _written(fleet, snapshot), warnings)
 
 
@@ -142,9 +158,23 @@ def _some(fleet: Fleet, rules: Rules, owners: Owners, units: NDArray[np.int64]) 
     return subfleet(fleet, units), rules.select(units), owners_of_units(fleet, owners, units)
 
 
-def _group_at_start(fleet: Fleet, unit: int, group: Group, brokers: Mapping[str, int]) -> GroupAtStart:
+def _group_at_start(fleet: Fleet, unit: int, group: Group, brokers: Mapping[str, int], by_client: bool) -> GroupAtStart:
     ids = fleet.client_ids_of(unit)
     lists, start = fleet.client_lists, int(fleet.slot_starts[unit])
     rooms = [-1] * len(ids) if lists.slot_room is None else lists.slot_room[start : start + len(ids)].tolist()
     n_brokers = max((brokers.get(topic, 1) for topic in group.subscriptions), default=1)
-    return GroupAtStart(group.name, ids, rooms, group.is_ordered, n_brokers, group.consume_tps)
+    kinds, joining = _kinds(group, ids, by_client)
+    return GroupAtStart(group.name, ids, rooms, group.is_ordered, n_brokers, group.consume_tps, kinds, joining)
+
+
+def _kinds(group: Group, client_ids: list[str], by_client: bool) -> tuple[tuple[ClientKind, ...], ClientKind]:
+    """Kinds of the clients of a group, and that of clients which join: see `GroupAtStart`."""
+    joining = ClientKind(dialect_to_join(group))
+    if joining.dialect == JAVA and all(is_plain(group, one) for one in group.clients):
+        return (), joining
+    main, by_client = method_of(group, Client("")), by_client and known_by_client(group)
+    of_id = {}
+    for client, dialect in zip(group.clients, dialects_in(group, group.clients), strict=True):
+        own = method_of(group, client) if by_client else main
+        of_id[client.client_id] = ClientKind(dialect, None if own == main else own)
+    return tuple(of_id[one] for one in client_ids), joining

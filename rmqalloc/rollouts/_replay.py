@@ -49,9 +49,9 @@ class Replay:
         Unit of the planned groups, and moment, of every frame.
     cell_offsets : ndarray of int64, shape (n_frames + 1,)
         Cells of each frame.
-    readers : ndarray of int32, shape (2, n_cells)
+    readers : ndarray of int32, shape (n, n_cells)
         Clients that read a queue, as positions in the schedule's ``client_ids``; -1 for nobody. A queue has two readers if the
-        two views of a moment each give it to a client that acts.
+        two views of a moment each give it to a client that acts, and more where schedules are split.
     there, written : ndarray of bool, shape (n_cells,)
         Whether the queue exists at that moment, and whether producers write to it.
     present, to_inform : ndarray of bool
@@ -64,7 +64,8 @@ class Replay:
         How clients are informed of steps.
     hearing : ndarray of int64, shape (n_moments,)
         Position of each moment's in ``hearings``.
-    is_ordered : ndarray of bool, shape (n_groups,)
+    is_ordered, is_split : ndarray of bool, shape (n_groups,)
+        See `GroupAtStart` and `Schedule`.
     """
 
     schedules: Sequence[Schedule]
@@ -85,6 +86,7 @@ class Replay:
     hearings: list[Hearing | None]
     hearing: Positions
     is_ordered: Mask
+    is_split: Mask
 
     @property
     def group_of_moment(self) -> Positions:
@@ -171,7 +173,7 @@ def replay_of(
     first_frame = offsets_of(n_moments)[:-1] - views.moment_offsets[planned.group_of]
     frame = first_frame[unit] + views.moment[view]
     cells = np.repeat(cell_offsets[frame], fleet.n_queues) + positions
-    readers = np.full((2, int(cell_offsets[-1])), -1, np.int32)
+    readers = np.full((max(2, int(views.row.max()) + 1), int(cell_offsets[-1])), -1, np.int32)
     readers[np.repeat(views.row[view], fleet.n_queues), cells] = _acting(fleet, views, owners)
 
     column = ranges(base.queue_starts[frame_unit], base.n_queues[frame_unit])
@@ -184,6 +186,7 @@ def replay_of(
         schedules, views.moment_offsets, views.step, views.is_final, frame_unit, frame_moment, cell_offsets, readers,
         there, written & there, views.present, views.to_inform, views.is_gradual, views.begins_with_one, views.newest,
         views.hearings, views.hearing, np.array([group.is_ordered for group in planned.groups], bool),
+        np.array([schedule.is_split for schedule in schedules], bool),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 import pyarrow as pa
 
+from rmqalloc.evidence._method import Method
 from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.rollouts._replay import replay_of
 from rmqalloc.rollouts._rollout import (
@@ -23,6 +24,7 @@ from rmqalloc.rollouts._rollout_tables import (
     steps_table,
     topics_table,
 )
+from rmqalloc.rollouts._rules_by_client import RulesByClient
 from rmqalloc.rollouts._schedule import GroupAtStart, InapplicableError, Mask, Schedule
 from rmqalloc.strategies import Strategy
 
@@ -36,7 +38,7 @@ MOST_CELLS = 1 << 27
 def play_schedules(
     planned: PlannedGroups,
     schedule_of: Callable[[GroupAtStart], Schedule],
-    rules: Sequence[Strategy] = (),
+    rules: Sequence[Method | Strategy] = (),
     variants: Sequence[Mask] = (),
     detail: bool = False,
     refusals: tuple[str, ...] = (),
@@ -49,7 +51,9 @@ def play_schedules(
     planned : PlannedGroups
     schedule_of : callable
         Makes the schedule of a group, or raises `InapplicableError`.
-    rules, variants
+    rules : sequence of Method or Strategy
+        The strategies 1, 2, ... of `ClientView.rule`, see `RulesByClient`.
+    variants
         As for `replay_of`.
     detail : bool
         Whether to make the tables of topics and of exposed queues.
@@ -67,12 +71,15 @@ def play_schedules(
     steps, topics, totals, exposed = (
         [schema.empty_table()] for schema in (STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA, EXPOSED_SCHEMA)
     )
-    # Other than final moments are only needed for tables of queues: the figures of a step are those of its worst moment.
-    of_group: Callable[[GroupAtStart], Schedule] = (
-        schedule_of if detail else lambda group: schedule_of(group).final_moments()
-    )
+    by_client = RulesByClient(rules)
+
+    def of_group(group: GroupAtStart) -> Schedule:
+        # Other than final moments are only needed for tables of queues: the figures of a step are those of its worst moment.
+        schedule = schedule_of(group) if detail else schedule_of(group).final_moments()
+        return by_client.split(schedule, group)
+
     for part, schedules in _parts(planned, of_group, left_out):
-        replay = replay_of(part, schedules, rules, variants)
+        replay = replay_of(part, schedules, by_client.table, variants)
         steps.append(steps_table(replay, part))
         totals.append(group_totals_table(steps[-1], replay, part))
         if detail:

@@ -117,7 +117,7 @@ def step_figures(replay: Replay, rows: MomentRows) -> Columns:
     # Cells of a unit are in the same order in every step, so they can be compared element by element.
     cells, cells_before = step_pairs(replay)
     now, before = _ordered(replay.readers[:, cells]), _ordered(replay.readers[:, cells_before])
-    differs = (now[0] != before[0]) | (now[1] != before[1])
+    differs = (now != before).any(axis=0)
     moved = np.zeros(row.size, bool)
     moved[cells[differs & replay.there[cells] & replay.there[cells_before]]] = True
     found = {
@@ -145,7 +145,7 @@ def _of_clients(
     touched = np.zeros(present.size, bool)
     for one, other in ((now, before), (before, now)):
         for readers in one:
-            gained = (readers >= 0) & (readers != other[0]) & (readers != other[1])
+            gained = (readers >= 0) & (readers != other).all(axis=0)
             touched[offsets[row[cells[gained]]] + readers[gained]] = True
     reading = replay.readers >= 0
     clients = offsets[row] + replay.readers
@@ -166,8 +166,8 @@ def _of_clients(
 
 
 def _ordered(readers: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The two readers of every queue in ascending order."""
-    return np.stack([readers.min(axis=0), readers.max(axis=0)])
+    """The readers of every queue in ascending order."""
+    return np.sort(readers, axis=0) if len(readers) > 2 else np.stack([readers.min(axis=0), readers.max(axis=0)])
 
 
 def _final_rows(replay: Replay, rows: MomentRows) -> Positions:

@@ -1,7 +1,7 @@
 """The steps of a rollout for one group, and what each of its clients sees at every moment.
 
-Clients share no state: each divides the queues that it sees among the clients that it sees. So a moment is described by at most
-two views, the old one and the new one, each with the clients that act on it. A step that takes effect at once has one
+Clients share no state: each divides the queues that it sees among the clients that it sees. So a moment is described by
+two views at most, the old one and the new one, each with the clients that act on it. A step that takes effect at once has one
 moment. A gradual one has two: one with a chosen set of informed clients, for tables that name queues, and the final one, in
 which all are informed. `rmqalloc.transitions._worst_moment` finds the worst set.
 """
@@ -9,6 +9,7 @@ which all are informed. `rmqalloc.transitions._worst_moment` finds the worst set
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,8 @@ from numpy.typing import NDArray
 
 from rmqalloc._text import counted
 from rmqalloc.errors import Error
+from rmqalloc.evidence._method import Method
+from rmqalloc.strategies._dialects import JAVA
 from rmqalloc.transitions._hearing import ROUTES, Hearing
 
 Mask = NDArray[np.bool_]
@@ -26,6 +29,21 @@ ORDERS = ("shuffled", "sorted", "reversed")
 
 class InapplicableError(Error, ValueError):
     """A rollout does not apply to one group; others may go through it."""
+
+
+class ClientKind(NamedTuple):
+    """What decides by which rule a client divides.
+
+    Attributes
+    ----------
+    dialect : str
+        The language in which it computes a strategy that its group is given.
+    own : Method, optional
+        What it divides by at the start, if that is not what the group's strategy says.
+    """
+
+    dialect: str = JAVA
+    own: Method | None = None
 
 
 class ClientView(NamedTuple):
@@ -55,7 +73,8 @@ class Moment(NamedTuple):
     Attributes
     ----------
     views : tuple of ClientView
-        One or two; no client acts on both.
+        One or two, the newer one last, and more where clients divide by rules of their own, see `RulesByClient`. No client acts
+        on two.
     is_final : bool
         Whether the step is over: all clients are informed.
     there, written : int
@@ -104,12 +123,18 @@ class Schedule(NamedTuple):
     steps : list of Step
     batch : int or None
         Size of a batch, if clients go in batches.
+    kinds : tuple of ClientKind
+        Of each client; by default those that clients of these ids have at the start.
+    is_split : bool
+        Whether clients beside one another divide by different rules, so that a queue may have any number of readers.
     """
 
     client_ids: list[str]
     rooms: list[int]
     steps: list[Step]
     batch: int | None = None
+    kinds: tuple[ClientKind, ...] = ()
+    is_split: bool = False
 
     def final_moments(self) -> Schedule:
         """The schedule with the final moments alone."""
@@ -132,6 +157,10 @@ class GroupAtStart(NamedTuple):
         Most brokers of one of its topics.
     consume_tps : float or None
         Messages that the group consumes in a second, where that is known.
+    kinds : tuple of ClientKind
+        Of each client; none if all are Java's and divide by what the group's strategy says.
+    joining : ClientKind
+        That of clients which join.
     """
 
     consumer_group: str
@@ -140,6 +169,13 @@ class GroupAtStart(NamedTuple):
     is_ordered: bool = False
     n_brokers: int = 1
     consume_tps: float | None = None
+    kinds: tuple[ClientKind, ...] = ()
+    joining: ClientKind = ClientKind()
+
+    def kinds_of(self, client_ids: Sequence[str]) -> tuple[ClientKind, ...]:
+        """Those of some clients, of which others than those at the start join."""
+        known = dict(zip(self.client_ids, self.kinds, strict=True)) if self.kinds else {}
+        return tuple(known.get(one, self.joining) for one in client_ids) if known else ()
 
 
 def everyone(n_clients: int) -> Mask:

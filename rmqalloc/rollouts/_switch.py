@@ -10,10 +10,12 @@ import numpy as np
 
 from rmqalloc._text import counted
 from rmqalloc.evaluation._assigner import Assigner
-from rmqalloc.evidence._other_dialects import computed_otherwise
+from rmqalloc.evidence._method import Method
+from rmqalloc.evidence._other_dialects import computed_otherwise, method_set
 from rmqalloc.rollouts._planned_groups import PlannedGroups, planned_groups_of
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
+from rmqalloc.rollouts._rules_by_client import RulesByClient
 from rmqalloc.rollouts._schedule import (
     ClientView,
     GroupAtStart,
@@ -26,7 +28,6 @@ from rmqalloc.rollouts._schedule import (
 )
 from rmqalloc.scenarios._subfleet import Rules
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.strategies import Strategy
 from rmqalloc.strategies._by_name import rule
 
 
@@ -43,9 +44,10 @@ def change_strategy(
 ) -> Rollout:
     """Switch the clients of every group to another strategy, a batch at a time.
 
-    Every client computes its queues by its own strategy, from the list of all clients. Clients of the two strategies know
-    nothing of each other, so until the last step is done a queue may have no reader or two. Client ids do not change; for the
-    cost of a restart, if the switch needs one, see `restart`.
+    Every client computes its queues by its own strategy, from the list of all clients, and as its language computes it.
+    Clients of the two strategies know nothing of each other, so until the last step is done a queue may have no reader or two;
+    where languages differ, also thereafter. Client ids do not change; for the cost of a restart, if the switch needs one, see
+    `restart`. Groups whose clients divide by different strategies now are taken, too, if each is known.
 
     Parameters
     ----------
@@ -74,12 +76,12 @@ def change_strategy(
     >>> rollout.steps["unowned"].to_pylist(), rollout.steps["double_owned"].to_pylist()
     ([0, 1, 2, 1, 0], [0, 1, 2, 1, 0])
     """
-    made = rule(strategy, **(params or {}))
-    planned = planned_groups_of(snapshot, groups, topics)
+    made, method = rule(strategy, **(params or {})), method_set(strategy, params)
+    planned = planned_groups_of(snapshot, groups, topics, by_client=True)
     names = {one.consumer_group for one in planned.groups}
     otherwise = computed_otherwise((one for one in snapshot.groups if one.name in names), strategy, params)
     planned = replace(planned, warnings=(*planned.warnings, *otherwise))
-    refused = refused_groups(planned, made)
+    refused = refused_groups(planned, method)
 
     def schedule_of(group: GroupAtStart) -> Schedule:
         if group.consumer_group in refused:
@@ -96,17 +98,22 @@ def change_strategy(
             steps.append(Step(action, (Moment(views),), to_inform=switched & ~before, begins_with_one=True))
         return Schedule(group.client_ids, group.rooms, steps, size)
 
-    return play_schedules(planned, schedule_of, rules=[made], detail=detail)
+    return play_schedules(planned, schedule_of, rules=[method], detail=detail)
 
 
-def refused_groups(planned: PlannedGroups, s: Strategy) -> dict[str, str]:
+def refused_groups(planned: PlannedGroups, method: Method) -> dict[str, str]:
     """Groups with a topic that the strategy refuses, and why: RocketMQ's clients would keep what they have once they switch."""
-    fleet = planned.fleet
-    s.fleet_errors(fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
-    bad = Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))[1]
+    by_client, groups_of = RulesByClient([method]), dict[int, list[int]]()
+    for position, group in enumerate(planned.groups):
+        for number in {by_client.number(1, kind) for kind in set(group.kinds) or {group.joining}}:
+            groups_of.setdefault(number, []).append(position)
     found: dict[str, str] = {}
-    for unit, reason in sorted(bad.items()):
-        group = fleet.consumer_group(unit)
-        what = f"{s.get_name()} cannot assign topic {fleet.topic(unit)!r} of consumer group {group!r}"
-        found.setdefault(group, f"{what}: {reason.text}")
+    for number, positions in groups_of.items():
+        s = by_client.table[number - 1]
+        fleet = planned.fleet if len(positions) == len(planned.groups) else planned.part(positions).fleet
+        s.fleet_errors(fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
+        for unit, reason in sorted(Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))[1].items()):
+            name = fleet.consumer_group(unit)
+            what = f"{s.get_name()} cannot assign topic {fleet.topic(unit)!r} of consumer group {name!r}"
+            found.setdefault(name, f"{what}: {reason.text}")
     return found

@@ -330,6 +330,12 @@ class Scenario(Checked):
         return {**super().to_data(), "changes": [{names[type(one)]: one.to_data()} for one in self.changes]}
 
 
+def strategies_set(scenarios: Iterable[Scenario]) -> list[tuple[str, Mapping[str, Any] | None]]:
+    """The strategies that scenarios set, with their parameters."""
+    changes = (change for scenario in scenarios for change in scenario.changes)
+    return [(one.strategy, one.params) for one in changes if isinstance(one, SetStrategy)]
+
+
 def joining_ids(scenarios: Iterable[Scenario]) -> Counter[str]:
     """Client ids that scenarios add, and how often one scenario does at most."""
     joining = Counter[str]()

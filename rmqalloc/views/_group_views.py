@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from rmqalloc._lazy import lazy_property
 from rmqalloc.evidence._client_method import is_served, method_of
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method
+from rmqalloc.evidence._other_dialects import dialects_in
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Client, Group, Topic
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.strategies._dialects import DIALECTS, JAVA
 from rmqalloc.views._unit_views import Ids, Queues, UnitViews
 from rmqalloc.views._view import View
 
@@ -32,6 +34,8 @@ class GroupViews:
         The group's clients, then those that only some brokers list; a position in this list is a slot.
     methods : list of Method
         Strategy of every slot.
+    dialects : list of str
+        Dialect of every slot, see `View.dialect`.
     topics : list of str
         Subscriptions of the group and of all its clients.
     units : list of UnitViews
@@ -42,6 +46,7 @@ class GroupViews:
     routes: Mapping[str, Topic]
     clients: list[Client]
     methods: list[Method]
+    dialects: list[str]
     topics: list[str]
     units: list[UnitViews] = field(default_factory=list)
 
@@ -134,8 +139,11 @@ class ViewReader:
         self._routes = {topic.name: topic for topic in topics}
         self._queues: dict[str, Queues] = {}
 
-    def views_of(self, group: Group) -> GroupViews:
-        """The clients of a group and their strategies; without units, see `unit_of`."""
+    def views_of(self, group: Group, apart: Mapping[str, str] | None = None) -> GroupViews:
+        """The clients of a group and their strategies; without units, see `unit_of`.
+
+        Clients of several dialects that divide alike have one view, unless ``apart`` tells them apart: see `ToldApart.among`.
+        """
         listed = Counter(group.client_ids)
         clients = list(group.clients)
         for ids in (group.broker_client_ids or {}).values():
@@ -144,7 +152,9 @@ class ViewReader:
             listed |= Counter(ids)
         subscribed = {topic for client in clients for topic in client.subscriptions or ()}
         topics = sorted({*group.subscriptions, *subscribed})
-        return GroupViews(group, self._routes, clients, _methods(group, clients), topics)
+        apart = dict.fromkeys((JAVA, *DIALECTS), JAVA) if apart is None else apart
+        dialects = [apart[one] for one in dialects_in(group, clients)]
+        return GroupViews(group, self._routes, clients, _methods(group, clients), dialects, topics)
 
     def unit_of(self, found: GroupViews, topic: str) -> UnitViews | None:
         """The views of a group for one topic, None for a topic without queues."""
@@ -155,7 +165,7 @@ class ViewReader:
         is_pop = found.is_served and group.server_assignment == "POP" and not topic.startswith(RETRY_PREFIX)
         options: dict[int, tuple[View, ...]] = {}
         for slot in found.subscribers(topic):
-            client, method = found.clients[slot], found.methods[slot]
+            client, method, dialect = found.clients[slot], found.methods[slot], found.dialects[slot]
             if is_pop:
                 method = replace(method, pop_share=group.pop_share_queue_num)
             seen = queues if found.is_served else _seen(client, topic, queues)
@@ -163,9 +173,9 @@ class ViewReader:
             stale = None if seen is queues else (client.sees_read_queue_nums or {}).get(topic)
             route, mine = None if stale is None else tuple(sorted(stale.items())), []
             for number, ids in enumerate(found.client_lists(topic)):
-                key = (method, route, number)
+                key = (method, dialect, route, number)
                 if key not in views:
-                    views[key] = View(group.name, topic, method, seen, ids, stale)
+                    views[key] = View(group.name, topic, method, seen, ids, stale, dialect)
                 mine.append(views[key])
             options[slot] = tuple(mine)
         return UnitViews(topic, queues, found.client_ids, options, is_pop)

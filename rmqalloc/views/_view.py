@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from rmqalloc.evidence._method import Method
 from rmqalloc.model import MessageQueue
+from rmqalloc.strategies._dialects import JAVA
 
 Shares = dict[str, set[MessageQueue]]
 """Queues by client id."""
@@ -26,6 +27,8 @@ class View:
         Client list that a broker gave them, in Java's order.
     read_queue_nums : mapping of broker name to int, or None
         The route by which they see these queues, if it is not the name server's.
+    dialect : str
+        In which they compute a strategy that their group is given, told apart as `ViewReader.views_of` is told.
     shares : dict
         Queues of each client by this view, once they have been computed; see `rmqalloc.evaluation._shares`.
     problem : str or None
@@ -38,5 +41,6 @@ class View:
     queues: tuple[MessageQueue, ...]
     client_ids: tuple[str, ...]
     read_queue_nums: Mapping[str, int] | None = None
+    dialect: str = JAVA
     shares: Shares = field(default_factory=dict)
     problem: str | None = None

@@ -2,20 +2,24 @@
 
 The row of a unit is its main view: the group's own strategy, the route of the name server and the whole client list. Clients
 that join have it. Where all clients have it, that row is all there is of the unit. Where they do not, the unit is mixed: every
-other view is a row behind all units, and each row says which clients act on it.
+other view is a row behind all units, and each row says which clients act on it. Clients of several languages that divide alike
+now, but not by a strategy that is to come, have rows of their own, too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pyarrow as pa
 
 from rmqalloc.evidence._client_method import divide_otherwise, is_plain, method_of
-from rmqalloc.evidence._known import known_by_client
+from rmqalloc.evidence._known import accepted
+from rmqalloc.evidence._other_dialects import ToldApart, dialect_to_join, dialects_in, method_set
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot._units import batch_of, unit_pairs
+from rmqalloc.strategies._dialects import JAVA
 from rmqalloc.views._group_views import GroupViews, ViewReader
 from rmqalloc.views._owned_as_computed import OwnedAsComputed
 from rmqalloc.views._reported import ReportedOwners
@@ -76,6 +80,9 @@ class ViewUnits:
     n_units : int
         Rows that are units.
     mixed : MixedRows
+    dialects : dict of int to str
+        By row, the dialect in which its clients compute a strategy that the group is given, where it is not Java's and that
+        makes a difference.
     warnings : tuple of str
         What is left out, and why.
     """
@@ -83,6 +90,7 @@ class ViewUnits:
     batch: pa.RecordBatch
     n_units: int
     mixed: MixedRows
+    dialects: dict[int, str]
     warnings: tuple[str, ...]
 
     @property
@@ -98,6 +106,7 @@ def view_units(
     with_retry: bool = False,
     joining: Mapping[str, int] | None = None,
     with_shared: bool = False,
+    to_set: Iterable[tuple[str, Mapping[str, Any] | None]] = (),
 ) -> ViewUnits:
     """Read the views of groups.
 
@@ -112,22 +121,29 @@ def view_units(
         Client ids that are to join, and how often each does: a group that has one already will have several clients of that id.
     with_shared
         As for `rmqalloc.snapshot._units.unit_pairs`.
+    to_set : iterable of (str, mapping or None)
+        Strategies with their parameters that groups are to be given: clients that compute one of them otherwise than other
+        clients of their group, for they are of another language, have a view of their own.
     """
-    accepted = replace(snapshot, groups=tuple(map(_accepted, snapshot.groups)))
-    pairs, warnings = unit_pairs(accepted, groups, topics, with_retry, with_shared)
-    reading, ids = _Reading(pairs), set(joining or ())
+    known = replace(snapshot, groups=tuple(map(accepted, snapshot.groups)))
+    pairs, warnings = unit_pairs(known, groups, topics, with_retry, with_shared)
+    reading, ids = _Reading(pairs, ToldApart([method_set(*one) for one in to_set])), set(joining or ())
     twice = any(n > 1 for n in (joining or {}).values())
     last, is_mixed, joins, is_shared = None, False, False, False
+    dialect, others = JAVA, list[str]()
     for row, (group, topic) in enumerate(pairs):
         if group is not last:
             last, is_mixed, is_shared = group, differ(group), sharing_of(group) is not None
             joins = twice or not ids.isdisjoint(group.client_ids)
+            dialect, *others = [JAVA] if is_shared else reading.dialects_of(group)
         otherwise = not is_shared and (
             reading.owned.is_known(group) if is_mixed else reading.owned.otherwise(group, topic)
         )
-        if joins or is_mixed or otherwise or is_shared:
+        if dialect != JAVA:
+            reading.dialects[row] = dialect
+        if joins or is_mixed or others or otherwise or is_shared:
             reading.add(row, even_if_plain=joins or is_shared, with_reported=otherwise)
-    return ViewUnits(batch_of([*reading.units, *reading.more]), len(pairs), reading.rows, warnings)
+    return ViewUnits(batch_of([*reading.units, *reading.more]), len(pairs), reading.rows, reading.dialects, warnings)
 
 
 def differ(group: Group) -> bool:
@@ -145,18 +161,25 @@ def differ(group: Group) -> bool:
     )
 
 
-def _accepted(group: Group) -> Group:
-    return replace(group, strategy_doubt=None) if group.strategy_doubt and known_by_client(group) else group
-
-
 class _Reading:
     """Goes through units that may be mixed, and keeps the rows of those that are."""
 
-    def __init__(self, pairs: Sequence[Pair]) -> None:
+    def __init__(self, pairs: Sequence[Pair], told: ToldApart) -> None:
         self.units, self.more, self.rows = list(pairs), list[Pair](), MixedRows()
+        self.dialects: dict[int, str] = {}
+        self._told = told
         self._reader = ViewReader([topic for _, topic in pairs])
         self._groups: dict[str, tuple[GroupViews, ReportedOwners]] = {}
         self.owned = OwnedAsComputed()
+
+    def dialects_of(self, group: Group) -> list[str]:
+        """The dialects of a group that are told apart: that of clients which join, then others that clients have."""
+        if not self._told.any_strategy:
+            return [JAVA]
+        own = {one.language: one for one in group.clients}.values()
+        dialects = dict.fromkeys([dialect_to_join(group), *dialects_in(group, own)])
+        apart = {JAVA: JAVA} if [*dialects] == [JAVA] else self._told.among(group)
+        return list(dict.fromkeys(apart[one] for one in dialects))
 
     def add(self, row: int, even_if_plain: bool, with_reported: bool) -> None:
         """Read the views of a unit, and the owners that its clients report."""
@@ -167,7 +190,7 @@ class _Reading:
         unit, sharing = self._reader.unit_of(found, topic.name), sharing_of(group)
         if unit is None:
             return
-        views = _ViewsOfUnit(found, unit)
+        views = _ViewsOfUnit(found, unit, self.dialects.get(row, JAVA))
         # The strategy of a group that explains all owners says nothing of clients that divide by another one.
         is_known = with_reported and reported.reports(unit)
         is_known = is_known and (not views.is_plain or self.owned.otherwise(group, topic))
@@ -186,6 +209,8 @@ class _Reading:
             if not views.is_main(view):
                 at = len(self.units) + len(self.more)
                 self.more.append(_pair_of(view, found, topic))
+                if view.dialect != JAVA:
+                    self.dialects[at] = view.dialect
             rows.unit_of[at], rows.acting[at] = row, tuple(views.acting.get(id(view), ()))
             if views.is_joining(view):
                 rows.joining.add(at)
@@ -195,7 +220,7 @@ class _Reading:
                 rows.shared[at] = own
 
     def _views_of(self, group: Group) -> tuple[GroupViews, ReportedOwners]:
-        found = self._reader.views_of(group)
+        found = self._reader.views_of(group, self._told.among(group))
         if (sharing := sharing_of(group)) is not None:
             found = self._reader.views_of(as_read(group, sharing, found.clients))
         return found, ReportedOwners(found.clients, [])
@@ -204,8 +229,8 @@ class _Reading:
 class _ViewsOfUnit:
     """The views of a unit beside its main view, and those that clients will have that join."""
 
-    def __init__(self, found: GroupViews, unit: UnitViews) -> None:
-        self._main, self._queues = method_of(found.group, Client("")), unit.queues
+    def __init__(self, found: GroupViews, unit: UnitViews, dialect: str) -> None:
+        self._main, self._queues, self._dialect = method_of(found.group, Client("")), unit.queues, dialect
         if unit.is_pop:
             self._main = replace(self._main, pop_share=found.group.pop_share_queue_num)
         self._everyone = found.everyone
@@ -216,7 +241,9 @@ class _ViewsOfUnit:
                 self.acting.setdefault(id(view), []).append(slot)
         usual = {view.client_ids for view in unit.views if self._is_usual(view)}
         names = found.group.name, unit.topic
-        joined = [View(*names, self._main, self._queues, ids) for ids in self.lists if ids not in usual]
+        joined = [
+            View(*names, self._main, self._queues, ids, dialect=dialect) for ids in self.lists if ids not in usual
+        ]
         self._views = [*unit.views, *joined]
         n = len(self._everyone)
         one_view = all(map(self.is_main, self._views))
@@ -226,7 +253,7 @@ class _ViewsOfUnit:
         return iter(self._views)
 
     def _is_usual(self, view: View) -> bool:
-        return view.method == self._main and view.queues == self._queues
+        return (view.method, view.queues, view.dialect) == (self._main, self._queues, self._dialect)
 
     def is_main(self, view: View) -> bool:
         """Whether it is the main view of the unit."""

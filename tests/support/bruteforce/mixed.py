@@ -24,6 +24,7 @@ class Slot(NamedTuple):
     rule: dict | None
     reads: bool
     seen: list | None
+    language: str | None = None
 
 
 class Mixed(NamedTuple):
@@ -116,7 +117,8 @@ def units_of(document, groups=None):
     for unit in planned.units_of(document | {"groups": divided}):
         group = by_name[unit.group]
         own = group.get("clients", [])
-        unit = unit._replace(rule=ALL if is_broadcast(group) else rule_of(group, {}))
+        rule = ALL if is_broadcast(group) else rule_of(group, {})
+        unit = unit._replace(rule=rule, language=language_of_all(group))
         slots = [_slot(group, client, unit) for client in [*own, *_listed_alone(group)]]
         main = unit._replace(clients=planned.in_order((slot.client_id, slot.room) for slot in slots))
         yield Mixed(main, slots, _lists(document, group, unit.topic))
@@ -204,7 +206,8 @@ def _slot(group, client, unit):
         if unit._replace(brokers=seen).queues == unit.queues:
             seen = None
     rule = ALL if is_broadcast(group) else rule_of(group, client)
-    return Slot(client["client_id"], client.get("machine_room"), rule, reads, seen)
+    language = client.get("language") or language_of_all(group)
+    return Slot(client["client_id"], client.get("machine_room"), rule, reads, seen, language)
 
 
 # --- States ---
@@ -315,7 +318,7 @@ def changed(unit, scenario):
     come = after - before
     for place, (one, room) in enumerate(main.clients):
         if main.ids[:place].count(one) >= after[one] - come[one]:
-            kept.append(Slot(one, room, main.rule, True, None))
+            kept.append(Slot(one, room, main.rule, True, None, main.language))
     return Mixed(main, kept, [_list_after(ids, before, after) for ids in unit.lists])
 
 
@@ -323,7 +326,7 @@ def _alone(unit, scenario):
     """The unit as each client has it, changed."""
     for slot in unit.slots:
         brokers = unit.main.brokers if slot.seen is None else slot.seen
-        yield planned.changed(unit.main._replace(rule=slot.rule, brokers=brokers), scenario)
+        yield planned.changed(unit.main._replace(rule=slot.rule, brokers=brokers, language=slot.language), scenario)
 
 
 def _list_after(ids, before, after):

@@ -14,13 +14,17 @@ EMPTY, BAD_STRATEGY, REFUSED = 2, 5, 6
 
 
 class Unit(NamedTuple):
-    """A group on a topic: ``clients`` (id, machine room) in Java's order, ``brokers`` (name, queue ids, machine room)."""
+    """A group on a topic: ``clients`` (id, machine room) in Java's order, ``brokers`` (name, queue ids, machine room).
+
+    Its clients have a ``language``, in which they compute the strategy that a scenario sets; of None they are Java's.
+    """
 
     group: str
     topic: str
     brokers: list
     clients: list
     rule: dict
+    language: str | None = None
 
     @property
     def queues(self):
@@ -184,7 +188,7 @@ def _scale_clients(unit, to, name="what-if-{n}", machine_room=None):
 
 
 def _set_strategy(unit, strategy, params=None):
-    return unit._replace(rule=java.rule_of(strategy, params or {}))
+    return unit._replace(rule=java.spoken(java.rule_of(strategy, params or {}), unit.language))
 
 
 def _set_virtual_nodes(unit, virtual_nodes):

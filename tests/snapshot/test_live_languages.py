@@ -67,7 +67,7 @@ def unowned_and_double(snapshot: Snapshot) -> tuple[int, int]:
     """Queues of the topic that no client reports, and those that several do."""
     [group] = snapshot.groups
     n_owners = Counter(queue for client in group.clients for queue in client.owned or ())
-    queues = snapshot.topic(TOPIC).queues()
+    queues = [*snapshot.topic(TOPIC).queues()]
     return sum(n_owners[queue] == 0 for queue in queues), sum(n_owners[queue] > 1 for queue in queues)
 
 

@@ -33,19 +33,18 @@ TARGET static void ISA(first_choices)(const uint32_t *queues, int32_t n_queues, 
     }
 }
 
-/* The best client of a queue among those whose least score it reaches, and its score; the list goes on to whole vectors. */
-TARGET static int32_t ISA(best_of_row)(uint32_t queue, const uint32_t *clients, const uint32_t *least, int32_t n_clients,
-                                       uint32_t *score)
+/* The best client of a queue among those that are open, and its score; the lists go on to whole vectors. */
+TARGET static int32_t ISA(best_open)(uint32_t queue, const uint32_t *clients, const uint32_t *open, int32_t n_clients,
+                                     uint32_t *score)
 {
     typedef ISA(lanes_t) lanes_t;
     lanes_t best = {0}, choice = {0}, here;
     for (uint32_t lane = 0; lane < LANES; lane++)
         here[lane] = lane;
     for (int32_t at = 0; at < n_clients; at += LANES) {
-        const lanes_t scored = ISA(scores)(*(const lanes_t *)(clients + at) ^ queue);
-        const lanes_t open = scored & (lanes_t)(scored >= *(const lanes_t *)(least + at));
-        const lanes_t better = (lanes_t)(open > best);
-        best = CHOSEN(better, open, best);
+        const lanes_t scored = ISA(scores)(*(const lanes_t *)(clients + at) ^ queue) & *(const lanes_t *)(open + at);
+        const lanes_t better = (lanes_t)(scored > best);
+        best = CHOSEN(better, scored, best);
         choice = CHOSEN(better, here, choice);
         here += LANES;
     }
@@ -55,6 +54,30 @@ TARGET static int32_t ISA(best_of_row)(uint32_t queue, const uint32_t *clients, 
             top = best[lane], first = choice[lane];
     *score = top;
     return (int32_t)first;
+}
+
+/* Scores of some queues with one client. */
+TARGET static void ISA(score_some)(const uint32_t *queues, int32_t n_queues, uint32_t client, uint32_t *out)
+{
+    for (int32_t i = 0; i < n_queues; i++)
+        out[i] = mixed(queues[i] ^ client);
+}
+
+/* Pairs in order, by the number of those that come before each. */
+TARGET static void ISA(sort_few)(const uint64_t *pairs, int32_t n, uint64_t *out)
+{
+    typedef int64_t lanes_t __attribute__((vector_size(4 * LANES)));
+    const int width = LANES / 2;
+    lanes_t keys[FEW / (LANES / 2)], ranks;
+    for (int32_t i = 0; i < n; i++)
+        ((int64_t *)keys)[i] = (int64_t)(pairs[i] ^ INT64_MIN);
+    for (int32_t at = 0; at < n; at += width) {
+        ranks = (lanes_t){0};
+        for (int32_t i = 0; i < n; i++)
+            ranks -= keys[at / width] > ((int64_t *)keys)[i];
+        for (int lane = 0; lane < width && at + lane < n; lane++)
+            out[ranks[lane]] = pairs[at + lane];
+    }
 }
 
 #undef ISA

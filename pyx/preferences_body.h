@@ -48,10 +48,13 @@ TARGET static int32_t ISA(best_open)(uint32_t queue, const uint32_t *clients, co
         choice = CHOSEN(better, here, choice);
         here += LANES;
     }
-    uint32_t top = best[0], first = choice[0];
-    for (int lane = 1; lane < LANES; lane++)
-        if (best[lane] > top || (best[lane] == top && choice[lane] < first))
-            top = best[lane], first = choice[lane];
+    uint32_t lane_of[LANES], top = 0, first = UINT32_MAX;
+    *(lanes_t *)lane_of = best;
+    for (int lane = 0; lane < LANES; lane++)
+        top = lane_of[lane] > top ? lane_of[lane] : top;
+    *(lanes_t *)lane_of = choice | (lanes_t)(best != top);
+    for (int lane = 0; lane < LANES; lane++)
+        first = lane_of[lane] < first ? lane_of[lane] : first;
     *score = top;
     return (int32_t)first;
 }

@@ -168,10 +168,8 @@ static void lay_out(match_t *match, const uint32_t *clients, int32_t n_queues, u
     match->open = match->clients + wide;
     match->load = (int32_t *)(match->open + wide);
     memcpy(match->clients, clients, (size_t)n * sizeof *clients);
-    memset(match->clients + n, 0, (size_t)(wide - n) * sizeof *match->clients);
     memset(match->open, -1, (size_t)n * sizeof *match->open);
-    memset(match->open + n, 0, (size_t)(wide - n) * sizeof *match->open);
-    memset(match->load, 0, (size_t)n * sizeof *match->load);
+    memset(match->open + n, 0, (size_t)(2 * wide - n) * sizeof *match->open); /* and the loads, which follow */
 }
 
 /* Pairs of all queues with their first choices, in order. The choices themselves are left in `out`. */
@@ -194,17 +192,15 @@ static void sort_first_choices(match_t *match, const for_isa_t *isa, int32_t n_q
     match->sorted[n_queues] = UINT64_MAX;
 }
 
-/* Give a client one more, and close it when it has no room for another: all that have no more than theirs at once as the last
-   extra queue goes. */
+/* Give a client one more. As the last extra queue goes, all that have no more than theirs are closed. */
 INLINE void take(match_t *match, int32_t client)
 {
     const int is_extra = match->load[client]++ >= match->low;
     match->pool -= is_extra;
-    if (is_extra || (match->load[client] == match->low && match->pool == 0))
-        match->open[client] = 0;
+    match->open[client] = 0u - (match->load[client] < match->low + (match->pool > 0));
     if (is_extra && match->pool == 0)
         for (int32_t other = 0; other < match->n_clients; other++)
-            match->open[other] &= match->load[other] < match->low ? UINT32_MAX : 0;
+            match->open[other] = 0u - (match->load[other] < match->low);
 }
 
 /* A queue whose choice is closed waits with its best client among those that are open. */
@@ -376,7 +372,7 @@ void rmq_preferences_draft(const uint32_t *queues, int32_t n_queues, const uint3
    grow in number. */
 int64_t rmq_preferences_scratch_size(int64_t n_queues, int64_t n_clients)
 {
-    const int64_t match = 2 * (n_queues + 1) + n_clients + padded(n_clients);
+    const int64_t match = 2 * (n_queues + 1) + 3 * padded(n_clients) / 2 + 1;
     const int64_t draft = 2 * (n_queues + n_clients) + 2 * n_clients + n_kept(n_queues, n_clients) / 2;
     return match > draft ? match : draft;
 }

@@ -1,5 +1,5 @@
-/* Best clients of queues, for one instruction set: ISA(name), TARGET, LANES. No guard: see preferences_core.c, which includes it once
-   for each set. */
+/* Best clients of queues, for one instruction set: ISA(name), TARGET, LANES, GREATER(a, b) if it has that. No guard: see
+   preferences_core.c, which includes it once for each set. */
 
 typedef uint32_t ISA(lanes_t) __attribute__((vector_size(4 * LANES), aligned(4)));
 
@@ -13,6 +13,10 @@ TARGET INLINE ISA(lanes_t) ISA(scores)(ISA(lanes_t) h)
 /* a where the mask is set, else b. */
 #define CHOSEN(mask, a, b) (((a) & (mask)) | ((b) & ~(mask)))
 
+#ifndef GREATER
+#define GREATER(a, b) CHOSEN((lanes_t)((a) > (b)), a, b)
+#endif
+
 /* The best client of each of some queues, by score and then by position, and its score. All arrays go on to whole vectors. */
 TARGET static void ISA(first_choices)(const uint32_t *queues, int32_t n_queues, const uint32_t *clients, int32_t n_clients,
                                       uint32_t *best, uint32_t *choice)
@@ -23,10 +27,9 @@ TARGET static void ISA(first_choices)(const uint32_t *queues, int32_t n_queues, 
         lanes_t best_x = ISA(scores)(x ^ clients[0]), best_y = ISA(scores)(y ^ clients[0]), choice_x = {0}, choice_y = {0};
         for (int32_t client = 1; client < n_clients; client++) {
             const lanes_t score_x = ISA(scores)(x ^ clients[client]), score_y = ISA(scores)(y ^ clients[client]);
-            const lanes_t better_x = (lanes_t)(score_x > best_x), better_y = (lanes_t)(score_y > best_y);
-            best_x = CHOSEN(better_x, score_x, best_x), best_y = CHOSEN(better_y, score_y, best_y);
-            choice_x = CHOSEN(better_x, (lanes_t){0} + (uint32_t)client, choice_x);
-            choice_y = CHOSEN(better_y, (lanes_t){0} + (uint32_t)client, choice_y);
+            const lanes_t top_x = GREATER(score_x, best_x), top_y = GREATER(score_y, best_y), one = (lanes_t){0} + (uint32_t)client;
+            choice_x = CHOSEN((lanes_t)(top_x == best_x), choice_x, one), best_x = top_x;
+            choice_y = CHOSEN((lanes_t)(top_y == best_y), choice_y, one), best_y = top_y;
         }
         *(lanes_t *)(best + at) = best_x, *(lanes_t *)(best + at + LANES) = best_y;
         *(lanes_t *)(choice + at) = choice_x, *(lanes_t *)(choice + at + LANES) = choice_y;
@@ -43,9 +46,8 @@ TARGET static int32_t ISA(best_open)(uint32_t queue, const uint32_t *clients, co
         here[lane] = lane;
     for (int32_t at = 0; at < n_clients; at += LANES) {
         const lanes_t scored = ISA(scores)(*(const lanes_t *)(clients + at) ^ queue) & *(const lanes_t *)(open + at);
-        const lanes_t better = (lanes_t)(scored > best);
-        best = CHOSEN(better, scored, best);
-        choice = CHOSEN(better, here, choice);
+        const lanes_t top = GREATER(scored, best);
+        choice = CHOSEN((lanes_t)(top == best), choice, here), best = top;
         here += LANES;
     }
     uint32_t lane_of[LANES], top = 0, first = UINT32_MAX;
@@ -87,3 +89,4 @@ TARGET static void ISA(sort_few)(const uint64_t *pairs, int32_t n, uint64_t *out
 #undef TARGET
 #undef LANES
 #undef CHOSEN
+#undef GREATER

@@ -39,9 +39,12 @@ INLINE int32_t queue_of(uint64_t pair)
 #include "preferences_body.h"
 
 #ifdef RMQ_X86
+#include <immintrin.h>
+
 #define ISA(name) avx2_##name
 #define TARGET __attribute__((target("avx2")))
 #define LANES 8
+#define GREATER(a, b) ((lanes_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
 #include "preferences_body.h"
 
 #define ISA(name) avx512_##name

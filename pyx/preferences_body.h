@@ -27,7 +27,8 @@ TARGET static void ISA(first_choices)(const uint32_t *queues, int32_t n_queues, 
         lanes_t best_x = ISA(scores)(x ^ clients[0]), best_y = ISA(scores)(y ^ clients[0]), choice_x = {0}, choice_y = {0};
         for (int32_t client = 1; client < n_clients; client++) {
             const lanes_t score_x = ISA(scores)(x ^ clients[client]), score_y = ISA(scores)(y ^ clients[client]);
-            const lanes_t top_x = GREATER(score_x, best_x), top_y = GREATER(score_y, best_y), one = (lanes_t){0} + (uint32_t)client;
+            const lanes_t top_x = GREATER(score_x, best_x), top_y = GREATER(score_y, best_y);
+            const lanes_t one = (lanes_t){0} + (uint32_t)client;
             choice_x = CHOSEN((lanes_t)(top_x == best_x), choice_x, one), best_x = top_x;
             choice_y = CHOSEN((lanes_t)(top_y == best_y), choice_y, one), best_y = top_y;
         }
@@ -61,11 +62,23 @@ TARGET static int32_t ISA(best_open)(uint32_t queue, const uint32_t *clients, co
     return (int32_t)first;
 }
 
-/* Scores of some queues with one client. */
-TARGET static void ISA(score_some)(const uint32_t *queues, int32_t n_queues, uint32_t client, uint32_t *out)
+/* The pairs of a client that are at least a bound, and greater by no more than a width; how many they are. */
+TARGET static int32_t ISA(find_band)(const uint32_t *queues, int32_t n_queues, uint32_t client, uint64_t bound, uint64_t width,
+                                     uint64_t *out)
 {
-    for (int32_t i = 0; i < n_queues; i++)
-        out[i] = mixed(queues[i] ^ client);
+    uint32_t score[AT_ONCE];
+    int32_t found = 0;
+    for (int32_t first = 0; first < n_queues; first += AT_ONCE) {
+        const int32_t n = n_queues - first < AT_ONCE ? n_queues - first : AT_ONCE;
+        for (int32_t i = 0; i < n; i++)
+            score[i] = mixed(queues[first + i] ^ client);
+        for (int32_t i = 0; i < n; i++) { /* without branches: which it is cannot be foreseen */
+            const uint64_t pair = pair_of(score[i], first + i);
+            out[found] = pair;
+            found += pair - bound <= width;
+        }
+    }
+    return found;
 }
 
 /* Pairs in order, by the number of those that come before each. */

@@ -1,9 +1,9 @@
 /* Owners of queues by mutual preference; see preferences.h, and docs/strategies/stable.md, which defines the order of pairs.
 
-   A pair is a number of 64 bits, its score and then the queue, so that a greater pair comes first. Going through all pairs would
-   take n_queues * n_clients steps and a sort. The same owners come of proposals: every queue asks its best client, a client keeps
-   the best that it was ever offered, and whom it refuses asks the next. What a client refused once it refuses ever after, for
-   what it holds only gets better; that is the invariant behind `bar`. */
+   A pair is a number of 64 bits, its score counted down and then the queue, so that a lesser pair comes first. Going through all
+   pairs would take a sort of n_queues * n_clients. It is enough to go through one of each queue, that with its best client. When
+   its turn comes and this client is full, the queue gets another turn, with its best client of those that are not: all pairs
+   between are of full clients, which stay full. */
 #include "preferences.h"
 
 #include "isa.h"
@@ -30,6 +30,9 @@ INLINE int32_t queue_of(uint64_t pair)
     return (int32_t)(uint32_t)pair;
 }
 
+/* Queues that are looked at together: they stay in the nearest cache. A whole number of pairs of vectors. */
+#define AT_ONCE 256
+
 /* Pairs that are sorted by comparing each with each. */
 #define FEW 64
 
@@ -55,11 +58,8 @@ INLINE int32_t queue_of(uint64_t pair)
 
 typedef void first_choices_t(const uint32_t *, int32_t, const uint32_t *, int32_t, uint32_t *, uint32_t *);
 typedef int32_t best_open_t(uint32_t, const uint32_t *, const uint32_t *, int32_t, uint32_t *);
-typedef void score_some_t(const uint32_t *, int32_t, uint32_t, uint32_t *);
+typedef int32_t find_band_t(const uint32_t *, int32_t, uint32_t, uint64_t, uint64_t, uint64_t *);
 typedef void sort_few_t(const uint64_t *, int32_t, uint64_t *);
-
-/* Queues whose first choices are found together: they stay in the nearest cache. A whole number of pairs of vectors. */
-#define AT_ONCE 256
 
 /* Lists are read as far as the widest vector goes. */
 #define WIDEST 16
@@ -72,7 +72,7 @@ INLINE int64_t padded(int64_t n)
 typedef struct {
     first_choices_t *first_choices;
     best_open_t *best_open;
-    score_some_t *score_some;
+    find_band_t *find_band;
     sort_few_t *sort_few;
 } for_isa_t;
 
@@ -81,12 +81,12 @@ static for_isa_t for_isa(void)
     switch (rmq_isa_level()) {
 #ifdef RMQ_X86
     case RMQ_AVX512:
-        return (for_isa_t){avx512_first_choices, avx512_best_open, avx512_score_some, avx512_sort_few};
+        return (for_isa_t){avx512_first_choices, avx512_best_open, avx512_find_band, avx512_sort_few};
     case RMQ_AVX2:
-        return (for_isa_t){avx2_first_choices, avx2_best_open, avx2_score_some, avx2_sort_few};
+        return (for_isa_t){avx2_first_choices, avx2_best_open, avx2_find_band, avx2_sort_few};
 #endif
     default: /* four lanes are SSE2 or NEON */
-        return (for_isa_t){scalar_first_choices, scalar_best_open, scalar_score_some, scalar_sort_few};
+        return (for_isa_t){scalar_first_choices, scalar_best_open, scalar_find_band, scalar_sort_few};
     }
 }
 
@@ -267,23 +267,6 @@ INLINE int has_room(const draft_t *draft, int32_t client)
     return draft->load[client] < draft->low || (draft->load[client] < draft->most && draft->pool > 0);
 }
 
-/* The pairs of a client that are at least a bound, and less by no more than a width. */
-static int32_t find_band(const draft_t *draft, const for_isa_t *isa, uint32_t client, uint64_t bound, uint64_t width)
-{
-    uint32_t some[AT_ONCE];
-    int32_t found = 0;
-    for (int32_t first = 0; first < draft->n_queues; first += AT_ONCE) {
-        const int32_t n = draft->n_queues - first < AT_ONCE ? draft->n_queues - first : AT_ONCE;
-        isa->score_some(draft->queues + first, n, client, some);
-        for (int32_t i = 0; i < n; i++) { /* without branches: which it is cannot be foreseen */
-            const uint64_t pair = pair_of(some[i], first + i);
-            draft->found[found] = pair;
-            found += pair - bound <= width;
-        }
-    }
-    return found;
-}
-
 /* A client's next favourites, in order. Scores are even, so that a band of them has about as many as it should. */
 static void look_up_of(draft_t *draft, const for_isa_t *isa, int32_t at)
 {
@@ -292,8 +275,8 @@ static void look_up_of(draft_t *draft, const for_isa_t *isa, int32_t at)
     uint64_t *bound = &draft->bound[draft->active[at]];
     int32_t n = 0;
     for (uint64_t times = wanted; n < draft->size; times *= 2) {
-        const uint64_t rest = UINT64_MAX - *bound;
-        n = find_band(draft, isa, client, *bound, times > rest / each ? rest : times * each);
+        const uint64_t rest = UINT64_MAX - *bound, width = times > rest / each ? rest : times * each;
+        n = isa->find_band(draft->queues, draft->n_queues, client, *bound, width, draft->found);
     }
     const uint64_t *pairs = sorted(isa, draft->found, n, draft->room);
     for (int32_t i = 0; i < draft->size; i++)

@@ -69,11 +69,13 @@ nightly: install
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -q $(BESIDE) $(NIGHTLY_TESTS)
 
 ENGINE_TESTS := tests/strategies/test_golden.py tests/strategies/test_strategies.py tests/fleet/test_fleet.py tests/fleet/test_fleet_errors.py tests/strategies/test_promises.py \
+                tests/strategies/test_ordinal.py tests/strategies/test_stable.py \
                 tests/engine/test_md5.py tests/engine/test_ring.py tests/engine/test_tally.py tests/engine/test_split.py tests/engine/test_strings.py
 # A copy of the tree, compiled in place with bounds checks, so that neither the wheel nor the checkout is touched. The slow twin has
-# no kernel, and what is compiled with sanitizers is compiled anew: both are the same here as in `make test`.
+# no kernel, and what is compiled with sanitizers is compiled anew: both are the same here as in `make test`. Pages of strategies
+# are there because their code is the twin of kernels.
 test-debug: install
-	rm -rf build/debug && mkdir -p build/debug
+	rm -rf build/debug && mkdir -p build/debug/docs && cp -r docs/strategies build/debug/docs/
 	cp -r setup.py pyproject.toml README.md LICENSE pyx rmqalloc spark_udfs tests build/debug/ && rm -f build/debug/rmqalloc/_engine/*.so
 	cd build/debug && RMQALLOC_DEBUG=1 $(abspath $(BIN))/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
 	cd build/debug && PYTHONPATH=. $(abspath $(PYTEST)) -q $(BESIDE) -k "not the_reference and not sanitizers" $(ENGINE_TESTS)

@@ -1,6 +1,8 @@
 /* Names as numbers; see names.h. */
 #include "names.h"
 
+#include "mix.h"
+
 #include <string.h>
 
 #define MOST_DIGITS 9
@@ -56,6 +58,14 @@ void rmq_hash_names(const uint8_t *values, const int64_t *offsets, int64_t n, in
 {
     for (int64_t i = 0; i < n; i++)
         out[i] = (int32_t)hash_of(values + offsets[i], values + offsets[i + 1]);
+}
+
+void rmq_number_names(const uint8_t *values, const int64_t *offsets, int64_t n, uint32_t *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t hash = (int32_t)hash_of(values + offsets[i], values + offsets[i + 1]);
+        out[i] = (uint32_t)(rmq_mix((uint64_t)(int64_t)hash + RMQ_GOLDEN) >> 32);
+    }
 }
 
 static inline int ends_in(const uint8_t *begin, const uint8_t *end, const uint8_t *text, int64_t n)

@@ -6,6 +6,9 @@ from numpy.typing import NDArray
 def hash_names(values: NDArray[np.uint8], offsets: NDArray[np.int64], out: NDArray[np.int32]) -> None:
     """``String.hashCode`` of each text, over its UTF-16 code units."""
 
+def number_names(values: NDArray[np.uint8], offsets: NDArray[np.int64], out: NDArray[np.uint32]) -> None:
+    """The upper half of a number for each text, mixed from its hash."""
+
 def find_slots(
     values: NDArray[np.uint8],
     offsets: NDArray[np.int64],
@@ -26,6 +29,9 @@ def number_queues(
     route_offsets: NDArray[np.int64],
     queue_ids: NDArray[np.int32],
     first: int,
-    out: NDArray[np.uint64],
+    out: NDArray[np.uint64] | NDArray[np.uint32],
 ) -> None:
-    """A number for every queue of some routes, mixed from topic, broker and id; that of queue ``first`` is ``out[0]``."""
+    """A number for every queue of some routes, mixed from topic, broker and id; that of queue ``first`` is ``out[0]``.
+
+    An array of 32 bits gets their upper halves.
+    """

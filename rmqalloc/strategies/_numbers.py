@@ -17,10 +17,9 @@ from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 
 Numbers = NDArray[np.uint64]
+Halves = NDArray[np.uint32]
 Kernel = Callable[[slice], None]
 MakeKernel = Callable[[int, int], Kernel]
-
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 # Queues of one call of a kernel, and queues that are worth a thread. Ctrl-C is heard of between calls only.
 STEP = 1 << 17
@@ -62,8 +61,20 @@ def mix64(numbers: Numbers) -> Numbers:
 
 def queue_numbers(fleet: Fleet, threads: int) -> Numbers:
     """A number for every queue of the queue lists."""
+    numbers = np.empty(fleet.queue_lists.queue_ids.size, np.uint64)
+    _number_queues(fleet, threads, numbers)
+    return numbers
+
+
+def queue_halves(fleet: Fleet, threads: int) -> Halves:
+    """The upper half of each queue's number. The wide ones are never held: memory is dearer than the sums."""
+    halves = np.empty(fleet.queue_lists.queue_ids.size, np.uint32)
+    _number_queues(fleet, threads, halves)
+    return halves
+
+
+def _number_queues(fleet: Fleet, threads: int, out: Numbers | Halves) -> None:
     lists = fleet.queue_lists
-    numbers = np.empty(lists.queue_ids.size, np.uint64)
     topics, brokers = _hash_codes(fleet.topics), _hash_codes(fleet.brokers)
 
     def number(start: int, stop: int) -> Iterator[None]:
@@ -74,12 +85,11 @@ def queue_numbers(fleet: Fleet, threads: int) -> Numbers:
             if begin < end:
                 names.number_queues(
                     topics, brokers, lists.route_topic[part], lists.route_broker[part], offsets, lists.queue_ids, begin,
-                    numbers[begin:end],
+                    out[begin:end],
                 )  # fmt: skip
             yield
 
     in_threads(number, even_cuts(lists.route_offsets, threads, LEAST_QUEUES))
-    return numbers
 
 
 def first_topics(fleet: Fleet) -> Index:

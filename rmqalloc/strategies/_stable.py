@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rmqalloc._engine import preferences, split
+from rmqalloc._engine import names, preferences, split
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet
-from rmqalloc.strategies._numbers import GOLDEN, Kernel, by_unit, java_hashes, mix64, queue_numbers, vacate
+from rmqalloc.strategies._numbers import Halves, Kernel, by_unit, queue_halves, vacate
 from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import EMPTY_ID, Queues, Reasons
-
-Halves = NDArray[np.uint32]
 
 
 class Stable(ExclusiveStrategy):
@@ -59,7 +56,7 @@ class Stable(ExclusiveStrategy):
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if fleet.is_sparse:
             fleet = fleet.own_lists()
-        queues = upper_half(queue_numbers(fleet, threads))
+        queues = queue_halves(fleet, threads)
         clients = client_numbers(fleet.client_lists.client_ids)
         slot_starts, n_clients, odd = fleet.slot_starts, fleet.n_clients, None
         if not fleet.is_regular:
@@ -87,7 +84,7 @@ class Stable(ExclusiveStrategy):
         if owner < 0:
             reasons.say(EMPTY_ID)
             return reasons
-        queue = upper_half(queue_numbers(group_fleet([queues[position]], ["x"]), 1))
+        queue = queue_halves(group_fleet([queues[position]], ["x"]), 1)
         scores = fmix32(queue ^ client_numbers(Strings.from_list(client_ids)))
         better = {client_ids[i] for i in np.flatnonzero(scores > scores[owner]).tolist() if client_ids[i]}
         score = int(scores[owner])
@@ -100,14 +97,11 @@ class Stable(ExclusiveStrategy):
         return reasons
 
 
-def upper_half(numbers: NDArray[np.uint64]) -> Halves:
-    """The upper 32 bits of each number."""
-    return (numbers >> np.uint64(32)).astype(np.uint32)
-
-
 def client_numbers(client_ids: Strings) -> Halves:
     """The number of every client id."""
-    return upper_half(mix64(java_hashes(client_ids) + GOLDEN))
+    numbers = np.empty(len(client_ids), np.uint32)
+    names.number_names(client_ids.values, client_ids.offsets, numbers)
+    return numbers
 
 
 def fmix32(h: Halves) -> Halves:

@@ -273,6 +273,23 @@ def _speak_otherwise(inputs: Fields, group: Fields, scenarios: list[Fields]) -> 
     )
 
 
+def _divides_otherwise(inputs: Fields, group: Fields, sharing: Fields | None) -> bool:
+    """Whether the strategy of a group of a snapshot is not that of the inputs."""
+    nodes = [given.get("virtual_nodes") for given in (group.get("strategy_params", {}), inputs.get("params", {}))]
+    if sharing is not None and "pop_share_queue_num" not in sharing:
+        group = {"strategy": "AVG"}  # nothing divides the queues
+    languages = {client.get("language") for client in group.get("clients", ())}
+    is_avg = languages <= {"CPP", "PYTHON"} or (
+        languages == {"GO"} and group.get("strategy", "").startswith(rules.NEARBY)
+    )
+    if languages and is_avg:
+        group = {"strategy": "AVG"}  # what these clients compute under this name, or under any
+    given: str = group.get("strategy") or inputs["strategy"]
+    stated, used = rules.parts(given), rules.parts(inputs["strategy"])
+    same = stated == used or (stated[:1] == used[:1] and "strategy" in group and "-" not in given)
+    return not same or ("strategy" in group and rules.RING in inputs["strategy"] and nodes[0] != nodes[1])
+
+
 def snapshot_differs(data: dict[str, Any], snapshot: dict[str, Any]) -> Iterator[str]:
     """What the inputs have otherwise than a snapshot's document."""
     text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"))
@@ -297,22 +314,11 @@ def snapshot_differs(data: dict[str, Any], snapshot: dict[str, Any]) -> Iterator
         extra = more and (any(room for _, room in more) or Counter(one["clients"]) != n_of)
         if Counter(listed) - Counter(both) or extra:
             yield f"the clients of group {one['name']} are others in the snapshot"
-        nodes = [given.get("virtual_nodes") for given in (group.get("strategy_params", {}), one.get("params", {}))]
         sharing = _sharing(group)
         if sharing is None and _speak_otherwise(one, group, data["scenarios"]):
             yield f"the clients of group {one['name']} are of other languages in the snapshot"
         wanted = {} if sharing is None else {name: sharing for name in one["topics"] if _is_shared(name, sharing, data)}
         if one.get("shared", {}) != wanted:
             yield f"group {one['name']} shares its queues otherwise in the snapshot"
-        if sharing is not None and "pop_share_queue_num" not in sharing:
-            group = {"strategy": "AVG"}  # nothing divides the queues
-        languages = {client.get("language") for client in group.get("clients", ())}
-        is_avg = languages <= {"CPP", "PYTHON"} or (
-            languages == {"GO"} and group.get("strategy", "").startswith(rules.NEARBY)
-        )
-        if languages and is_avg:
-            group = {"strategy": "AVG"}  # what these clients compute under this name, or under any
-        stated, used = rules.parts(group.get("strategy", one["strategy"])), rules.parts(one["strategy"])
-        same = stated == used or (stated[:1] == used[:1] and "-" not in group.get("strategy", "-"))
-        if not same or ("strategy" in group and rules.RING in one["strategy"] and nodes[0] != nodes[1]):
+        if _divides_otherwise(one, group, sharing):
             yield f"the strategy of group {one['name']} is another in the snapshot"

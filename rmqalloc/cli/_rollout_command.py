@@ -127,7 +127,7 @@ def strategy(
     made = rmqalloc.rollout.strategy(
         snapshot, strategy, inputs.groups, params, batch, detail=printing.detail, topics=inputs.topics, **how
     )
-    return printing.print(made, snapshot, inputs)
+    return printing.print(made, snapshot, inputs, by_client=True)
 
 
 @rollout.command()

@@ -61,7 +61,7 @@ class Printing:
     def _gates(self) -> tuple[Any, ...]:
         return self.max_moved_per_queue, self.max_unowned, self.max_double, self.max_unowned_seconds
 
-    def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs) -> int:
+    def print(self, rollout: Rollout, snapshot: Snapshot, inputs: Inputs, by_client: bool = False) -> int:
         """Write the tables that are asked for; gives the exit code."""
         from rmqalloc.rollouts._rollout_gates import violated_gates
 
@@ -76,7 +76,7 @@ class Printing:
             print_notes([*reasons[:MOST_TOLD], *more], "skipped")
         print_notes(rollout.refusals, "refused")
         tell_broken(broken)
-        code = doubt_code(snapshot, inputs)
+        code = doubt_code(snapshot, inputs, by_client=by_client)
         return code or (exit_codes.GATE if broken or rollout.refusals else 0)
 
     def _show(self, rollout: Rollout, broken: list[str], made: dict[str, pa.Table]) -> bool:

@@ -134,7 +134,7 @@ def test_the_way_back_of_a_mixed_group_leads_to_the_rules_of_every_language():
     plan = rmqalloc.plan(before, [Scenario("to", [SetStrategy("AVG")])])
     back = undo_plan(plan, snapshot_of("JAVA", "GO", "GO"))
     assert owners_after(back, "undo to") == taken(
-        "ring", {"10.0.0.0@1": "JAVA", "10.0.0.1@1": "GO", "10.0.0.2@1": "GO"}
+        "ring", TOPIC, {"10.0.0.0@1": "JAVA", "10.0.0.1@1": "GO", "10.0.0.2@1": "GO"}
     )
 
 

@@ -118,6 +118,15 @@ def _group(random, name, topics, config, served):
     return group
 
 
+def give_languages(random, document, alike, languages=("GO", "GO", "GO", "JAVA", "CPP")):
+    """Some groups are of other languages: of one, or each client of its own."""
+    for group in document["groups"]:
+        one = random.choice(languages)
+        for client in group.get("clients", []) if chance(random, 0.3) else ():
+            if alike or chance(random, 0.7):
+                client["language"] = one if alike else random.choice(languages)
+
+
 def rule(random):
     """A strategy that gives every queue one owner, with its parameters."""
     name = random.choice(("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONSISTENT_HASH", "MACHINE_ROOM", java.NEARBY))

@@ -118,7 +118,7 @@ def units_of(document, groups=None):
         group = by_name[unit.group]
         own = group.get("clients", [])
         rule = ALL if is_broadcast(group) else rule_of(group, {})
-        unit = unit._replace(rule=rule, language=language_of_all(group))
+        unit = unit._replace(rule=rule)
         slots = [_slot(group, client, unit) for client in [*own, *_listed_alone(group)]]
         main = unit._replace(clients=planned.in_order((slot.client_id, slot.room) for slot in slots))
         yield Mixed(main, slots, _lists(document, group, unit.topic))
@@ -133,7 +133,7 @@ def is_known(document, group):
     if is_broadcast(group):
         return True
     main = rule_of(group, {})
-    if language_of_all(group) == "CPP" and group["strategy"] != "AVG":
+    if planned.language_of_all(group) == "CPP" and group["strategy"] != "AVG":
         return False
     rules = [rule_of(group, client) for client in group.get("clients", [])]
     if None in rules:
@@ -163,19 +163,13 @@ def _explains(document, group, rule):
 
 def rule_of(group, client):
     """What a client divides by; None where it is said to use what clients of its language do not have."""
-    name, language = client.get("strategy"), client.get("language") or language_of_all(group)
+    name, language = client.get("strategy"), client.get("language") or planned.language_of_all(group)
     same = name is None or name == group["strategy"]
     rule = java.rule_of(group["strategy"], group.get("strategy_params", {})) if same else java.rule_of(name, {})
     if language == "CPP" and name not in (None, "AVG"):
         return None
     rule = java.spoken(rule, language)
     return java.with_nodes(rule, client["virtual_nodes"]) if "virtual_nodes" in client else rule
-
-
-def language_of_all(group):
-    """The language of a group whose clients all have it."""
-    languages = {client.get("language") for client in group.get("clients", [])}
-    return languages.pop() if len(languages) == 1 else None
 
 
 def _listed_alone(group):
@@ -206,7 +200,7 @@ def _slot(group, client, unit):
         if unit._replace(brokers=seen).queues == unit.queues:
             seen = None
     rule = ALL if is_broadcast(group) else rule_of(group, client)
-    language = client.get("language") or language_of_all(group)
+    language = client.get("language") or planned.language_of_all(group)
     return Slot(client["client_id"], client.get("machine_room"), rule, reads, seen, language)
 
 

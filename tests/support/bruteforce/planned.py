@@ -59,7 +59,10 @@ def units_of(document, with_retry=False):
         if group.get("message_model", "CLUSTERING") != "CLUSTERING" or group.get("server_assignment") == "POP":
             continue
         clients = in_order((one["client_id"], one.get("machine_room")) for one in group.get("clients", []))
-        rule = java.rule_of(group["strategy"], group.get("strategy_params", {}))
+        language = language_of_all(group)
+        if language == "CPP" and group["strategy"] != "AVG":
+            continue  # what is stated of them they do not have, which is a doubt
+        rule = java.spoken(java.rule_of(group["strategy"], group.get("strategy_params", {})), language)
         for name, routes in _routes(group, topics, with_retry).items():
             brokers = [
                 (one["broker_name"], range(one["read_queue_nums"]), one.get("machine_room"))
@@ -67,7 +70,13 @@ def units_of(document, with_retry=False):
                 if one.get("perm", 6) & 4
             ]
             if any(ids for _, ids, _ in brokers):
-                yield Unit(group["name"], name, brokers, clients, rule)
+                yield Unit(group["name"], name, brokers, clients, rule, language)
+
+
+def language_of_all(group):
+    """The language of a group whose clients all have it."""
+    languages = {client.get("language") for client in group.get("clients", [])}
+    return languages.pop() if len(languages) == 1 else None
 
 
 def _routes(group, topics, with_retry):

@@ -48,6 +48,7 @@ class Crew:
     def __init__(self, advised, written):
         self.units, self.ids, self._written = advised.units, advised.ids, written
         self.room_of = dict(advised.clients)
+        self._language_of = {one["client_id"]: one.get("language") for one in advised.group["clients"]}
         self._owners = {}
 
     @property
@@ -66,11 +67,15 @@ class Crew:
             for unit in self.units:
                 mine = [queue for queue in unit.queues if queues is None or queue in queues]
                 rooms = unit.rooms[0], self.room_of
-                for queue, owner in java.owners(rule or unit.rule, mine, ids, rooms).items() if mine and ids else ():
-                    if owner is not None:
-                        found[owner].add(queue)
+                for one in ids if mine else ():
+                    found[one].update(java.allocate(self._rule(one, unit, rule), one, mine, ids, rooms))
             self._owners[key] = {one: frozenset(some) for one, some in found.items()}
         return self._owners[key]
+
+    def _rule(self, client_id, unit, rule):
+        """What a client divides by, as its language has it; those that join are of the language that all have."""
+        language = self._language_of.get(client_id) or unit.language
+        return java.spoken(rule or unit.rule, language)
 
     def settled(self, ids, queues=None, written=None):
         queues = self.queues if queues is None else queues

@@ -44,6 +44,13 @@ def case_of(random):
     }
 
 
+def strategy_case(random):
+    """The same with clients of several languages."""
+    case = case_of(random)
+    clusters.give_languages(random, case["snapshot"], alike=False)
+    return case
+
+
 def _fits(group, batch):
     return not isinstance(batch, int) or len(group.ids) >= batch
 

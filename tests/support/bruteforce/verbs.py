@@ -30,7 +30,9 @@ from rmqalloc.snapshot._plain_data import from_document
 def plan_case(random):
     document = clusters.snapshot(random)
     made = random_changes.scenarios(random, document)
-    return {"snapshot": document, "scenarios": made, "with_retry": random.random() < 0.2}
+    with_retry = random.random() < 0.2
+    clusters.give_languages(random, document, alike=True)
+    return {"snapshot": document, "scenarios": made, "with_retry": with_retry}
 
 
 def plan(case, tally):
@@ -121,6 +123,7 @@ def compare_case(random):
     if not random_changes.rooms_known(document):
         rules = [one for one in rules if not one[0].startswith(java.NEARBY)] or [("AVG", {})]
     made = random_changes.scenarios(random, document, 1)[0]["changes"] if random.random() < 0.6 else []
+    clusters.give_languages(random, document, alike=True)
     units = list(planned.units_of(document))
     return {"snapshot": document, "candidates": rules, "changes": [one for one in made if _lacks_nothing(one, units)]}
 
@@ -249,7 +252,9 @@ def recommend_case(random):
     for group in document["groups"]:
         if "CONSISTENT_HASH" in group["strategy"] + group.get("strategy_params", {}).get("inner", ""):
             group["strategy_params"] = {"virtual_nodes": java.DEFAULT_NODES} | group.get("strategy_params", {})
-    return {"snapshot": document, "balance": random.choice(("topic", "total"))}
+    balance = random.choice(("topic", "total"))
+    clusters.give_languages(random, document, alike=True, languages=("GO", "JAVA"))
+    return {"snapshot": document, "balance": balance}
 
 
 def recommend_all(case, tally):
@@ -301,7 +306,7 @@ VERBS = {
     "bulk": (bulked.case, bulk_all),
     "recommend": (recommend_case, recommend_all),
     "restart": (rollout_verbs.case_of, rollout_verbs.restart_all),
-    "strategy": (rollout_verbs.case_of, rollout_verbs.strategy_all),
+    "strategy": (rollout_verbs.strategy_case, rollout_verbs.strategy_all),
     "subscription": (rollout_verbs.case_of, rollout_verbs.subscription_all),
     "broker": (rollout_verbs.case_of, rollout_verbs.broker_all),
     "queues": (rollout_verbs.case_of, rollout_verbs.queues_all),

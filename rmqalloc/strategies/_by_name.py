@@ -11,6 +11,7 @@ from rmqalloc.strategies import STRATEGIES, ConfigByClient, Strategy, strategy
 from rmqalloc.strategies._dialects import DIALECTS, JAVA
 from rmqalloc.strategies._names import chain, divided, registered, split
 from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies._spelled import spelled
 
 NEARBY = "MACHINE_ROOM_NEARBY"
 """RocketMQ's strategy by machine rooms."""
@@ -207,7 +208,7 @@ def server_side() -> tuple[str, ...]:
 
 
 def plain_strategies() -> tuple[str, ...]:
-    """Strategies that flags can describe; the others need code (an inner strategy), machine rooms or lists.
+    """Strategies that a text can describe; the others need code (an inner strategy), machine rooms or lists.
 
     Examples
     --------
@@ -217,19 +218,19 @@ def plain_strategies() -> tuple[str, ...]:
     return tuple(
         name
         for name, made in STRATEGIES.items()
-        if not made.reads_rooms and all(p.is_plain for p in made.parameters if p.is_needed)
+        if not made.reads_rooms and all(p.is_spelled for p in made.parameters if p.is_needed)
     )
 
 
 def is_plain(name: str) -> bool:
-    """Whether flags can describe a strategy and all that is inside it.
+    """Whether a text describes a strategy and all that is inside it; what it says of parameters is not looked at.
 
     Examples
     --------
-    >>> [is_plain(name) for name in ("ROTATED-CONSISTENT_HASH", "ROTATED", "MACHINE_ROOM_NEARBY-AVG", "BEST")]
+    >>> [is_plain(one) for one in ("ROTATED-CONSISTENT_HASH", "CANARY(share=1)", "MACHINE_ROOM_NEARBY-AVG", "BEST")]
     [True, True, False, False]
     """
-    return set(chain(name, STRATEGIES)) <= set(plain_strategies())
+    return set(chain(name.partition("(")[0], STRATEGIES)) <= set(plain_strategies())
 
 
 def plain_parameters() -> Iterator[tuple[str, Parameter]]:
@@ -283,7 +284,8 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     Parameters
     ----------
     label : str
-        ``NAME``, ``NAME:NUMBER`` or ``NAME:TEXT+TEXT``, for the strategy's last parameter that a flag could give.
+        ``NAME``, ``NAME:NUMBER`` or ``NAME:TEXT+TEXT``, for the strategy's last parameter that a flag could give; or
+        ``NAME(PARAMETER=VALUE,...)``, as `rmqalloc.strategies._spelled` has it.
 
     Raises
     ------
@@ -296,6 +298,8 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     (('CONSISTENT_HASH', {'virtual_nodes': 160}), ('MACHINE_ROOM', {'machine_rooms': ['hz', 'sh']}))
     """
     name, colon, given = label.partition(":")
+    if "(" in name:
+        return spelled(label)
     known = {
         one: plain[-1] for one in plain_strategies() if (plain := [p for p in class_of(one).parameters if p.is_plain])
     }

@@ -207,22 +207,30 @@ def server_side() -> tuple[str, ...]:
 # --- Command lines ---
 
 
-def plain_strategies() -> tuple[str, ...]:
-    """Strategies that a text can describe; the others need code (an inner strategy), machine rooms or lists.
+def plain_strategies(rooms: bool = False) -> tuple[str, ...]:
+    """Strategies that a text can describe; the others need lists or code.
+
+    Parameters
+    ----------
+    rooms : bool
+        Also those that read machine rooms, which something else must know.
 
     Examples
     --------
     >>> plain_strategies()[:4]
     ('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH', 'MACHINE_ROOM')
+    >>> set(plain_strategies(rooms=True)) - set(plain_strategies()) == {"MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY_POOLED/1"}
+    True
     """
     return tuple(
         name
         for name, made in STRATEGIES.items()
-        if not made.reads_rooms and all(p.is_spelled for p in made.parameters if p.is_needed)
+        if (rooms or not made.reads_rooms)
+        and all(p.is_spelled or (made.names_inner and p.kind == "strategy") for p in made.parameters if p.is_needed)
     )
 
 
-def is_plain(name: str) -> bool:
+def is_plain(name: str, rooms: bool = False) -> bool:
     """Whether a text describes a strategy and all that is inside it; what it says of parameters is not looked at.
 
     Examples
@@ -230,7 +238,7 @@ def is_plain(name: str) -> bool:
     >>> [is_plain(one) for one in ("ROTATED-CONSISTENT_HASH", "CANARY(share=1)", "MACHINE_ROOM_NEARBY-AVG", "BEST")]
     [True, True, False, False]
     """
-    return set(chain(name.partition("(")[0], STRATEGIES)) <= set(plain_strategies())
+    return set(chain(name.partition("(")[0], STRATEGIES)) <= set(plain_strategies(rooms))
 
 
 def plain_parameters() -> Iterator[tuple[str, Parameter]]:
@@ -251,14 +259,14 @@ def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     strategy : str
-        RocketMQ's name of the strategy.
+        RocketMQ's name of the strategy, perhaps with parameters, which are not repeated in the result.
     given : mapping
         Values by parameter, None where an option is not given; of names a text with commas between them.
 
     Raises
     ------
     ValueError
-        An option does not belong to the strategy, or one that it needs is missing.
+        An option does not belong to the strategy, one that it needs is missing, or the text of the strategy is wrong.
 
     Examples
     --------
@@ -266,10 +274,12 @@ def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
     {'virtual_nodes': 160}
     """
     params: dict[str, Any] = {}
-    taken = parameters_of(strategy)
+    name, said = spelled(strategy)
+    taken = parameters_of(name)
     for names, parameter in plain_parameters():
         value, own = given.get(parameter.name), taken.get(parameter.name)
-        if (own or parameter).is_needed and (value is None) != (own is None):
+        is_given = value is not None or parameter.name in said
+        if (own or parameter).is_needed and is_given != (own is not None):
             raise ValueError(f"{parameter.flag} is for {names}, which needs it; the strategy is {strategy}")
         if value is not None and own is None:
             raise ValueError(f"{parameter.flag} is for {names}, the strategy is {strategy}")
@@ -314,5 +324,6 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     if colon or (of_outer is not None and of_outer.is_needed):
         forms = [f"{one}:{p.metavar}" + f"+{p.metavar}" * (p.kind == "names") for one, p in known.items()]
         meant = did_you_mean(name, plain_strategies()) if registered(name, STRATEGIES) not in plain_strategies() else ""
+        forms.append("NAME(PARAMETER=VALUE,...)")
         raise ValueError(f"{label!r} is neither NAME, nor {', nor '.join(forms)}{meant}")
     return name, {}

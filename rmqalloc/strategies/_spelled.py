@@ -2,12 +2,11 @@
 
 The one spelling for command lines, scripts and SQL. Parameters of all strategies of the name stand together. A value is a
 number, ``true`` or ``false``, or a text; texts that belong together have ``+`` between them. A text with a comma, a quote or a
-parenthesis in it stands in quotes, as JSON has them.
+parenthesis in it stands in double quotes, with a backslash before a quote or backslash of its own.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -124,7 +123,7 @@ def _value(text: str, parameter: Parameter, given: str) -> Any:
     if kind == "switch" and given in _SWITCH:
         return _SWITCH[given]
     if kind in ("text", "names"):
-        plain = _unquoted(text, name, given)
+        plain = _unquoted(given)
         return plain if kind == "text" else plain.split("+")
     if not parameter.is_spelled:
         raise ValueError(f"{text!r}: no text can give {name}; give it from Python, or as params in a file")
@@ -132,10 +131,6 @@ def _value(text: str, parameter: Parameter, given: str) -> Any:
     raise ValueError(f"{text!r}: {name} must be {wanted}, got {given!r}")
 
 
-def _unquoted(text: str, name: str, given: str) -> str:
-    if not given.startswith('"'):
-        return given
-    try:
-        return str(json.loads(given))
-    except ValueError as error:
-        raise ValueError(f"{text!r}: {name} is not a text in double quotes as JSON has it: {error}") from None
+def _unquoted(given: str) -> str:
+    """A text without its quotes, and without the backslash before a quote or a backslash in it."""
+    return re.sub(r"\\(.)", r"\1", given[1:-1], flags=re.DOTALL) if given.startswith('"') else given

@@ -62,7 +62,7 @@ def work() -> None:
         for group in range(n_groups)
     ]
     fleet = Fleet.from_groups(groups).sorted()
-    for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH"):
+    for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED", "ORDINAL", "STABLE", "WEIGHTED"):
         strategy(name).assign_fleet(fleet)
     print(md5.isa())
 

@@ -23,6 +23,7 @@ from rmqalloc.strategies import strategy as make
 from rmqalloc.strategies._base import NO_CLIENTS, NO_QUEUES
 from rmqalloc.strategies._by_name import parameters_of
 from rmqalloc.strategies._formula import Formula
+from rmqalloc.strategies._spelled import with_params
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -55,7 +56,7 @@ def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strateg
     Parameters
     ----------
     name, params
-        As `rmqalloc.strategy`.
+        As `rmqalloc.strategy`; parameters may stand behind the name, as in ``CANARY(share=0.05)``.
     given : collection of str
         Which of the columns ``topic``, ``broker_rooms`` and ``client_rooms`` there are.
 
@@ -71,6 +72,8 @@ def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strateg
         ...
     TypeError: strategy CONSISTENT_HASH reads the topic of a queue: give topic
     """
+    if isinstance(name, str):
+        name, params = with_params(name, params)
     made: Strategy = make(name, **params)
     rooms = {column: pa.nulls(0, CLIENTS) for column in ("broker_rooms", "client_rooms") if column in given}
     none = pa.RecordBatch.from_pydict({"queues": pa.nulls(0, QUEUES), "clients": pa.nulls(0, CLIENTS)} | rooms)
@@ -96,7 +99,7 @@ def allocate_arrays(
     Parameters
     ----------
     strategy : str or string array
-        RocketMQ's name of the strategy.
+        RocketMQ's name of the strategy, perhaps with parameters behind it.
     queues : array
         List of struct ``broker_name, queue_id``; list of struct ``broker_name, read_queue_nums``; or number of queues.
     clients : array
@@ -199,7 +202,7 @@ def _list_keys(lists: pa.Array) -> pa.Array:
 
 def _taken(given: dict[str, Any]) -> dict[str, Any]:
     """What the strategy takes of the parameters, and its name."""
-    taken = parameters_of(given.get("strategy", ""))
+    taken = parameters_of(given.get("strategy", "").partition("(")[0])
     return {name: value for name, value in given.items() if name == "strategy" or name in taken}
 
 

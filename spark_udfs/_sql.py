@@ -21,10 +21,10 @@ from spark_udfs._function_descriptions import Description, describe
 from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL, arrow_function
 
 _OF_ALLOCATE = {
-    "strategy": f"RocketMQ's name: {', '.join(plain_strategies())}",
+    "strategy": f"name, perhaps with parameters as 'CANARY(share=0.05)': {', '.join(plain_strategies())}",
     "queues": "array of struct broker_name, queue_id; array of struct broker_name, read_queue_nums; or a number",
     "clients": "array of client ids; or a number, where queues is one",
-    "topic": "of the queues; CONSISTENT_HASH needs it",
+    "topic": "of the queues; most strategies need it",
 } | {
     parameter.name: f"of {name}, {'an array' if parameter.kind == 'names' else f'by default {parameter.default}'}"
     for name, parameter in plain_parameters()
@@ -115,7 +115,8 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     ====================================================================================================== ==============
 
     Arguments may be named, as in ``virtual_nodes => 160``, and each may be a literal or a column. The last three are plain
-    SQL, the others run in Python workers. Parameters that a row's strategy does not take are not read.
+    SQL, the others run in Python workers. Parameters that a row's strategy does not take are not read. Those that are no
+    arguments stand behind the name, as in ``'CANARY(share=0.05)'``.
 
     A row with bad queues or clients is NULL, and so is a row without a strategy. An unknown strategy, or one whose parameters
     are missing or out of bounds, fails the query with the reason and the closest name, whether it is a literal or in a column

@@ -21,7 +21,6 @@ from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # PySpark's stubs lack it
 
 from rmqalloc.strategies import STRATEGIES
-from rmqalloc.strategies._by_name import plain_parameters
 from spark_udfs import (
     _arrow_figures as arrow_figures,
 )
@@ -52,7 +51,8 @@ OWNERS_OR_ERROR_DDL = "struct<owners: array<int>, error: string>"
 ENGINES = ("auto", "kernel", "sql")
 
 # Values for parameters that are columns, while the others are checked.
-_STAND_INS: dict[str, Any] = {p.name: () if p.kind == "names" else 1 for _, p in plain_parameters()}
+_OF_KIND: dict[str, Any] = {"count": 1, "names": (), "decimal": 1, "text": "#", "switch": False}
+_STAND_INS = {p.name: _OF_KIND.get(p.kind) for made in STRATEGIES.values() for p in made.parameters}
 
 
 def allocate(
@@ -77,18 +77,19 @@ def allocate(
     clients : Column, str or int
         Array of client ids, in any order; or their number, where ``queues`` is a number.
     strategy : str or Column
-        RocketMQ's name of the strategy for all rows; or a Column that holds a name for each.
+        RocketMQ's name of the strategy for all rows, perhaps with parameters as in ``CANARY(share=0.05)``; or a Column that
+        holds one for each.
     topic : Column or str, optional
-        Topic of the queues, which CONSISTENT_HASH needs: the key of a queue is ``MessageQueue [topic=..., brokerName=...,
+        Topic of the queues, which most strategies read: CONSISTENT_HASH hashes ``MessageQueue [topic=..., brokerName=...,
         queueId=...]``. For one topic give ``F.lit("orders")``.
     virtual_nodes : int or Column, optional
         Of CONSISTENT_HASH; 10 by default and where the Column is null. A row may ask for 65536 at most.
     machine_rooms : iterable of str, or Column, optional
         Of MACHINE_ROOM; a Column holds arrays.
     broker_rooms, client_rooms : Column or str, optional
-        Arrays of the rooms beside the queues and the clients, for MACHINE_ROOM_NEARBY.
+        Arrays of the rooms beside the queues and the clients, for MACHINE_ROOM_NEARBY and MACHINE_ROOM_NEARBY_POOLED.
     **params
-        Further parameters of the strategy, as `rmqalloc.strategy` takes them.
+        Further parameters of the strategy, as `rmqalloc.strategy` takes them. Numbers, texts and switches may be Columns.
 
     Returns
     -------

@@ -57,23 +57,27 @@ def candidates() -> tuple[list[WeighedStrategy], list[Method]]:
     return every, tried
 
 
-def churn_table(present: Present) -> pa.Table:
-    """Groups under several strategies: `CHURN_SCHEMA`. Those with lists by client id or machine rooms are left out."""
+def churn_table(present: Present) -> tuple[pa.Table, list[str]]:
+    """Groups under several strategies, `CHURN_SCHEMA`, and the names of those that are too large to be replayed.
+
+    Groups with lists by client id or machine rooms are no question of size, and left out.
+    """
     planned = present.planned
     can = [not (one.is_listed or one.reads_rooms) for one in planned.rules.table]
     chosen = [unit for unit, rule in enumerate(planned.rules.of_unit.tolist()) if can[rule]]
     if not chosen:
-        return CHURN_SCHEMA.empty_table()
+        return CHURN_SCHEMA.empty_table(), []
     part = planned.part(np.unique(planned.group_of[chosen]).tolist())
     every, rules = candidates()
     try:
-        steps = play_schedules(
+        played = play_schedules(
             part, lambda group: _schedule(group, _to_have(group, every, rules)), rules, lost_brokers(part.fleet)
-        ).steps
-    except InapplicableError:  # all of them are too large
-        return CHURN_SCHEMA.empty_table()
+        )
+    except InapplicableError:
+        return CHURN_SCHEMA.empty_table(), [group.consumer_group for group in part.groups]
     names = {group.consumer_group: _name(part, at) for at, group in enumerate(part.groups)}
-    return pa.Table.from_pylist([*_rows(steps.to_pylist(), every, names)], CHURN_SCHEMA)
+    table = pa.Table.from_pylist([*_rows(played.steps.to_pylist(), every, names)], CHURN_SCHEMA)
+    return table, played.skipped["consumer_group"].to_pylist()
 
 
 def _to_have(group: GroupAtStart, every: Sequence[WeighedStrategy], rules: Sequence[Method]) -> list[WeighedStrategy]:

@@ -22,6 +22,7 @@ from rmqalloc.advice._rings import rings_table
 from rmqalloc.advice._sentences import advised_nodes, paragraph
 from rmqalloc.advice._sizing import counts_table
 from rmqalloc.rollouts._planned_groups import planned_groups_of
+from rmqalloc.rollouts._replay_groups import MOST_CELLS
 from rmqalloc.snapshot._snapshot import Snapshot
 
 
@@ -55,7 +56,7 @@ def advise(
     present = present_of(snapshot, planned)
     assignments = lists_of(present, balance, snapshot)
     counts, rings, rooms = counts_table(present), rings_table(present), rooms_table(present)
-    churn = churn_table(present)
+    churn, unweighed = churn_table(present)
     by_group = [_by_group(table) for table in (counts, rings, rooms, churn)]
     rows = []
     for position, (group, lists) in enumerate(zip(planned.groups, assignments, strict=True)):
@@ -69,6 +70,11 @@ def advise(
     table = pa.table({name: [row[name] for row in rows] for name in GROUPS_SCHEMA.names}, GROUPS_SCHEMA)
     untried = [group.consumer_group for group in planned.groups if group.consumer_group not in by_group[0]]
     more = [f"too large to try other numbers of clients: {named(untried)}"] if untried else []
+    if unweighed:
+        more.append(
+            f"too large to weigh other strategies (more than {MOST_CELLS:,} moments times queues or clients), "
+            f"{len(unweighed):,} of {len(planned.groups):,} groups: {named(unweighed)}"
+        )
     return Advice(table, counts, rings, rooms, churn, tuple(assignments), (*planned.warnings, *more))
 
 

@@ -13,7 +13,7 @@ import pyarrow as pa
 from rmqalloc.advice._advice import COUNTS_SCHEMA
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.rollouts._replay_groups import play_schedules
-from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, Moment, Schedule, Step
+from rmqalloc.rollouts._schedule import ClientView, GroupAtStart, InapplicableError, Moment, Schedule, Step
 from rmqalloc.strategies._ordering import sort_client_ids
 
 MOST_COUNTS = 12
@@ -34,8 +34,12 @@ def counts_table(present: Present) -> pa.Table:
     def schedule_of(group: GroupAtStart) -> Schedule:
         return _schedule(group, worthwhile(n_queues[group.consumer_group], len(group.client_ids)))
 
+    try:
+        steps = play_schedules(present.planned, schedule_of).steps
+    except InapplicableError:  # all of them are too large
+        return COUNTS_SCHEMA.empty_table()
     rows: dict[tuple[str, int], dict[str, Any]] = {}
-    for row in play_schedules(present.planned, schedule_of).steps.select(_READ).to_pylist():
+    for row in steps.select(_READ).to_pylist():
         name, n_clients = row["consumer_group"], row["n_clients"]
         if row["action"] == _FROM_NOW:
             mean = row["n_queues"] / n_clients

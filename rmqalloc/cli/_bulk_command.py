@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -51,7 +52,7 @@ def _spark_options(command: Command) -> Command:
 @click.option(
     "--out", "target", envvar="RMQALLOC_BULK_OUT", required=True, type=click.Path(), help="Directory for the result."
 )
-@strategy_options
+@partial(strategy_options, rooms=True)
 @click.option(
     "--scenarios",
     type=FileOrExample("scenarios"),

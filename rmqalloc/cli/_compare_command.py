@@ -20,6 +20,7 @@ from rmqalloc.cli._snapshot_input import (
     strategy_known_options,
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
+from rmqalloc.strategies._spelled import labels_of
 
 if TYPE_CHECKING:
     from rmqalloc.plans._compare import Candidate
@@ -36,7 +37,8 @@ _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
     default=_DEFAULT,
     show_default=True,
     metavar="S,...",
-    help="Strategies; CONSISTENT_HASH:160 has 160 virtual nodes, MACHINE_ROOM:hz+sh takes queues from two rooms.",
+    help="Strategies; CONSISTENT_HASH:160 has 160 virtual nodes, MACHINE_ROOM:hz+sh takes queues from two rooms, "
+    "CANARY(share=0.05) has a parameter by name.",
 )
 @change_options
 @table_options("; as text 20 groups")
@@ -73,10 +75,10 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: TableOpti
 
 
 def _candidates(text: str) -> list[Candidate]:
-    """Strategies from ``AVG,CONSISTENT_HASH:160``."""
+    """Strategies from ``AVG,CONSISTENT_HASH:160,CANARY(share=0.05)``."""
     from rmqalloc.plans._compare import Candidate
 
-    labels = [label.strip() for label in text.split(",")]
+    labels = labels_of(text)
     if len(set(labels)) < len(labels):
         raise click.UsageError(f"-s: a strategy is there twice in {text!r}")
     return [Candidate(label, *candidate(label)) for label in labels]

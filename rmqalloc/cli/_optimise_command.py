@@ -26,6 +26,7 @@ from rmqalloc.cli._snapshot_input import (
 )
 from rmqalloc.cli._table_options import TableOptions, table_options
 from rmqalloc.store import write_file
+from rmqalloc.strategies._spelled import labels_of
 
 SHOWN = ("front", "searches", "runbook")
 
@@ -253,7 +254,7 @@ def numbers(
         raise click.UsageError("there is nothing to choose; give --clients, --queues or --strategies")
     if queues and (len(inputs.topics) != 1 or inputs.topics == ("*",)):
         raise click.UsageError("--queues is for one topic: -t TOPIC")
-    labels = [one.strip() for one in strategies.split(",")] if strategies else ()
+    labels = labels_of(strategies) if strategies else ()
     return options.run(
         inputs, clients=clients or (), queues=queues or (), strategies=labels, assume_drained=assume_drained
     )

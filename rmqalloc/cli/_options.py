@@ -20,6 +20,7 @@ from rmqalloc.strategies._by_name import (
     rule,
 )
 from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies._spelled import with_params
 
 if TYPE_CHECKING:
     from rmqalloc.scenarios import Scenario
@@ -70,31 +71,40 @@ def file_to_write(ctx: click.Context, param: click.Parameter, name: str | None) 
 
 
 class StrategyName(Choice):
-    """One of some strategies, with or without its version, or one of these over another."""
+    """One of some strategies, with or without its version and parameters, or one of these over another."""
+
+    def __init__(self, rooms: bool) -> None:
+        super().__init__(plain_strategies(rooms))
+        self._rooms = rooms
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """The name as it is given."""
-        return value if isinstance(value, str) and is_plain(value) else super().convert(value, param, ctx)
+        """The text as it is given."""
+        is_name = isinstance(value, str) and is_plain(value, self._rooms)
+        return value if is_name else super().convert(value, param, ctx)
 
 
-def strategy_options(command: Command) -> Command:
-    """Add ``--strategy`` and the options of single strategies, which come as ``strategy`` and ``params``."""
+def strategy_options(command: Command, rooms: bool = False) -> Command:
+    """Add ``--strategy`` and the options of single strategies, which come as ``strategy`` and ``params``.
+
+    With ``rooms`` also the strategies that read machine rooms, where what the command reads knows them.
+    """
 
     @functools.wraps(command)
-    def with_params(strategy: str, **others: Any) -> Any:
+    def with_strategy(strategy: str, **others: Any) -> Any:
         flags = {parameter.name: others.pop(parameter.name) for _, parameter in given_by_flags}
         try:
-            params = from_flags(strategy, flags)
-        except ValueError as error:
+            name, params = with_params(strategy, from_flags(strategy, flags))
+            rule(name, **params)
+        except (ValueError, TypeError) as error:
             raise click.UsageError(str(error)) from error
-        return command(strategy=strategy, params=params, **others)
+        return command(strategy=name, params=params, **others)
 
     given_by_flags = list(plain_parameters())
-    made: Command = with_params
+    made: Command = with_strategy
     for name, parameter in reversed(given_by_flags):
         made = _parameter_option(name, parameter)(made)
-    choice = StrategyName(plain_strategies())
-    help_text = "Name of the rule; one over another one as ROTATED-AVG."
+    choice = StrategyName(rooms)
+    help_text = "Name of the rule; one over another one as ROTATED-AVG, with parameters as 'CANARY(share=0.05)'."
     return click.option("-s", "--strategy", type=choice, default="AVG", show_default=True, help=help_text)(made)
 
 
@@ -172,7 +182,7 @@ _CHANGE_OPTIONS = (
     click.option(
         "--to-strategy",
         metavar="S",
-        help="Another strategy, e.g. CONSISTENT_HASH:160, MACHINE_ROOM:hz+sh or MACHINE_ROOM_NEARBY-AVG.",
+        help="Another strategy, e.g. CONSISTENT_HASH:160, MACHINE_ROOM_NEARBY-AVG or 'CANARY(share=0.05)'.",
     ),
     click.option("--to-virtual-nodes", type=click.IntRange(0), metavar="N", help="Ring positions per client."),
     click.option(
@@ -230,7 +240,7 @@ def _hint(given: list[str], error: Any) -> str:
 
 
 def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
-    """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``MACHINE_ROOM:hz+sh``, as a flag gives them."""
+    """Name and parameters of a strategy, from ``CONSISTENT_HASH:160`` or ``CANARY(share=0.05)``, as a flag gives them."""
     try:
         name, params = from_label(label)
         rule(name, **params)

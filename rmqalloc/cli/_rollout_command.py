@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from math import ceil
 from typing import Any
 
@@ -10,7 +11,7 @@ import click
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._command_groups import Suggesting
 from rmqalloc.cli._options import Bound, informed_by_option, strategy_options
-from rmqalloc.cli._planning import tell_broken
+from rmqalloc.cli._planning import rooms_unknown, tell_broken
 from rmqalloc.cli._rollout_options import (
     Printing,
     batch_option,
@@ -107,7 +108,7 @@ def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: 
 @rollout.command()
 @rollout_options
 @batch_option
-@strategy_options
+@partial(strategy_options, rooms=True)
 def strategy(
     inputs: Inputs,
     how: dict[str, Any],
@@ -124,9 +125,10 @@ def strategy(
     import rmqalloc
 
     snapshot = snapshot_of(inputs)
-    made = rmqalloc.rollout.strategy(
-        snapshot, strategy, inputs.groups, params, batch, detail=printing.detail, topics=inputs.topics, **how
-    )
+    with rooms_unknown():
+        made = rmqalloc.rollout.strategy(
+            snapshot, strategy, inputs.groups, params, batch, detail=printing.detail, topics=inputs.topics, **how
+        )
     return printing.print(made, snapshot, inputs, by_client=True)
 
 

@@ -19,6 +19,7 @@ from rmqalloc.evaluation._rows import ErrCode, read_batch
 from rmqalloc.scenarios import CURRENT, Scenario, scenarios_of
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies._spelled import with_params
 
 __all__ = [
     "BEST_BY",
@@ -45,7 +46,8 @@ class PlanSpec:
     Attributes
     ----------
     strategy : str
-        Strategy of the rows that do not name one, as `rmqalloc.strategy`.
+        Strategy of the rows that do not name one, as `rmqalloc.strategy`; its parameters may stand behind it, as in
+        ``CANARY(share=0.05)``, and are then put into ``params``.
     params : mapping
         Its parameters.
     scenarios : tuple of Scenario
@@ -85,6 +87,9 @@ class PlanSpec:
         ) -> None: ...
 
     def __post_init__(self) -> None:
+        name, params = with_params(self.strategy, self.params)
+        object.__setattr__(self, "strategy", name)
+        object.__setattr__(self, "params", params)
         self.rule()
         object.__setattr__(self, "scenarios", scenarios_of(self.scenarios) if self.scenarios else ())
         object.__setattr__(self, "best_by", tuple(self.best_by))
@@ -116,8 +121,8 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     batch : pyarrow.RecordBatch
         The columns `rmqalloc.Fleet.from_arrow` reads: consumer_group, topic, brokers or queues, client_ids, and optionally
         broker_rooms and client_rooms. Optionally also ``strategy`` (string), which takes the place of the spec's with
-        parameters of its own, ``strategy_params`` (string, a JSON object of these parameters) and ``virtual_nodes``
-        (integer); null means the spec's. Other columns are ignored.
+        parameters of its own, behind its name or in ``strategy_params`` (string, a JSON object of these parameters), and
+        ``virtual_nodes`` (integer); null means the spec's. Other columns are ignored.
     spec : PlanSpec
         What to plan.
 

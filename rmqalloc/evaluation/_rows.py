@@ -23,6 +23,7 @@ from rmqalloc.scenarios._subfleet import Rules, subfleet
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies._base import NO_CLIENTS, NO_QUEUES
 from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies._spelled import with_params
 
 MAX_CLIENT_ID_BYTES = MAX_TEXT_BYTES
 """Longest client id of a row, as UTF-8."""
@@ -256,7 +257,11 @@ def _given(scalar: pa.Scalar) -> Any:
 def _rule(fleet: Fleet, default: Strategy, name: str | None, virtual_nodes: int | None, params: str | None) -> Strategy:
     """The strategy that a row names; with parameters of its own where it has some."""
     is_default = name is None or name == default.get_name()
-    made = default if is_default and params is None else rule(name or default.get_name(), **_params(params))
+    if is_default and params is None:
+        made = default
+    else:
+        outer, given = with_params(name or default.get_name(), _params(params))
+        made = rule(outer, **given)
     _check_columns(fleet, made)
     if virtual_nodes is None:
         return made

@@ -23,6 +23,7 @@ from rmqalloc.documents._fields import (
 from rmqalloc.documents._records import Checked, needed, optional
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies._spelled import with_params
 
 CURRENT = "current"
 """Name of the state before any change; no scenario may have it."""
@@ -124,7 +125,8 @@ class SetStrategy(Checked):
     Attributes
     ----------
     strategy : str
-        RocketMQ's name of it, e.g. ``AVG`` or ``MACHINE_ROOM_NEARBY-AVG``; see `rmqalloc.strategy`.
+        RocketMQ's name of it, e.g. ``AVG`` or ``MACHINE_ROOM_NEARBY-AVG``; see `rmqalloc.strategy`. Parameters may stand behind
+        it, as in ``CANARY(share=0.05)``, and are then put into ``params``.
     params : mapping
         Its parameters.
     """
@@ -135,7 +137,18 @@ class SetStrategy(Checked):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        self._put_params()
         self.rule()
+
+    def _put_params(self) -> None:
+        """Take parameters out of the text, so that two spellings of one change are equal."""
+        try:
+            name, params = with_params(self.strategy, self.params or {})
+        except ValueError as error:
+            raise ScenarioError(f"cannot be made: {error}") from None
+        if name != self.strategy:
+            object.__setattr__(self, "strategy", name)
+            object.__setattr__(self, "params", params or None)
 
     def __hash__(self) -> int:
         return hash((self.strategy, json.dumps(self.params, sort_keys=True)))

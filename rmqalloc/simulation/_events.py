@@ -22,9 +22,28 @@ from rmqalloc.documents._fields import (
 from rmqalloc.documents._records import Checked, described, needed, optional
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
-from rmqalloc.strategies._by_name import plain_strategies
+from rmqalloc.strategies._by_name import is_plain, plain_strategies
+from rmqalloc.strategies._spelled import with_params
 
-STRATEGIES = plain_strategies()
+
+@dataclass(frozen=True)
+class StrategyText(Text):
+    """A strategy by name, with or without its version, over another one, or with its parameters, as a command line has it."""
+
+    choices: tuple[str, ...] = plain_strategies()
+
+    def read(self, given: Any) -> str:
+        """The text."""
+        return Text().read(given) if isinstance(given, str) and is_plain(given) else super().read(given)
+
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema: the names, or a text that begins with one."""
+        begins = "|".join(dict.fromkeys(one.partition("/")[0] for one in self.choices))
+        other = {"type": "string", "pattern": f"^({begins})(/[0-9]+)?([-(].*)?$"}
+        return {"anyOf": [super().schema(), other]}
+
+
+SPELLING = "one over another as ROTATED-AVG, with parameters as CANARY(share=0.05)."
 
 
 class WithStrategy(Checked):
@@ -42,7 +61,10 @@ class WithStrategy(Checked):
     def made_strategy(self) -> Strategy | None:
         """The strategy; None if none is named."""
         try:
-            return None if self.strategy is None else strategy(self.strategy, **(self.params or {}))
+            if self.strategy is None:
+                return None
+            name, params = with_params(self.strategy, self.params or {})
+            return strategy(name, **params)
         except (TypeError, ValueError) as error:
             raise ScenarioError(f"cannot be used: {error}", "params") from None
 
@@ -60,7 +82,7 @@ class Join(WithStrategy):
     client_id: str | None = optional(
         Text(), says="Client id instead of the name with @1, such as one that another client has."
     )
-    strategy: str | None = optional(Text(STRATEGIES), says="Strategy instead of the group's.")
+    strategy: str | None = optional(StrategyText(), says=f"Strategy instead of the group's; {SPELLING}")
     params: Mapping[str, Any] | None = optional(Params(), says="Parameters of that strategy, by name.")
     topics: tuple[str, ...] | None = optional(Texts(), says="Topics to subscribe to instead of the group's.")
 

@@ -20,7 +20,7 @@ from rmqalloc.documents._fields import (
 )
 from rmqalloc.documents._records import Checked, Part, list_of, needed, optional
 from rmqalloc.remoting import DEFAULT_PROFILE, PROFILES
-from rmqalloc.simulation._events import STRATEGIES, Event, Events, WithStrategy
+from rmqalloc.simulation._events import SPELLING, Event, Events, StrategyText, WithStrategy
 from rmqalloc.simulation._settings import MODES, SHARE, BrokerSettings, GroupSettings
 
 RATE = Whole(0, 1_000_000)
@@ -46,7 +46,7 @@ class GroupPart(WithStrategy):
         Members(), "Names of its clients, or how many: 2 clients of a group g are g-0 and g-1."
     )
     start_every: int = optional(Duration(), Milliseconds(0), "From the start of one client to that of the next.")
-    strategy: str | None = optional(Text(STRATEGIES), "AVG", "How queues are divided.")
+    strategy: str | None = optional(StrategyText(), "AVG", f"How queues are divided; {SPELLING}")
     params: Mapping[str, Any] | None = optional(Params(), says="Parameters of the strategy, by name.")
     ordered: bool = optional(Truth(), False, "Consume in order, under locks.")
     listener_time: int = optional(

@@ -159,6 +159,8 @@ def strategy(
     load_factor: Decimal | float | str = ...,
     share: Decimal | float | str = ...,
     pattern: str = ...,
+    tables: bool = ...,
+    slack: int = ...,
     capacities: Mapping[str, int] | None = ...,
     weights: Mapping[tuple[Any, ...], int] | None = ...,
     owners: Mapping[Any, str] = ...,
@@ -178,7 +180,8 @@ def strategy(name: str, *, dialect: str = JAVA, **parameters: Any) -> Strategy:
     **parameters
         ``CONSISTENT_HASH``: ``virtual_nodes`` (10), ``hash_function`` (MD5). ``CONFIG``: ``message_queues``.
         ``MACHINE_ROOM``: ``machine_rooms``. ``MACHINE_ROOM_NEARBY``: ``inner``, ``broker_room``, ``client_room``.
-        ``POP``: ``inner``, ``pop_share_queue_num``. ``ROTATED``: ``inner`` (AVG). ``CONSISTENT_HASH_BOUNDED``: ``load_factor``
+        ``POP``: ``inner``, ``pop_share_queue_num``. ``ORDINAL``: ``pattern`` (``-#``), ``tables`` (False). ``STABLE``:
+        ``slack`` (0). ``ROTATED``: ``inner`` (AVG). ``CONSISTENT_HASH_BOUNDED``: ``load_factor``
         (1.25), ``virtual_nodes`` (10). ``CANARY``: ``share``, ``pattern`` (``*@gray``), ``inner``.
         ``MACHINE_ROOM_NEARBY_POOLED``: ``inner``, ``broker_room``, ``client_room``. ``WEIGHTED``: ``capacities``, ``weights``.
         ``STICKY``: ``owners``.

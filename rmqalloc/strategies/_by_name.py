@@ -11,6 +11,7 @@ from rmqalloc.strategies import STRATEGIES, ConfigByClient, Strategy, strategy
 from rmqalloc.strategies._dialects import DIALECTS, JAVA
 from rmqalloc.strategies._names import chain, divided, registered, split
 from rmqalloc.strategies._parameters import Parameter
+from rmqalloc.strategies._spelled import spelled
 
 NEARBY = "MACHINE_ROOM_NEARBY"
 """RocketMQ's strategy by machine rooms."""
@@ -206,30 +207,38 @@ def server_side() -> tuple[str, ...]:
 # --- Command lines ---
 
 
-def plain_strategies() -> tuple[str, ...]:
-    """Strategies that flags can describe; the others need code (an inner strategy), machine rooms or lists.
+def plain_strategies(rooms: bool = False) -> tuple[str, ...]:
+    """Strategies that a text can describe; the others need lists or code.
+
+    Parameters
+    ----------
+    rooms : bool
+        Also those that read machine rooms, which something else must know.
 
     Examples
     --------
     >>> plain_strategies()[:4]
     ('AVG', 'AVG_BY_CIRCLE', 'CONSISTENT_HASH', 'MACHINE_ROOM')
+    >>> set(plain_strategies(rooms=True)) - set(plain_strategies()) == {"MACHINE_ROOM_NEARBY", "MACHINE_ROOM_NEARBY_POOLED/1"}
+    True
     """
     return tuple(
         name
         for name, made in STRATEGIES.items()
-        if not made.reads_rooms and all(p.is_plain for p in made.parameters if p.is_needed)
+        if (rooms or not made.reads_rooms)
+        and all(p.is_spelled or (made.names_inner and p.kind == "strategy") for p in made.parameters if p.is_needed)
     )
 
 
-def is_plain(name: str) -> bool:
-    """Whether flags can describe a strategy and all that is inside it.
+def is_plain(name: str, rooms: bool = False) -> bool:
+    """Whether a text describes a strategy and all that is inside it; what it says of parameters is not looked at.
 
     Examples
     --------
-    >>> [is_plain(name) for name in ("ROTATED-CONSISTENT_HASH", "ROTATED", "MACHINE_ROOM_NEARBY-AVG", "BEST")]
+    >>> [is_plain(one) for one in ("ROTATED-CONSISTENT_HASH", "CANARY(share=1)", "MACHINE_ROOM_NEARBY-AVG", "BEST")]
     [True, True, False, False]
     """
-    return set(chain(name, STRATEGIES)) <= set(plain_strategies())
+    return set(chain(name.partition("(")[0], STRATEGIES)) <= set(plain_strategies(rooms))
 
 
 def plain_parameters() -> Iterator[tuple[str, Parameter]]:
@@ -250,14 +259,14 @@ def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
     Parameters
     ----------
     strategy : str
-        RocketMQ's name of the strategy.
+        RocketMQ's name of the strategy, perhaps with parameters, which are not repeated in the result.
     given : mapping
         Values by parameter, None where an option is not given; of names a text with commas between them.
 
     Raises
     ------
     ValueError
-        An option does not belong to the strategy, or one that it needs is missing.
+        An option does not belong to the strategy, one that it needs is missing, or the text of the strategy is wrong.
 
     Examples
     --------
@@ -265,10 +274,12 @@ def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
     {'virtual_nodes': 160}
     """
     params: dict[str, Any] = {}
-    taken = parameters_of(strategy)
+    name, said = spelled(strategy)
+    taken = parameters_of(name)
     for names, parameter in plain_parameters():
         value, own = given.get(parameter.name), taken.get(parameter.name)
-        if (own or parameter).is_needed and (value is None) != (own is None):
+        is_given = value is not None or parameter.name in said
+        if (own or parameter).is_needed and is_given != (own is not None):
             raise ValueError(f"{parameter.flag} is for {names}, which needs it; the strategy is {strategy}")
         if value is not None and own is None:
             raise ValueError(f"{parameter.flag} is for {names}, the strategy is {strategy}")
@@ -283,7 +294,8 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     Parameters
     ----------
     label : str
-        ``NAME``, ``NAME:NUMBER`` or ``NAME:TEXT+TEXT``, for the strategy's last parameter that a flag could give.
+        ``NAME``, ``NAME:NUMBER`` or ``NAME:TEXT+TEXT``, for the strategy's last parameter that a flag could give; or
+        ``NAME(PARAMETER=VALUE,...)``, as `rmqalloc.strategies._spelled` has it.
 
     Raises
     ------
@@ -296,6 +308,8 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     (('CONSISTENT_HASH', {'virtual_nodes': 160}), ('MACHINE_ROOM', {'machine_rooms': ['hz', 'sh']}))
     """
     name, colon, given = label.partition(":")
+    if "(" in name:
+        return spelled(label)
     known = {
         one: plain[-1] for one in plain_strategies() if (plain := [p for p in class_of(one).parameters if p.is_plain])
     }
@@ -310,5 +324,6 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     if colon or (of_outer is not None and of_outer.is_needed):
         forms = [f"{one}:{p.metavar}" + f"+{p.metavar}" * (p.kind == "names") for one, p in known.items()]
         meant = did_you_mean(name, plain_strategies()) if registered(name, STRATEGIES) not in plain_strategies() else ""
+        forms.append("NAME(PARAMETER=VALUE,...)")
         raise ValueError(f"{label!r} is neither NAME, nor {', nor '.join(forms)}{meant}")
     return name, {}

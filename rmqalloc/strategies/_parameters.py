@@ -18,10 +18,11 @@ class Parameter(NamedTuple):
     name : str
         As the constructor takes it.
     kind : str
-        "count" is a number from 0 on and "names" a collection of texts: a command line can give these. It cannot give
-        "decimal" (a number with few decimals), "text", "numbers" (whole numbers by name), "owners" (client ids by queue),
-        "queues" (lists of queues), "strategy" (another one), "resolver" (from a broker or a client to its machine room) and
-        "function" (a hash function) and "switch" (yes or no).
+        "count" is a number from 0 on and "names" a collection of texts: a command line has options for these. These,
+        "decimal" (a number with few decimals), "text" and "switch" (yes or no) can be spelled behind the strategy's name. No
+        text gives "numbers" (whole numbers by name), "owners" (client ids by queue), "queues" (lists of queues), "strategy"
+        (another one, which is part of the name), "resolver" (from a broker or a client to its machine room) and "function" (a
+        hash function).
     text : str
         What it is, as a sentence begins.
     is_needed : bool
@@ -44,8 +45,19 @@ class Parameter(NamedTuple):
 
     @property
     def is_plain(self) -> bool:
-        """Whether a command line can give it."""
+        """Whether a command line has an option for it."""
         return self.kind in ("count", "names")
+
+    @property
+    def is_spelled(self) -> bool:
+        """Whether a text behind the strategy's name can give it, see `rmqalloc.strategies._spelled`.
+
+        Examples
+        --------
+        >>> Parameter("tables", "switch", "Go by tables").is_spelled, Parameter("weights", "numbers", "Weights").is_spelled
+        (True, False)
+        """
+        return self.is_plain or self.kind in ("decimal", "text", "switch")
 
     @property
     def flag(self) -> str:

@@ -42,7 +42,7 @@ def _parser() -> _JobParser:
     add = parser.add_argument
     add("--input", default="", help="file, directory or pattern of units")
     add("--output", required=True, help="directory for the result")
-    add("--strategy", required=True, help="RocketMQ's name, such as AVG or CONSISTENT_HASH")
+    add("--strategy", required=True, help="name, such as AVG, perhaps with parameters: 'CANARY(share=0.05)'")
     for name, one in plain_parameters():
         commas = ", with commas between them" if one.kind == "names" else ""
         text = f"{one.text[0].lower()}{one.text[1:]}{commas}, for {name}"

@@ -183,7 +183,26 @@ def test_advice_says_which_groups_are_too_large(monkeypatch):
     advice = advise(fleet({"small": 1, "large": 40}))
     assert advice.groups["consumer_group"].to_pylist() == ["small", "large"]
     assert set(advice.counts["consumer_group"].to_pylist()) == {"small"}
-    assert advice.warnings == ("too large to try other numbers of clients: large",)
+    assert advice.warnings[0] == "too large to try other numbers of clients: large"
+    assert advice.churn.num_rows == 0
+    [said] = advice.warnings[1:]
+    assert said.startswith(
+        "too large to weigh other strategies (more than 134,217,728 moments times queues or clients)"
+    )
+    assert said.endswith(", 2 of 2 groups: small, large")
+    monkeypatch.setattr(play, "MOST_CELLS", 5_000)
+    advice = advise(fleet({"small": 1, "large": 40}))
+    assert set(advice.churn["consumer_group"].to_pylist()) == {"small"}
+    assert advice.warnings[-1].endswith("moments times queues or clients), 1 of 2 groups: large")
+
+
+def test_advice_on_the_command_line_says_which_groups_are_too_large(monkeypatch, capsys, tmp_path):
+    (tmp_path / "cluster.json").write_text(json.dumps(to_document(fleet())))
+    monkeypatch.setattr(play, "MOST_CELLS", 50)
+    assert main(["recommend", "-f", str(tmp_path / "cluster.json"), "--show", "churn", "-o", "json"]) == 0
+    out, err = capsys.readouterr()
+    assert json.loads(out) == []
+    assert "too large to weigh other strategies" in err and "3 of 3 groups: " in err
 
 
 # --- On the command line ---

@@ -174,3 +174,20 @@ def test_the_schema_knows_every_kind_of_event():
     assert Events().schema().items() <= schema["properties"]["events"].items()
     assert set(Events().schema()["items"]["properties"]) == {"at", *EVENTS}
     json.dumps(schema)
+
+
+def test_strategies_are_spelled_as_on_a_command_line():
+    def part(**more):
+        return script(groups=[{"name": "g", "topics": "orders", "clients": 4, **more}])
+
+    join = event(join={"group": "g", "clients": "new", "strategy": "CANARY-ROTATED-AVG(share=0.5)"})
+    made = Script.of({**part(strategy="STABLE(slack=1)"), "events": [join]})
+    assert made.groups[0].made_strategy().slack == 1
+    assert made.events[0].detail.made_strategy().get_name() == "CANARY/1-ROTATED/1-AVG"
+    assert Script.of(part(strategy="ORDINAL", params={"tables": True})).groups[0].made_strategy().tables
+    for text in ("STABLEE(slack=1)", "MACHINE_ROOM_NEARBY_POOLED-AVG"):
+        assert "must be one of AVG, AVG_BY_CIRCLE" in refused(part(strategy=text))
+    assert "STABLE takes slack, got slak; did you mean slack?" in refused(part(strategy="STABLE(slak=1)"))
+    assert "slack is given beside it, too" in refused(part(strategy="STABLE(slack=1)", params={"slack": 0}))
+    settled = simulate(Script.of(part(strategy="STABLE(slack=1)")))
+    assert [(one.event, one.unowned, one.double_owned) for one in settled.events] == [("start", 0, 0)]

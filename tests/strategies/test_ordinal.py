@@ -151,7 +151,7 @@ def in_topic(n_queues, topic="T"):
     return [MessageQueue(topic, "b", i) for i in range(n_queues)]
 
 
-@pytest.mark.parametrize("n_queues", [1, 2, 3, 5, 8, 16, 17, 24, 59, 60, 61, 83, 120])
+@pytest.mark.parametrize("n_queues", [1, 2, 3, 5, 8, 16, 17, 24, 50, 51, 59, 60, 61, 83, 110, 120])
 def test_tables_move_no_queue_in_excess_whatever_slots_fail(n_queues):
     k = int(tables().slots_for(np.array([n_queues]))[0])
     queues, made = in_topic(n_queues, f"topic of {n_queues}"), strategy("ORDINAL", tables=True)

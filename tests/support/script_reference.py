@@ -87,7 +87,7 @@ def kind(field):
     if "const" in field:
         return f"`{field['const']}`"
     if field["type"] == "string":
-        return "time" if "pattern" in field else "text"
+        return "time" if field.get("pattern", "").endswith("(ms|s|m|h)$") else "text"
     if field["type"] == "array":
         return "list of text" if field["items"].get("type") == "string" else "list"
     words = {"integer": "whole number", "boolean": "true or false", "object": "mapping"}

@@ -19,7 +19,7 @@ from rmqalloc import Fleet, MessageQueue, strategy
 pytestmark = pytest.mark.go
 
 SEED = int(os.environ.get("RMQALLOC_SEED") or SystemRandom().randrange(2**32))
-N_CASES = int(os.environ.get("RMQALLOC_GO_CASES") or 10_000)
+N_CASES = int(os.environ.get("RMQALLOC_GO_CASES") or 5_000)
 
 TOPICS = ["T", "orders", "%RETRY%g", "t-😀", "", "x" * 70]
 BROKERS = ["broker-a", "b", "hz@b1", "hz@b2", "sh@b1", "hz@b@", "hz@", "@", "@b", "a@b@c", "", "😀@b", "é@" + "z" * 40]

@@ -383,7 +383,7 @@ VERBS = {
     "rollout subscription": ("rollout", "subscription", "-t", "U"),
 }
 SAYS = {"rollout strategy": "--from-strategy", "explain": "-s"}
-BY_CLIENT = ("plan", "explain", "compare")
+BY_CLIENT = ("plan", "explain", "compare", "rollout strategy")
 """Verbs that work out groups whose clients differ."""
 
 

@@ -57,10 +57,10 @@ plan: install
 
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
-# Tests with servers of their own are moved file by file, so that each process starts a server once; they wait much of the time.
+# Tests with servers of their own are moved file by file, so that each process starts a server once.
 test: install
 	$(PYTEST) -q -m "not servers" $(BESIDE)
-	$(PYTEST) -q -m servers -n 3 --dist loadfile --no-loadscope-reorder
+	$(PYTEST) -q -m servers -n 2 --dist loadfile --no-loadscope-reorder
 	$(PYTEST) -q --pyargs rmqalloc spark_udfs --doctest-modules
 
 # Tests that compare with slow twins, on very many new examples: some hours.

@@ -48,6 +48,8 @@ STRATEGIES = [
     Contender("MACHINE_ROOM_NEARBY-AVG", "MACHINE_ROOM_NEARBY", _ROOMS),
     Contender("MACHINE_ROOM_NEARBY_POOLED-AVG", "MACHINE_ROOM_NEARBY_POOLED", _ROOMS),
     Contender("ROTATED-AVG", "ROTATED", {"inner": "AVG"}),
+    Contender("CANARY-AVG", "CANARY", {"inner": "AVG", "share": 0.25, "pattern": "*@consumer-1"}),
+    Contender("WEIGHTED", "WEIGHTED"),
     Contender("ORDINAL", "ORDINAL"),
     Contender("STABLE", "STABLE"),
     Contender("STABLE, slack 1", "STABLE", {"slack": 1}),

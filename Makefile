@@ -123,11 +123,11 @@ evidence: install
 	$(PROOF) simulation_speed --report $(EVIDENCE)/simulation.md
 	$(PROOF) transition_evidence --report $(EVIDENCE)/transitions.md
 	$(PROOF) restart_evidence --report $(EVIDENCE)/restarts.md
-	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
 	$(BIN)/pip install -q "moto[s3,server]>=5.1"
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
+	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 # Two at a time, as there are two processors.
 evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%)

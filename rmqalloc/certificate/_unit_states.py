@@ -128,7 +128,9 @@ def state_of(unit: Unit, rows: list[Row], first: State | None, told: tuple[int, 
         owned, code, text = loops.owners(row, unit.topic, queues)
         if rules.reads_rooms(row.strategy) and not with_rooms:
             code = loops.BAD_STRATEGY
-        if (first is None or first.bad[i]) and not (queues and row.clients):
+        # The list of one broker that a change empties is as one that was empty before: nobody acts by it.
+        is_empty = first is None or first.bad[i] or (i > 0 and not row.clients)
+        if is_empty and not (queues and row.clients):
             code, text = loops.EMPTY, "cidAll is null or cidAll empty" if queues else "mqAll is null or mqAll empty"
         errors.append((code, told[1] if code == loops.BAD_STRATEGY == told[0] else text))
         divided.append(dict(zip(queues, takers(unit.shared, row, owned), strict=True)))

@@ -18,7 +18,7 @@ from rmqalloc.certificate._checker import verdict
 from rmqalloc.certificate._loops import Row, owners
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot._plain_data import to_document
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 
 def text_of(plan):
@@ -45,6 +45,17 @@ def test_every_plan_of_clients_that_differ_is_proved(topic, group, changes):
     snapshot = Snapshot((topic,), (group,))
     scenarios = [{"name": "one", "changes": changes[:1]}, {"name": "all", "changes": changes}]
     assert problems_of(plan_snapshot(snapshot, scenarios), snapshot) == []
+
+
+def test_a_plan_that_empties_the_list_of_a_broker_is_proved():
+    """Of the client that stays no broker has heard: nobody acts by the list that is empty now."""
+    clients = (Client("c2", strategy="AVG"), Client("c1", strategy="AVG_BY_CIRCLE"))
+    lists = {"a": ("c2",)}
+    group = Group("g", ("T",), clients, strategy="AVG", strategy_source="given", broker_client_ids=lists)
+    snapshot = Snapshot((Topic("T", (TopicBroker("a", 2), TopicBroker("b", 1))),), (group,))
+    plan = plan_snapshot(snapshot, [{"name": "one", "changes": [{"remove_clients": {"ids": "c2"}}]}])
+    assert plan.units["strategy"].to_pylist() == ["AVG+AVG_BY_CIRCLE", "AVG"]
+    assert problems_of(plan, snapshot) == []
 
 
 COUNTED = (

@@ -3,6 +3,7 @@
 import contextlib
 from collections import Counter
 
+import go_driver
 import pytest
 from live_consumers import Consumers
 from live_go import GoConsumer
@@ -19,6 +20,15 @@ OLD, NEW = "AVG", "CONSISTENT_HASH"
 GO = ("go-1", "go-2", "java-3-by-go")
 """Instance names in between those of the Java clients, so that they take turns."""
 JAVA = ("go-1-by-java", "java-1", "java-2")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def go():
+    """The consumer of client-go, built before a cluster is started."""
+    try:
+        go_driver.built("member")
+    except go_driver.GoMissing as missing:
+        pytest.skip(str(missing))
 
 
 class Mixed:

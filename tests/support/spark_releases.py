@@ -1,7 +1,7 @@
 """Releases of Spark beside the installed one: an environment of each, and the connectors that are published for it.
 
 An environment holds third-party packages alone; the packages under test come by ``PYTHONPATH``, as links to those that this
-process has imported. Environments and jars stay in the folder that ``RMQALLOC_SPARK_RELEASES`` names, ``build/spark`` by default.
+process has imported. Environments and jars stay in the folder that ``RMQALLOC_SPARK_RELEASES`` names, or in ``build/spark``.
 """
 
 import functools

@@ -11,12 +11,13 @@ from typing import IO, Any, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rmqalloc.evaluation._parquet_plan import plan_writer
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._quarantine import plan_and_quarantine
 from rmqalloc.evaluation._totals import ByScenario, Totals, added, totals_of
-from rmqalloc.evaluation._worst import worst_columns, worst_of
+from rmqalloc.evaluation._worst import Ranking, worst_columns, worst_of
 from spark_udfs._map_in_arrow import Batches, refuse_schema
-from spark_udfs.job._manifests import QUARANTINE, Run, bucket_name, data_folder
+from spark_udfs.job._manifests import QUARANTINE, WORST, Run, bucket_name, data_folder
 from spark_udfs.job._output_layout import attempt, commit
 
 BUCKETS = 64
@@ -29,6 +30,9 @@ _ROWS_PER_BATCH = 32_768
 
 MAX_ROWS = 1 << 18
 """Rows of a plan that are ranked at once."""
+
+MAX_KEPT = 2_000
+"""Rows of the worst units that the record of a bucket holds at most; where more are wanted, the plan is read again."""
 
 
 class Piece(NamedTuple):
@@ -149,12 +153,14 @@ class PlanFiles:
         What to plan.
     buckets : mapping of int to sequence of Piece
         What to read for the buckets that are missing.
-    out, run
+    out, run, n_worst
         As `plan_file_bucket`.
     """
 
-    def __init__(self, spec: PlanSpec, buckets: Mapping[int, Sequence[Piece]], out: str, run: Run) -> None:
-        self.spec, self.out, self.run = spec, out, run
+    def __init__(
+        self, spec: PlanSpec, buckets: Mapping[int, Sequence[Piece]], out: str, run: Run, n_worst: int = 0
+    ) -> None:
+        self.spec, self.out, self.run, self.n_worst = spec, out, run, n_worst
         self.buckets = {number: [Piece(*piece) for piece in pieces] for number, pieces in buckets.items()}
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -162,7 +168,8 @@ class PlanFiles:
         numbers = list(self.buckets)
         for batch in batches:
             for position in batch.column(0).to_pylist():
-                plan_file_bucket(self.spec, numbers[position], self.buckets[numbers[position]], self.out, self.run)
+                number = numbers[position]
+                plan_file_bucket(self.spec, number, self.buckets[number], self.out, self.run, self.n_worst)
             yield pa.RecordBatch.from_arrays([batch.column(0)], names=["bucket"])
 
 
@@ -217,7 +224,9 @@ class RankBuckets:
                 yield from file.iter_batches(MAX_ROWS, columns=columns, use_threads=False)
 
 
-def plan_file_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, run: Run) -> None:
+def plan_file_bucket(
+    spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, run: Run, n_worst: int = 0
+) -> None:
     """Plan the pieces of one bucket into files with unique names, and record that it is complete.
 
     Parameters
@@ -230,6 +239,8 @@ def plan_file_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: 
         What to read.
     out, run
         As `begin_run`.
+    n_worst : int
+        How many of the worst units of every scenario the record holds, if these are not more than `MAX_KEPT`.
 
     Raises
     ------
@@ -237,10 +248,11 @@ def plan_file_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: 
         The plan's data were removed, see `attempt`.
     """
     totals: ByScenario = {}
+    ranking = Ranking(spec, n_worst) if n_worst * len(spec.names) <= MAX_KEPT else None
     with attempt(out, run.plan_id) as tried:
         home = Path(out, data_folder(run.plan_id), tried)
         (home / QUARANTINE).mkdir()
-        with _Rows(home / bucket_name(number), f"part-00000-{tried}.parquet") as plan:
+        with _Rows(home / bucket_name(number), f"part-00000-{tried}.parquet", spec) as plan:
             plan.write(pa.RecordBatch.from_pylist([], spec.schema), even_if_empty=True)
             for position, piece in enumerate(pieces):
                 bad_at = home / QUARANTINE / bucket_name(number)
@@ -249,8 +261,11 @@ def plan_file_bucket(spec: PlanSpec, number: int, pieces: Sequence[Piece], out: 
                         plan.write(planned)
                         quarantine.write(bad)
                         totals = added(totals, totals_of(planned))
+                        if ranking is not None:
+                            ranking.add(planned)
     # Once recorded, the files may be named in a manifest, so they stay whatever happens.
-    commit(out, run, number, tried, record_of(totals, spec))
+    ranked = {} if ranking is None else {WORST: {"n": n_worst, "rows": ranking.worst()}}
+    commit(out, run, number, tried, {**record_of(totals, spec), **ranked})
 
 
 def record_of(totals: ByScenario, spec: PlanSpec) -> dict[str, Any]:
@@ -260,10 +275,10 @@ def record_of(totals: ByScenario, spec: PlanSpec) -> dict[str, Any]:
 
 
 class _Rows:
-    """A new file of rows, created with the first of them."""
+    """A new file of rows, of a plan if its spec is given, created with the first of them."""
 
-    def __init__(self, directory: Path, name: str) -> None:
-        self._path = directory / name
+    def __init__(self, directory: Path, name: str, spec: PlanSpec | None = None) -> None:
+        self._path, self._spec = directory / name, spec
         self._file: IO[bytes] | None = None
         self._writer: pq.ParquetWriter | None = None
 
@@ -283,7 +298,10 @@ class _Rows:
         if self._writer is None:
             self._path.parent.mkdir(exist_ok=True)
             self._file = open(self._path, "xb")  # noqa: SIM115
-            self._writer = pq.ParquetWriter(self._file, rows.schema, compression="zstd")
+            if self._spec is None:
+                self._writer = pq.ParquetWriter(self._file, rows.schema, compression="zstd")
+            else:
+                self._writer = plan_writer(self._file, self._spec)
         if rows.num_rows:
             self._writer.write_batch(rows)
 

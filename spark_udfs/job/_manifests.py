@@ -32,6 +32,9 @@ from rmqalloc.errors import Error
 DATA, RECORDS, MANIFESTS = "_data", "_records", "_manifests"
 QUARANTINE = "quarantine"
 
+WORST = "worst"
+"""Of a record: the worst units of its bucket, which a manifest has in its summary."""
+
 _FORMAT = 1
 _ONLY = "0"  # sorts before every time
 
@@ -284,7 +287,7 @@ def manifest_data(run: Run, buckets: Sequence[Mapping[str, Any]], summary: Mappi
         "run": run.name,
         "published": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "n_buckets": len(buckets),
-        "buckets": [dict(record) for record in buckets],
+        "buckets": [{name: one for name, one in record.items() if name != WORST} for record in buckets],
         "summary": dict(summary),
     }
 

@@ -11,6 +11,7 @@ from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._totals import ByScenario, Totals, added
 from rmqalloc.evaluation._worst import Worst, merged, worst_columns
 from spark_udfs.job._by_file import RankRows
+from spark_udfs.job._manifests import WORST
 from spark_udfs.job._sources import literally
 
 
@@ -38,6 +39,14 @@ def worst(spark: SparkSession, files: Sequence[str], spec: PlanSpec, n: int) -> 
     rows = spark.read.parquet(*map(literally, files)).select(*worst_columns(spec), "scenario", "err_code")
     parts = rows.mapInArrow(RankRows(spec, n), "worst string").collect()
     return merged((json.loads(row["worst"]) for row in parts), spec, n)
+
+
+def kept_worst(records: Sequence[Mapping[str, Any]], spec: PlanSpec, n: int) -> Worst | None:
+    """The worst units out of the records of all buckets; None if one does not hold as many."""
+    kept = [record.get(WORST, {"n": -1}) for record in records]
+    if any(one["n"] < n for one in kept):
+        return None
+    return merged((one["rows"] for one in kept), spec, n) if kept else {}
 
 
 def summary(plan_id: str, spec: PlanSpec, totals: ByScenario, ranked: Worst) -> dict[str, Any]:

@@ -184,7 +184,7 @@ def run_job(
     with spark_errors(), running_session(master) as spark, Watch(spark) as watch:
         started = time.perf_counter()
         output = output_of(target, spark)
-        work = _work(spark, source, output, spec, by_files)
+        work = _work(spark, source, output, spec, by_files, n_worst)
         plan_id = plan_id_of(spec, work.identity)
         manifest, done = output.begin(plan_id, force)
         if manifest is None:
@@ -223,9 +223,12 @@ def _planned(
         _check_unchanged(source, work, records)
         totals = plan_summary.totals_in(records.values(), spec)
         _check_bad(totals, max_bad_fraction, f"{output.uri(manifests.data_folder(plan_id))}/*/{manifests.QUARANTINE}")
-        summary = plan_summary.summary(plan_id, spec, totals, output.worst(spec, records, n_worst))
-        # Ranking reads the plan again and may take long, so the check for a changed source comes last.
-        _check_unchanged(source, work, records)
+        worst = plan_summary.kept_worst([*records.values()], spec, n_worst)
+        if worst is None:
+            worst = output.worst(spec, records, n_worst)
+            # Ranking has read the plan again and may have taken long, so the check for a changed source comes last.
+            _check_unchanged(source, work, records)
+        summary = plan_summary.summary(plan_id, spec, totals, worst)
         return output.publish(work.n_buckets, records, summary)
     except (JobError, PublishError, OSError):
         # A run that was overtaken by another one of the same plan may find its files gone; then that plan is the result.
@@ -262,7 +265,9 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"the parameters of a job must be plain data, which its plan is known by, got {value!r}")
 
 
-def _work(spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec, by_files: bool | None) -> _Job:
+def _work(
+    spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec, by_files: bool | None, n_worst: int
+) -> _Job:
     """How the source is planned: by files if possible, and not ruled out."""
     path = worker_path(source.path, spark) if source.path and not source.table else None
     _check_apart(path, output)
@@ -270,7 +275,7 @@ def _work(spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpe
     if by_files is not False and plain and isinstance(output, SharedDirectory):
         found = on_worker(spark, by_file.survey, path, spec)
         if found is not None:
-            return _files_work(spark, str(path), by_file.Survey(*found), output, spec)
+            return _files_work(spark, str(path), by_file.Survey(*found), output, spec, n_worst)
     if by_files:
         raise ValueError(
             f"a file job needs a directory of Parquet files without partitions, and an output directory, that the workers see; "
@@ -279,10 +284,12 @@ def _work(spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpe
     return _frame_work(spark, source, output, spec)
 
 
-def _files_work(spark: SparkSession, path: str, found: by_file.Survey, output: SharedDirectory, spec: PlanSpec) -> _Job:
+def _files_work(
+    spark: SparkSession, path: str, found: by_file.Survey, output: SharedDirectory, spec: PlanSpec, n_worst: int
+) -> _Job:
     def plan(missing: list[int]) -> None:
         buckets = {number: found.buckets[number] for number in missing}
-        kernel = by_file.PlanFiles(spec, buckets, output.path, output.run)
+        kernel = by_file.PlanFiles(spec, buckets, output.path, output.run, n_worst)
         n_tasks = min(len(missing), _TASKS_PER_PROCESSOR * tasks_at_once(spark))
         spark.range(0, len(missing), 1, n_tasks).mapInArrow(kernel, "bucket bigint").collect()
 

@@ -1,6 +1,9 @@
 """What the planning job is made of, without Spark: bad rows set aside, the worst units, directories of ours."""
 
+import math
+
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import random_units as units
 from hypothesis import given
@@ -11,6 +14,10 @@ from rmqalloc.evaluation._quarantine import plan_and_quarantine, quarantine_sche
 from rmqalloc.evaluation._worst import merged, worst_columns, worst_of
 from rmqalloc.snapshot._directory import MARKER, own_directory, replaced_result
 from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
+from spark_udfs.job._by_file import cut_files, listed_files, plan_file_bucket
+from spark_udfs.job._output_layout import begin_run, complete_records, publish_and_show
+from spark_udfs.job._plan_summary import kept_worst
+from spark_udfs.job._published import files_of_plan
 
 TRIED = [{"name": "four", "changes": [{"scale_clients": {"to": 4}}]}]
 
@@ -63,7 +70,8 @@ plan_rows = st.lists(
         {
             "consumer_group": st.sampled_from(["a", "b", "é", "😀"]), "topic": st.sampled_from(["T", "U"]),
             "scenario": st.sampled_from(["current", "four"]), "err_code": st.sampled_from([0, 0, 0, 1]),
-            "unowned": small, "idle": small, "skew": st.sampled_from([1.0, 1.5]), "moved": small, "cross_room": small,
+            "unowned": small, "idle": small, "skew": st.sampled_from([1.0, 1.5]), "moved": small,
+            "cross_room": st.none() | small,
         }
     ), max_size=30,
 )  # fmt: skip
@@ -77,13 +85,43 @@ def test_the_worst_are_the_first_in_order_however_they_are_found(rows, n, cut):
     keys = [*spec.best_by, "consumer_group", "topic"]
     for name in ("current", "four"):
         mine = [row for row in rows if row["scenario"] == name and not row["err_code"]]
-        mine.sort(key=lambda row: ([-row[k] for k in spec.best_by], row["consumer_group"], row["topic"]))
+        mine.sort(
+            key=lambda row: (
+                [math.inf if row[k] is None else -row[k] for k in spec.best_by],
+                row["consumer_group"],
+                row["topic"],
+            )
+        )
         assert [[row[k] for k in keys] for row in found[name]] == [[row[k] for k in keys] for row in mine[:n]]
         assert all(list(row) == worst_columns(spec) for row in found[name])
     together = merged([worst_of([part], spec, n) for part in parts], spec, n)
     assert {name: [[row[k] for k in keys] for row in some] for name, some in together.items()} == {
         name: [[row[k] for k in keys] for row in some] for name, some in found.items()
     }
+
+
+@pytest.mark.parametrize(
+    ("output", "n", "is_kept"), [("metrics", 3, True), ("best", 3, True), ("metrics", 1001, False)]
+)
+def test_records_hold_the_worst_of_their_buckets_and_manifests_do_not(tmp_path, output, n, is_kept):
+    spec = PlanSpec("AVG", scenarios=TRIED, output=output)
+    for number in range(3):
+        rows = units.synthetic(40, seed=number).to_pylist()
+        pq.write_table(pa.Table.from_pylist(rows, schema=FLEET_SCHEMA), tmp_path / f"{number}.parquet")
+    out = str(tmp_path / "plans")
+    _, run, _ = begin_run(out, "p1", force=False)
+    buckets = cut_files(listed_files(str(tmp_path)), n_buckets=3)
+    for number, pieces in enumerate(buckets):
+        plan_file_bucket(spec, number, pieces, out, run, n)
+    records = complete_records(out, run)
+    kept = kept_worst([*records.values()], spec, n)
+    assert (kept is not None) == is_kept
+    won, manifest = publish_and_show(out, run, len(buckets), [*records.values()], {}, "")
+    assert won and not any("worst" in one for one in manifest["buckets"])
+    if is_kept:
+        plan = [part for path in files_of_plan(out) for part in pq.read_table(path).to_batches()]
+        assert kept == worst_of(plan, spec, n) and any(kept.values())
+        assert kept_worst([*records.values()], spec, n + 1) is None
 
 
 # --- Directories ---

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 TICKS = os.sysconf("SC_CLK_TCK")
+PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 class Cpu(NamedTuple):
@@ -30,7 +31,8 @@ class Cpu(NamedTuple):
 def cpu_now() -> Cpu:
     """Look at this process and all below it."""
     jvm, python = 0.0, time.process_time()
-    for name, seconds in _below(os.getpid()):
+    for name, fields in _below(os.getpid()):
+        seconds = sum(map(int, fields[11:15])) / TICKS  # what their ended children used included
         if name == "java":
             jvm += seconds
         elif name.startswith("python"):
@@ -38,21 +40,31 @@ def cpu_now() -> Cpu:
     return Cpu(jvm, python)
 
 
-def _below(root: int) -> list[tuple[str, float]]:
-    """Name and CPU seconds of every process below one, what their ended children used included."""
-    children: dict[int, list[tuple[int, str, float]]] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            # "pid (name) state ppid ...", where the name itself may hold spaces and brackets.
-            head, _, rest = stat.read_text(errors="replace").rpartition(")")
-        except OSError:
-            continue
-        fields = rest.split()
-        ticks = sum(map(int, fields[11:15]))
-        children.setdefault(int(fields[1]), []).append((int(stat.parent.name), head.partition("(")[2], ticks / TICKS))
+def resident_below(root: int) -> int:
+    """Bytes of memory of a process and all below it; what they share counts for each."""
+    own = _stat(Path(f"/proc/{root}/stat"))
+    return sum(int(fields[21]) * PAGE for _, fields in [*([own] if own else []), *_below(root)])
+
+
+def _below(root: int) -> list[tuple[str, list[str]]]:
+    """Name and figures of every process below one."""
+    children: dict[int, list[tuple[int, tuple[str, list[str]]]]] = {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        if stat := _stat(path):
+            children.setdefault(int(stat[1][1]), []).append((int(path.parent.name), stat))
     found, waiting = [], [root]
     while waiting:
         below = children.get(waiting.pop(), [])
-        found += [(name, seconds) for _, name, seconds in below]
-        waiting += [pid for pid, _, _ in below]
+        found += [stat for _, stat in below]
+        waiting += [pid for pid, _ in below]
     return found
+
+
+def _stat(path: Path) -> tuple[str, list[str]] | None:
+    """Name and figures of a process; None if it has ended."""
+    try:
+        # "pid (name) state ppid ...", where the name itself may hold spaces and brackets.
+        head, _, rest = path.read_text(errors="replace").rpartition(")")
+    except OSError:
+        return None
+    return head.partition("(")[2], rest.split()

@@ -1,0 +1,133 @@
+"""Would closed forms inside Spark make the transform faster? Ways to answer AVG with all the columns of `assign`, side by side.
+
+    python benchmarks/spark/engines.py --docs docs/evidence/spark-engines.md
+    python benchmarks/spark/engines.py --units 20000
+
+For AVG two counts suffice where the ids of a row are distinct. So the answer can be Spark's own expressions, as far as Spark
+can prove that of every row, and rows of which it cannot are sent to Python. What is measured: the transform; the closed form
+without any proof; with the proof, other rows dropped; and the whole, in which the rest goes through the transform.
+"""
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+import rmqalloc
+
+HERE = Path(__file__).resolve().parent
+BUILD = HERE.parents[1] / "build" / "bench-spark"
+PLACES = [HERE, HERE.parent, Path(rmqalloc.__file__).parents[1]]
+sys.path[:0] = map(str, PLACES[:2])
+
+from processes import cpu_now  # noqa: E402
+from pyspark.sql import Column, DataFrame  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
+from report import machine  # noqa: E402
+from table import markdown, put, ratio  # noqa: E402
+from uniform import write  # noqa: E402
+
+import spark_udfs.functions as rf  # noqa: E402
+from rmqalloc.documents._fields import MAX_TEXT_BYTES  # noqa: E402
+from spark_udfs.session import session  # noqa: E402
+from spark_udfs.transforms import assign  # noqa: E402
+
+KERNEL = assign("AVG")
+TEXTS = "concat_ws(',', consumer_group, topic, array_join(brokers.broker_name, ','), array_join(client_ids, ','))"
+PROOF = (
+    f"is_valid_utf8({TEXTS}) AND octet_length({TEXTS}) <= {MAX_TEXT_BYTES}",
+    "consumer_group IS NOT NULL AND topic IS NOT NULL",
+    "NOT array_contains(client_ids, '') AND size(array_distinct(client_ids)) = size(client_ids)",
+    "NOT array_contains(brokers.broker_name, '') AND size(array_distinct(brokers.broker_name)) = size(brokers)",
+    "array_min(brokers.read_queue_nums) >= 1 AND NOT array_contains(brokers.read_queue_nums, 0)",
+)
+"""What makes a row regular; each is null or false where there is a null, so that no null passes."""
+
+
+def regular() -> Column:
+    """Whether counts decide the answer."""
+    return F.coalesce(F.expr(" AND ".join(f"({one})" for one in PROOF)), F.lit(False))
+
+
+def closed_form(units: DataFrame) -> DataFrame:
+    """All columns of the transform, from counts alone."""
+    n_queues = F.expr("aggregate(brokers.read_queue_nums, 0, (n, nums) -> n + nums)")
+    counts = units.select("consumer_group", "topic", n_queues.alias("n"), F.size("client_ids").alias("m"))
+    zero, nothing = F.lit(0), F.lit(None)
+    found = counts.select(
+        "*", rf.metrics_by_count("n", "m").alias("f"), rf.allocate_by_count("n", "m", "AVG").alias("owners")
+    )
+    figures = [f"f.{name}" for name in ("idle", "unowned", "min_load", "mean_load", "max_load", "skew")]
+    return found.select(
+        "consumer_group", "topic", F.lit("current").alias("scenario"), F.lit("AVG").alias("strategy"),
+        F.col("n").alias("n_queues"), F.col("m").alias("n_clients"), *figures,
+        *(zero.alias(name) for name in ("moved", "least_moves", "clients_affected")),
+        nothing.cast("int").alias("cross_room"), zero.alias("err_code"), nothing.cast("string").alias("err_msg"), "owners",
+    )  # fmt: skip
+
+
+def proved(units: DataFrame) -> DataFrame:
+    """The closed form of the rows that are regular; the others are dropped."""
+    return closed_form(units.where(regular()))
+
+
+def routed(units: DataFrame) -> DataFrame:
+    """The closed form of the rows that are regular, and the transform of the others."""
+    return proved(units).unionByName(units.where(~regular()).transform(KERNEL))
+
+
+WAYS: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "transform `assign`": KERNEL,
+    "closed form, ids trusted": closed_form,
+    "closed form, ids proved distinct, others dropped": proved,
+    "closed form, ids proved distinct, others by the transform": routed,
+}
+
+
+def measured(units: DataFrame, n_units: int, rounds: int) -> list[list[str]]:
+    """A line for every way: medians over the rounds, in turn."""
+    runs: dict[str, list[tuple[float, float, float]]] = {name: [] for name in WAYS}
+    for number in range(rounds + 1):
+        for name, way in WAYS.items():
+            before, started = cpu_now(), time.perf_counter()
+            way(units).write.format("noop").mode("overwrite").save()
+            wall, used = time.perf_counter() - started, cpu_now().since(before)
+            if number:  # the first one warms up
+                runs[name].append((wall, used.jvm, used.python))
+    lines, first = [], None
+    for name, found in runs.items():
+        wall, jvm, python = (1e6 * median(one) / n_units for one in zip(*found, strict=True))
+        first = first or (wall, jvm + python)
+        over = [ratio(first[0] / wall), ratio(first[1] / (jvm + python))]
+        lines.append([name, *(f"{value:.3g}" for value in (wall, jvm, python)), *over])
+    return lines
+
+
+def main() -> None:
+    """Compare the answers, measure, print."""
+    parser = argparse.ArgumentParser(description="Closed forms inside Spark beside the transform")
+    parser.add_argument("--units", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--docs", type=Path, help="page whose marked section gets the table")
+    given = parser.parse_args()
+    os.environ["PYTHONPATH"] = os.pathsep.join(map(str, PLACES))
+    source = write(BUILD / f"fleet-{given.units}", given.units)
+    with session("local[2]", conf={"spark.driver.memory": "4g"}) as spark:
+        units = spark.read.parquet(source.as_uri())
+        some = units.limit(1000)
+        answers = {name: sorted(map(str, way(some).collect())) for name, way in WAYS.items()}
+        if different := [name for name, rows in answers.items() if rows != answers["transform `assign`"]]:
+            sys.exit(f"other answers than the transform: {', '.join(different)}")
+        lines = measured(units, given.units, given.rounds)
+    header = ["AVG, noop sink", "wall µs", "JVM µs", "Python µs", "wall, transform over it", "CPU, transform over it"]
+    text = f"{machine()}\n\n{given.units:,} units, {given.rounds} rounds.\n\n{markdown(header, lines)}"
+    print(text)
+    if given.docs:
+        put(given.docs, text)
+
+
+if __name__ == "__main__":
+    main()

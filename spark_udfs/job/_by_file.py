@@ -5,8 +5,9 @@ A task reads the row groups of one bucket, plans them and writes the bucket; onl
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, Protocol
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,7 +19,8 @@ from rmqalloc.evaluation._totals import ByScenario, Totals, added, totals_of
 from rmqalloc.evaluation._worst import Ranking, worst_columns, worst_of
 from spark_udfs._map_in_arrow import Batches, refuse_schema
 from spark_udfs.job._manifests import QUARANTINE, WORST, Run, bucket_name, data_folder
-from spark_udfs.job._output_layout import attempt, commit
+from spark_udfs.job._published import ArrowFiles
+from spark_udfs.job._stores import Store
 
 BUCKETS = 64
 """Buckets of a source with at least as many row groups."""
@@ -58,8 +60,8 @@ class Survey(NamedTuple):
     buckets: list[list[Piece]]
 
 
-def survey(source: str, spec: PlanSpec) -> Survey | None:
-    """The files and buckets of a source; None if only Spark can read it.
+def survey(source: str, spec: PlanSpec, store: Store | None = None) -> Survey | None:
+    """The files and buckets of a source, on a disk or in a store; None if only Spark can read it.
 
     Raises
     ------
@@ -70,15 +72,15 @@ def survey(source: str, spec: PlanSpec) -> Survey | None:
     TypeError
         A column is missing or of the wrong type, and every bucket would fail.
     """
-    files = listed_files(source)
+    files = listed_files(source, store)
     if files is None:
         return None
-    with _opened(files[0].path) as first:
+    with _opened(files[0].path, store) as first:
         refuse_schema(first.schema_arrow, spec)
-    return Survey(files, cut_files(files))
+    return Survey(files, cut_files(files, store=store))
 
 
-def listed_files(source: str) -> list[ParquetFile] | None:
+def listed_files(source: str, store: Store | None = None) -> list[ParquetFile] | None:
     """Files of a directory of Parquet in the order of their paths, or of one file.
 
     None if it has other files too, or partitions (``name=value``), whose columns are not in the files: only Spark can read
@@ -89,20 +91,41 @@ def listed_files(source: str) -> list[ParquetFile] | None:
     FileNotFoundError
         There is no such path, or no Parquet file in it.
     """
+    found = _on_disk(source) if store is None else _in_store(source, store)
+    shown = {name: file for name, file in found.items() if not any(part[:1] in ("_", ".") for part in name.split("/"))}
+    if not shown:
+        raise FileNotFoundError(f"{source} holds no Parquet file")
+    if not all(name.endswith(".parquet") and "=" not in name for name in shown):
+        return None
+    return [shown[name] for name in sorted(shown)]
+
+
+def _on_disk(source: str) -> dict[str, ParquetFile]:
+    """All files of a directory, or one, by their names below it."""
     root = Path(source)
     if not root.exists():
         raise FileNotFoundError(f"{source} does not exist; give a Parquet file or a directory of them")
-    paths = [root] if root.is_file() else sorted(path for path in root.rglob("*") if path.is_file())
-    shown = [path for path in paths if not any(part[0] in "._" for part in path.relative_to(root).parts)]
-    if not shown:
-        raise FileNotFoundError(f"{source} holds no Parquet file")
-    if not all(path.suffix == ".parquet" and "=" not in str(path.relative_to(root)) for path in shown):
-        return None
-    stats = [(str(path.resolve()), path.stat()) for path in shown]
-    return [ParquetFile(path, stat.st_size, stat.st_mtime_ns) for path, stat in stats]
+    paths = [root] if root.is_file() else [path for path in root.rglob("*") if path.is_file()]
+    stats = [(path, path.stat()) for path in paths]
+    base = root.parent if root.is_file() else root
+    return {
+        path.relative_to(base).as_posix(): ParquetFile(str(path.resolve()), stat.st_size, stat.st_mtime_ns)
+        for path, stat in stats
+    }
 
 
-def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS) -> list[list[Piece]]:
+def _in_store(source: str, store: Store) -> dict[str, ParquetFile]:
+    """As `_on_disk`; ``source`` is a path of the store's file system."""
+    files = ArrowFiles(store.files(), source)
+    [own] = files.system.get_file_info([files.root])
+    base = files.root.rpartition("/")[0] if own.is_file else files.root
+    infos = [own] if own.is_file else files.infos(files.root)
+    if not infos:
+        raise FileNotFoundError(f"{source} does not exist; give a Parquet file or a directory of them")
+    return {one.path[len(base) + 1 :]: ParquetFile(one.path, one.size, one.mtime_ns) for one in infos}
+
+
+def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS, store: Store | None = None) -> list[list[Piece]]:
     """Cut files into buckets of about equal bytes, in their order.
 
     Parameters
@@ -111,6 +134,8 @@ def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS) -> list[li
         As `listed_files`.
     n_buckets : int
         Fewest buckets, if there are as many row groups; more if they would exceed `BUCKET_BYTES`.
+    store : Store, optional
+        Where the files are, if not on a disk.
 
     Raises
     ------
@@ -120,7 +145,7 @@ def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS) -> list[li
     wanted = max(n_buckets, sum(file.n_bytes for file in files) // BUCKET_BYTES)
     pieces = [(Piece(file.path), file.n_bytes) for file in files]
     if len(files) < wanted:
-        pieces = [piece for file in files for piece in _row_groups(file.path)]
+        pieces = [piece for file in files for piece in _row_groups(file.path, store)]
     upto = sum(n_bytes for _, n_bytes in pieces)
     buckets: dict[int, list[Piece]] = {}
     before = 0
@@ -130,18 +155,34 @@ def cut_files(files: Sequence[ParquetFile], n_buckets: int = BUCKETS) -> list[li
     return list(buckets.values())
 
 
-def _row_groups(path: str) -> list[tuple[Piece, int]]:
+def _row_groups(path: str, store: Store | None) -> list[tuple[Piece, int]]:
     """Row groups of a file and their bytes."""
-    with _opened(path) as file:
+    with _opened(path, store) as file:
         groups = [file.metadata.row_group(i) for i in range(file.num_row_groups)]
         return [(Piece(path, i, i + 1), group.total_byte_size) for i, group in enumerate(groups)] or [(Piece(path), 0)]
 
 
-def _opened(path: str) -> pq.ParquetFile:
+def _opened(path: str, store: Store | None = None) -> pq.ParquetFile:
     try:
-        return pq.ParquetFile(path)
+        if store is None:
+            return pq.ParquetFile(path)
+        # What is far away is asked for in few large pieces.
+        return pq.ParquetFile(path, filesystem=store.files(), pre_buffer=True)
     except (OSError, pa.ArrowException) as error:
         raise ValueError(f"{path} cannot be read: {error}") from error
+
+
+class Buckets(Protocol):
+    """Buckets of an output as workers write them; it travels to them by pickle."""
+
+    def attempt(self, plan_id: str) -> AbstractContextManager[str]:
+        """The name of a new folder among the plan's data."""
+
+    def new_file(self, name: str) -> IO[bytes]:
+        """A new file by its name below the output directory."""
+
+    def commit(self, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
+        """Record that a bucket is complete: it has the files in the folder of this attempt."""
 
 
 class PlanFiles:
@@ -153,14 +194,20 @@ class PlanFiles:
         What to plan.
     buckets : mapping of int to sequence of Piece
         What to read for the buckets that are missing.
-    out, run, n_worst
+    out, run, n_worst, store
         As `plan_file_bucket`.
     """
 
     def __init__(
-        self, spec: PlanSpec, buckets: Mapping[int, Sequence[Piece]], out: str, run: Run, n_worst: int = 0
+        self,
+        spec: PlanSpec,
+        buckets: Mapping[int, Sequence[Piece]],
+        out: Buckets,
+        run: Run,
+        n_worst: int = 0,
+        store: Store | None = None,
     ) -> None:
-        self.spec, self.out, self.run, self.n_worst = spec, out, run, n_worst
+        self.spec, self.out, self.run, self.n_worst, self.store = spec, out, run, n_worst, store
         self.buckets = {number: [Piece(*piece) for piece in pieces] for number, pieces in buckets.items()}
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
@@ -169,7 +216,7 @@ class PlanFiles:
         for batch in batches:
             for position in batch.column(0).to_pylist():
                 number = numbers[position]
-                plan_file_bucket(self.spec, number, self.buckets[number], self.out, self.run, self.n_worst)
+                plan_file_bucket(self.spec, number, self.buckets[number], self.out, self.run, self.n_worst, self.store)
             yield pa.RecordBatch.from_arrays([batch.column(0)], names=["bucket"])
 
 
@@ -225,7 +272,13 @@ class RankBuckets:
 
 
 def plan_file_bucket(
-    spec: PlanSpec, number: int, pieces: Sequence[Piece], out: str, run: Run, n_worst: int = 0
+    spec: PlanSpec,
+    number: int,
+    pieces: Sequence[Piece],
+    out: Buckets,
+    run: Run,
+    n_worst: int = 0,
+    store: Store | None = None,
 ) -> None:
     """Plan the pieces of one bucket into files with unique names, and record that it is complete.
 
@@ -237,27 +290,29 @@ def plan_file_bucket(
         Number of the bucket.
     pieces : sequence of Piece
         What to read.
-    out, run
-        As `begin_run`.
+    out : Buckets
+        Where to write.
+    run : Run
+        As `spark_udfs.job._manifests.begin`.
     n_worst : int
         How many of the worst units of every scenario the record holds, if these are not more than `MAX_KEPT`.
+    store : Store, optional
+        Where the pieces are, if not on a disk.
 
     Raises
     ------
     FileNotFoundError
-        The plan's data were removed, see `attempt`.
+        The plan's data were removed: another run has overtaken this one.
     """
     totals: ByScenario = {}
     ranking = Ranking(spec, n_worst) if n_worst * len(spec.names) <= MAX_KEPT else None
-    with attempt(out, run.plan_id) as tried:
-        home = Path(out, data_folder(run.plan_id), tried)
-        (home / QUARANTINE).mkdir()
-        with _Rows(home / bucket_name(number), f"part-00000-{tried}.parquet", spec) as plan:
+    with out.attempt(run.plan_id) as tried:
+        home, bucket = f"{data_folder(run.plan_id)}/{tried}", bucket_name(number)
+        with _Rows(out, f"{home}/{bucket}/part-00000-{tried}.parquet", spec) as plan:
             plan.write(pa.RecordBatch.from_pylist([], spec.schema), even_if_empty=True)
             for position, piece in enumerate(pieces):
-                bad_at = home / QUARANTINE / bucket_name(number)
-                with _Rows(bad_at, f"part-{position:05d}-{tried}.parquet") as quarantine:
-                    for planned, bad in plan_and_quarantine(_read(piece), spec):
+                with _Rows(out, f"{home}/{QUARANTINE}/{bucket}/part-{position:05d}-{tried}.parquet") as quarantine:
+                    for planned, bad in plan_and_quarantine(_read(piece, store), spec):
                         plan.write(planned)
                         quarantine.write(bad)
                         totals = added(totals, totals_of(planned))
@@ -265,7 +320,7 @@ def plan_file_bucket(
                             ranking.add(planned)
     # Once recorded, the files may be named in a manifest, so they stay whatever happens.
     ranked = {} if ranking is None else {WORST: {"n": n_worst, "rows": ranking.worst()}}
-    commit(out, run, number, tried, {**record_of(totals, spec), **ranked})
+    out.commit(run, number, tried, {**record_of(totals, spec), **ranked})
 
 
 def record_of(totals: ByScenario, spec: PlanSpec) -> dict[str, Any]:
@@ -277,8 +332,8 @@ def record_of(totals: ByScenario, spec: PlanSpec) -> dict[str, Any]:
 class _Rows:
     """A new file of rows, of a plan if its spec is given, created with the first of them."""
 
-    def __init__(self, directory: Path, name: str, spec: PlanSpec | None = None) -> None:
-        self._path, self._spec = directory / name, spec
+    def __init__(self, out: Buckets, name: str, spec: PlanSpec | None = None) -> None:
+        self._out, self._name, self._spec = out, name, spec
         self._file: IO[bytes] | None = None
         self._writer: pq.ParquetWriter | None = None
 
@@ -296,8 +351,7 @@ class _Rows:
         if not rows.num_rows and not even_if_empty:
             return
         if self._writer is None:
-            self._path.parent.mkdir(exist_ok=True)
-            self._file = open(self._path, "xb")  # noqa: SIM115
+            self._file = self._out.new_file(self._name)
             if self._spec is None:
                 self._writer = pq.ParquetWriter(self._file, rows.schema, compression="zstd")
             else:
@@ -306,9 +360,9 @@ class _Rows:
             self._writer.write_batch(rows)
 
 
-def _read(piece: Piece) -> Iterator[pa.RecordBatch]:
+def _read(piece: Piece, store: Store | None = None) -> Iterator[pa.RecordBatch]:
     """Batches of a piece; a damaged file is named."""
-    with _opened(piece.path) as file:
+    with _opened(piece.path, store) as file:
         groups = range(piece.start, file.num_row_groups if piece.stop < 0 else piece.stop)
         try:
             yield from file.iter_batches(_ROWS_PER_BATCH, row_groups=list(groups), use_threads=False)

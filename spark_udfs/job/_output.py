@@ -30,6 +30,8 @@ from spark_udfs.job._by_file import RankBuckets
 from spark_udfs.job._manifests import QUARANTINE, Run, bucket_name, data_folder
 from spark_udfs.job._on_worker import on_worker
 from spark_udfs.job._sources import literally
+from spark_udfs.job._store_settings import store_of
+from spark_udfs.job._stores import Store, in_store
 
 Manifest = dict[str, Any]
 Records = dict[int, dict[str, Any]]
@@ -83,7 +85,10 @@ def worker_path(output: str, spark: SparkSession) -> str | None:
 def output_of(target: str, spark: SparkSession) -> Output:
     """The output for a target, as Spark names it."""
     path = worker_path(target, spark)
-    return SparkOutput(target, spark) if path is None else SharedDirectory(path, spark)
+    if path is not None:
+        return SharedDirectory(path, spark)
+    found = store_of(target, spark)
+    return SparkOutput(target, spark) if isinstance(found, str) else StoreOutput(target, spark, *found)
 
 
 def new_attempt(output: Output, plan_id: str, number: int) -> tuple[str, str, str]:
@@ -225,6 +230,27 @@ class SparkOutput(Output):
     def shown(self, manifest: Manifest) -> str:
         # There is no plain path, as nothing can replace it in one step here.
         return manifests.manifest_path(manifest)
+
+
+class StoreOutput(SparkOutput):
+    """An object store that the workers reach by themselves, under a path of theirs."""
+
+    def __init__(self, target: str, spark: SparkSession, store: Store, path: str) -> None:
+        super().__init__(target, spark)
+        self.store, self.path = store, path
+
+    def texts(self, folder: str) -> dict[str, str]:
+        return dict(self._ask("texts", folder))
+
+    def create(self, name: str, text: str) -> bool:
+        # Only the client of the driver can create exclusively.
+        return super().create(name, text) if self.exclusive else bool(self._ask("create", name, text))
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        return dict(self._ask("sizes", folder))
+
+    def _ask(self, method: str, *arguments: str) -> Any:
+        return on_worker(self._spark, in_store, self.store, self.path, method, *arguments)
 
 
 def read_plan(spark: SparkSession, target: str, plan_id: str | None = None, *, quarantine: bool = False) -> Any:

@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 from rmqalloc.snapshot._directory import own_directory
 from rmqalloc.store import LockedError, create_file, replaced_directory, sync_folder, sync_tree
@@ -116,23 +116,39 @@ def begin_run(
     return None, run, manifests.records(storage, run)
 
 
-@contextmanager
-def attempt(out: str, plan_id: str) -> Iterator[str]:
-    """The name of a new folder among the plan's data; an error removes it.
+class DiskBuckets(NamedTuple):
+    """Buckets as workers write them to a disk, see `spark_udfs.job._by_file.Buckets`; ``out`` is the output directory."""
 
-    Raises
-    ------
-    FileNotFoundError
-        The plan's data were removed: this run has been overtaken and creates nothing.
-    """
-    name = manifests.unique_name()
-    folder = Path(out, manifests.data_folder(plan_id), name)
-    folder.mkdir()
-    try:
-        yield name
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
+    out: str
+
+    @contextmanager
+    def attempt(self, plan_id: str) -> Iterator[str]:
+        """The name of a new folder among the plan's data; an error removes it.
+
+        Raises
+        ------
+        FileNotFoundError
+            The plan's data were removed: this run has been overtaken and creates nothing.
+        """
+        name = manifests.unique_name()
+        folder = Path(self.out, manifests.data_folder(plan_id), name)
+        folder.mkdir()
+        try:
+            (folder / QUARANTINE).mkdir()
+            yield name
+        except BaseException:
+            shutil.rmtree(folder, ignore_errors=True)
+            raise
+
+    def new_file(self, name: str) -> IO[bytes]:
+        """A new file in the folder of an attempt."""
+        path = Path(self.out, name)
+        path.parent.mkdir(exist_ok=True)
+        return open(path, "xb")
+
+    def commit(self, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
+        """Flush an attempt's files to the disk, and record that its bucket is complete."""
+        commit(self.out, run, number, attempt, record)
 
 
 def commit(out: str, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:

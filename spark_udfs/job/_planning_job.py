@@ -9,8 +9,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -23,34 +22,22 @@ from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._totals import ByScenario
 from rmqalloc.scenarios import to_data
 from spark_udfs.job import (
-    _by_file as by_file,
-)
-from spark_udfs.job import (
-    _by_frame as by_frame,
-)
-from spark_udfs.job import (
     _manifests as manifests,
 )
 from spark_udfs.job import (
     _plan_summary as plan_summary,
 )
-from spark_udfs.job import (
-    _sources as sources,
-)
 from spark_udfs.job._job_options import WORST
 from spark_udfs.job._manifests import PublishError
-from spark_udfs.job._on_worker import on_worker, tasks_at_once
 from spark_udfs.job._output import (
     Manifest,
     Output,
     Records,
-    SharedDirectory,
-    new_attempt,
     output_of,
-    worker_path,
 )
 from spark_udfs.job._progress import Watch
 from spark_udfs.job._sources import UnitSource
+from spark_udfs.job._ways import JobWork, work_of
 from spark_udfs.session import running_session
 
 try:
@@ -75,12 +62,6 @@ _OF_JARS = (
     "IncompatibleClassChangeError|UnsupportedClassVersionError"
 )
 """What Java raises for a jar that is missing, or does not fit the release of the others."""
-
-_AT_ONCE = 2
-"""Buckets that are planned at once, so that processors are not idle during the last tasks of one."""
-
-_TASKS_PER_PROCESSOR = 4
-"""Tasks that plan files, per processor: each costs some 35 ms, but with too few the last ones keep processors idle."""
 
 
 class JobError(Error, RuntimeError):
@@ -121,16 +102,6 @@ class JobResult(NamedTuple):
     seconds: float = 0.0
     jvm_peak: int = 0
     workers_peak: int = 0
-
-
-class _Job(NamedTuple):
-    """The input's identity and buckets, and how to plan some of them; otherwise as `Cut`."""
-
-    identity: Any
-    n_buckets: int
-    plan: Callable[[list[int]], None]
-    now: Callable[[], Any]
-    content: dict[str, str] | None = None
 
 
 def run_job(
@@ -184,7 +155,7 @@ def run_job(
     with spark_errors(), running_session(master) as spark, Watch(spark) as watch:
         started = time.perf_counter()
         output = output_of(target, spark)
-        work = _work(spark, source, output, spec, by_files, n_worst)
+        work = work_of(spark, source, output, spec, by_files, n_worst)
         plan_id = plan_id_of(spec, work.identity)
         manifest, done = output.begin(plan_id, force)
         if manifest is None:
@@ -208,7 +179,7 @@ def _planned(
     source: UnitSource,
     output: Output,
     spec: PlanSpec,
-    work: _Job,
+    work: JobWork,
     done: Records,
     bounds: tuple[float, int],
     plan_id: str,
@@ -265,68 +236,7 @@ def _plain(value: Any) -> Any:
     raise TypeError(f"the parameters of a job must be plain data, which its plan is known by, got {value!r}")
 
 
-def _work(
-    spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec, by_files: bool | None, n_worst: int
-) -> _Job:
-    """How the source is planned: by files if possible, and not ruled out."""
-    path = worker_path(source.path, spark) if source.path and not source.table else None
-    _check_apart(path, output)
-    plain = source.format == "parquet" and path is not None and not any(c in path for c in "*?[{")
-    if by_files is not False and plain and isinstance(output, SharedDirectory):
-        found = on_worker(spark, by_file.survey, path, spec)
-        if found is not None:
-            return _files_work(spark, str(path), by_file.Survey(*found), output, spec, n_worst)
-    if by_files:
-        raise ValueError(
-            f"a file job needs a directory of Parquet files without partitions, and an output directory, that the workers see; "
-            f"{source} or the output is not"
-        )
-    return _frame_work(spark, source, output, spec)
-
-
-def _files_work(
-    spark: SparkSession, path: str, found: by_file.Survey, output: SharedDirectory, spec: PlanSpec, n_worst: int
-) -> _Job:
-    def plan(missing: list[int]) -> None:
-        buckets = {number: found.buckets[number] for number in missing}
-        kernel = by_file.PlanFiles(spec, buckets, output.path, output.run, n_worst)
-        n_tasks = min(len(missing), _TASKS_PER_PROCESSOR * tasks_at_once(spark))
-        spark.range(0, len(missing), 1, n_tasks).mapInArrow(kernel, "bucket bigint").collect()
-
-    def now() -> Any:
-        return ["files", on_worker(spark, by_file.listed_files, path)]
-
-    return _Job(["files", found.files], len(found.buckets), plan, now)
-
-
-def _frame_work(spark: SparkSession, source: UnitSource, output: Output, spec: PlanSpec) -> _Job:
-    cut = sources.cut_source(source, spark)
-
-    def plan_one(number: int) -> None:
-        attempt, *paths = new_attempt(output, output.run.plan_id, number)
-        by_content = cut.content is not None
-        record = by_frame.plan_frame_bucket(spark, cut.bucket(number), spec, (paths[0], paths[1]), by_content)
-        output.commit(number, attempt, record)
-
-    def plan(missing: list[int]) -> None:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            try:
-                for one in [pool.submit(plan_one, number) for number in missing]:
-                    one.result()
-            except BaseException:
-                pool.shutdown(wait=True, cancel_futures=True)
-                raise
-
-    return _Job(["frames", cut.identity], cut.n_buckets, plan, lambda: ["frames", cut.now()], cut.content)
-
-
-def _check_apart(source: str | None, output: Output) -> None:
-    """The next run must not read what this one writes."""
-    if source is not None and isinstance(output, SharedDirectory) and f"{output.path}/".startswith(f"{source}/"):
-        raise ValueError(f"the output directory {output.path} lies in the input {source}; give one apart from it")
-
-
-def _check_unchanged(source: UnitSource, work: _Job, records: Records) -> None:
+def _check_unchanged(source: UnitSource, work: JobWork, records: Records) -> None:
     """Raise JobError if the source changed: a plan is of one state of its source."""
     advice = "nothing is published; run the job again, on a snapshot if there are such"
     if work.identity != work.now():

@@ -36,7 +36,11 @@ class ArrowFiles:
     def _files(self, folder: str) -> list[str]:
         """Names of all files below a folder."""
         where = f"{self.root}/{folder}"
-        selector = pafs.FileSelector(where, allow_not_found=True, recursive=True)
+        return sorted(one.path[len(where) + 1 :] for one in self.infos(where))
+
+    def infos(self, path: str) -> list[Any]:
+        """All files below a path."""
+        selector = pafs.FileSelector(path, allow_not_found=True, recursive=True)
         for tries_left in reversed(range(TRIES)):
             try:
                 selected = self.system.get_file_info(selector)
@@ -44,7 +48,7 @@ class ArrowFiles:
             except FileNotFoundError:  # a folder that came or went while it was listed
                 if not tries_left:
                     raise
-        return sorted(one.path[len(where) + 1 :] for one in selected if one.type == pafs.FileType.File)
+        return [one for one in selected if one.type == pafs.FileType.File]
 
 
 def manifest_of(target: str | os.PathLike[str], plan_id: str | None = None, filesystem: Any = None) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from rmqalloc.evaluation._worst import merged, worst_columns, worst_of
 from rmqalloc.snapshot._directory import MARKER, own_directory, replaced_result
 from rmqalloc.snapshot._synthetic import FLEET_SCHEMA
 from spark_udfs.job._by_file import cut_files, listed_files, plan_file_bucket
-from spark_udfs.job._output_layout import begin_run, complete_records, publish_and_show
+from spark_udfs.job._output_layout import DiskBuckets, begin_run, complete_records, publish_and_show
 from spark_udfs.job._plan_summary import kept_worst
 from spark_udfs.job._published import files_of_plan
 
@@ -112,7 +112,7 @@ def test_records_hold_the_worst_of_their_buckets_and_manifests_do_not(tmp_path, 
     _, run, _ = begin_run(out, "p1", force=False)
     buckets = cut_files(listed_files(str(tmp_path)), n_buckets=3)
     for number, pieces in enumerate(buckets):
-        plan_file_bucket(spec, number, pieces, out, run, n)
+        plan_file_bucket(spec, number, pieces, DiskBuckets(out), run, n)
     records = complete_records(out, run)
     kept = kept_worst([*records.values()], spec, n)
     assert (kept is not None) == is_kept

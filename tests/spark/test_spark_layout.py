@@ -45,7 +45,7 @@ def run_of(out, force=False, **how):
 
 def plan_some(fleet, out, run, numbers=range(3)):
     for number in numbers:
-        by_file.plan_file_bucket(SPEC, number, fleet.buckets[number], str(out), run)
+        by_file.plan_file_bucket(SPEC, number, fleet.buckets[number], output_layout.DiskBuckets(str(out)), run)
 
 
 def finish(out, run):
@@ -204,7 +204,7 @@ def aged(out, seconds=100_000):
 def complete_with_leftovers(fleet, out):
     (zombie, *_), (run, *_) = run_of(out), run_of(out)
     plan_some(fleet, out, zombie)
-    with output_layout.attempt(str(out), PLAN):
+    with output_layout.DiskBuckets(str(out)).attempt(PLAN):
         pass
     for record in (out / "_records").rglob("*.json"):
         record.unlink()

@@ -63,7 +63,7 @@ def job(found, out, force=False, conditional=True):
     try:
         for number in range(N_BUCKETS):
             if number not in done:
-                by_file.plan_file_bucket(SPEC, number, found.buckets[number], out, run)
+                by_file.plan_file_bucket(SPEC, number, found.buckets[number], output_layout.DiskBuckets(out), run)
         records = output_layout.complete_records(out, run)
         output_layout.publish_and_show(out, run, N_BUCKETS, list(records.values()), TOLD, "")
     except (OSError, manifests.PublishError):

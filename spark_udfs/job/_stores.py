@@ -1,0 +1,87 @@
+"""Object stores as workers reach them by themselves: file systems of pyarrow. Imports no pyspark.
+
+What a store asks for, secrets among it, comes from the session's settings (`spark_udfs.job._store_settings`) and travels to
+workers in the closures of tasks alone: it is in no file, no plan id, no log and no message.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any, NamedTuple
+
+import pyarrow.fs as pafs
+
+from spark_udfs.job import _manifests as manifests
+from spark_udfs.job._manifests import Run
+from spark_udfs.job._published import ArrowFiles
+
+
+class Store(NamedTuple):
+    """How to reach a store.
+
+    Attributes
+    ----------
+    kind : str
+        Name of the class of pyarrow, such as ``S3FileSystem``.
+    arguments : tuple of (str, object)
+        Its arguments.
+    """
+
+    kind: str
+    arguments: tuple[tuple[str, Any], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Store({self.kind})"  # without the secrets
+
+    def files(self) -> Any:
+        """The file system."""
+        return getattr(pafs, self.kind)(**dict(self.arguments))
+
+
+class StoreFiles(ArrowFiles):
+    """`Storage` in a store below a path; nothing can be created exclusively by pyarrow."""
+
+    exclusive = False
+
+    def __init__(self, store: Store, root: str) -> None:
+        super().__init__(store.files(), root)
+
+    def create(self, name: str, text: str) -> bool:
+        """Write a new file; an object is there when it is closed, and as a whole."""
+        with self.system.open_output_stream(f"{self.root}/{name}") as file:
+            file.write(text.encode())
+        return True
+
+    def sizes(self, folder: str) -> dict[str, int]:
+        """Bytes of all files below a folder by name, without the marks of Spark's writers."""
+        found = self.infos(f"{self.root}/{folder}")
+        return {one.path[len(self.root) + 1 :]: one.size for one in found if one.base_name[:1] not in ("_", ".")}
+
+
+def in_store(store: Store, root: str, method: str, *arguments: Any) -> Any:
+    """Call a method of `StoreFiles`, where the store can be reached."""
+    return getattr(StoreFiles(store, root), method)(*arguments)
+
+
+class StoreBuckets(NamedTuple):
+    """Buckets as workers write them to a store, see `spark_udfs.job._by_file.Buckets`."""
+
+    store: Store
+    root: str
+
+    @contextmanager
+    def attempt(self, plan_id: str) -> Iterator[str]:
+        """A unique name; what a failed attempt leaves is named by nobody."""
+        yield manifests.unique_name()
+
+    def new_file(self, name: str) -> IO[bytes]:
+        """A new file; it is there once it is closed."""
+        file: IO[bytes] = self.store.files().open_output_stream(f"{self.root}/{name}")
+        return file
+
+    def commit(self, run: Run, number: int, attempt: str, record: Mapping[str, Any]) -> None:
+        """Record that a bucket is complete."""
+        files = StoreFiles(self.store, self.root)
+        sizes = files.sizes(f"{manifests.data_folder(run.plan_id)}/{attempt}")
+        manifests.keep(files, Run(*run), number, attempt, {**manifests.parts_of(sizes), **record})

@@ -80,6 +80,37 @@ def survey(source: str, spec: PlanSpec, store: Store | None = None) -> Survey | 
     return Survey(files, cut_files(files, store=store))
 
 
+def survey_of(paths: Sequence[str], columns: Sequence[str], spec: PlanSpec, store: Store | None) -> tuple[Survey, int]:
+    """The buckets of the files of a table, and the rows of all files.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        The files, as `Store` or the disk has them.
+    columns : sequence of str
+        Columns of the table that are read.
+
+    Raises
+    ------
+    ValueError
+        A file cannot be read as Parquet, or lacks a column: the table keeps its values, or its name, elsewhere.
+    TypeError
+        As `survey`.
+    """
+    files: list[ParquetFile] = []
+    n_rows = 0
+    for path in paths:
+        with _opened(path, store) as file:
+            if lacking := [name for name in columns if name not in file.schema_arrow.names]:
+                raise ValueError(f"{path} lacks the column {lacking[0]}")
+            if not files:
+                refuse_schema(file.schema_arrow, spec)
+            groups = (file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups))
+            files.append(ParquetFile(path, sum(groups), 0))
+            n_rows += file.metadata.num_rows
+    return Survey(files, cut_files(files, store=store)), n_rows
+
+
 def listed_files(source: str, store: Store | None = None) -> list[ParquetFile] | None:
     """Files of a directory of Parquet in the order of their paths, or of one file.
 

@@ -22,11 +22,14 @@ class Pin(NamedTuple):
         Its rows.
     now : callable
         The present identity of that version; it differs if the table was dropped and created again.
+    files : callable
+        URIs of its Parquet files; or why they do not hold the rows as they are: a text.
     """
 
     identity: Any
     read: Callable[[], DataFrame]
     now: Callable[[], Any]
+    files: Callable[[], list[str] | str]
 
 
 def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[str, str]) -> Pin | None:
@@ -55,7 +58,12 @@ def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[
             return spark.sql(f"SELECT * FROM {table} VERSION AS OF {version}")
         return reader.format(kind).option("versionAsOf", str(version)).load(path)
 
-    return Pin(identity, read, lambda: find(spark, table, path, version)[1])
+    def files() -> list[str] | str:
+        return (
+            _delta_files(spark, table, path, read()) if kind == "delta" else _iceberg_files(spark, table, path, version)
+        )
+
+    return Pin(identity, read, lambda: find(spark, table, path, version)[1], files)
 
 
 def _provider(spark: SparkSession, table: str) -> str:
@@ -78,6 +86,38 @@ def _delta(spark: SparkSession, table: str, path: str, version: int | None = Non
         return -1, None
     assert table_id is not None
     return row["version"], ["delta", table_id["id"], row["version"], row["at"]]
+
+
+def _delta_files(spark: SparkSession, table: str, path: str, version: DataFrame) -> list[str] | str:
+    """As `Pin.files`; rows that are deleted in the files are found by counting."""
+    name = table or "delta.`" + path.replace("`", "``") + "`"
+    detail = spark.sql(f"DESCRIBE DETAIL {name}").select("properties").first()
+    assert detail is not None
+    if (detail["properties"] or {}).get("delta.columnMapping.mode", "none") != "none":
+        return "its files have other names for the columns (delta.columnMapping.mode)"
+    return list(version.inputFiles())
+
+
+def _iceberg_files(spark: SparkSession, table: str, path: str, version: int) -> list[str] | str:
+    """As `Pin.files`."""
+
+    if table:
+        files = spark.sql(f"SELECT * FROM {table}.files VERSION AS OF {version}")
+    else:
+        files = spark.read.format("iceberg").option("versionAsOf", str(version)).load(f"{path}#files")
+    rows = files.select("content", "file_format", "file_path").collect()
+    if any(row["content"] for row in rows):
+        return "it has files of deletes"
+    if other := {row["file_format"] for row in rows} - {"PARQUET"}:
+        return f"it has files of {other.pop()}"
+    log = (
+        spark.table(f"{table}.metadata_log_entries")
+        if table
+        else spark.read.format("iceberg").load(f"{path}#metadata_log_entries")
+    )
+    if log.select("latest_schema_id").where("latest_schema_id IS NOT NULL").distinct().count() > 1:
+        return "its columns have changed"
+    return [row["file_path"] for row in rows]
 
 
 def _iceberg(spark: SparkSession, table: str, path: str, version: int | None = None) -> tuple[int, Any]:

@@ -4,9 +4,11 @@ import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from pyspark.sql import SparkSession
 
+from rmqalloc.evaluation._parquet_plan import INPUT_COLUMNS
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from spark_udfs.job import (
     _by_file as by_file,
@@ -19,6 +21,9 @@ from spark_udfs.job import (
 )
 from spark_udfs.job import (
     _sources as sources,
+)
+from spark_udfs.job import (
+    _versions as versions,
 )
 from spark_udfs.job._on_worker import on_worker, tasks_at_once
 from spark_udfs.job._output import Output, SharedDirectory, StoreOutput, new_attempt, worker_path
@@ -79,7 +84,9 @@ def _by_files(
     out = _buckets_of(output)
     if out is None:
         return f"workers do not reach {output.uri()} by themselves"
-    if not source.path or source.table or source.format != "parquet" or any(c in source.path for c in "*?[{"):
+    if source.table or source.format in ("delta", "iceberg"):
+        return _files_of_table(spark, source, out, output, spec, n_worst)
+    if not source.path or source.format != "parquet" or any(c in source.path for c in "*?[{"):
         return f"{source} is no directory of Parquet files"
     reached = _Reached(path or "")
     if path is None:
@@ -92,6 +99,50 @@ def _by_files(
     if survey is None:
         return f"{source} holds other files, too, or partitions"
     return _files_work(spark, reached, by_file.Survey(*survey), out, output, spec, n_worst)
+
+
+def _files_of_table(
+    spark: SparkSession, source: UnitSource, out: by_file.Buckets, output: Output, spec: PlanSpec, n_worst: int
+) -> JobWork | str:
+    """As `_by_files`, for the files of one version of a table."""
+    pin = versions.pin(spark, source.table, source.path, source.format, source.options)
+    if pin is None:
+        return f"{source} is no table of Delta or Iceberg with versions"
+    uris = pin.files()
+    if isinstance(uris, str):
+        return f"{source} is not read file by file, as {uris}"
+    reached = _reach_all(spark, uris)
+    if isinstance(reached, str):
+        return f"{source} is not reached by workers themselves, as {reached}"
+    paths, store = reached
+    units = pin.read()
+    columns = [name for name in units.columns if name in INPUT_COLUMNS]
+    try:
+        survey, n_rows = on_worker(spark, by_file.survey_of, paths, columns, spec, store)
+    except ValueError as error:
+        return f"{source} is not read file by file: {error}"
+    if n_rows != units.count():
+        return f"{source} is not read file by file, as rows are deleted that its files still hold"
+    identity = ["files of a table", pin.identity]
+    here = _Reached("", store)
+    plan = _planner(spark, here, by_file.Survey(*survey), out, output, spec, n_worst)
+    return JobWork(identity, len(survey[1]), plan, lambda: ["files of a table", pin.now()])
+
+
+def _reach_all(spark: SparkSession, uris: list[str]) -> tuple[list[str], Store | None] | str:
+    """Paths of files as workers reach them, and the store that all are in; or why they do not."""
+    if not uris:
+        return "it has no files"
+    local = [worker_path(uri, spark) if uri.startswith("file:") or "://" not in uri else None for uri in uris]
+    if None not in local:
+        return [str(path) for path in local], None
+    found = [store_of(unquote(uri), spark) for uri in uris]
+    if reasons := [one for one in found if isinstance(one, str)]:
+        return reasons[0]
+    stores = [one for one in found if not isinstance(one, str)]
+    if any(store != stores[0][0] for store, _ in stores):
+        return "its files are in several stores"
+    return [path for _, path in stores], stores[0][0]
 
 
 def _buckets_of(output: Output) -> by_file.Buckets | None:
@@ -110,16 +161,31 @@ def _files_work(
     spec: PlanSpec,
     n_worst: int,
 ) -> JobWork:
+    def now() -> Any:
+        return _identity(spark, source, on_worker(spark, by_file.listed_files, source.path, source.store))
+
+    plan = _planner(spark, source, found, out, output, spec, n_worst)
+    return JobWork(_identity(spark, source, found.files), len(found.buckets), plan, now)
+
+
+def _planner(
+    spark: SparkSession,
+    source: _Reached,
+    found: by_file.Survey,
+    out: by_file.Buckets,
+    output: Output,
+    spec: PlanSpec,
+    n_worst: int,
+) -> Callable[[list[int]], None]:
+    """Plans the buckets with these numbers."""
+
     def plan(missing: list[int]) -> None:
         buckets = {number: found.buckets[number] for number in missing}
         kernel = by_file.PlanFiles(spec, buckets, out, output.run, n_worst, source.store)
         n_tasks = min(len(missing), _TASKS_PER_PROCESSOR * tasks_at_once(spark))
         spark.range(0, len(missing), 1, n_tasks).mapInArrow(kernel, "bucket bigint").collect()
 
-    def now() -> Any:
-        return _identity(spark, source, on_worker(spark, by_file.listed_files, source.path, source.store))
-
-    return JobWork(_identity(spark, source, found.files), len(found.buckets), plan, now)
+    return plan
 
 
 def _identity(spark: SparkSession, source: _Reached, files: list[Any]) -> Any:

@@ -68,7 +68,7 @@ def plan(
     >>> one_less = {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]}
     >>> plans = spark.read.parquet("fleet").transform(plan([one_less], "AVG"))  # doctest: +SKIP
     """
-    return mapped(PlanBatches(_spec(scenarios, strategy, output, tuple(best_by), params)), checked_carry(carry))
+    return mapped(PlanBatches(spec_of(scenarios, strategy, output, tuple(best_by), params)), checked_carry(carry))
 
 
 def assign(strategy: str = "CONSISTENT_HASH", *, carry: Carry = True, **params: Any) -> Transform:
@@ -86,7 +86,7 @@ def assign(strategy: str = "CONSISTENT_HASH", *, carry: Carry = True, **params: 
 
 def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", *, carry: Carry = True, **params: Any) -> Transform:
     """The owner of every queue by name, see `rmqalloc.evaluation.expand_owners`; arguments as for `plan`."""
-    return mapped(ExpandOwners(_spec(scenarios, strategy, "metrics", BEST_BY, params)), checked_carry(carry))
+    return mapped(ExpandOwners(spec_of(scenarios, strategy, "metrics", BEST_BY, params)), checked_carry(carry))
 
 
 def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any) -> Transform:
@@ -101,13 +101,13 @@ def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "cli
     """
     if by not in ("client_id", "host"):
         raise ValueError(f'by must be "client_id" or "host", got {by!r}')
-    parts = mapped(ClientLoads(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
+    parts = mapped(ClientLoads(spec_of(scenarios, strategy, "metrics", BEST_BY, params)))
     keys = ["scenario", "host", "client_id"] if by == "client_id" else ["scenario", "host"]
     sums = [F.sum(name).alias(name) for name in ("n_units", "n_queues")]
     return lambda units: parts(units).groupBy(*keys).agg(*sums)
 
 
-def _spec(
+def spec_of(
     scenarios: Scenarios, strategy: str, output: str, best_by: tuple[str, ...], params: dict[str, Any]
 ) -> PlanSpec:
     """The spec of a plan, checked on the driver."""

@@ -5,11 +5,14 @@ import pytest
 pytestmark = pytest.mark.spark
 
 TYPES = """
-    CAST(id AS DECIMAL(38, 18)) / 3 AS decimal_, CAST(id / 7 AS FLOAT) AS float_, CAST(CAST(id AS STRING) AS BINARY) AS binary_,
-    timestamp_seconds(id * 1000003) AS timestamp_, TIMESTAMP_NTZ'0001-01-01 00:00:01' AS without_zone, date_add(DATE'1999-12-31', CAST(id AS INT)) AS date_,
+    CAST(id AS DECIMAL(38, 18)) / 3 AS decimal_, CAST(id / 7 AS FLOAT) AS float_,
+    CAST(CAST(id AS STRING) AS BINARY) AS binary_,
+    timestamp_seconds(id * 1000003) AS timestamp_,
+    TIMESTAMP_NTZ'0001-01-01 00:00:01' AS without_zone, date_add(DATE'1999-12-31', CAST(id AS INT)) AS date_,
     map('k', array(id, NULL)) AS map_, map(id, named_struct('t', timestamp_seconds(id), 'n', CAST(NULL AS STRING))) AS nested,
     NULL AS void, array(NULL) AS voids, make_dt_interval(id) AS interval_, array(INTERVAL '1' DAY) AS days,
-    CASE WHEN id % 2 = 0 THEN 'even' END AS nullable, 'x' COLLATE UNICODE_CI AS collated, map('k' COLLATE UTF8_LCASE, id) AS collations,
+    CASE WHEN id % 2 = 0 THEN 'even' END AS nullable, 'x' COLLATE UNICODE_CI AS collated,
+    map('k' COLLATE UTF8_LCASE, id) AS collations,
     parse_json(concat('{"a": ', id, '}')) AS variant_, id AS `a.b``c d`, id AS `carried_0`"""
 
 

@@ -5,6 +5,7 @@ has them, so every connection of the server does.
 """
 
 import argparse
+import signal
 import socket
 import sys
 import threading
@@ -74,7 +75,7 @@ def statements(text: str) -> list[str]:
 
 
 def main(words: Iterable[str] | None = None) -> int:
-    """Serve until interrupted."""
+    """Serve until interrupted or terminated."""
     parser = argparse.ArgumentParser(
         prog="python -m spark_udfs.sql_server", description="rmq_* functions for beeline and JDBC"
     )
@@ -100,6 +101,7 @@ def main(words: Iterable[str] | None = None) -> int:
         for statement in first:
             spark.sql(statement)
         print(f"listening: beeline -u jdbc:hive2://{given.host}:{given.port}/", flush=True)
+        signal.signal(signal.SIGTERM, signal.default_int_handler)  # what ends a service ends it in good order
         threading.Event().wait()
     except KeyboardInterrupt:
         pass

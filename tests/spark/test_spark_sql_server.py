@@ -35,7 +35,7 @@ def test_a_port_that_is_taken_is_an_error_before_spark_ends_the_process(monkeypa
 
 
 @pytest.mark.slow
-def test_beeline_has_the_functions_and_an_interrupt_ends_the_server(tmp_path):
+def test_beeline_has_the_functions_and_a_server_ends_in_good_order(tmp_path):
     import sql_transcript
 
     with socket.create_server(("127.0.0.1", 0)) as free:

@@ -7,7 +7,6 @@ or answers nothing. The program ``spark-sql`` is asked once, without the server.
 import argparse
 import contextlib
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import tempfile
 from pathlib import Path
 
 import pyspark
+import tied
 from checkout import ROOT
 from page_blocks import blocks_of
 from programs import QUICK_START
@@ -54,7 +54,7 @@ def program(name, *words, **how):
 
 @contextlib.contextmanager
 def served(folder, port, *words):
-    """A server that works in a folder, once it listens; interrupted at the end, as from a terminal."""
+    """A server that works in a folder, once it listens; terminated at the end, as a service is."""
     command = [sys.executable, "-m", "spark_udfs.sql_server", "--master", "local[2]", "--port", str(port), *words]
     command += ["--conf", "spark.driver.memory=1g", "--conf", "spark.sql.shuffle.partitions=2"]
     variables = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
@@ -70,7 +70,7 @@ def served(folder, port, *words):
             assert said.startswith("listening"), said + log.read_text(encoding="utf-8")
             yield server
         finally:
-            server.send_signal(signal.SIGINT)
+            server.terminate()
             server.wait(60)
 
 

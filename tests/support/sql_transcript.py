@@ -61,9 +61,7 @@ def served(folder, port, *words):
     log = folder / "server.log"
     with (
         log.open("w") as errors,
-        subprocess.Popen(
-            command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True, env=variables
-        ) as server,
+        tied.popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True, env=variables) as server,
     ):
         try:
             said = server.stdout.readline()

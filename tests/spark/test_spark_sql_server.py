@@ -14,13 +14,13 @@ def test_a_session_that_would_not_share_its_functions_is_refused(spark):
         start_server(spark)
 
 
-def test_a_port_that_is_taken_is_an_error_before_spark_ends_the_process(monkeypatch, capsys, spark):
+def test_a_port_that_is_taken_is_an_error_before_spark_ends_the_process(monkeypatch, capsys):
     from spark_udfs import sql_server
 
     class Shared:
         """The session, as if it had been started for a server."""
 
-        _jvm = spark._jvm
+        _jvm = object()
 
         class conf:
             get = staticmethod({sql_server.SHARED: "true"}.get)

@@ -126,6 +126,7 @@ evidence: install
 	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
 	$(BIN)/pip install -q "moto[s3,server]>=5.1"
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
+	$(PROOF) sql_transcript --report $(EVIDENCE)/spark-sql.md
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 # Two at a time, as there are two processors.

@@ -1,6 +1,6 @@
 """Functions of Arrow record batches that run in Python workers, for ``mapInArrow``. Imports no pyspark."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import pyarrow as pa
 
@@ -39,12 +39,14 @@ def ddl(schema: pa.Schema) -> str:
 class PlanBatches:
     """`rmqalloc.evaluation.plan_stream` as ``mapInArrow`` takes it.
 
-    Only the spec travels to the workers, as plain data.
+    Only the spec and names travel to the workers, as plain data.
 
     Parameters
     ----------
     spec : PlanSpec
         What to plan.
+    carry : sequence of str
+        Other columns of the batches, to be put behind those of the plan.
 
     Examples
     --------
@@ -55,17 +57,18 @@ class PlanBatches:
     [[0]]
     """
 
-    def __init__(self, spec: PlanSpec) -> None:
+    def __init__(self, spec: PlanSpec, carry: Sequence[str] = ()) -> None:
         self.spec = spec
+        self.carry = tuple(carry)
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of what comes out."""
+        """Columns of what comes out, before those that are carried."""
         return self.spec.schema
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Plan the batches one after the other."""
-        return plan_stream(batches, self.spec)
+        return plan_stream(batches, self.spec, carry=self.carry)
 
 
 class ExpandOwners(PlanBatches):
@@ -73,12 +76,12 @@ class ExpandOwners(PlanBatches):
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of what comes out."""
+        """Columns of what comes out, before those that are carried."""
         return OWNED_SCHEMA
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:
         """Name the owners in the batches one after the other."""
-        return expand_stream(batches, self.spec)
+        return expand_stream(batches, self.spec, carry=self.carry)
 
 
 class ClientLoads(PlanBatches):
@@ -86,7 +89,7 @@ class ClientLoads(PlanBatches):
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of what comes out."""
+        """Columns of what comes out, before those that are carried."""
         return LOAD_SCHEMA
 
     def __call__(self, batches: Batches) -> Iterator[pa.RecordBatch]:

@@ -17,6 +17,7 @@ from spark_udfs import (
     _closed_form as closed_form,
 )
 from spark_udfs._arrow_figures import METRICS_DDL
+from spark_udfs._arrow_plan import plan_rows, plans_ddl
 from spark_udfs._function_descriptions import Description, describe
 from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL, arrow_function
 
@@ -32,6 +33,12 @@ _OF_ALLOCATE = {
 _BEFORE_AFTER = {
     "owners_before, owners_after": "owners of the same queues, as rmq_allocate returns them",
     "clients_before, clients_after": "arrays of client ids, or numbers of clients",
+}
+_OF_PLAN = {
+    "unit": "struct with the columns of a table that transforms.plan reads, as struct(*)",
+    "scenarios": "list of scenarios as text, JSON or YAML, or what a file of scenarios holds",
+    "strategy": "of rows whose struct names none, as for rmq_allocate, by default AVG",
+    "output": "metrics, or best for the best scenario alone; by default metrics",
 }
 _ALLOCATE = "(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]])"
 _COMPARE = "(owners_before, clients_before, owners_after, clients_after)"
@@ -65,6 +72,19 @@ _FUNCTIONS = {
             _OF_ALLOCATE,
             "('AVG', 4, 3).owners",
             "[0,0,1,2]",
+        ),
+    ),
+    "plan": _Function(
+        plan_rows,
+        plans_ddl("metrics"),
+        Description(
+            "(unit, scenarios [, strategy [, output]]) - For the state before any change and every scenario a struct of "
+            "figures. The structs of a bad row have an err_code; a wrong scenario or strategy is an error.",
+            _OF_PLAN,
+            "(struct('g' AS consumer_group, 'T' AS topic, array('c2', 'c1') AS client_ids, "
+            "array(struct('b' AS broker_name, 3 AS read_queue_nums)) AS brokers), "
+            """'[{"name": "less", "changes": [{"remove_clients": {"count": 1}}]}]').moved""",
+            "[0,1]",
         ),
     ),
     "assignment_metrics": _Function(
@@ -106,25 +126,28 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     ====================================================================================================== ==============
     ``rmq_allocate(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]])``              ARRAY<INT>
     ``rmq_allocate_or_error(``\\ the same\\ ``)``                                                            STRUCT
+    ``rmq_plan(unit, scenarios [, strategy [, output]])``                                                  ARRAY<STRUCT>
     ``rmq_assignment_metrics(owners, n_clients)``                                                          STRUCT
     ``rmq_moved(owners_before, clients_before, owners_after, clients_after)``                              INT
     ``rmq_least_moves(``\\ the same\\ ``)``                                                                  INT
     ``rmq_allocate_by_count(strategy, n_queues, n_clients)``                                               ARRAY<INT>
     ``rmq_metrics_by_count(n_queues, n_clients)``                                                          STRUCT
     ``rmq_moved_by_count(strategy, n_queues, n_clients_before, n_clients_after)``                          INT
+    ``rmq_functions()``                                                                                    TABLE
     ====================================================================================================== ==============
 
-    Arguments may be named, as in ``virtual_nodes => 160``, and each may be a literal or a column. The last three are plain
-    SQL, the others run in Python workers. Parameters that a row's strategy does not take are not read. Those that are no
-    arguments stand behind the name, as in ``'CANARY(share=0.05)'``.
+    Arguments may be named, as in ``virtual_nodes => 160``, and each may be a literal or a column. Those ``_by_count`` are
+    plain SQL, the others run in Python workers; ``SELECT * FROM rmq_functions()`` says what all of these take. Parameters
+    that a row's strategy does not take are not read. Those that are no arguments stand behind the name, as in
+    ``'CANARY(share=0.05)'``.
 
     A row with bad queues or clients is NULL, and so is a row without a strategy. An unknown strategy, or one whose parameters
     are missing or out of bounds, fails the query with the reason and the closest name, whether it is a literal or in a column
     (SQL does not say which). ``rmq_allocate_or_error`` does not fail and has the reason as ``error``. Use it within ``CASE``
     and ``coalesce`` too, because Spark calls a Python function for all rows there.
 
-    ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for the last three,
-    because Connect takes no description of a Python function.
+    ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for those in plain
+    SQL, because Connect takes no description of a Python function.
 
     Parameters
     ----------
@@ -151,5 +174,25 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     for name, (body, return_type, _) in _FUNCTIONS.items():
         spark.udf.register(prefix + name, arrow_function(body, return_type))
     describe(spark, {prefix + name: function.description for name, function in _FUNCTIONS.items()}, new)
-    for statement in closed_form.sql_functions(prefix):
+    for statement in [*closed_form.sql_functions(prefix), _table_of_functions(prefix)]:
         spark.sql(statement)
+
+
+def _table_of_functions(prefix: str) -> str:
+    """A statement that creates a table function with the descriptions: one that any session of Spark 4 can show."""
+    rows = []
+    for name, function in _FUNCTIONS.items():
+        usage, _, example = function.description.texts()
+        arguments = "\n".join(f"{one}: {what}" for one, what in function.description.arguments.items())
+        example = example.replace("Examples:", "", 1)
+        texts = [text.replace("_FUNC_", prefix + name).strip() for text in (prefix + name, usage, arguments, example)]
+        rows.append(f"({', '.join(map(_literal, texts))})")
+    return f"""CREATE OR REPLACE TEMPORARY FUNCTION {prefix}functions()
+RETURNS TABLE(name STRING, usage STRING, arguments STRING, example STRING)
+COMMENT 'What the functions that run in Python workers take and return'
+RETURN SELECT * FROM VALUES {", ".join(rows)}"""
+
+
+def _literal(text: str) -> str:
+    """A text in SQL."""
+    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -20,6 +20,8 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # PySpark's stubs lack it
 
+from rmqalloc.evaluation._parquet_plan import read_columns
+from rmqalloc.evaluation._plan_batch import BEST_BY, PlanSpec
 from rmqalloc.strategies import STRATEGIES
 from spark_udfs import (
     _arrow_figures as arrow_figures,
@@ -31,6 +33,8 @@ from spark_udfs import (
     _closed_form as closed_form,
 )
 from spark_udfs._arrow_figures import METRICS_DDL
+from spark_udfs._arrow_plan import plan_array, plans_ddl
+from spark_udfs.transforms import Scenarios, spec_of
 
 __all__ = [
     "allocate",
@@ -41,6 +45,7 @@ __all__ = [
     "metrics_by_count",
     "moved",
     "moved_by_count",
+    "plan",
 ]
 
 ColumnOrName = Column | str
@@ -314,13 +319,61 @@ def moved_by_count(
     return moved(before, n_clients_before, after, n_clients_after)
 
 
+def plan(
+    unit: ColumnOrName | Iterable[ColumnOrName],
+    scenarios: Scenarios = (),
+    strategy: str = "AVG",
+    output: str = "metrics",
+    best_by: Iterable[str] = BEST_BY,
+    **params: Any,
+) -> Column:
+    """The plan of every row as an array of structs; `spark_udfs.transforms.plan` in a column.
+
+    The transform is for plans alone. A column is for a plan among other columns, in a ``select``, a window or a ``MERGE``;
+    the array has every row of the plan at once, so take the transform for huge groups under many scenarios with owners.
+
+    Parameters
+    ----------
+    unit : Column, str or iterable of them
+        A struct with the fields that the transform reads as columns, such as ``F.struct("*")``; or these columns.
+    scenarios, strategy, output, best_by, **params
+        As for the transform.
+
+    Returns
+    -------
+    Column
+        array<struct>, with the columns of the plan but for ``consumer_group`` and ``topic``. The first struct is "current",
+        those of the scenarios follow in their order; with the output "best" there is one. Never null: in a bad row the
+        structs have an ``err_code``.
+
+    Raises
+    ------
+    ValueError, TypeError, OSError
+        As the transform; what is missing in a struct is known only when the query runs.
+
+    Examples
+    --------
+    >>> tried = [{"name": "one less", "changes": [{"remove_clients": {"count": 1}}]}]
+    >>> units.select("region", F.inline(rf.plan(F.struct("*"), tried, "AVG")))  # doctest: +SKIP
+    """
+    if isinstance(unit, str | Column):
+        struct = _column(unit)
+    else:
+        parts = list(unit)
+        if all(isinstance(part, str) for part in parts):
+            read_columns([str(part) for part in parts])
+        struct = F.struct(*map(_column, parts))
+    spec = spec_of(scenarios, strategy, output, tuple(best_by), params)
+    return arrow_function(_planner(spec), plans_ddl(output))(struct)
+
+
 def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., Column]:
     """A function of columns that runs ``body`` on Arrow arrays in Python workers.
 
-    A struct is marked nondeterministic; otherwise Spark would evaluate it once for every field that is read.
+    What has structs is marked nondeterministic; otherwise Spark would evaluate it once for every field that is read.
     """
     function = arrow_udf(body, returnType=return_type)
-    result: Callable[..., Column] = function.asNondeterministic() if return_type.startswith("struct") else function
+    result: Callable[..., Column] = function.asNondeterministic() if "struct" in return_type else function
     return result
 
 
@@ -387,3 +440,12 @@ def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Calla
         return answer if with_error else answer.field("owners")
 
     return allocate
+
+
+def _planner(spec: PlanSpec) -> Callable[..., Any]:
+    """The function that workers run."""
+
+    def plan(unit: pa.Array) -> pa.Array:
+        return plan_array(unit, spec)
+
+    return plan

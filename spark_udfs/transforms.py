@@ -6,12 +6,14 @@ from typing import Any
 
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+from pyspark.sql.types import StructField, StructType
 
 from rmqalloc.evaluation._parquet_plan import read_columns
 from rmqalloc.evaluation._plan_batch import BEST_BY, PlanSpec
 from rmqalloc.scenarios import read_scenarios, scenarios_of
-from spark_udfs._map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, ddl, refuse_schema
+from spark_udfs._carried_columns import Carry, carried_fields, checked_carry, through_arrow
+from spark_udfs._map_in_arrow import ClientLoads, ExpandOwners, PlanBatches, refuse_schema
 
 __all__ = ["assign", "client_load", "expand_owners", "plan"]
 
@@ -24,6 +26,8 @@ def plan(
     strategy: str = "AVG",
     output: str = "metrics",
     best_by: Iterable[str] = BEST_BY,
+    *,
+    carry: Carry = True,
     **params: Any,
 ) -> Transform:
     """Plan scenarios for every row's consumer group and topic.
@@ -37,19 +41,24 @@ def plan(
         RocketMQ's name of the strategy of the rows that do not name one.
     output : {"metrics", "owners", "best"}
         See `rmqalloc.evaluation.PlanSpec`, like ``best_by``.
+    carry : bool or iterable of str
+        Columns of the table to put behind those of the plan, of any type, as they are and in every row of their unit: all
+        that the plan does not read, none, or those of these names, which may be ones that it reads, such as ``client_ids``.
+        A plan has a column ``strategy`` of its own, the one that was used.
     **params
         Parameters of the strategy, e.g. ``virtual_nodes=160``.
 
     Returns
     -------
     callable
-        From a table with the columns that `rmqalloc.evaluation.plan_batch` reads to its result. Other columns
-        do not leave the JVM; a bad row becomes a row with an ``err_code``.
+        From a table with the columns that `rmqalloc.evaluation.plan_batch` reads to its result. A bad row becomes a row
+        with an ``err_code``, and keeps its other columns too.
 
     Raises
     ------
     ValueError, TypeError
-        The strategy, a parameter or a scenario is wrong (raised at once), or a table lacks columns (when it is given).
+        The strategy, a parameter or a scenario is wrong (raised at once); or a table lacks columns, or has one to carry
+        that is named like one of the plan or of a type that Arrow in Python does not have (when it is given).
     OSError
         The file of scenarios cannot be read.
 
@@ -59,23 +68,25 @@ def plan(
     >>> one_less = {"name": "one less", "changes": [{"remove_clients": {"count": 1}}]}
     >>> plans = spark.read.parquet("fleet").transform(plan([one_less], "AVG"))  # doctest: +SKIP
     """
-    return mapped(PlanBatches(_spec(scenarios, strategy, output, tuple(best_by), params)))
+    return mapped(PlanBatches(spec_of(scenarios, strategy, output, tuple(best_by), params)), checked_carry(carry))
 
 
-def assign(strategy: str = "CONSISTENT_HASH", **params: Any) -> Transform:
+def assign(strategy: str = "CONSISTENT_HASH", *, carry: Carry = True, **params: Any) -> Transform:
     """Assign the queues of every row's consumer group: `plan` without scenarios, with its owners.
+
+    Columns of the table that are not read stand behind those of the result, see ``carry`` of `plan`.
 
     Examples
     --------
     >>> from spark_udfs.transforms import assign
     >>> owners = spark.read.parquet("fleet").transform(assign("AVG"))  # doctest: +SKIP
     """
-    return plan(strategy=strategy, output="owners", **params)
+    return plan(strategy=strategy, output="owners", carry=carry, **params)
 
 
-def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", **params: Any) -> Transform:
+def expand_owners(scenarios: Scenarios = (), strategy: str = "AVG", *, carry: Carry = True, **params: Any) -> Transform:
     """The owner of every queue by name, see `rmqalloc.evaluation.expand_owners`; arguments as for `plan`."""
-    return mapped(ExpandOwners(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
+    return mapped(ExpandOwners(spec_of(scenarios, strategy, "metrics", BEST_BY, params)), checked_carry(carry))
 
 
 def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "client_id", **params: Any) -> Transform:
@@ -90,13 +101,13 @@ def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "cli
     """
     if by not in ("client_id", "host"):
         raise ValueError(f'by must be "client_id" or "host", got {by!r}')
-    parts = mapped(ClientLoads(_spec(scenarios, strategy, "metrics", BEST_BY, params)))
+    parts = mapped(ClientLoads(spec_of(scenarios, strategy, "metrics", BEST_BY, params)))
     keys = ["scenario", "host", "client_id"] if by == "client_id" else ["scenario", "host"]
     sums = [F.sum(name).alias(name) for name in ("n_units", "n_queues")]
     return lambda units: parts(units).groupBy(*keys).agg(*sums)
 
 
-def _spec(
+def spec_of(
     scenarios: Scenarios, strategy: str, output: str, best_by: tuple[str, ...], params: dict[str, Any]
 ) -> PlanSpec:
     """The spec of a plan, checked on the driver."""
@@ -108,12 +119,16 @@ def _spec(
     return PlanSpec(strategy, params, tried, output, best_by)
 
 
-def mapped(kernel: PlanBatches) -> Transform:
-    """A transform that sends only the columns that are read through the workers."""
+def mapped(kernel: PlanBatches, carry: bool | tuple[str, ...] = False) -> Transform:
+    """A transform that sends only the columns that are read, and those to carry, through the workers."""
+    own = [StructField(field.name, from_arrow_type(field.type)) for field in kernel.schema]
+
+    def send(sent: DataFrame, names: list[str], fields: list[StructField]) -> DataFrame:
+        return sent.mapInArrow(type(kernel)(kernel.spec, names), StructType([*own, *fields]))
 
     def transform(units: DataFrame) -> DataFrame:
-        read = units.select(read_columns(units.columns))
-        refuse_schema(to_arrow_schema(read.schema), kernel.spec)
-        return read.mapInArrow(kernel, ddl(kernel.schema))
+        read = read_columns(units.columns)
+        refuse_schema(to_arrow_schema(units.select(read).schema), kernel.spec)
+        return through_arrow(units, read, carried_fields(units, carry, kernel.schema), send)
 
     return transform

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._balance import loads
+from rmqalloc.evaluation._carried import check_carried, with_carried
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, Evaluation, evaluate
 from rmqalloc.evaluation._figures_table import words_column
 from rmqalloc.evaluation._plan_batch import MAX_QUEUES_PER_BATCH, PlanSpec, pieces, too_large_rows
@@ -76,15 +77,22 @@ def expand_owners(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     >>> [(row["queue_id"], row["client_id"]) for row in expand_owners(batch, PlanSpec("AVG")).to_pylist()]
     [(0, 'c1'), (1, 'c2')]
     """
-    return _expanded(batch, spec, too_large_rows(batch, spec))
+    return _expanded(batch, spec, too_large_rows(batch, spec))[0]
 
 
 def expand_stream(
-    batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int = MAX_QUEUES_PER_BATCH
+    batches: Iterable[pa.RecordBatch],
+    spec: PlanSpec,
+    max_queues: int = MAX_QUEUES_PER_BATCH,
+    carry: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
-    """`expand_owners` of a stream of batches, in pieces of at most so many queues in all scenarios together."""
+    """`expand_owners` of a stream of batches, in pieces of at most so many queues in all scenarios together.
+
+    The columns to carry are put behind those of `OWNED_SCHEMA`, see `rmqalloc.evaluation.plan_batch`.
+    """
+    check_carried(carry, OWNED_SCHEMA)
     for piece, too_large in pieces(batches, spec, max_queues, with_owners=True):
-        yield _expanded(piece, spec, too_large)
+        yield from with_carried(*_expanded(piece, spec, too_large), carry)
 
 
 def client_load(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
@@ -155,7 +163,10 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
     return named.sort_by([(key, "ascending") for key in keys])
 
 
-def _expanded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> pa.RecordBatch:
+def _expanded(
+    batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]
+) -> tuple[pa.RecordBatch, pa.RecordBatch, NDArray[np.int64]]:
+    """Owners by name, and for each the batch and its row of that."""
     states, spoiled = _evaluated(batch, spec, too_large)
     n = len(states)
     parts = [(number, part) for number, state in enumerate(states) for part in state.parts]
@@ -170,7 +181,7 @@ def _expanded(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) 
     named["scenario"] = words_column(spec.names, scenario)
     for name in ("broker_name", "queue_id", "client_id", "err_code", "err_msg"):
         named[name] = pa.concat_arrays([part[name] for part in columns]).take(pa.array(order))
-    return pa.RecordBatch.from_arrays([named[name] for name in OWNED_SCHEMA.names], schema=OWNED_SCHEMA)
+    return pa.RecordBatch.from_arrays([named[name] for name in OWNED_SCHEMA.names], schema=OWNED_SCHEMA), batch, row
 
 
 def _evaluated(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -> Evaluation:

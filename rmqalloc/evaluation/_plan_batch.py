@@ -6,12 +6,14 @@ the number of scenarios; a bad row is reported in its own rows and never raises.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
+from rmqalloc.evaluation._carried import check_carried, with_carried
 from rmqalloc.evaluation._evaluate import evaluate
 from rmqalloc.evaluation._figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema
 from rmqalloc.evaluation._limits import Sizes
@@ -113,7 +115,7 @@ class PlanSpec:
         return figures_schema(self.output)
 
 
-def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
+def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ()) -> pa.RecordBatch:
     """Plan every unit of a batch.
 
     Parameters
@@ -122,20 +124,21 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
         The columns `rmqalloc.Fleet.from_arrow` reads: consumer_group, topic, brokers or queues, client_ids, and optionally
         broker_rooms and client_rooms. Optionally also ``strategy`` (string), which takes the place of the spec's with
         parameters of its own, behind its name or in ``strategy_params`` (string, a JSON object of these parameters), and
-        ``virtual_nodes`` (integer); null means the spec's. Other columns are ignored.
+        ``virtual_nodes`` (integer); null means the spec's. Other columns are not read.
     spec : PlanSpec
         What to plan.
+    carry : sequence of str
+        Columns of the batch, of any type, to put behind those of the plan; their values stand in every row of their unit.
 
     Returns
     -------
     pyarrow.RecordBatch
-        Schema ``spec.schema``. A unit has a row for the state before any change (scenario "current") and one for each
-        scenario, all together, units in the order of the batch; with the output "best" it has the row of its best
-        scenario alone, or of "current" if there are no scenarios. The figures are those after the scenario
-        (`Balance`) and what it moves (`Movement`), ``mean_load`` is
-        queues over clients (0.0 without clients), ``cross_room`` is null where the table has no machine rooms,
-        ``owners[i]`` belongs to the ``i``-th of the *sorted* queues after and is a position in the *sorted* client list
-        after, -1 for nobody.
+        Schema ``spec.schema``, and behind it the columns to carry. A unit has a row for the state before any change
+        (scenario "current") and one for each scenario, all together, units in the order of the batch; with the output "best"
+        it has the row of its best scenario alone, or of "current" if there are no scenarios. The figures are those after the
+        scenario (`Balance`) and what it moves (`Movement`), ``mean_load`` is queues over clients (0.0 without clients),
+        ``cross_room`` is null where the table has no machine rooms, ``owners[i]`` belongs to the ``i``-th of the *sorted*
+        queues after and is a position in the *sorted* client list after, -1 for nobody.
 
         ``err_code`` is an `ErrCode`, 0 in a good row. In a bad one ``err_msg`` says what is wrong, and everything but the
         names is null. A text that is not UTF-8, which Parquet files and Arrow columns can hold, makes its row bad; names are
@@ -153,7 +156,10 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
         A column is missing or of the wrong type, or a scenario needs one that is not there: that is an error of the table,
         not of a row.
     ValueError
-        The output is "owners", and more may have to be put out than one column of lists holds; `plan_stream` cuts.
+        The output is "owners", and more may have to be put out than one column of lists holds, or columns to carry repeat
+        too often for one batch; `plan_stream` cuts. Or a column to carry has the name of one of the plan.
+    KeyError
+        A column to carry is not there.
 
     Examples
     --------
@@ -168,11 +174,20 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec) -> pa.RecordBatch:
     too_large = sizes.too_large(MAX_QUEUES_PER_BATCH)
     if spec.output == "owners":
         sizes.check_owners(too_large)
-    return _planned(batch, spec, too_large)
+    check_carried(carry, spec.schema)
+    made = list(_with_columns(_planned(batch, spec, too_large), batch, carry))
+    if len(made) > 1:
+        raise ValueError(
+            "the columns to carry repeat too often for one batch: use plan_stream, which cuts a batch in pieces"
+        )
+    return made[0]
 
 
 def plan_stream(
-    batches: Iterable[pa.RecordBatch], spec: PlanSpec, max_queues: int = MAX_QUEUES_PER_BATCH
+    batches: Iterable[pa.RecordBatch],
+    spec: PlanSpec,
+    max_queues: int = MAX_QUEUES_PER_BATCH,
+    carry: Sequence[str] = (),
 ) -> Iterator[pa.RecordBatch]:
     """Plan a stream of batches; a batch of very many queues, clients or rows comes out in several pieces.
 
@@ -185,6 +200,8 @@ def plan_stream(
     max_queues : int
         Queues of a piece at most, those of all its rows together if owners are put out. A row that may have more in any
         scenario is bad.
+    carry : sequence of str
+        As `plan_batch`.
 
     Yields
     ------
@@ -193,11 +210,12 @@ def plan_stream(
 
     Raises
     ------
-    TypeError
+    TypeError, ValueError, KeyError
         As `plan_batch`.
     """
+    check_carried(carry, spec.schema)
     for piece, too_large in pieces(batches, spec, max_queues, with_owners=spec.output == "owners"):
-        yield _planned(piece, spec, too_large)
+        yield from _with_columns(_planned(piece, spec, too_large), piece, carry)
 
 
 def too_large_rows(batch: pa.RecordBatch, spec: PlanSpec) -> dict[int, str]:
@@ -219,3 +237,9 @@ def _planned(batch: pa.RecordBatch, spec: PlanSpec, too_large: dict[int, str]) -
     """The plan of a batch, the rows left aside that are too large."""
     evaluation = evaluate(read_batch(batch, spec.rule(), too_large), spec.scenarios)
     return FiguresTable(evaluation, batch.num_rows, spec.names).batch(batch, spec.output, spec.best_by)
+
+
+def _with_columns(planned: pa.RecordBatch, units: pa.RecordBatch, carry: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The plan of a batch, in which every unit has as many rows, with columns of the units."""
+    n_rows = planned.num_rows // max(units.num_rows, 1)
+    return with_carried(planned, units, np.repeat(np.arange(units.num_rows), n_rows), carry)

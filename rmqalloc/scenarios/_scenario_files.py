@@ -9,8 +9,10 @@ from typing import Any
 
 from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents import _json_text as json_text
+from rmqalloc.documents._document import parse
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.documents._records import document_schema
+from rmqalloc.documents._source import Source
 from rmqalloc.scenarios._changes import CURRENT, Scenario
 
 
@@ -33,6 +35,40 @@ def read_scenarios(path: str | os.PathLike[str]) -> tuple[Scenario, ...]:
         A YAML file is given and PyYAML is not installed.
     """
     document = read_document(path, ScenarioError)
+    try:
+        return _scenarios(_only_list(document.data))
+    except ScenarioError as error:
+        raise document.located(error) from None
+
+
+def scenarios_of_text(text: str, source: str = "scenarios") -> tuple[Scenario, ...]:
+    """Scenarios from text, such as a literal of SQL.
+
+    Parameters
+    ----------
+    text : str
+        What `read_scenarios` reads from a file, or its list alone: JSON where it begins with a bracket, else YAML (which needs
+        PyYAML).
+    source : str
+        What to call it in errors.
+
+    Raises
+    ------
+    ScenarioError, ModuleNotFoundError
+        As `read_scenarios`.
+
+    Examples
+    --------
+    >>> [one.name for one in scenarios_of_text('[{"name": "8 pods", "changes": [{"scale_clients": {"to": 8}}]}]')]
+    ['8 pods']
+    >>> scenarios_of_text('{"scenarios": [{"name": "8 pods",\\n "changes": [{"scale": 8}]}]}')  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+    rmqalloc.documents._fields.ScenarioError: scenarios:2:... scenario '8 pods': ...
+    """
+    form = "json" if text.lstrip()[:1] in ("{", "[") else "yaml"
+    document = parse(Source(source, text.encode(), ScenarioError), form)
+    if isinstance(document.data, list):
+        return scenarios_of(document.data, source)
     try:
         return _scenarios(_only_list(document.data))
     except ScenarioError as error:

@@ -30,7 +30,8 @@ def rows_of(frame):
 
 
 def test_what_runs_in_workers_imports_no_spark():
-    names = ("_map_in_arrow", "job._by_file", "job._output_layout", "job._manifests", "job._published", "_requirements")
+    jobs = ("job._by_file", "job._output_layout", "job._manifests", "job._published")
+    names = ("_map_in_arrow", "_arrow_plan", *jobs, "_requirements")
     modules = ", ".join(f"spark_udfs.{name}" for name in names)
     done = python("-c", f"import sys, {modules}; print('pyspark' in sys.modules)")
     assert (done.stdout, done.stderr) == ("False\n", "")
@@ -106,6 +107,7 @@ def test_queues_and_other_columns(spark):
     good = pa.RecordBatch.from_pylist(units.GOOD, schema=FLEET_SCHEMA)
     table = pa.table(units.exploded(good)).append_column("note", pa.array(["x"] * len(units.GOOD)))
     rows = rows_of(spark.createDataFrame(table).transform(assign("AVG")))
+    assert [row.pop("note") for row in rows] == ["x"] * len(units.GOOD)
     units.assert_assigned(rows, units.GOOD, [None] * len(units.GOOD), AVG)
 
 

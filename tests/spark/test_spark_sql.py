@@ -62,6 +62,7 @@ def test_a_wrong_strategy_by_count_fails_the_query(sql, function):
 PYTHON = {
     "allocate": "rmq_allocate(strategy, queues, clients [, topic [, virtual_nodes [, machine_rooms]]]) - ",
     "allocate_or_error": "rmq_allocate_or_error(strategy, queues, clients [, topic ",
+    "plan": "rmq_plan(unit, scenarios [, strategy [, output]]) - ",
     "assignment_metrics": "rmq_assignment_metrics(owners, n_clients) - ",
     "moved": "rmq_moved(owners_before, clients_before, owners_after, clients_after) - ",
     "least_moves": "rmq_least_moves(owners_before, clients_before, owners_after, clients_after) - ",
@@ -88,6 +89,17 @@ def test_python_functions_are_described_and_their_examples_hold(sql):
         assert all(f"* {argument} - {what}" in said for argument, what in description.arguments.items())
         (example,) = (line.strip(" >;") for line in said.splitlines() if "> SELECT" in line)
         assert sql(f"SELECT to_json(struct(({example}) AS a))") == [f'{{"a":{description.answer}}}']
+
+
+def test_a_table_function_says_the_same_in_every_session(spark, sql):
+    rows = {row.name: row for row in spark.sql("SELECT * FROM rmq_functions()").collect()}
+    assert list(rows) == [f"rmq_{name}" for name in PYTHON]
+    for name, usage in PYTHON.items():
+        row = rows[f"rmq_{name}"]
+        assert row.usage.startswith(usage)
+        query, answer = row.example.removeprefix("> ").split(";\n")
+        assert sql(f"SELECT to_json(struct(({query}) AS a))") == [f'{{"a":{answer.strip()}}}']
+    assert "'CANARY(share=0.05)'" in rows["rmq_allocate"].arguments
 
 
 def test_sql_functions_are_described(sql):

@@ -1,0 +1,95 @@
+"""Columns that a plan does not read, put beside the rows that are planned of their unit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+MAX_CARRIED_BYTES = 1 << 26
+"""Most bytes of such columns in an output batch: a value stands in every row of its unit, and there may be thousands."""
+
+
+def check_carried(carry: Collection[str], planned: pa.Schema) -> None:
+    """Refuse to carry columns that would have the name of one of the plan.
+
+    Raises
+    ------
+    ValueError
+        A name is taken; Spark does not tell names by the case of their letters, so neither does this.
+
+    Examples
+    --------
+    >>> check_carried(["Skew"], pa.schema([("skew", pa.float64())]))
+    Traceback (most recent call last):
+        ...
+    ValueError: the result has a column skew of its own, so Skew cannot be carried: rename it, or leave it out with carry=
+    """
+    own = {name.lower(): name for name in planned.names}
+    if taken := [name for name in carry if name.lower() in own]:
+        theirs = ", ".join(own[name.lower()] for name in taken)
+        of_its_own = "columns {} of their" if len(taken) > 1 else "a column {} of its"
+        raise ValueError(
+            f"the result has {of_its_own.format(theirs)} own, so {', '.join(taken)} cannot be carried: "
+            "rename it, or leave it out with carry="
+        )
+
+
+def with_carried(
+    planned: pa.RecordBatch, units: pa.RecordBatch, rows: NDArray[np.int64], carry: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """The rows of a plan with columns of their units behind their own.
+
+    Parameters
+    ----------
+    planned : pyarrow.RecordBatch
+        What was planned of the units.
+    units : pyarrow.RecordBatch
+        The units, with the columns to carry.
+    rows : ndarray of int64
+        The unit of every row of ``planned``, in the order of the units.
+    carry : sequence of str
+        Names of the columns; with none ``planned`` is put out as it is.
+
+    Yields
+    ------
+    pyarrow.RecordBatch
+        All rows in order, cut where values that repeat would take more than `MAX_CARRIED_BYTES`; a single row never is.
+
+    Examples
+    --------
+    >>> planned = pa.RecordBatch.from_pydict({"scenario": ["current", "less"]})
+    >>> units = pa.RecordBatch.from_pydict({"topic": ["T"], "region": ["eu"]})
+    >>> [batch] = with_carried(planned, units, np.array([0, 0]), ["region"])
+    >>> batch.to_pydict()
+    {'scenario': ['current', 'less'], 'region': ['eu', 'eu']}
+    """
+    if not carry:
+        yield planned
+        return
+    others = units.select(list(carry))
+    schema = pa.schema([*planned.schema, *others.schema])
+    each_once = rows.size == units.num_rows and bool((rows == np.arange(rows.size)).all())
+    for start, stop in [(0, rows.size)] if each_once else _cuts(others, rows):
+        taken = others if each_once else others.take(pa.array(rows[start:stop]))
+        yield pa.RecordBatch.from_arrays([*planned.slice(start, stop - start).columns, *taken.columns], schema=schema)
+
+
+def _cuts(others: pa.RecordBatch, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:
+    """Where to cut rows: in halves, as long as what they repeat may be too much."""
+    left = [(0, rows.size)]
+    while left:
+        start, stop = left.pop()
+        if stop - start > 1 and _bytes(others, rows[start:stop]) > MAX_CARRIED_BYTES:
+            middle = (start + stop) // 2
+            left += [(middle, stop), (start, middle)]
+        else:
+            yield start, stop
+
+
+def _bytes(others: pa.RecordBatch, rows: NDArray[np.int64]) -> int:
+    """A bound of the bytes that these rows take: all of their units as often as the most frequent one."""
+    units = rows[-1] - rows[0] + 1
+    return int(others.slice(rows[0], units).nbytes * np.bincount(rows - rows[0]).max())

@@ -1,0 +1,135 @@
+"""Plans from an Arrow array of structs, one per consumer group and topic: what `spark_udfs.functions.plan` runs in workers.
+
+Imports no pyspark. A bad row never raises, its reason is in the structs of its plan. What is wrong with the struct's fields
+does raise; for SQL so does what is wrong with a strategy or the scenarios.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.evaluation._parquet_plan import read_columns
+from rmqalloc.evaluation._plan_batch import PlanSpec, figures_schema, plan_stream
+from rmqalloc.fleet._arrow_columns import utf8
+from rmqalloc.scenarios._scenario_files import scenarios_of_text
+from spark_udfs._arrow_owners import typed
+from spark_udfs._map_in_arrow import ddl
+
+KEYS = ("consumer_group", "topic")
+"""Columns of a plan that its row has anyway."""
+
+SQL_OUTPUTS = ("metrics", "best")
+"""Outputs that have the same type."""
+
+
+def plans_ddl(output: str) -> str:
+    """The type of `plan_array` as Spark's DDL text.
+
+    Examples
+    --------
+    >>> plans_ddl("best")[:44]
+    'array<struct<scenario string, strategy strin'
+    """
+    return f"array<struct<{ddl(_fields(output))}>>"
+
+
+def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
+    """The plan of every row.
+
+    Parameters
+    ----------
+    unit : struct array
+        With the fields that `rmqalloc.evaluation.plan_batch` reads as columns; others are not read.
+    spec : PlanSpec
+        What to plan.
+
+    Returns
+    -------
+    list array of structs
+        The columns of the plan but for the names of group and topic; as many structs in every row as a plan has rows for it.
+
+    Raises
+    ------
+    TypeError
+        ``unit`` is no struct, a field is missing or of the wrong type, or a scenario needs one that is not there.
+
+    Examples
+    --------
+    >>> unit = {"consumer_group": "g", "topic": "T", "queues": [{"broker_name": "b", "queue_id": 0}], "client_ids": ["c"]}
+    >>> [[row]] = plan_array(pa.array([unit]), PlanSpec("AVG")).to_pylist()
+    >>> row["scenario"], row["max_load"]
+    ('current', 1)
+    """
+    if not pa.types.is_struct(unit.type):
+        raise TypeError(f"unit must be a struct with the columns of a table, got {unit.type}")
+    names = [field.name for field in unit.type]
+    read = read_columns(names)
+    arrays = dict(zip(names, unit.flatten(), strict=True))
+    batch = pa.RecordBatch.from_arrays([arrays[name] for name in read], names=read)
+    fields = _fields(spec.output)
+    plans = [
+        pa.StructArray.from_arrays(one.select(fields.names).columns, fields=list(fields))
+        for one in plan_stream([batch], spec)
+    ]
+    each = 1 if spec.output == "best" else len(spec.names)
+    offsets = pa.array(np.arange(len(unit) + 1, dtype=np.int32) * each)
+    return pa.ListArray.from_arrays(offsets, pa.concat_arrays(plans))
+
+
+def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, output: pa.Array = None) -> pa.Array:
+    """`plan_array` in arguments that SQL can name.
+
+    What is wrong with scenarios, strategy or output is raised, as in `spark_udfs._arrow_owners.owners`. A row in which one is
+    null is null.
+
+    Parameters
+    ----------
+    unit : struct array
+        As `plan_array`.
+    scenarios : string array
+        JSON or YAML, see `rmqalloc.scenarios._scenario_files.scenarios_of_text`.
+    strategy : string array, optional
+        Of rows that do not name one; AVG by default.
+    output : string array, optional
+        ``metrics`` or ``best``.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A value is wrong.
+    """
+    texts = {"scenarios": scenarios, "strategy": strategy, "output": output}
+    given = {name: utf8(typed(text, pa.string())) for name, text in texts.items() if text is not None}
+    for name, array in given.items():
+        if not pa.types.is_string(array.type):
+            raise TypeError(f"{name} must be text, got {array.type}")
+    table = pa.table({**given, "row": pa.array(np.arange(len(unit)))})
+    parts, rows = [], []
+    for group in table.group_by(list(given)).aggregate([("row", "list")]).to_pylist():
+        at = pa.array(group.pop("row_list"), pa.int64())
+        rows.append(at)
+        spec = None if None in group.values() else _spec(**group)
+        parts.append(pa.nulls(len(at), _TYPE) if spec is None else plan_array(unit.take(at), spec))
+    if not parts:
+        return pa.nulls(0, _TYPE)
+    return parts[0] if len(parts) == 1 else pa.concat_arrays(parts).take(pc.sort_indices(pa.concat_arrays(rows)))
+
+
+@lru_cache(maxsize=64)
+def _spec(scenarios: str, strategy: str = "AVG", output: str = "metrics") -> PlanSpec:
+    """The spec that texts of SQL spell."""
+    if output not in SQL_OUTPUTS:
+        raise ValueError(f"output must be one of {', '.join(SQL_OUTPUTS)}, got {output!r}; for owners use allocate")
+    return PlanSpec(strategy, scenarios=scenarios_of_text(scenarios), output=output)
+
+
+def _fields(output: str) -> pa.Schema:
+    """Fields of a struct."""
+    return pa.schema([field for field in figures_schema(output) if field.name not in KEYS])
+
+
+_TYPE = pa.list_(pa.struct(list(_fields("metrics"))))

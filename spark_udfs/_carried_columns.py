@@ -1,0 +1,165 @@
+"""Columns of a DataFrame that a transform does not read and carries through: which they are, and whether they can be."""
+
+from collections.abc import Callable, Collection, Iterable
+from difflib import get_close_matches
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DayTimeIntervalType,
+    MapType,
+    NullType,
+    StringType,
+    StructField,
+    StructType,
+    UserDefinedType,
+)
+
+from rmqalloc.evaluation._carried import check_carried
+from rmqalloc.evaluation._parquet_plan import INPUT_COLUMNS
+
+Carry = bool | Iterable[str]
+
+_WITHOUT_ARROW = ("YearMonthIntervalType", "CalendarIntervalType")
+"""Types that pyarrow has not, by the names of their classes, as releases of Spark differ in which of them they have."""
+
+
+def checked_carry(carry: Carry) -> bool | tuple[str, ...]:
+    """What an argument ``carry`` says: all columns, none, or those of these names.
+
+    Raises
+    ------
+    TypeError
+        It is something else, such as one name.
+
+    Examples
+    --------
+    >>> checked_carry(["region"])
+    ('region',)
+    >>> checked_carry("region")
+    Traceback (most recent call last):
+        ...
+    TypeError: carry must be True, False or a list of names of columns, got 'region'
+    """
+    if isinstance(carry, bool):
+        return carry
+    names = () if isinstance(carry, str) or not isinstance(carry, Iterable) else tuple(carry)
+    if isinstance(carry, str) or not isinstance(carry, Iterable) or not all(isinstance(name, str) for name in names):
+        raise TypeError(f"carry must be True, False or a list of names of columns, got {carry!r}")
+    return tuple(dict.fromkeys(names))
+
+
+def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.Schema) -> list[StructField]:
+    """Columns of a table that stand beside the result of a transform, in the order of the table.
+
+    Parameters
+    ----------
+    units : DataFrame
+        The table.
+    carry : bool or collection of str
+        All columns but `rmqalloc.evaluation._parquet_plan.INPUT_COLUMNS`, none, or those of these names, which may be inputs.
+    result : pyarrow.Schema
+        Columns of the result itself.
+
+    Raises
+    ------
+    TypeError
+        The table has no such column, or its type cannot pass through pyarrow.
+    ValueError
+        The result has a column of that name, or two columns of the table have it.
+    """
+    if carry is False:
+        return []
+    fields = list(units.schema.fields)
+    names = [field.name for field in fields if field.name not in INPUT_COLUMNS] if carry is True else list(carry)
+    for name in names:
+        if name not in units.columns:
+            near = get_close_matches(name, units.columns, 1, 0.5)
+            meant = f"; did you mean {near[0]}?" if near else ""
+            raise TypeError(f"the table has no column {name} to carry; it has {', '.join(units.columns)}{meant}")
+    if twice := [name for name in names if [one.lower() for one in units.columns].count(name.lower()) > 1]:
+        raise ValueError(f"the table has two columns {twice[0]}: rename one, or leave them out with carry=")
+    check_carried(names, result)
+    carried = [field for field in fields if field.name in names]
+    for field in carried:
+        try:
+            arrow_form(field.dataType)
+        except TypeError as error:
+            raise TypeError(
+                f"column {field.name} cannot be carried, {error}: cast it, or leave it out with carry="
+            ) from None
+    return carried
+
+
+def arrow_form(kind: DataType) -> DataType:
+    """The type as which Spark reads a column that comes back from Arrow: it is cast to ``kind`` where that is another.
+
+    Arrow's texts have no collation and its durations no units.
+
+    Raises
+    ------
+    TypeError
+        Arrow has no such type.
+
+    Examples
+    --------
+    >>> arrow_form(ArrayType(DayTimeIntervalType(0, 0))).simpleString()
+    'array<interval day to second>'
+    """
+    if isinstance(kind, StringType):
+        return StringType()
+    if isinstance(kind, DayTimeIntervalType):
+        return DayTimeIntervalType()
+    if isinstance(kind, ArrayType):
+        return ArrayType(arrow_form(kind.elementType), kind.containsNull)
+    if isinstance(kind, MapType) and not isinstance(kind.keyType, NullType):
+        return MapType(arrow_form(kind.keyType), arrow_form(kind.valueType), kind.valueContainsNull)
+    if isinstance(kind, StructType) and len(set(kind.names)) == len(kind.names):
+        return StructType([StructField(one.name, arrow_form(one.dataType), one.nullable, one.metadata) for one in kind])
+    if isinstance(kind, MapType | StructType | UserDefinedType) or type(kind).__name__ in _WITHOUT_ARROW:
+        raise TypeError(f"as there is no {kind.simpleString()} in Arrow for Python")
+    return kind
+
+
+def through_arrow(
+    units: DataFrame, read: Collection[str], carried: Collection[StructField], send: Callable[..., DataFrame]
+) -> DataFrame:
+    """Send columns that are read, and those to carry, through workers.
+
+    Parameters
+    ----------
+    units : DataFrame
+        The table.
+    read : collection of str
+        Columns that are read.
+    carried : collection of StructField
+        Those to carry.
+    send : callable
+        Takes a table, names of the columns to carry in it, and their fields in what comes back; returns the result.
+    """
+    # PySpark's mapInArrow cannot send a column whose name has a dot, so names of ours stand in for those to carry.
+    names = {one.name: one.name if one.name in read else f"carried_{n}" for n, one in enumerate(carried)}
+    also = [quoted(name).alias(sent) for name, sent in names.items() if name not in read]
+    back = [StructField(names[one.name], arrow_form(one.dataType), one.nullable, one.metadata) for one in carried]
+    result = send(units.select(*read, *also), [*names.values()], back)
+    if not carried:
+        return result
+    own = result.columns[: len(result.columns) - len(carried)]
+    return result.select(*own, *[_as(F.col(names[one.name]), one) for one in carried])
+
+
+def quoted(name: str) -> Column:
+    """The column of that name, whatever characters it has."""
+    return F.col("`" + name.replace("`", "``") + "`")
+
+
+def _as(column: Column, field: StructField) -> Column:
+    """A column that came back, in the type of a field and under its name."""
+    if arrow_form(field.dataType) == field.dataType:
+        return column.alias(field.name)
+    metadata: dict[str, Any] = {"metadata": field.metadata} if field.metadata else {}
+    return column.cast(field.dataType).alias(field.name, **metadata)

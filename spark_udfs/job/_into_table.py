@@ -19,6 +19,7 @@ of that plan id, of which there are none unless the plan is forced:
 
 import json
 import re
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -86,6 +87,9 @@ Staged = tuple[DataFrame, DataFrame | None]
 """The rows of a plan that is staged, and of its quarantine if any row is bad."""
 
 _CONFLICT = re.compile(r"concurrent|Found (new )?conflicting|Cannot determine history|CommitFailedException", re.I)
+_CREATED_MEANWHILE = re.compile(
+    r"concurrent|already ?exists|ALREADY_EXISTS|NON_EMPTY_LOCATION|CommitFailedException", re.I
+)
 
 
 class CommittedTable:
@@ -287,11 +291,16 @@ def _quarantine(bad: DataFrame, plan_id: Any) -> DataFrame:
 
 
 def _create(spark: SparkSession, name: TableName, columns: Mapping[str, str], kind: str) -> None:
-    try:
-        spark.sql(create_table(name, columns, kind))
-    except Exception:
-        if (found := find_table(spark, name)) is None:  # another run may have been first
-            raise
+    """Create a table unless it is there; others may create it at the same time."""
+    for tries_left in reversed(range(TRIES)):
+        try:
+            spark.sql(create_table(name, columns, kind))
+            break
+        except Exception as error:
+            if not tries_left or not _CREATED_MEANWHILE.search(str(error)):
+                raise
+            time.sleep(1)  # the table of another run has its files before the catalog has it
+    if (found := find_table(spark, name)) is not None:
         refuse_unfit(name, found, columns)
 
 

@@ -157,7 +157,7 @@ class CommittedTable:
         }
 
 
-class PlanTables:
+class JobTables:
     """The table of a job's plans, and the one of their bad rows.
 
     Parameters

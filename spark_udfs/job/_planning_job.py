@@ -192,7 +192,7 @@ def run_job(
         raise ValueError("give an output directory, a table to put the plan into, or both")
     with spark_errors(), running_session(master) as spark, Watch(spark) as watch:
         started = time.perf_counter()
-        tables = into_table.PlanTables(spark, into, spec, source) if into else None
+        tables = into_table.JobTables(spark, into, spec, source) if into else None
         at = target or (tables.staging if tables else "")
         output = output_of(at, spark)
         work = _work(spark, source, output, spec, by_files)
@@ -249,7 +249,7 @@ def _published_files(run: _JobRun, force: bool) -> tuple[_Done, Manifest]:
     return _Done(won, manifest["summary"], shown, len(done)), manifest
 
 
-def _put(run: _JobRun, tables: into_table.PlanTables, force: bool, staging: bool) -> _Done:
+def _put(run: _JobRun, tables: into_table.JobTables, force: bool, staging: bool) -> _Done:
     """The plan in a table: there already, or staged in the output directory and put there."""
     if force or not tables.plans.holds(run.plan_id):
         before = tables.plans.runs(run.plan_id) if force else set()

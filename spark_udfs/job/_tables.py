@@ -94,7 +94,7 @@ def facts_of(described: list[tuple[str, str]], columns: Mapping[str, str]) -> Ta
     --------
     >>> rows = [("a", "int"), ("# Partitioning", ""), ("Part 0", "a"), ("# Detailed Table Information", "")]
     >>> facts_of([*rows, ("Provider", "ICEBERG"), ("Location", "file:/t")], {"a": "int"}).partitions
-    frozenset({'a', 'Part 0'})
+    frozenset({'a'})
     """
     section, partitions, details = "", set(), {}
     for name, value in described:

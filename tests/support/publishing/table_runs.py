@@ -1,7 +1,7 @@
-"""The job into a Delta or Iceberg table, on the release of Spark whose interpreter runs this: drivers that die and sleep at a step.
+"""The job into a Delta or Iceberg table, on the release of Spark whose interpreter runs this: drivers that die and sleep.
 
-``table_runs.py SETTINGS threads EVERY CATALOG...`` tries steps in threads of one session, ``table_runs.py SETTINGS driver TABLE AT``
-is one driver that kills itself at that step (0: at none). Both print JSON.
+``table_runs.py SETTINGS threads EVERY CATALOG...`` tries steps in threads of one session; ``SETTINGS driver TABLE AT`` is one
+driver, which kills itself at that step (0: at none). Both print JSON.
 """
 
 import itertools
@@ -34,7 +34,7 @@ NOTHING = ((), ())
 STEPS = {
     SharedDirectory: ("begin", "records", "worst", "publish"),
     into_table.CommittedTable: ("version", "holds", "overwrite", "runs"),
-    into_table.PlanTables: ("staged", "put", "forget_staged"),
+    into_table.JobTables: ("staged", "put", "forget_staged"),
 }
 """What is a step of a driver: it may die or sleep before each of them, and after each that writes."""
 WRITES = ("publish", "overwrite", "put", "forget_staged")
@@ -230,7 +230,7 @@ def overtaken(proof, what, *others, **how):
             sleeper = TableDriver(proof.fleet, table, at, **how)
             sleeper.start()
             sleeper.asleep.wait()
-            well = all([job(proof.fleet, table, **other) for other in others])
+            well = all(job(proof.fleet, table, **other) for other in others)
             proof.judge(look(proof.spark, table), WHOLE)
             sleeper.awake.set()
             sleeper.join()

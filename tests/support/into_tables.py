@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import random_units as units
 from job_runs import SPECS, job, write_units
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -59,7 +60,7 @@ def check(spark, kind, table, home):
     assert rows_of(spark, table, first.plan_id) == wanted
     bad = spark.table(f"{table}_quarantine").collect()
     assert {row["plan_id"] for row in bad} == {first.plan_id}
-    assert len(bad) == sum(one["bad_units"] for one in first.summary["totals"].values()) // len(SPECS[1].names)
+    assert len(bad) == len(units.BAD)
     assert {"consumer_group", "brokers", "client_ids"} <= json.loads(bad[0]["input"]).keys()
 
     before = [versions(spark, kind, one) for one in (table, f"{table}_quarantine")]

@@ -1,9 +1,10 @@
 """Plans in Delta and Iceberg tables: drivers in threads of one session (`table_runs`), and drivers that are processes."""
 
 import json
+import signal
 import subprocess
-import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import spark_releases
@@ -37,31 +38,14 @@ class Release:
     def run(self, *arguments):
         """The program to its end: what it prints last, or None if it was killed."""
         command = [PROGRAM, self.where / "settings.json", *arguments]
-        done = spark_releases.run(self.name, *command, folders=FOLDERS, cwd=self.where, timeout=7200)
-        if done.returncode and done.returncode != -9:
-            raise RuntimeError(done.stdout + done.stderr)
-        sys.stderr.write(
-            "\n".join(
-                line
-                for line in done.stderr.splitlines()
-                if line.startswith(("seen", "default", "ice", "the ", "a writer", "of a"))
-            )
-            + "\n"
-        )
-        return json.loads(done.stdout.splitlines()[-1]) if not done.returncode else None
-
-    def start(self, table):
-        """A driver as a process beside others."""
-        command = [spark_releases.python(self.name), PROGRAM, self.where / "settings.json", "driver", table, "0"]
-        variables = spark_releases.variables(self.name, *FOLDERS)
-        return subprocess.Popen(
-            list(map(str, command)),
-            env=variables,
-            cwd=self.where,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
+        how = {"capture_output": False, "stdout": subprocess.PIPE, "cwd": self.where, "timeout": 7200}
+        with open(self.where / "log.txt", "a", encoding="utf-8") as log:
+            done = spark_releases.run(self.name, *command, folders=FOLDERS, stderr=log, **how)
+        if done.returncode not in (0, -signal.SIGKILL):
+            raise RuntimeError(done.stdout + (self.where / "log.txt").read_text(encoding="utf-8")[-5000:])
+        *notes, answer = done.stdout.splitlines() or [""]
+        print(*notes, sep="\n", end="\n" if notes else "", flush=True)
+        return json.loads(answer) if not done.returncode else None
 
 
 def prove(proof, names, every, every_process):
@@ -104,9 +88,9 @@ def _at_once(proof, release, connector):
         return
     started = time.monotonic()
     table = f"{CATALOGS[connector]}.both"
-    drivers = [release.start(table) for _ in range(2)]
-    for one in drivers:
-        said, _ = one.communicate(timeout=600)
-        proof.lost += one.returncode != 0 or json.loads(said.splitlines()[-1])["after"] != WHOLE
+    with ThreadPoolExecutor(2) as pool:
+        for told in pool.map(lambda _: release.run("driver", table, "0"), range(2)):
+            proof.lost += told["after"] != WHOLE
+            proof.half += told["before"] not in (NOTHING, WHOLE)
     proof.looks += 2
     proof.note(f"Iceberg on Spark {release.name}: two drivers' processes at once", 1, started)

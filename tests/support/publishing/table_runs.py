@@ -169,7 +169,7 @@ class TableProof:
         if seen not in allowed:
             n_plans = sum(seen[0])
             self.counts["twice" if n_plans > ROWS else "half"] += 1
-            print(f"seen {seen}, not {allowed}", file=sys.stderr, flush=True)
+            print(f"seen {seen}, not {allowed}", flush=True)
 
     def check(self, table, well=True):
         """The plan is there, once."""
@@ -199,7 +199,7 @@ class TableProof:
 
     def note(self, what, n_points, started):
         self.rows.append((what, n_points, time.monotonic() - started))
-        print(f"{self.catalog}: {self.rows[-1]} {self.counts}", file=sys.stderr, flush=True)
+        print(f"{self.catalog}: {self.rows[-1]} {self.counts}", flush=True)
 
 
 def killed(proof, **how):
@@ -235,7 +235,7 @@ def overtaken(proof, what, *others, **how):
             sleeper.awake.set()
             sleeper.join()
         if sleeper.error is not None:
-            print(f"the sleeper at {at} failed: {sleeper.error!r}", file=sys.stderr, flush=True)
+            print(f"the sleeper at {at} failed: {sleeper.error!r}", flush=True)
         proof.check(table, well and sleeper.ended_well)
     proof.note(what, len(points), started)
 
@@ -252,7 +252,7 @@ def together(proof, rounds, n_writers):
                 one.join()
         for one in drivers:
             if one.error is not None:
-                print(f"a writer failed: {one.error!r}", file=sys.stderr, flush=True)
+                print(f"a writer failed: {one.error!r}", flush=True)
         proof.check(table, all(one.ended_well for one in drivers))
     proof.note(f"{n_writers} writers at once", rounds, started)
 
@@ -278,7 +278,7 @@ def changing_source(proof):
         wanted = _clients(proof)
         proof.counts["half"] += seen != wanted
         if seen != wanted or not sleeper.ended_well:
-            print(f"of a changing source: {seen}, not {wanted}; {sleeper.error!r}", file=sys.stderr, flush=True)
+            print(f"of a changing source: {seen}, not {wanted}; {sleeper.error!r}", flush=True)
         proof.check(table, sleeper.ended_well)
         proof.counts["lost"] += not job(UnitSource(table=source), table)
         proof.judge(

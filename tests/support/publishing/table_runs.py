@@ -37,6 +37,9 @@ STEPS = {
     into_table.JobTables: ("staged", "put", "forget_staged"),
 }
 """What is a step of a driver: it may die or sleep before each of them, and after each that writes."""
+SHORT = 30
+"""From here on, ``every`` means the short form: without --force, and without a source that changes."""
+
 WRITES = ("publish", "overwrite", "put", "forget_staged")
 
 
@@ -307,7 +310,7 @@ def threads(settings, fleet, every, catalogs):
         killed(proof)
         overtaken(proof, "asleep while another runs", {})
         together(proof, max(1, 4 // every), 2)
-        if every < 10:
+        if every < SHORT:
             together(proof, max(1, 4 // every), 3)
             killed(proof, force=True)
             overtaken(proof, "asleep while another and --force run", {}, {"force": True})

@@ -50,7 +50,11 @@ def _spark_options(command: Command) -> Command:
     "--in", "source", envvar="RMQALLOC_BULK_IN", type=click.Path(), help="Parquet file or directory of units."
 )
 @click.option(
-    "--out", "target", envvar="RMQALLOC_BULK_OUT", required=True, type=click.Path(), help="Directory for the result."
+    "--out",
+    "target",
+    envvar="RMQALLOC_BULK_OUT",
+    type=click.Path(),
+    help="Directory for the result; it may be left out with --into.",
 )
 @partial(strategy_options, rooms=True)
 @click.option(
@@ -70,7 +74,7 @@ def _spark_options(command: Command) -> Command:
 @_spark_options
 def bulk(
     source: str | None,
-    target: str,
+    target: str | None,
     strategy: str,
     params: dict[str, Any],
     scenarios: str | None,
@@ -91,9 +95,11 @@ def bulk(
         raise click.UsageError(f"--{next(iter(given)).replace('_', '-')} needs --spark")
     if source is None and not ({"table", "format"} & given.keys()):
         raise click.UsageError("Missing option '--in'.")
+    if target is None and "into" not in given:
+        raise click.UsageError("Missing option '--out'.")
     if spark:
-        return _with_spark(source or "", target, lambda: _spec(strategy, params, scenarios, show), given)
-    _on_threads(source or "", target, _spec(strategy, params, scenarios, show), threads)
+        return _with_spark(source or "", target or "", lambda: _spec(strategy, params, scenarios, show), given)
+    _on_threads(source or "", target or "", _spec(strategy, params, scenarios, show), threads)
     return 0
 
 
@@ -121,7 +127,7 @@ def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: d
     called = {"file_job": "by_files", "worst": "n_worst"}
     how = {
         called.get(name, name): given[name]
-        for name in ("file_job", "worst", "max_bad_fraction", "force")
+        for name in ("file_job", "worst", "max_bad_fraction", "force", "into")
         if name in given
     }
     return run_and_report(read, target, spec(), given.get("remote") or given.get("master", "local[*]"), **how)

@@ -12,6 +12,8 @@
     When a plan is complete: records of buckets, and the manifest. The rules of publishing stand here.
 ``output``, ``output_layout``, ``hadoop``
     The output directory as the job sees it; on a disk; through Spark's Hadoop client.
+``into_table``, ``tables``
+    A plan in a Delta or Iceberg table, in one commit; which tables take plans.
 ``published``
     Complete plans for readers without Spark.
 ``on_worker``, ``progress``, ``plan_summary``

@@ -50,10 +50,10 @@ def plan_frame_bucket(
     observed = (
         parsed(units.observe(read, *content(units)) if by_content else units)
         .transform(mapped(PlanBatches(spec)))
-        .observe(seen, *_observed(spec))
+        .observe(seen, *totals_columns(spec))
     )
     observed.write.mode("error").option("compression", "zstd").parquet(plan_at)
-    totals = _totals(seen.get, spec)
+    totals = totals_seen(seen.get, spec)
     if any(one.bad_units for one in totals.values()):
         again = Observation("again")
         watched = units.observe(again, *content(units)) if by_content else units
@@ -90,8 +90,8 @@ def _states(spec: PlanSpec) -> list[str]:
     return [*spec.names, ""] if spec.output == "best" else spec.names
 
 
-def _observed(spec: PlanSpec) -> list[Column]:
-    """Totals of every scenario, to be added up while the rows are written."""
+def totals_columns(spec: PlanSpec) -> list[Column]:
+    """Totals of every scenario as columns, to be added up over the rows of a plan."""
     columns = []
     for number, name in enumerate(_states(spec)):
         mine = F.col("scenario").eqNullSafe(F.lit(name or None))
@@ -102,8 +102,8 @@ def _observed(spec: PlanSpec) -> list[Column]:
     return columns
 
 
-def _totals(seen: dict[str, Any], spec: PlanSpec) -> ByScenario:
-    """What was observed."""
+def totals_seen(seen: dict[str, Any], spec: PlanSpec) -> ByScenario:
+    """The totals in the values of `totals_columns`."""
     found = {
         name: Totals(*(seen[f"{one}_{number}"] for one in Totals._fields)) for number, name in enumerate(_states(spec))
     }

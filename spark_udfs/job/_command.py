@@ -41,7 +41,7 @@ def _parser() -> _JobParser:
     parser = _JobParser(prog="python -m spark_udfs.job", description="Plan the queues of many consumer groups.")
     add = parser.add_argument
     add("--input", default="", help="file, directory or pattern of units")
-    add("--output", required=True, help="directory for the result")
+    add("--output", default="", help="directory for the result; it may be left out with --into")
     add("--strategy", required=True, help="name, such as AVG, perhaps with parameters: 'CANARY(share=0.05)'")
     for name, one in plain_parameters():
         commas = ", with commas between them" if one.kind == "names" else ""
@@ -76,6 +76,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run the job from a command line and return the exit code."""
     parser = _parser()
     given = parser.parse_args(argv)
+    if not given.output and not given.into:
+        parser.error("give --output, --into, or both")
     try:
         source = source_of(given.input, given.table, given.format, given.option)
         params = from_flags(given.strategy, vars(given))
@@ -90,7 +92,8 @@ def main(argv: list[str] | None = None) -> int:
         print(f"rmqalloc: {harmless(str(error))}", file=sys.stderr)
         return EXIT_FAILED
     how = {"max_bad_fraction": given.max_bad_fraction, "n_worst": given.worst, "by_files": given.file_job}
-    return run_and_report(source, given.output, spec, given.remote or given.master, force=given.force, **how)
+    how |= {"force": given.force, "into": given.into}
+    return run_and_report(source, given.output, spec, given.remote or given.master, **how)
 
 
 def source_of(path: str, table: str, form: str, options: Sequence[str]) -> UnitSource:
@@ -121,7 +124,8 @@ def run_and_report(source: UnitSource, target: str, spec: PlanSpec, master: str,
         return EXIT_FAILED
     print(harmless(_report(outcome)))
     # Rows may name strategies of their own, which only the workers have seen.
-    print(harmless(f"Parquet of {spec.output}, {spec.strategy} unless a row names another: {outcome.shown}"))
+    form = "Rows" if how.get("into") else "Parquet"
+    print(harmless(f"{form} of {spec.output}, {spec.strategy} unless a row names another: {outcome.shown}"))
     return 0
 
 

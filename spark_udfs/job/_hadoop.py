@@ -42,6 +42,12 @@ def create(spark: SparkSession, uri: str, text: str) -> bool:
     return True
 
 
+def remove(spark: SparkSession, uri: str) -> None:
+    """Remove a folder and all in it, if it is there."""
+    path, system = _at(spark, uri)
+    system.delete(path, True)
+
+
 def etags(spark: SparkSession, folders: list[str]) -> dict[str, str]:
     """Etags of the files in some folders by URI, if the file system has any."""
     found = {}

@@ -44,6 +44,12 @@ JOB_OPTIONS = (
         "--format", "Spark's name of the input's format, parquet unless given.", default="parquet", metavar="NAME"
     ),
     JobOption("--option", "Option of Spark's reader; may be repeated.", "texts", (), "K=V"),
+    JobOption(
+        "--into",
+        "Delta or Iceberg table for the plan, added in one commit; the output directory, if given, keeps its files, too.",
+        default="",
+        metavar="NAME",
+    ),
     JobOption("--file-job", "Whether workers read and write Parquet themselves; they do where they can.", "switch"),
     JobOption("--max-bad-fraction", "Fail if more of the plan's rows are bad.", "share", 1.0, "F"),
     JobOption("--worst", "Groups of each scenario in the summary.", "count", WORST, "N"),

@@ -17,7 +17,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -284,12 +284,9 @@ def sweep_leftovers(out: str, plan_id: str, after: float = DAY) -> list[str]:
     won, _ = manifests.publish(storage, run, manifest["n_buckets"], manifest["buckets"], manifest["summary"])
     if not won:
         return []
-    for path in leftovers:
-        if path.is_dir():
-            shutil.rmtree(path, ignore_errors=True)
-        else:
-            path.unlink(missing_ok=True)
-    return [path.relative_to(out).as_posix() for path in leftovers]
+    names = [path.relative_to(out).as_posix() for path in leftovers]
+    remove(out, names)
+    return names
 
 
 def _leftovers(out: Path, plan_id: str, manifest: Mapping[str, Any], before: float) -> list[Path]:
@@ -297,11 +294,38 @@ def _leftovers(out: Path, plan_id: str, manifest: Mapping[str, Any], before: flo
     named = {name.split("/")[2] for part in ("files", "quarantine") for name in manifests.files_in(manifest, part)}
     folders = [one for one in (out / manifests.data_folder(plan_id)).glob("*") if one.name not in named]
     written = (out / manifests.RECORDS / plan_name(plan_id)).glob("*/*.json")
-    return [path for path in [*sorted(folders), *sorted(written)] if _last_written(path) < before]
+    return [path for path in [*sorted(folders), *sorted(written)] if last_written(path) < before]
 
 
-def _last_written(path: Path) -> float:
-    """When anything in it was last written; infinite if it changes at this moment."""
+def names_of_plan(manifest: Mapping[str, Any]) -> list[str]:
+    """What an output directory holds of a complete plan; the manifest comes first, so that none names a file that is gone."""
+    plan, generation = manifest["plan"], manifest["generation"]
+    named = (name for part in ("files", "quarantine") for name in manifests.files_in(manifest, part))
+    attempts = {"/".join(name.split("/")[:3]) for name in named}
+    records = manifests.record_folder(Run(plan, generation, "", False))
+    return [manifests.manifest_path(manifest), plan_name(plan), records, *sorted(attempts)]
+
+
+def remove(out: str, names: Sequence[str]) -> None:
+    """Remove files and folders of an output directory, in this order, if they are there."""
+    for path in (Path(out, name) for name in names):
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def remove_plan(out: str, plan_id: str, after: float) -> None:
+    """Remove a plan and all its leftovers, unless anything of it was written in the last ``after`` seconds."""
+    name = plan_name(plan_id)
+    names = [manifests.manifest_folder(plan_id), name, f"{manifests.RECORDS}/{name}", manifests.data_folder(plan_id)]
+    there = [path for name in names if (path := Path(out, name)).exists()]
+    if all(last_written(path) < time.time() - after for path in there):
+        remove(out, names)
+
+
+def last_written(path: Path) -> float:
+    """When a folder or anything in it was last written; infinite if it changes at this moment."""
     try:
         return max(one.stat().st_mtime for one in [path, *path.rglob("*")])
     except FileNotFoundError:

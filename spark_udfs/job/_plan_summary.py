@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from rmqalloc._text import printable
 from rmqalloc.evaluation._plan_batch import PlanSpec
@@ -36,7 +36,12 @@ def bad_fraction(totals: ByScenario) -> float:
 
 def worst(spark: SparkSession, files: Sequence[str], spec: PlanSpec, n: int) -> Worst:
     """As `rmqalloc.evaluation._worst.worst_of`, of a plan that only Spark can read."""
-    rows = spark.read.parquet(*map(literally, files)).select(*worst_columns(spec), "scenario", "err_code")
+    return worst_rows(spark.read.parquet(*map(literally, files)), spec, n)
+
+
+def worst_rows(plan: DataFrame, spec: PlanSpec, n: int) -> Worst:
+    """As `rmqalloc.evaluation._worst.worst_of`, of the rows of a plan."""
+    rows = plan.select(*worst_columns(spec), "scenario", "err_code")
     parts = rows.mapInArrow(RankRows(spec, n), "worst string").collect()
     return merged((json.loads(row["worst"]) for row in parts), spec, n)
 

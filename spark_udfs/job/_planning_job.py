@@ -9,7 +9,7 @@ import hashlib
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -21,6 +21,9 @@ from rmqalloc.errors import Error
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._totals import ByScenario
 from rmqalloc.scenarios import to_data
+from spark_udfs.job import (
+    _into_table as into_table,
+)
 from spark_udfs.job import (
     _manifests as manifests,
 )
@@ -114,6 +117,7 @@ def run_job(
     max_bad_fraction: float = 1.0,
     n_worst: int = WORST,
     force: bool = False,
+    into: str = "",
 ) -> JobResult:
     """Plan every unit of a source with Spark.
 
@@ -122,7 +126,8 @@ def run_job(
     source : Source
         What to read.
     target : str
-        Output directory, as Spark names it; see `spark_udfs.job._manifests`.
+        Output directory, as Spark names it; see `spark_udfs.job._manifests`. With ``into`` it may be "": the plan is then
+        staged at the table, and what was staged is removed when the table has it.
     spec : PlanSpec
         What to plan; its parameters are plain data.
     master : str
@@ -135,6 +140,8 @@ def run_job(
         Worst groups of every scenario in the summary.
     force : bool
         Plan again what is complete; the earlier plan stays until the new one is.
+    into : str
+        Name of a Delta or Iceberg table that takes the plan in one commit, see `spark_udfs.job._into_table`.
 
     Raises
     ------
@@ -152,40 +159,96 @@ def run_job(
     plan_id_of(spec, None)
     if not 0 <= max_bad_fraction <= 1:
         raise ValueError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")
+    if not target and not into:
+        raise ValueError("give an output directory, a table to put the plan into, or both")
     with spark_errors(), running_session(master) as spark, Watch(spark) as watch:
         started = time.perf_counter()
-        output = output_of(target, spark)
+        tables = into_table.JobTables(spark, into, spec, source) if into else None
+        at = target or (tables.staging if tables else "")
+        output = output_of(at, spark)
         work = work_of(spark, source, output, spec, by_files, n_worst)
         plan_id = plan_id_of(spec, work.identity)
-        manifest, done = output.begin(plan_id, force)
-        if manifest is None:
-            won, manifest = _planned(spark, source, output, spec, work, done, (max_bad_fraction, n_worst), plan_id)
-        else:
-            won = False
-        summary = {name: value for name, value in manifest["summary"].items() if name != "text"}
-        shown = f"{target}/{output.shown(manifest)}"
-        bad_in = shown + (f"/_{manifests.QUARANTINE}" if not shown.endswith(".json") else " under quarantine")
-        _check_bad(plan_summary.totals_in([summary], spec), max_bad_fraction, bad_in)
+        run = _JobRun(spark, source, at, output, spec, work, plan_id, max_bad_fraction, n_worst)
+        done = _put(run, tables, force, staging=not target) if tables else _published(run, force)
         seconds = time.perf_counter() - started
-    if not won:
-        return JobResult(plan_id, summary, shown, was_complete=True)
+    summary = {name: value for name, value in done.summary.items() if name != "text"}
+    if not done.won:
+        return JobResult(plan_id, summary, done.shown, was_complete=True)
     return JobResult(
-        plan_id, summary, shown, False, work.n_buckets, len(done), seconds, watch.jvm_peak, watch.workers_peak
+        plan_id, summary, done.shown, False, work.n_buckets, done.n_resumed, seconds, watch.jvm_peak, watch.workers_peak
     )
 
 
-def _planned(
-    spark: SparkSession,
-    source: UnitSource,
-    output: Output,
-    spec: PlanSpec,
-    work: JobWork,
-    done: Records,
-    bounds: tuple[float, int],
-    plan_id: str,
-) -> tuple[bool, Manifest]:
+class _JobRun(NamedTuple):
+    """What a run of a job plans, from where, to where; ``target`` is the output directory as people name it."""
+
+    spark: SparkSession
+    source: UnitSource
+    target: str
+    output: Output
+    spec: PlanSpec
+    work: JobWork
+    plan_id: str
+    max_bad_fraction: float
+    n_worst: int
+
+
+class _Done(NamedTuple):
+    """A complete plan: whether it is this run that completed it, its summary, and where people find it."""
+
+    won: bool
+    summary: Mapping[str, Any]
+    shown: str
+    n_resumed: int = 0
+
+
+def _published(run: _JobRun, force: bool) -> _Done:
+    """The plan in the output directory: complete already, or made so."""
+    done, _ = _published_files(run, force)
+    return done
+
+
+def _published_files(run: _JobRun, force: bool) -> tuple[_Done, Manifest]:
+    """As `_published`, with the manifest."""
+    won = False
+    manifest, done = run.output.begin(run.plan_id, force)
+    if manifest is None:
+        won, manifest = _planned(run, done)
+    shown = f"{run.target}/{run.output.shown(manifest)}"
+    bad_in = shown + (f"/_{manifests.QUARANTINE}" if not shown.endswith(".json") else " under quarantine")
+    _check_bad(run, plan_summary.totals_in([manifest["summary"]], run.spec), bad_in)
+    return _Done(won, manifest["summary"], shown, len(done)), manifest
+
+
+def _put(run: _JobRun, tables: into_table.JobTables, force: bool, staging: bool) -> _Done:
+    """The plan in a table: there already, or staged in the output directory and put there."""
+    if force or not tables.plans.holds(run.plan_id):
+        before = tables.plans.runs(run.plan_id) if force else set()
+        try:
+            done, manifest = _published_files(run, force)
+            if (rows := tables.staged(run.output, manifest)) is None:
+                # Another run put it into the table and has removed the files, or somebody did.
+                done, manifest = _published_files(run, True)
+                rows = tables.staged(run.output, manifest)
+            with spark_errors("; the plan is staged, and the same command goes on from there"):
+                won = tables.put(run.plan_id, rows, force)
+            if staging:
+                tables.forget_staged(manifest)
+            if won:
+                return done._replace(won=True, shown=tables.shown(run.plan_id))
+        except (JobError, PublishError, OSError):
+            if not tables.plans.holds(run.plan_id) or (force and not tables.plans.runs(run.plan_id) - before):
+                raise
+    if staging:
+        tables.sweep_staged(run.plan_id)
+    summary = tables.summary(run.plan_id, run.n_worst)
+    _check_bad(run, plan_summary.totals_in([summary], run.spec), str(tables.bad.name))
+    return _Done(False, summary, tables.shown(run.plan_id))
+
+
+def _planned(run: _JobRun, done: Records) -> tuple[bool, Manifest]:
     """Plan the missing buckets and publish all; returns what `publish` returns."""
-    max_bad_fraction, n_worst = bounds
+    source, output, spec, work = run.source, run.output, run.spec, run.work
     try:
         if missing := [number for number in range(work.n_buckets) if number not in done]:
             with spark_errors("; what is done is kept, and the same command goes on from there"):
@@ -193,17 +256,17 @@ def _planned(
         records = output.records()
         _check_unchanged(source, work, records)
         totals = plan_summary.totals_in(records.values(), spec)
-        _check_bad(totals, max_bad_fraction, f"{output.uri(manifests.data_folder(plan_id))}/*/{manifests.QUARANTINE}")
-        worst = plan_summary.kept_worst([*records.values()], spec, n_worst)
+        _check_bad(run, totals, f"{output.uri(manifests.data_folder(run.plan_id))}/*/{manifests.QUARANTINE}")
+        worst = plan_summary.kept_worst([*records.values()], spec, run.n_worst)
         if worst is None:
-            worst = output.worst(spec, records, n_worst)
+            worst = output.worst(spec, records, run.n_worst)
             # Ranking has read the plan again and may have taken long, so the check for a changed source comes last.
             _check_unchanged(source, work, records)
-        summary = plan_summary.summary(plan_id, spec, totals, worst)
+        summary = plan_summary.summary(run.plan_id, spec, totals, worst)
         return output.publish(work.n_buckets, records, summary)
     except (JobError, PublishError, OSError):
         # A run that was overtaken by another one of the same plan may find its files gone; then that plan is the result.
-        manifest = output.current(plan_id)
+        manifest = output.current(run.plan_id)
         if manifest is None or manifest["generation"] < output.run.generation:
             raise
         return False, manifest
@@ -252,8 +315,8 @@ def _check_unchanged(source: UnitSource, work: JobWork, records: Records) -> Non
         )
 
 
-def _check_bad(totals: ByScenario, most: float, where: str) -> None:
-    fraction = plan_summary.bad_fraction(totals)
+def _check_bad(run: _JobRun, totals: ByScenario, where: str) -> None:
+    fraction, most = plan_summary.bad_fraction(totals), run.max_bad_fraction
     if fraction > most:
         n_bad = sum(one.bad_units for one in totals.values())
         table = plan_summary.totals_table({name: one._asdict() for name, one in totals.items()})

@@ -66,6 +66,11 @@ def pin(spark: SparkSession, table: str, path: str, form: str, options: Mapping[
     return Pin(identity, read, lambda: find(spark, table, path, version)[1], files)
 
 
+def newest(spark: SparkSession, kind: str, table: str) -> int:
+    """Number of a table's present version, -1 if it has none; ``kind`` is "delta" or "iceberg"."""
+    return (_delta if kind == "delta" else _iceberg)(spark, table, "")[0]
+
+
 def _provider(spark: SparkSession, table: str) -> str:
     """The provider of a table; "" if there is none, as for a view."""
     try:

@@ -29,7 +29,8 @@ def fleet(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "required: --output, --strategy"),
+        ([], "required: --strategy"),
+        (["--input", "a", "--strategy", "AVG"], "give --output, --into, or both"),
         (["--output", "b", "--strategy", "AVG"], "give either an input or a table"),
         (["--input", "a", "--table", "t", "--output", "b", "--strategy", "AVG"], "give either an input or a table"),
         (["--input", "a", "--output", "b", "--strategy", "BEST"], "unknown strategy 'BEST'"),

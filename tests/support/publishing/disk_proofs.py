@@ -23,14 +23,15 @@ class Proof:
 
     Attributes
     ----------
-    lost, half : int
-        Plans that were complete and are no more, or that a rerun could not complete; looks that saw neither all nor nothing.
+    lost, half, twice : int
+        Plans that were complete and are no more, or that a rerun could not complete; looks that saw neither all nor nothing;
+        looks that saw rows of a table more than once.
     """
 
     def __init__(self, where, every=1):
         self.where, self.every = Path(where), every
         self.found = disk_runs.write_fleet(self.where / "fleet")
-        self.lost = self.half = self.looks = self.replaced = 0
+        self.lost = self.half = self.twice = self.looks = self.replaced = 0
         self.rows = []
         self._folders = itertools.count()
 

@@ -1,0 +1,216 @@
+"""Tables that take a plan in one commit: Delta and Iceberg. What a name stands for, and why a plan cannot go there."""
+
+import re
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from rmqalloc.errors import Error
+
+KINDS = {"delta": "Delta", "iceberg": "Iceberg"}
+
+PLAN_ID = "plan_id"
+"""The column by which a table tells plans apart; the tables are partitioned by it."""
+
+CONNECTORS = (
+    "when this was written, both were published for Spark 3.5, 4.0 and 4.1, Delta alone for 4.2, and neither for 4.3"
+)
+
+_PART = r"`(?:[^`]|``)+`|[^\s.`]+"
+_MISSING = ("TABLE_OR_VIEW_NOT_FOUND", "SCHEMA_NOT_FOUND", "REQUIRES_SINGLE_PART_NAMESPACE", "NoSuchNamespaceException")
+
+
+class TableError(Error, ValueError):
+    """A table cannot take plans: the message says why, and what would."""
+
+
+class TableName(NamedTuple):
+    """A table's name in its parts: catalog and schemas, if they are given, and the table's own."""
+
+    parts: tuple[str, ...]
+
+    @property
+    def sql(self) -> str:
+        """As SQL text, each part in quotes."""
+        return ".".join("`" + part.replace("`", "``") + "`" for part in self.parts)
+
+    def __str__(self) -> str:
+        return ".".join(self.parts)
+
+    def beside(self, suffix: str) -> "TableName":
+        """The table of the same schema with a suffix to its name."""
+        return TableName((*self.parts[:-1], self.parts[-1] + suffix))
+
+
+def parse_name(text: str) -> TableName:
+    """A table's name as people write it; TableError if it is none.
+
+    Examples
+    --------
+    >>> parse_name("ice.`my db`.plans")
+    TableName(parts=('ice', 'my db', 'plans'))
+    >>> parse_name("plans").beside("_quarantine").sql
+    '`plans_quarantine`'
+    """
+    if not re.fullmatch(rf"(?:{_PART})(?:\.(?:{_PART}))*", text):
+        raise TableError(f"{text!r} is no name of a table; give one such as catalog.schema.plans")
+    found = re.findall(_PART, text)
+    parts = tuple(part[1:-1].replace("``", "`") if part.startswith("`") else part for part in found)
+    if any("/" in part for part in parts):
+        raise TableError(f"{text!r} is a path; give the name of a table, such as catalog.schema.plans")
+    return TableName(parts)
+
+
+class TableFacts(NamedTuple):
+    """What a catalog says of a table.
+
+    Attributes
+    ----------
+    provider : str
+        In small letters; "" for a view.
+    columns : dict of str to str
+        Spark's types by name.
+    partitions : frozenset of str
+        Columns that are partitions as they are.
+    location : str
+        Where its files are; "" if it is not said.
+    full_name : str
+        As the catalog has it.
+    """
+
+    provider: str
+    columns: Mapping[str, str]
+    partitions: frozenset[str]
+    location: str
+    full_name: str
+
+
+def facts_of(described: list[tuple[str, str]], columns: Mapping[str, str]) -> TableFacts:
+    """The facts in the rows of ``DESCRIBE TABLE EXTENDED``, in pairs of name and type.
+
+    Examples
+    --------
+    >>> rows = [("a", "int"), ("# Partitioning", ""), ("Part 0", "a"), ("# Detailed Table Information", "")]
+    >>> facts_of([*rows, ("Provider", "ICEBERG"), ("Location", "file:/t")], {"a": "int"}).partitions
+    frozenset({'a'})
+    """
+    section, partitions, details = "", set(), {}
+    for name, value in described:
+        if name.startswith("# ") and name != "# col_name":
+            section = name
+        elif section in ("# Partition Information", "# Partitioning"):
+            # Iceberg may number its partitions and say the column, or a transform of one, in the place of the type.
+            partitions |= {name, value} - {""} - {"# col_name", "data_type"}
+        elif section == "# Detailed Table Information":
+            details[name] = value
+    name = details.get("Name") or ".".join(details.get(one, "") for one in ("Catalog", "Database", "Table"))
+    provider = "" if details.get("Type") == "VIEW" else details.get("Provider", "").lower()
+    return TableFacts(provider, columns, frozenset(partitions & columns.keys()), details.get("Location", ""), name)
+
+
+def find_table(spark: SparkSession, name: TableName) -> TableFacts | None:
+    """The facts of a table; None if there is none.
+
+    Raises
+    ------
+    TableError
+        Its catalog cannot be used.
+    """
+    try:
+        described = spark.sql(f"DESCRIBE TABLE EXTENDED {name.sql}").collect()
+        fields = spark.table(name.sql).schema.fields
+    except PySparkException as error:
+        if any(sign in str(error) for sign in _MISSING):
+            return None
+        first = str(error).strip().splitlines()[0]
+        raise TableError(f"{name} cannot be looked up: {first}; {_needed(spark)}") from error
+    pairs = [(str(row["col_name"]), str(row["data_type"] or "")) for row in described]
+    return facts_of(pairs, {field.name: field.dataType.simpleString() for field in fields})
+
+
+def kind_of_catalog(spark: SparkSession, name: TableName) -> str:
+    """The kind of table that the catalog of a name makes, "delta" or "iceberg"; "" if its class does not say.
+
+    Raises
+    ------
+    TableError
+        The session has no such connector at all.
+    """
+    known = len(name.parts) > 1 and spark.conf.get(f"spark.sql.catalog.{name.parts[0]}", None)
+    catalog = name.parts[0] if known else spark.catalog.currentCatalog()
+    if not known and catalog == "spark_catalog" and len(name.parts) > 2:
+        raise TableError(f"the session has no catalog {name.parts[0]} for {name}; {_needed(spark)}")
+    made_by = str(spark.conf.get(f"spark.sql.catalog.{catalog}", None) or "")
+    if not made_by:
+        raise TableError(f"{name} is not there, and the session has no catalog that could make it; {_needed(spark)}")
+    return next((kind for kind in KINDS if kind in made_by.lower()), "")
+
+
+def _needed(spark: SparkSession) -> str:
+    return (
+        "--into needs Delta or Iceberg in the session: its jar, its catalog and its extensions (docs/spark.md, Into a table). "
+        f"{CONNECTORS}; this session is Spark {spark.version}"
+    )
+
+
+def create_table(name: TableName, columns: Mapping[str, str], kind: str) -> str:
+    """The statement that creates a table of plans.
+
+    Examples
+    --------
+    >>> create_table(TableName(("plans",)), {"plan_id": "string", "topic": "string"}, "delta")
+    'CREATE TABLE IF NOT EXISTS `plans` (plan_id string, topic string) USING delta PARTITIONED BY (plan_id)'
+    """
+    listed = ", ".join(f"{column} {form}" for column, form in columns.items())
+    return f"CREATE TABLE IF NOT EXISTS {name.sql} ({listed}) USING {kind} PARTITIONED BY ({PLAN_ID})"
+
+
+def refuse_unfit(name: TableName, found: TableFacts, wanted: Mapping[str, str]) -> None:
+    """Raise TableError if a table cannot take rows of these columns in one commit.
+
+    Examples
+    --------
+    >>> refuse_unfit(TableName(("t",)), TableFacts("parquet", {}, frozenset(), "", "t"), {"plan_id": "string"})
+    Traceback (most recent call last):
+    spark_udfs.job._tables.TableError: t is a table of parquet; only Delta and Iceberg tables take a plan whole or not at all
+    """
+    if found.provider not in KINDS:
+        what = f"a table of {found.provider}" if found.provider else "a view"
+        raise TableError(f"{name} is {what}; only Delta and Iceberg tables take a plan whole or not at all")
+    wrong = [f"{one} is missing" for one in wanted if one not in found.columns]
+    wrong += [f"{one} is no column of it" for one in found.columns if one not in wanted]
+    wrong += [
+        f"{one} is {found.columns[one]}, not {form}"
+        for one, form in wanted.items()
+        if found.columns.get(one, form) != form
+    ]
+    if wrong:
+        raise TableError(
+            f"{name} has other columns than this plan: {'; '.join(wrong)}. Give another table, which is made if it is "
+            f"missing, or make one: {create_table(name, wanted, found.provider)}"
+        )
+    if PLAN_ID not in found.partitions:
+        raise TableError(
+            f"{name} is not partitioned by {PLAN_ID}, so a plan cannot be replaced there without touching others; "
+            f"make it so: {create_table(name, wanted, found.provider)}"
+        )
+
+
+def is_same(one: TableFacts, other: TableFacts) -> bool:
+    """Whether two names stand for one table."""
+    if one.location and other.location:
+        return plain_path(one.location) == plain_path(other.location)
+    return one.full_name.lower() == other.full_name.lower()
+
+
+def plain_path(location: str) -> str:
+    """A location in the one form by which two can be compared.
+
+    Examples
+    --------
+    >>> plain_path("file:///plans/") == plain_path("/plans") == plain_path("file:/plans")
+    True
+    """
+    return re.sub(r"^file:/*", "/", location).rstrip("/")

@@ -1,0 +1,151 @@
+"""Plans in Delta and Iceberg tables: what is refused, what is removed, and both connectors on a release that has them."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import spark_releases
+from checkout import ROOT
+from job_runs import job, report, write_units
+from programs import python
+
+from spark_udfs.job import _manifests as manifests
+from spark_udfs.job import _output_layout as output_layout
+from spark_udfs.job._tables import TableError, TableFacts, TableName, facts_of, is_same, parse_name, refuse_unfit
+
+PLAN = "p1"
+COLUMNS = {"plan_id": "string", "topic": "string", "queues": "int"}
+GOOD = TableFacts("iceberg", COLUMNS, frozenset({"plan_id"}), "file:/t", "ice.db.t")
+
+
+# --- Without Spark ---
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "'' is no name of a table; give one such as catalog.schema.plans"),
+        ("a..b", "is no name of a table"),
+        ("a b", "is no name of a table"),
+        ("t; DROP TABLE u", "is no name of a table"),
+        ("delta.`/plans`", "is a path; give the name of a table"),
+    ],
+)
+def test_names_that_are_none(text, said):
+    with pytest.raises(TableError, match=said.replace(".", r"\.")):
+        parse_name(text)
+
+
+def test_names_are_quoted():
+    assert parse_name("ice.`a``b; DROP`.t").sql == "`ice`.`a``b; DROP`.`t`"
+    assert str(parse_name("ice.db.t").beside("_quarantine")) == "ice.db.t_quarantine"
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"provider": "parquet"}, "t is a table of parquet; only Delta and Iceberg"),
+        ({"provider": "hive"}, "t is a table of hive; only Delta and Iceberg"),
+        ({"provider": ""}, "t is a view; only Delta and Iceberg"),
+        ({"columns": {"plan_id": "string", "topic": "string"}}, "queues is missing. Give another table"),
+        ({"columns": COLUMNS | {"note": "string"}}, "note is no column of it"),
+        ({"columns": COLUMNS | {"queues": "bigint"}}, "queues is bigint, not int"),
+        ({"partitions": frozenset()}, r"not partitioned by plan_id.*USING iceberg PARTITIONED BY \(plan_id\)"),
+    ],
+)
+def test_tables_that_take_no_plans(changed, said):
+    refuse_unfit(TableName(("t",)), GOOD, COLUMNS)
+    with pytest.raises(TableError, match=said):
+        refuse_unfit(TableName(("t",)), GOOD._replace(**changed), COLUMNS)
+
+
+def test_what_a_catalog_says_of_a_table():
+    partitions = [("# Partition Information", ""), ("# col_name", "data_type"), ("plan_id", "string"), ("", "")]
+    details = [("# Detailed Table Information", ""), ("Name", "ice.db.t"), ("Type", "MANAGED"), ("Location", "file:/t")]
+    described = [*COLUMNS.items(), ("", ""), *partitions, *details, ("Provider", "iceberg")]
+    assert facts_of(described, COLUMNS) == GOOD
+    transformed = [("# Partitioning", ""), ("Part 0", "bucket(4, plan_id)"), *details, ("Provider", "iceberg")]
+    assert facts_of(transformed, COLUMNS).partitions == frozenset()
+    assert facts_of([*details, ("Type", "VIEW")], COLUMNS).provider == ""
+
+
+def test_one_table_under_two_names():
+    assert is_same(GOOD, GOOD._replace(location="/t/", full_name="t"))
+    assert not is_same(GOOD, GOOD._replace(location="file:///u"))
+    assert is_same(GOOD._replace(location=""), GOOD._replace(full_name="ICE.db.t"))
+
+
+@pytest.mark.parametrize("name", ["python -m spark_udfs.job", "rmqalloc bulk"])
+def test_a_job_needs_somewhere_to_write_to(name, capsys):
+    from spark_udfs.job._command import main
+
+    if name.startswith("python"):
+        with pytest.raises(SystemExit, match="64"):
+            main(["--input", "a", "--strategy", "AVG"])
+        assert "give --output, --into, or both" in capsys.readouterr().err
+    else:
+        done = python("-m", "rmqalloc", "bulk", "--in", "a", "--into", "t")
+        assert (done.returncode, "--into needs --spark" in done.stderr) == (64, True)
+        done = python("-m", "rmqalloc", "bulk", "--in", "a", "--spark")
+        assert (done.returncode, "Missing option '--out'" in done.stderr) == (64, True)
+
+
+def staged_plan(out):
+    """A complete plan of two buckets on a disk, and an attempt of another run."""
+    storage = output_layout.LocalFiles(str(out))
+    _, run, _ = output_layout.begin_run(str(out), PLAN, False)
+    for number in range(2):
+        with output_layout.attempt(str(out), PLAN) as tried:
+            storage.create(f"{manifests.data_folder(PLAN)}/{tried}/{manifests.bucket_name(number)}/part.parquet", "x")
+        output_layout.commit(str(out), run, number, tried, {"totals": {}})
+    with output_layout.attempt(str(out), PLAN) as other:
+        pass
+    records = list(output_layout.complete_records(str(out), run).values())
+    _, manifest = output_layout.publish_and_show(str(out), run, 2, records, {"plan": PLAN}, "")
+    return manifest, other
+
+
+def test_what_is_staged_is_removed_but_for_what_others_write(tmp_path):
+    manifest, other = staged_plan(tmp_path)
+    names = output_layout.names_of_plan(manifest)
+    assert names[0] == manifests.manifest_path(manifest), "no manifest may name files that are gone"
+    output_layout.remove(str(tmp_path), names)
+    left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*"))
+    assert [one for one in left if one.count("/") > 1] == [f"{manifests.data_folder(PLAN)}/{other}"]
+    output_layout.remove(str(tmp_path), names)  # again, as after a kill in the middle of it
+
+
+def test_leftovers_of_a_plan_are_swept_when_they_are_old(tmp_path):
+    staged_plan(tmp_path)
+    output_layout.remove_plan(str(tmp_path), PLAN, 60)
+    assert output_layout.current_manifest(str(tmp_path), PLAN)
+    output_layout.remove_plan(str(tmp_path), PLAN, -1)
+    assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["_rmqalloc.json"]
+
+
+# --- With Spark ---
+
+
+@pytest.mark.spark
+def test_without_a_connector_it_is_said_which_releases_have_one(spark, tmp_path, capsys):
+    fleet = write_units(tmp_path / "fleet")
+    for name in ("plans", "ice.db.plans"):
+        with pytest.raises(TableError, match=r"--into needs Delta or Iceberg.*3\.5, 4\.0 and 4\.1.*session is Spark"):
+            job(fleet, "", into=name)
+    assert report(fleet, "", into="plans") == 1
+    assert "plans is not there, and the session has no catalog that could make it" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="give an output directory, a table"):
+        job(fleet, "")
+
+
+@pytest.mark.spark
+def test_a_plan_in_delta_and_in_iceberg(tmp_path):
+    """In a process of its own: the connectors are for another release of Spark than the session's."""
+    settings = spark_releases.settings("4.1", "delta", "iceberg", warehouse=tmp_path)
+    (tmp_path / "settings.json").write_text(json.dumps(settings))
+    program = Path(__file__).parents[1] / "support" / "into_tables.py"
+    folders = (ROOT / "tests", ROOT / "tests" / "support")
+    done = spark_releases.run("4.1", program, tmp_path, folders=folders, cwd=tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr[-5000:]
+    sys.stdout.write(done.stdout)

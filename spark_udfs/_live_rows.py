@@ -77,14 +77,14 @@ class LiveState:
     def __init__(self, rules: LiveRules) -> None:
         self._rules = rules
 
-    def __call__(self, key: tuple[str], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
-        """Take in the events of one topic, or what its time-out ends."""
+    def __call__(self, key: tuple[int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
+        """Take in the events of one bucket, or what its time-out ends."""
         import pandas as pd
 
-        events = [text for frame in frames for text in frame["event"]]
+        events = [pair for frame in frames for pair in zip(frame["topic"], frame["event"], strict=True)]
         kept = state.get[0] if state.exists else None
         watermark = max(0, state.getCurrentWatermarkMs())
-        done = advance(kept, key[0], events, watermark * 1000, self._rules)
+        done = advance(kept, events, watermark * 1000, self._rules)
         if done.state is None:
             if state.exists:
                 state.remove()

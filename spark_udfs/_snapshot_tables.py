@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 import rmqalloc
-from rmqalloc._text import nearest
 from rmqalloc.audit._findings import FINDINGS_SCHEMA
 from rmqalloc.documents._fields import Duration
 from rmqalloc.errors import Error
 from rmqalloc.evidence import with_strategies
+from rmqalloc.snapshot._matching import near
 from rmqalloc.snapshot._units import Units, read_units
 
 if TYPE_CHECKING:
@@ -73,11 +73,14 @@ def _findings(snapshot: Snapshot) -> pa.Table:
 
 _TEXT, _LONG = pa.string(), pa.int64()
 _CLIENTS = pa.schema(
-    [(name, _TEXT) for name in ("consumer_group", "client_id", "host", "machine_room", "language", "version", "strategy")]
+    [
+        (name, _TEXT)
+        for name in ("consumer_group", "client_id", "host", "machine_room", "language", "version", "strategy")
+    ]
 )
+_NUMBERS = ("read_queue_nums", "write_queue_nums", "perm")
 _ROUTES = pa.schema(
-    [("topic", _TEXT), ("broker_name", _TEXT), ("read_queue_nums", _LONG), ("write_queue_nums", _LONG), ("perm", _LONG)]
-    + [("machine_room", _TEXT)]
+    [("topic", _TEXT), ("broker_name", _TEXT), *((name, _LONG) for name in _NUMBERS), ("machine_room", _TEXT)]
 )
 _SUBSCRIPTIONS = pa.schema([("consumer_group", _TEXT), ("topic", _TEXT)])
 _UNITS = read_units(rmqalloc.Snapshot()).batch.schema
@@ -177,7 +180,9 @@ class TableRequest:
         if self._file is not None and self._servers is not None:
             raise SnapshotTableError("give snapshot (a file) or name_server (a running cluster), not both")
         if self._file is None and self._servers is None:
-            raise SnapshotTableError("give snapshot, the path of a snapshot, or name_server, host:port of a running cluster")
+            raise SnapshotTableError(
+                "give snapshot, the path of a snapshot, or name_server, host:port of a running cluster"
+            )
         if {"snapshot", "path"} <= set(self._options):
             raise SnapshotTableError("give the snapshot as the option snapshot or as the path of load, not both")
         others = sorted(set(self._options) & (set(_LIVE) if self._servers is None else {"form"}))
@@ -227,7 +232,7 @@ def _as_bytes(table: pa.Table) -> bytes:
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    return sink.getvalue().to_pybytes()
+    return bytes(sink.getvalue())
 
 
 def _cuts(table: pa.Table) -> Iterator[tuple[int, int]]:
@@ -259,4 +264,4 @@ def _unknown(name: str) -> str:
             f"{name} is no option, as options show in plans and logs: name a file with acl_file, or set "
             "RMQALLOC_ACCESS_KEY and RMQALLOC_SECRET_KEY where the driver runs"
         )
-    return f"unknown option {name!r}{nearest(name, _OPTIONS)}; options are {', '.join(_OPTIONS)}"
+    return f"unknown option {name!r}{near(name, _OPTIONS)}; options are {', '.join(_OPTIONS)}"

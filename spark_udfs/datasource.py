@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pyspark
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql import SparkSession
 
-try:
+IS_SUPPORTED = find_spec("pyspark.sql.datasource") is not None  # not by Spark 3.5
+
+if TYPE_CHECKING or IS_SUPPORTED:
     from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
-except ModuleNotFoundError:  # Spark 3.5
-    DataSource = DataSourceReader = InputPartition = object  # type: ignore[assignment,misc]
+else:
+    DataSource = DataSourceReader = InputPartition = object
 
 __all__ = ["register"]
 
@@ -50,7 +53,7 @@ def register(spark: SparkSession) -> None:
     >>> register(spark)  # doctest: +SKIP
     >>> units = spark.read.format("rmqalloc").option("snapshot", "cluster.json").load()  # doctest: +SKIP
     """
-    if DataSource is object:
+    if not IS_SUPPORTED:
         raise PySparkNotImplementedError(
             f'spark.read.format("{FORMAT}") needs Spark 4.0 or later, this is {pyspark.__version__}: '
             "read the snapshot with rmqalloc.read and hand its units to spark.createDataFrame"
@@ -88,10 +91,11 @@ class ClusterReader(DataSourceReader):
     def __init__(self, options: dict[str, str], schema: StructType) -> None:
         self._options, self._schema = options, schema
 
-    def partitions(self) -> list[TablePart]:
+    def partitions(self) -> list[InputPartition]:
         """The parts of the table."""
         return [TablePart(rows) for rows in TableRequest(self._options).parts(to_arrow_schema(self._schema))]
 
-    def read(self, partition: TablePart) -> Iterator[pa.RecordBatch]:
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""
+        assert isinstance(partition, TablePart)
         return rows_of_part(partition.rows)

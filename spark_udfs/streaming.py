@@ -56,6 +56,9 @@ _FIELDS = tuple(
         ),
     }.items()
 )
+MAX_BUCKETS = 1 << 20
+"""Keys of state at most."""
+
 _IN_EVENT = ("sequence", "kind", "consumer_group", "client_id", "channels", "brokers", "raw")
 
 
@@ -66,6 +69,7 @@ def live_plans(
     lateness: str = "10m",
     client_ttl: str | None = None,
     group_ttl: str = "24h",
+    buckets: int = 256,
     **params: Any,
 ) -> DataFrame:
     """Follow membership and routes, and put out every consumer group and topic whose clients or queues change.
@@ -85,6 +89,9 @@ def live_plans(
         heartbeats; by default it is there until it leaves.
     group_ttl : str
         How long a group without clients is remembered.
+    buckets : int
+        Number of keys that topics are kept under. A micro-batch costs about two milliseconds for each key that it touches, and
+        rewrites the state of all topics there: more buckets write less, fewer are faster.
     **params
         Parameters of the strategy, e.g. ``virtual_nodes=160``.
 
@@ -116,7 +123,8 @@ def live_plans(
     -----
     The order of events is that of ``(event_time, sequence)``, not of arrival; repeated events change nothing. The last row of
     a group and topic is therefore what one batch of all events gives. A query that is started from a checkpoint of other
-    parameters fails with `LivePlansError` at the first topic of which the checkpoint has state.
+    parameters fails with `LivePlansError` at the first event of a bucket of
+    which the checkpoint has state.
 
     Examples
     --------
@@ -130,19 +138,21 @@ def live_plans(
         )
     spec = PlanSpec(strategy, params, output="owners")
     usable(spec.strategy, dict(spec.params), given=("topic",))
-    rules = _rules(spec, lateness, client_ttl, group_ttl)
+    rules = _rules(spec, lateness, client_ttl, group_ttl, buckets)
     rows = (
-        _packed(events, lateness)
-        .groupBy("topic")
+        _packed(events, lateness, buckets)
+        .groupBy("bucket")
         .applyInPandasWithState(LiveState(rules), "row string", "state string", "append", "EventTimeTimeout")
     )
     return rows.mapInArrow(LiveRows(spec), LIVE_DDL)
 
 
-def _rules(spec: PlanSpec, lateness: str, client_ttl: str | None, group_ttl: str) -> LiveRules:
+def _rules(spec: PlanSpec, lateness: str, client_ttl: str | None, group_ttl: str, buckets: int) -> LiveRules:
     """What decides about state, and all parameters as text."""
     times = {"lateness": lateness, "client_ttl": client_ttl, "group_ttl": group_ttl}
-    given = {"strategy": spec.strategy, **times, **dict(sorted(spec.params.items()))}
+    if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MAX_BUCKETS:
+        raise ValueError(f"buckets must be an integer from 1 to {MAX_BUCKETS}, got {buckets!r}")
+    given = {"strategy": spec.strategy, **times, "buckets": buckets, **dict(sorted(spec.params.items()))}
     micros = {name: None if text is None else _milliseconds(name, text) * 1000 for name, text in times.items()}
     described = ", ".join(f"{name}={value!r}" for name, value in given.items())
     return LiveRules(described, micros["client_ttl"], micros["group_ttl"] or 0)
@@ -155,15 +165,18 @@ def _milliseconds(name: str, text: str) -> int:
         raise ValueError(f"{name} {error}") from None
 
 
-def _packed(events: DataFrame, lateness: str) -> DataFrame:
-    """Events by topic as ``event_time``, ``topic`` and ``event``, a JSON text for the workers, with a watermark."""
+def _packed(events: DataFrame, lateness: str, buckets: int) -> DataFrame:
+    """Events as ``bucket``, ``topic``, ``event_time`` and ``event``, a JSON text for the workers, with a watermark."""
     read = _of_text(events) if "value" in events.columns and "event_time" not in events.columns else _of_columns(events)
     named = F.coalesce(F.col("topics"), F.array(F.col("topic")))
     topic = F.explode(F.array_distinct(F.when(F.size(named) == 0, F.array(F.lit(""))).otherwise(named)))
     fields = [F.unix_micros("event_time").alias("time"), *(F.col(name) for name in read.columns if name in _IN_EVENT)]
     packed = read.select("event_time", topic.alias("topic"), F.to_json(F.struct(*fields)).alias("event"))
     keyed = packed.withColumn("topic", F.coalesce(F.col("topic"), F.lit("")))
-    return keyed.withWatermark("event_time", f"{_milliseconds('lateness', lateness)} milliseconds")
+    bucket = F.pmod(F.xxhash64("topic"), F.lit(buckets)).cast("int")
+    return keyed.withColumn("bucket", bucket).withWatermark(
+        "event_time", f"{_milliseconds('lateness', lateness)} milliseconds"
+    )
 
 
 def _of_text(events: DataFrame) -> DataFrame:

@@ -112,7 +112,7 @@ def wait_for_commits(folder, running, until):
     """Wait for so many micro-batches that are done."""
     give_up = time.monotonic() + 200
     while len(list((folder / "checkpoint" / "commits").glob("[0-9]*"))) < until:
-        assert running.poll() is None
+        assert running.poll() is None, "it ended by itself"
         assert time.monotonic() < give_up
         time.sleep(0.02)
 

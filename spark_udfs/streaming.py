@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pyarrow as pa
+import pyspark
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import (
@@ -20,12 +22,13 @@ from pyspark.sql.types import (
 )
 
 from rmqalloc.documents._fields import Duration
+from rmqalloc.errors import Error
 from rmqalloc.evaluation import PlanSpec
 from spark_udfs._arrow_owners import usable
 from spark_udfs._live_groups import LiveRules
 from spark_udfs._live_rows import LIVE_DDL, LiveRows, LiveState
 
-__all__ = ["EVENT_SCHEMA", "live_plans"]
+__all__ = ["EVENT_SCHEMA", "UnfitPyarrowError", "live_plans"]
 
 EVENT_SCHEMA = (
     "event_time timestamp, sequence bigint, kind string, topic string, topics array<string>, consumer_group string, "
@@ -116,6 +119,8 @@ def live_plans(
     ------
     TypeError
         The events are no stream, or a column is missing or of the wrong type.
+    UnfitPyarrowError
+        Spark is 3.5 and pyarrow 26 or later.
     ValueError
         The strategy or a time is wrong, or the strategy reads machine rooms, which events do not carry.
 
@@ -136,6 +141,7 @@ def live_plans(
         raise TypeError(
             "events must be a stream (spark.readStream); for tables use spark_udfs.joins.units and transforms.plan"
         )
+    _require_fitting_pyarrow()
     spec = PlanSpec(strategy, params, output="owners")
     usable(spec.strategy, dict(spec.params), given=("topic",))
     rules = _rules(spec, lateness, client_ttl, group_ttl, buckets)
@@ -145,6 +151,19 @@ def live_plans(
         .applyInPandasWithState(LiveState(rules), "row string", "state string", "append", "EventTimeTimeout")
     )
     return rows.mapInArrow(LiveRows(spec), LIVE_DDL)
+
+
+class UnfitPyarrowError(Error, RuntimeError):
+    """Spark cannot keep state in Python with the pyarrow that is installed."""
+
+
+def _require_fitting_pyarrow() -> None:
+    """Refuse what would fail in the workers: Spark 3.5 slices batches by floats, which pyarrow takes no more."""
+    if int(pyspark.__version__.split(".")[0]) < 4 and int(pa.__version__.split(".")[0]) >= 26:
+        raise UnfitPyarrowError(
+            f"live plans on Spark {pyspark.__version__} need pyarrow before 26, on the driver and in the workers, and this is "
+            f'{pa.__version__}: pip install "pyarrow<26", or take Spark 4.0 or later'
+        )
 
 
 def _rules(spec: PlanSpec, lateness: str, client_ttl: str | None, group_ttl: str, buckets: int) -> LiveRules:

@@ -1,9 +1,9 @@
 """A day of events of many consumer groups, replayed through live plans: events a second, size of state, time of micro-batches.
 
-``python benchmarks/spark/live_replay.py`` is the short run, 5,000 groups; ``--groups 100000 --hours 24`` the long one. Every group reads a
-topic of its own, on two brokers with 8 queues each, with 8 clients. All of them join first; then in every minute of the
-replayed time ``--churn`` of the groups are deployed anew: a client leaves and another joins; once an hour a broker of
-1 % of the topics gets other queues.
+``python benchmarks/spark/live_replay.py`` is the short run, 5,000 groups; ``--groups 100000 --hours 24`` the long one. Every
+group reads a topic of its own, on two brokers with 8 queues each, with 8 clients. All of them join first; then in every minute
+of the replayed time ``--churn`` of the groups are deployed anew: a client leaves and another joins. Once an hour 1 % of the
+topics get other queues.
 """
 
 import argparse
@@ -22,7 +22,6 @@ from spark_udfs.session import session
 from spark_udfs.streaming import live_plans
 
 N_CLIENTS, N_QUEUES = 8, 8
-START = "2026-01-01T00:00:00Z"
 
 
 def main() -> None:

@@ -86,6 +86,16 @@ def test_what_is_no_stream_of_events_is_refused_at_once(spark, tmp_path):
     assert live_plans(fine).isStreaming
 
 
+def test_a_pyarrow_that_fails_in_the_workers_of_3_5_is_refused_at_once(spark, monkeypatch):
+    from spark_udfs import streaming
+
+    monkeypatch.setattr(streaming.pyspark, "__version__", "3.5.9")
+    monkeypatch.setattr(streaming.pa, "__version__", "26.0.1")
+    events = spark.readStream.format("rate").load()
+    with pytest.raises(streaming.UnfitPyarrowError, match=r"Spark 3\.5\.9 need pyarrow before 26.*this is 26\.0\.1"):
+        streaming.live_plans(events)
+
+
 # --- Killed ---
 
 
@@ -126,6 +136,16 @@ def test_killed_it_loses_and_repeats_nothing(spark, events, tmp_path):
     assert followed(plain(run(spark, tmp_path, "parquet"))) == answer(events, STRATEGY)
 
 
+def fitting_pyarrow(release):
+    """A folder with a pyarrow that Spark 3.5 can keep state with."""
+    folder = spark_releases.CACHE / "pyarrow-25"
+    if not (folder / "complete").exists():
+        pip = [str(spark_releases.python(release)), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
+        subprocess.run([*pip, "pyarrow<26"], check=True, timeout=300)
+        (folder / "complete").touch()
+    return folder
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("release", "sink"),
@@ -137,7 +157,8 @@ def test_killed_again_and_again_on_every_release_with_tables(events, tmp_path, r
 
     connectors = [] if sink == "parquet" else [sink]
     settings = spark_releases.settings(release, *connectors, warehouse=tmp_path) if connectors else {}
-    variables = spark_releases.variables(release, Path(live_events.__file__).parent)
+    older = [fitting_pyarrow(release)] if release == "3.5" else []
+    variables = spark_releases.variables(release, *older, Path(live_events.__file__).parent)
     command = [str(spark_releases.python(release))]
     killed(tmp_path, sink, 3, command, variables, settings)
     running, log = started(tmp_path, sink, command, variables, settings)

@@ -8,6 +8,10 @@
     For ``DataFrame.transform``: one row per consumer group and topic in; plans, owners or loads out.
 ``joins``
     Units from tables of routes, consumers and subscriptions; scenarios from a table.
+``streaming``
+    Plans that stay live: events as a stream in, changed owners and findings out.
+``datasource``
+    ``spark.read.format("rmqalloc")``: a snapshot or a running cluster as tables.
 ``job``
     ``python -m spark_udfs.job``: any source in, a plan as Parquet out; it can be killed and resumed at any point.
 ``read_plan``, ``files_of_plan``

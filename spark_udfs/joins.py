@@ -51,7 +51,7 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     Raises
     ------
     TypeError
-        A column is missing or of the wrong type.
+        A column is missing or of the wrong type, or a table is a stream: see `spark_udfs.streaming.live_plans`.
 
     Examples
     --------
@@ -129,8 +129,13 @@ def scenarios_of_frame(frame: DataFrame) -> tuple[Scenario, ...]:
 
 
 def _check(**tables: DataFrame) -> None:
-    """Raise TypeError for a column that is missing or of the wrong type."""
+    """Raise TypeError for a column that is missing or of the wrong type, or a stream."""
     for table, frame in tables.items():
+        if frame.isStreaming:
+            raise TypeError(
+                f"{table} is a stream, and Spark cannot join lists that go on changing: follow events with "
+                "spark_udfs.streaming.live_plans, or call this for the tables of every micro-batch, in foreachBatch"
+            )
         kinds = {field.name: field.dataType for field in frame.schema.fields}
         for name, wanted in (_WANTED[table] | _OPTIONAL[table]).items():
             words = "strings" if wanted is StringType else "integers"

@@ -4,9 +4,10 @@ import re
 
 import pytest
 from checkout import ROOT
+from public_names import MODULES_OF_USERS
 
 PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted((ROOT / "docs").rglob("*.md"))]
-SPARK_MODULES = {f"spark_udfs.{name}" for name in ("functions", "joins", "session", "sql_server", "transforms")}
+SPARK_MODULES = set(MODULES_OF_USERS)
 """Modules that users of Spark import, as their names are those of Spark's own."""
 BELOW = 4
 """From this floor on, and under 10, a room is for callers; those below are shown by what stands on them."""

@@ -10,7 +10,10 @@ from rmqalloc import rollout
 
 LIST = DATA / "public-names.txt"
 NOT_PUBLIC = ("rmqalloc._engine", "rmqalloc.cli", "rmqalloc.documents", "rmqalloc.store")
-MODULES_OF_USERS = tuple(f"spark_udfs.{name}" for name in ("functions", "joins", "session", "sql_server", "transforms"))
+MODULES_OF_USERS = tuple(
+    f"spark_udfs.{name}"
+    for name in ("datasource", "functions", "joins", "session", "sql_server", "streaming", "transforms")
+)
 
 
 def rooms():

@@ -1,0 +1,386 @@
+"""What is known of topics while events arrive: the route of each, and the clients of every consumer group that reads it.
+
+The state is a set of registers: one for the route, one for every client of every group. The event with the highest stamp
+``(event_time, sequence)`` wins in each, whatever the order of arrival, and an event that is there twice changes nothing. So the
+state depends on the set of events alone, and not on how they were cut into batches.
+
+State is kept by topic and not by group: a change of a route has to reach every group that reads the topic, and all of them
+are here. A change of a group's clients names the topics that it concerns, as RocketMQ's own events do
+(``ConsumerGroupEvent.CLIENT_UNREGISTER`` carries the topics that the group subscribes to).
+
+Spark keeps many topics under one key, a bucket: a call per key costs it milliseconds, an event costs us a fiftieth of one. The
+text of a bucket has a line per topic, and only lines that an event or the time concerns are parsed.
+
+Runs in Python workers; imports no pyspark. Owners are not computed here: who owns what follows from the lists before and after.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, TypeGuard
+
+from rmqalloc.errors import Error
+from rmqalloc.strategies import sort_client_ids
+
+__all__ = ["JOINS", "KINDS", "Advanced", "LivePlansError", "LiveRules", "LiveTopic", "advance"]
+
+JOINS = ("join", "heartbeat")
+"""Kinds of events that say that a client is there."""
+
+KINDS = (*JOINS, "leave", "route")
+"""Kinds of events."""
+
+MAX_QUEUES = 1 << 20
+"""Read queues of one topic on one broker at most, as in a snapshot."""
+
+MAX_CHANNELS = 1 << 10
+"""Channels of one client id at most."""
+
+_FORM = 1  # of the text that a state is kept as
+
+
+class LivePlansError(Error, ValueError):
+    """A checkpoint does not belong to this query; the message says what differs and what to do."""
+
+
+class LiveRules(NamedTuple):
+    """What decides about a state besides its events.
+
+    Attributes
+    ----------
+    described : str
+        All parameters of the query as text; a state that was kept under other ones is refused.
+    client_ttl : int or None
+        Microseconds after its last event that a client is there; None for until it leaves.
+    group_ttl : int
+        Microseconds after its last change that a group without clients is remembered.
+    """
+
+    described: str
+    client_ttl: int | None
+    group_ttl: int
+
+
+class _Stamped(NamedTuple):
+    """Register of a client. Of equal stamps a leave wins, then more channels: any order gives the same."""
+
+    time: int
+    sequence: int
+    is_gone: int
+    channels: int
+
+
+class _Route(NamedTuple):
+    """Register of the route; of equal stamps the greater list of brokers wins."""
+
+    time: int
+    sequence: int
+    brokers: tuple[tuple[str, int], ...]
+
+
+@dataclass(slots=True)
+class _LiveGroup:
+    """Clients of one group. ``version`` is that of its last row, 0 before the first."""
+
+    version: int = 0
+    clients: dict[str, _Stamped] = field(default_factory=dict)
+
+    def client_ids(self) -> tuple[str, ...]:
+        """Ids of the clients that are there in Java's order, each once per channel."""
+        there = (one for name, of in self.clients.items() if not of.is_gone for one in (name,) * of.channels)
+        return tuple(sort_client_ids(there))
+
+
+_View = tuple[tuple[tuple[str, int], ...], tuple[str, ...]]
+
+
+class Advanced(NamedTuple):
+    """What came of a batch of events.
+
+    Attributes
+    ----------
+    state : str or None
+        The new state of the bucket; None if there is nothing left to remember.
+    deadline : int or None
+        The watermark (microseconds) at which something expires next; None for never.
+    rows : list of dict
+        What changed, by topic and group: ``consumer_group``, ``topic``, ``version``, ``event_time``, ``before`` and ``after``,
+        each with ``brokers`` and ``client_ids``. After those of a topic what is wrong with its events: ``event``, ``err_msg``.
+    """
+
+    state: str | None
+    deadline: int | None
+    rows: list[dict[str, Any]]
+
+
+class LiveTopic:
+    """The registers of one topic.
+
+    Examples
+    --------
+    >>> topic = LiveTopic()
+    >>> topic.apply({"kind": "join", "consumer_group": "g", "client_id": "c", "time": 7})
+    >>> topic.apply({"kind": "leave", "consumer_group": "g", "client_id": "c", "time": 5})
+    >>> topic.views()
+    {'g': ((), ('c',))}
+    """
+
+    def __init__(self) -> None:
+        self._route = _Route(-1, -1, ())
+        self._groups: dict[str, _LiveGroup] = {}
+
+    @classmethod
+    def from_text(cls, text: str) -> LiveTopic:
+        """What `text` gave."""
+        topic = cls()
+        (time, sequence, brokers), groups = json.loads(text)
+        topic._route = _Route(time, sequence, tuple((name, n) for name, n in brokers))
+        for name, (version, clients) in groups.items():
+            topic._groups[name] = _LiveGroup(version, {one: _Stamped(*of) for one, of in clients.items()})
+        return topic
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to remember."""
+        return self._route.time < 0 and not self._groups
+
+    def text(self) -> str:
+        """The registers in one line; equal ones have equal texts."""
+        groups = {name: [of.version, dict(sorted(of.clients.items()))] for name, of in sorted(self._groups.items())}
+        return json.dumps([self._route, groups], ensure_ascii=False, separators=(",", ":"))
+
+    def apply(self, event: Mapping[str, Any]) -> None:
+        """Take in one event.
+
+        Raises
+        ------
+        ValueError
+            What is wrong with it; nothing has changed then.
+        """
+        kind, time, sequence = event.get("kind"), event.get("time"), event.get("sequence", 0)
+        if kind not in KINDS:
+            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {_shown(kind)}")
+        if not _is_whole(time) or time < 0:
+            raise ValueError("event_time must be a time after 1970, and is missing or is none")
+        if not _is_whole(sequence):
+            raise ValueError(f"sequence must be an integer, got {_shown(sequence)}")
+        if kind == "route":
+            self._route = max(self._route, _Route(time, sequence, _brokers(event)))
+            return
+        names = [event.get(name) for name in ("consumer_group", "client_id")]
+        for name, given in zip(("consumer_group", "client_id"), names, strict=True):
+            if not isinstance(given, str) or not given:
+                raise ValueError(f"an event of kind {kind} needs a {name}, got {_shown(given)}")
+        channels = event.get("channels", 1)
+        if not _is_whole(channels) or not 1 <= channels <= MAX_CHANNELS:
+            raise ValueError(f"channels must be an integer from 1 to {MAX_CHANNELS}, got {_shown(channels)}")
+        stamped = _Stamped(time, sequence, int(kind == "leave"), channels)
+        clients = self._groups.setdefault(str(names[0]), _LiveGroup()).clients
+        clients[str(names[1])] = max(clients.get(str(names[1]), stamped), stamped)
+
+    def expire(self, watermark: int, rules: LiveRules) -> None:
+        """Forget what no event that is still accepted can change, and clients whose time is up.
+
+        Events at the watermark or before it are refused by Spark, so what a tombstone kept away can no longer come.
+        """
+        for name, group in list(self._groups.items()):
+            dead = [one for one, of in group.clients.items() if _end(of, rules) <= watermark]
+            for one in dead:
+                del group.clients[one]
+            if not group.clients and group.version + rules.group_ttl <= watermark:
+                del self._groups[name]
+        if not self._route.brokers and not self._groups and self._route.time <= watermark:
+            self._route = _Route(-1, -1, ())
+
+    def deadline(self, rules: LiveRules) -> int:
+        """The next watermark at which `expire` has something to do."""
+        ends = [_end(of, rules) for group in self._groups.values() for of in group.clients.values()]
+        ends += [group.version + rules.group_ttl for group in self._groups.values() if not group.clients]
+        if not self._route.brokers and not self._groups and self._route.time >= 0:
+            ends.append(self._route.time)
+        return min(ends, default=_NEVER)
+
+    def views(self) -> dict[str, _View]:
+        """Brokers and client ids of every group, the groups sorted."""
+        return {name: (self._route.brokers, group.client_ids()) for name, group in sorted(self._groups.items())}
+
+    def next_version(self, group: str, newest: int) -> int:
+        """The version of a group's next row: a hybrid logical clock.
+
+        It is the newest event's time, or one more than the last version, whichever is greater: so versions of a unit never
+        repeat, also where a group was forgotten in between, for what comes then is newer than what was forgotten.
+        """
+        known = self._groups.get(group)
+        version = max(newest, known.version + 1 if known else 0)
+        if known:
+            known.version = version
+        return version
+
+
+def advance(state: str | None, events: Iterable[tuple[str, str]], watermark: int, rules: LiveRules) -> Advanced:
+    """Take in the events of one micro-batch, and say what they changed.
+
+    Parameters
+    ----------
+    state : str or None
+        What was kept of these topics; None if nothing was.
+    events : iterable of (str, str)
+        A topic, empty for an event that names none, and a JSON object with ``kind``, ``time`` (microseconds) and the fields of
+        the kind, see `spark_udfs.streaming.EVENT_SCHEMA`.
+    watermark : int
+        Microseconds; no event at it or before it will come any more.
+    rules : LiveRules
+
+    Raises
+    ------
+    LivePlansError
+        The state was kept under other parameters, or by another form of this module.
+
+    Examples
+    --------
+    >>> rules = LiveRules("strategy='AVG'", client_ttl=None, group_ttl=10)
+    >>> joined = '{"kind": "join", "consumer_group": "g", "client_id": "c", "time": 7}'
+    >>> done = advance(None, [("T", joined)], 0, rules)
+    >>> done.rows[0]["version"], done.rows[0]["after"]
+    (7, {'brokers': [], 'client_ids': ['c']})
+    >>> advance(done.state, [("T", joined)], 0, rules).rows
+    []
+    """
+    kept = _kept(state, rules)
+    arrived: dict[str, list[str]] = {}
+    for topic, text in events:
+        arrived.setdefault(topic, []).append(text)
+    due = {topic for topic, line in kept.items() if line.deadline <= watermark}
+    rows = []
+    for topic in sorted({*arrived, *due}):
+        known = LiveTopic.from_text(kept[topic].text) if topic in kept else LiveTopic()
+        rows += _advance_topic(known, topic, arrived.get(topic, ()), watermark, rules)
+        kept.pop(topic, None)
+        if not known.is_empty:
+            kept[topic] = _Line(known.deadline(rules), known.text())
+    deadline = min((line.deadline for line in kept.values()), default=_NEVER)
+    return Advanced(_bucket(kept, rules), None if deadline >= _NEVER else deadline, rows)
+
+
+class _Line(NamedTuple):
+    """What is kept of one topic, and when it has to be looked at again."""
+
+    deadline: int
+    text: str
+
+
+def _kept(state: str | None, rules: LiveRules) -> dict[str, _Line]:
+    """Topics of a bucket: a line that says what wrote it, then deadline, topic and registers of each, in tabs."""
+    if state is None:
+        return {}
+    head, *lines = state.split("\n")
+    form, _, described = head.partition("\t")
+    if int(form) != _FORM:
+        raise LivePlansError(
+            f"the checkpoint holds state of form {form}, this release of rmqalloc reads form {_FORM}: "
+            "go on with the release that wrote it, or start with a new checkpoint"
+        )
+    if described != _escaped(rules.described):
+        raise LivePlansError(
+            f"the checkpoint belongs to live_plans({json.loads(described)}), but this query is "
+            f"live_plans({rules.described}): give the parameters of the checkpoint, or start with a new one"
+        )
+    fields = (line.split("\t") for line in lines)  # JSON has neither tabs nor line breaks
+    return {json.loads(topic): _Line(int(deadline), text) for deadline, topic, text in fields}
+
+
+def _bucket(kept: Mapping[str, _Line], rules: LiveRules) -> str | None:
+    if not kept:
+        return None
+    lines = [f"{line.deadline}\t{_escaped(topic)}\t{line.text}" for topic, line in sorted(kept.items())]
+    return "\n".join([f"{_FORM}\t{_escaped(rules.described)}", *lines])
+
+
+def _escaped(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _advance_topic(
+    known: LiveTopic, topic: str, events: Iterable[str], watermark: int, rules: LiveRules
+) -> list[dict[str, Any]]:
+    """Take in the events of one topic; its rows."""
+    before, newest, wrong = known.views(), watermark, []
+    for text in events:
+        event = json.loads(text)
+        try:
+            known.apply(_readable(event, topic))
+            newest = max(newest, event["time"])
+        except ValueError as error:
+            wrong.append({"topic": topic or None, "event": event.get("raw", text), "err_msg": str(error)})
+    rows = _changes(known, topic, before, newest, watermark, rules)
+    return [*rows, *sorted(wrong, key=lambda row: row["event"])]
+
+
+_NEVER = 1 << 62
+_NOBODY: _View = ((), ())
+
+
+def _changes(
+    known: LiveTopic, topic: str, before: Mapping[str, _View], newest: int, watermark: int, rules: LiveRules
+) -> Iterator[dict[str, Any]]:
+    """Rows of the groups that are not as they were."""
+    arrived = known.views()
+    known.expire(watermark, rules)
+    after = known.views()
+    for group in sorted({*before, *arrived}):
+        was = before.get(group, _NOBODY)
+        now = after.get(group, (arrived.get(group, was)[0], ()))
+        if was != now and (was[1] or now[1]):
+            version = known.next_version(group, newest)
+            sides = {"before": _side(was), "after": _side(now)}
+            yield {"consumer_group": group, "topic": topic, "version": version, "event_time": newest, **sides}
+
+
+def _side(view: _View) -> dict[str, Any]:
+    return {"brokers": [list(one) for one in view[0]], "client_ids": list(view[1])}
+
+
+def _readable(event: dict[str, Any], topic: str) -> dict[str, Any]:
+    """The event, refused if Spark could not read it or it is about no topic."""
+    if "raw" in event:
+        raise ValueError("the event is no JSON object with the fields of EVENT_SCHEMA in their types")
+    if not topic:
+        raise ValueError("the event names no topic: give topic, or topics without an empty name")
+    return event
+
+
+def _end(register: _Stamped, rules: LiveRules) -> int:
+    """The watermark at which a client's register is dropped: a tombstone's own time, the end of a client's life."""
+    if register.is_gone:
+        return register.time
+    return _NEVER if rules.client_ttl is None else register.time + rules.client_ttl
+
+
+def _brokers(event: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
+    """Brokers of a route in Java's order; those without queues are none."""
+    given = event.get("brokers")
+    if not isinstance(given, list):
+        raise ValueError("an event of kind route needs brokers; an empty list if the topic is gone")
+    found: dict[str, int] = {}
+    for one in given:
+        name, number = (one or {}).get("broker_name"), (one or {}).get("read_queue_nums")
+        if not isinstance(name, str) or not name:
+            raise ValueError(f"every broker of a route needs a broker_name, got {_shown(name)}")
+        if not _is_whole(number) or not 0 <= number <= MAX_QUEUES:
+            raise ValueError(
+                f"read_queue_nums of {name} must be an integer from 0 to {MAX_QUEUES}, got {_shown(number)}"
+            )
+        if name in found:
+            raise ValueError(f"broker {name} stands twice in the route")
+        found[name] = number
+    return tuple((name, found[name]) for name in sort_client_ids(found) if found[name])
+
+
+def _is_whole(value: Any) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _shown(value: Any) -> str:
+    return "nothing" if value is None else repr(value)

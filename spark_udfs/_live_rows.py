@@ -1,0 +1,230 @@
+"""Live plans in Python workers: the function that keeps state for Spark, and the rows of what changed. Imports no pyspark."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from rmqalloc.audit import RULES
+from rmqalloc.evaluation._plan_batch import ErrCode, PlanSpec, plan_stream
+from spark_udfs._live_groups import LiveRules, advance
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
+
+__all__ = ["LIVE_DDL", "LIVE_SCHEMA", "LiveRows", "LiveState"]
+
+_BROKERS = pa.list_(pa.struct([("broker_name", pa.string()), ("read_queue_nums", pa.int32())]))
+_CHANGED = pa.list_(
+    pa.struct(
+        [
+            ("change", pa.string()),
+            ("broker_name", pa.string()),
+            ("queue_id", pa.int32()),
+            ("before", pa.string()),
+            ("after", pa.string()),
+        ]
+    )
+)
+_FINDINGS = pa.list_(pa.struct([("severity", pa.string()), ("rule", pa.string()), ("message", pa.string())]))
+_FIGURES = ("n_queues", "n_clients", "idle", "unowned", "min_load", "max_load")
+
+LIVE_SCHEMA = pa.schema(
+    [
+        ("consumer_group", pa.string()),
+        ("topic", pa.string()),
+        ("version", pa.int64()),
+        ("event_time", pa.timestamp("us", "UTC")),
+        ("brokers", _BROKERS),
+        ("client_ids", pa.list_(pa.string())),
+        ("owners", pa.list_(pa.int32())),
+        *((name, pa.int32()) for name in _FIGURES),
+        ("skew", pa.float64()),
+        ("moved", pa.int32()),
+        ("changed", _CHANGED),
+        ("findings", _FINDINGS),
+        ("err_code", pa.int32()),
+        ("err_msg", pa.string()),
+        ("event", pa.string()),
+    ]
+)
+"""Columns of `spark_udfs.streaming.live_plans`."""
+
+LIVE_DDL = (
+    "consumer_group string, topic string, version bigint, event_time timestamp, "
+    "brokers array<struct<broker_name: string, read_queue_nums: int>>, client_ids array<string>, owners array<int>, "
+    + "".join(f"{name} int, " for name in _FIGURES)
+    + "skew double, moved int, "
+    "changed array<struct<change: string, broker_name: string, queue_id: int, before: string, after: string>>, "
+    "findings array<struct<severity: string, rule: string, message: string>>, err_code int, err_msg string, event string"
+)
+"""The same as Spark's DDL text."""
+
+
+class LiveState:
+    """`spark_udfs._live_groups.advance` as ``applyInPandasWithState`` takes it: rows of one column, JSON texts.
+
+    Parameters
+    ----------
+    rules : LiveRules
+        What decides about a state besides its events.
+    """
+
+    def __init__(self, rules: LiveRules) -> None:
+        self._rules = rules
+
+    def __call__(self, key: tuple[int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
+        """Take in the events of one bucket, or what its time-out ends."""
+        import pandas as pd
+
+        events = [pair for frame in frames for pair in zip(frame["topic"], frame["event"], strict=True)]
+        kept = state.get[0] if state.exists else None
+        watermark = max(0, state.getCurrentWatermarkMs())
+        done = advance(kept, events, watermark * 1000, self._rules)
+        if done.state is None:
+            if state.exists:
+                state.remove()
+        else:
+            state.update((done.state,))
+            if done.deadline is not None:  # Spark wakes us when the watermark is beyond it
+                state.setTimeoutTimestamp(max(-(-done.deadline // 1000) - 1, watermark + 1))
+        yield pd.DataFrame({"row": [json.dumps(row, ensure_ascii=False) for row in done.rows]}, dtype=object)
+
+
+class LiveRows:
+    """Rows of `LIVE_SCHEMA` from what `LiveState` says, as ``mapInArrow`` takes it.
+
+    All units of a batch, before and after, are evaluated at once by the one evaluator.
+
+    Parameters
+    ----------
+    spec : PlanSpec
+        Strategy and parameters; its output is "owners".
+
+    Examples
+    --------
+    >>> sides = {"before": {"brokers": [["b", 2]], "client_ids": ["c1"]},
+    ...          "after": {"brokers": [["b", 2]], "client_ids": ["c1", "c2"]}}
+    >>> row = {"consumer_group": "g", "topic": "T", "version": 7, "event_time": 7, **sides}
+    >>> texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row)]})
+    >>> [made] = next(LiveRows(PlanSpec("AVG", output="owners"))([texts])).to_pylist()
+    >>> made["owners"], made["moved"], made["changed"]  # doctest: +NORMALIZE_WHITESPACE
+    ([0, 1], 1, [{'change': 'moved', 'broker_name': 'b', 'queue_id': 1, 'before': 'c1', 'after': 'c2'}])
+    """
+
+    def __init__(self, spec: PlanSpec) -> None:
+        self._spec = spec
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Make the rows of the batches one after the other."""
+        for batch in batches:
+            rows = [json.loads(text) for text in batch.column("row").to_pylist()]
+            yield pa.RecordBatch.from_pylist(list(self._made(rows)), LIVE_SCHEMA)
+
+    def _made(self, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+        units = [_unit(row, side) for row in rows if "err_msg" not in row for side in ("before", "after")]
+        planned = iter(self._planned(units))
+        for row in rows:
+            if "err_msg" in row:
+                yield row | {"err_code": int(ErrCode.MALFORMED)}
+            else:
+                before, after = (next(planned), next(planned))
+                yield _live_row(row, before, after)
+
+    def _planned(self, units: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Units with their plans, those without queues or clients as they are."""
+        whole = [unit for unit in units if unit["brokers"] and unit["client_ids"]]
+        batches = [pa.RecordBatch.from_pylist(whole, _UNITS)] if whole else []
+        plans = iter([row for batch in plan_stream(batches, self._spec) for row in batch.to_pylist()])
+        return [_none_owned(unit) | (next(plans) if unit["brokers"] and unit["client_ids"] else {}) for unit in units]
+
+
+_UNITS = pa.schema([LIVE_SCHEMA.field(name) for name in ("consumer_group", "topic", "brokers", "client_ids")])
+
+
+def _unit(row: dict[str, Any], side: str) -> dict[str, Any]:
+    brokers = [{"broker_name": name, "read_queue_nums": number} for name, number in row[side]["brokers"]]
+    names = {name: row[name] for name in ("consumer_group", "topic")}
+    return {**names, "brokers": brokers, "client_ids": row[side]["client_ids"]}
+
+
+def _none_owned(unit: dict[str, Any]) -> dict[str, Any]:
+    """A unit whose queues have no owner: nobody is there, or there is nothing to own."""
+    n_queues, n_clients = sum(one["read_queue_nums"] for one in unit["brokers"]), len(unit["client_ids"])
+    owners = [-1] * n_queues
+    figures = {"n_queues": n_queues, "n_clients": n_clients, "idle": n_clients, "unowned": n_queues}
+    return unit | figures | {"owners": owners, "err_code": 0, "err_msg": None}
+
+
+def _live_row(row: dict[str, Any], before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    """A row of `LIVE_SCHEMA`."""
+    changed = list(_changed(_owned(before), _owned(after)))
+    moved = sum(one["change"] == "moved" for one in changed)
+    shown = {name: value for name, value in after.items() if name in LIVE_SCHEMA.names}
+    made = {"version": row["version"], "event_time": row["event_time"], "moved": moved, "changed": changed}
+    return shown | made | {"findings": list(_findings(after))}
+
+
+_Owned = dict[tuple[str, int], str | None]
+
+
+def _owned(unit: dict[str, Any]) -> _Owned:
+    """Every queue with its owner; the lists are in Java's order, which is that of the owners."""
+    queues = ((one["broker_name"], number) for one in unit["brokers"] for number in range(one["read_queue_nums"]))
+    if unit["owners"] is None:  # the strategy refuses the unit
+        return dict.fromkeys(queues)
+    ids = unit["client_ids"]
+    return {queue: None if owner < 0 else ids[owner] for queue, owner in zip(queues, unit["owners"], strict=True)}
+
+
+def _changed(before: _Owned, after: _Owned) -> Iterator[dict[str, Any]]:
+    """Queues with another owner, queues that are new, and queues that are gone."""
+    for queue, owner in after.items():
+        if queue not in before or before[queue] != owner:
+            change = "moved" if queue in before else "added"
+            yield _change(change, queue, before.get(queue), owner)
+    for queue, owner in before.items():
+        if queue not in after:
+            yield _change("removed", queue, owner, None)
+
+
+def _change(change: str, queue: tuple[str, int], before: str | None, after: str | None) -> dict[str, Any]:
+    return {"change": change, "broker_name": queue[0], "queue_id": queue[1], "before": before, "after": after}
+
+
+def _findings(unit: dict[str, Any]) -> Iterator[dict[str, str]]:
+    """What is wrong with a unit, by rules of `rmqalloc.audit.RULES`."""
+    ids, owned = unit["client_ids"], _owned(unit)
+    if not ids:
+        yield _finding("no-consumer", f"no client is left; nobody reads the {len(owned)} queues")
+        return
+    if not owned:
+        yield _finding("topic-without-route", f"the topic has no queues; {len(ids)} clients wait for them")
+        return
+    repeated = [name for name, n in Counter(ids).items() if n > 1]
+    if repeated:
+        yield _finding("duplicate-client-id", f"several processes have one client id: {_some(repeated)}")
+    unowned = [f"{broker}:{number}" for (broker, number), owner in owned.items() if owner is None]
+    if unowned:
+        yield _finding("unowned-queue", f"{len(unowned)} of {len(owned)} queues have no owner: {_some(unowned)}")
+    if unit["owners"] is not None:
+        busy = set(owned.values())
+        idle = [name for name in dict.fromkeys(ids) if name not in busy]
+        if idle:
+            yield _finding("idle-client", f"{len(idle)} of {len(ids)} clients own no queue: {_some(idle)}")
+
+
+_MOST_NAMES = 20
+
+
+def _some(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
+
+
+def _finding(rule: str, message: str) -> dict[str, str]:
+    return {"severity": RULES[rule].severity, "rule": rule, "message": message}

@@ -1,0 +1,308 @@
+"""The state of live plans without Spark: any order, repetition and batches of events give the answer of one batch."""
+
+import json
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis_budget import examples
+
+from rmqalloc import strategy
+from rmqalloc.evaluation import PlanSpec
+from spark_udfs._live_groups import LivePlansError, LiveRules, advance
+from spark_udfs._live_rows import LiveRows
+
+FOREVER = LiveRules("AVG", client_ttl=None, group_ttl=1000)
+LATENESS = 20
+
+
+def join(client, time, group="g", **more):
+    return {"kind": "join", "consumer_group": group, "client_id": client, "time": time, **more}
+
+
+def leave(client, time, group="g", **more):
+    return join(client, time, group, **more) | {"kind": "leave"}
+
+
+def route(time, **brokers):
+    listed = [{"broker_name": name, "read_queue_nums": n} for name, n in brokers.items()]
+    return {"kind": "route", "time": time, "brokers": listed}
+
+
+def step(state, events, watermark=0, rules=FOREVER, topic="T"):
+    return advance(state, [(topic, json.dumps(event)) for event in events], watermark, rules)
+
+
+def registers(state):
+    """Clients of every group of the one topic, without versions and empty groups."""
+    if state is None:
+        return {}
+    _, groups = json.loads(state.split("\n")[1].split("\t")[2])
+    return {name: clients for name, (_, clients) in groups.items() if clients}
+
+
+def last(rows):
+    """The last row of every group: its lists, none for a group without clients."""
+    seen = {row["consumer_group"]: row["after"] for row in rows}
+    return {group: view for group, view in seen.items() if view["client_ids"]}
+
+
+# --- One event after the other ---
+
+
+def test_a_change_of_the_route_reaches_every_group_that_has_clients():
+    done = step(None, [join("c", 1), join("d", 1, "h"), leave("x", 1, "empty"), route(2, a=4)])
+    assert [(row["consumer_group"], row["after"]["brokers"]) for row in done.rows] == [
+        ("g", [["a", 4]]),
+        ("h", [["a", 4]]),
+    ]
+    more = step(done.state, [route(3, a=4, b=2)])
+    assert [row["consumer_group"] for row in more.rows] == ["g", "h"]
+    assert more.rows[0]["before"] == done.rows[0]["after"]
+    assert more.rows[0]["version"] == 3
+
+
+def test_an_older_event_that_comes_later_changes_nothing():
+    state = step(None, [join("c", 1), leave("c", 5)]).state
+    done = step(state, [join("c", 4)])
+    assert done.rows == []
+    assert step(done.state, [join("c", 6)]).rows[0]["after"]["client_ids"] == ["c"]
+
+
+def test_a_heartbeat_that_nothing_depends_on_makes_no_row_but_counts():
+    state = step(None, [join("c", 1)]).state
+    beat = step(state, [join("c", 9) | {"kind": "heartbeat"}])
+    assert beat.rows == []
+    assert step(beat.state, [leave("c", 5)]).rows == [], "the client was heard of after that"
+
+
+@pytest.mark.parametrize("events", [[join("c", 5), leave("c", 5)], [leave("c", 5), join("c", 5)]])
+def test_of_equal_stamps_the_leave_wins_and_a_sequence_decides_before(events):
+    assert last(step(None, events).rows) == {}
+    assert list(last(step(None, [*events, join("c", 5, sequence=1)]).rows)) == ["g"]
+
+
+def test_versions_rise_also_where_an_older_event_changes_the_answer():
+    first = step(None, [join("c", 50)])
+    second = step(first.state, [join("d", 20)])
+    assert [one.rows[0]["version"] for one in (first, second)] == [50, 51]
+
+
+def test_ids_of_several_channels_stand_as_often_and_lists_are_in_the_order_of_java():
+    done = step(None, [join("\U0001f600", 1), join("\uffff", 1), join("a", 1, channels=2)])
+    assert done.rows[0]["after"]["client_ids"] == ["a", "a", "\U0001f600", "\uffff"]
+
+
+# --- The life of state ---
+
+
+def test_a_client_that_is_not_heard_of_ends_with_its_time():
+    rules = FOREVER._replace(client_ttl=10)
+    done = step(None, [join("c", 5), join("d", 9), route(1, a=2)], rules=rules)
+    assert done.deadline == 15
+    assert step(done.state, [], 14, rules).rows == []
+    ended = step(done.state, [], 15, rules)
+    assert ended.rows[0]["after"]["client_ids"] == ["d"]
+    assert ended.rows[0]["event_time"] == 15
+    assert ended.deadline == 19
+
+
+def test_what_no_event_can_change_any_more_is_forgotten_and_versions_do_not_repeat():
+    state = step(None, [join("c", 5)]).state
+    gone = step(state, [leave("c", 8)])
+    assert gone.rows[0]["after"]["client_ids"] == []
+    tombstone_gone = step(gone.state, [], 8)
+    assert (tombstone_gone.deadline, registers(tombstone_gone.state)) == (1008, {})
+    assert step(tombstone_gone.state, [], 1008).state is None
+    assert step(None, [join("c", 1009)], 1008).rows[0]["version"] > gone.rows[0]["version"]
+
+
+def test_a_route_stays_for_groups_to_come_and_an_empty_one_goes():
+    state = step(None, [route(1, a=4)]).state
+    assert step(state, [], 10**6).state == state
+    assert step(state, [route(2)]).deadline == 2
+    assert step(step(state, [route(2)]).state, [], 2).state is None
+
+
+def test_state_of_other_parameters_or_another_form_is_refused():
+    state = step(None, [join("c", 1)]).state
+    with pytest.raises(LivePlansError, match=r"belongs to live_plans\(AVG\), but this query is live_plans\(RING\)"):
+        step(state, [], rules=FOREVER._replace(described="RING"))
+    with pytest.raises(LivePlansError, match="form 9, this release of rmqalloc reads form 1"):
+        step(state.replace("1\t", "9\t", 1), [])
+
+
+def test_topics_of_a_bucket_do_not_touch_each_other():
+    names = ["T", "U\t\n", '"V"']
+    events = [(name, json.dumps(event)) for name in names for event in (join("c", 1), route(2, a=4), leave("c", 9))]
+    rules = FOREVER._replace(group_ttl=5)
+    together, alone = None, dict.fromkeys(names)
+    for watermark, batch in ((0, events[:5]), (0, events[5:]), (9, []), (14, [])):
+        done = advance(together, batch, watermark, rules)
+        parts = [advance(alone[name], [one for one in batch if one[0] == name], watermark, rules) for name in names]
+        assert sorted(map(str, done.rows)) == sorted(str(row) for part in parts for row in part.rows)
+        assert done.deadline == min((part.deadline for part in parts if part.deadline), default=None)
+        together, alone = done.state, {name: part.state for name, part in zip(names, parts, strict=True)}
+    assert registers(together) == {}
+
+
+# --- Events that are refused ---
+
+
+@pytest.mark.parametrize(
+    ("event", "reason"),
+    [
+        (join("c", 1) | {"kind": "jion"}, "kind must be one of join, heartbeat, leave, route, got 'jion'"),
+        (join("c", None), "event_time must be a time after 1970"),
+        (join("c", -1), "event_time must be a time after 1970"),
+        (join("", 1), "an event of kind join needs a client_id, got ''"),
+        (join("c", 1, group=None), "an event of kind join needs a consumer_group, got nothing"),
+        (join("c", 1, channels=0), "channels must be an integer from 1 to 1024, got 0"),
+        ({"kind": "route", "time": 1}, "an event of kind route needs brokers"),
+        (route(1, a=-1), "read_queue_nums of a must be an integer from 0 to 1048576, got -1"),
+        ({"kind": "route", "time": 1, "brokers": [None]}, "every broker of a route needs a broker_name, got nothing"),
+        (route(1, a=1) | {"brokers": route(1, a=1)["brokers"] * 2}, "broker a stands twice in the route"),
+        ({"raw": "{"}, "the event is no JSON object"),
+    ],
+)
+def test_an_event_that_is_wrong_is_a_row_and_the_others_count(event, reason):
+    state = step(None, [join("before", 1)]).state
+    done = step(state, [join("after", 2), event])
+    assert [row.get("consumer_group") for row in done.rows] == ["g", None]
+    assert done.rows[1]["err_msg"].startswith(reason)
+    assert done.rows[1]["event"] == event.get("raw", json.dumps(event))
+    assert done.rows[0]["after"]["client_ids"] == ["after", "before"]
+
+
+def test_events_without_a_topic_keep_no_state():
+    done = step(None, [join("c", 1)], topic="")
+    assert done.state is None
+    assert "names no topic" in done.rows[0]["err_msg"]
+
+
+# --- Any order, any repetition, any batches ---
+
+names = st.sampled_from("abc")
+times = st.integers(1, 60)
+stamps = {"sequence": st.integers(0, 2)}
+clients = st.builds(
+    lambda kind, client, time, group, sequence: join(client, time, group, sequence=sequence) | {"kind": kind},
+    st.sampled_from(["join", "heartbeat", "leave"]), names, times, st.sampled_from("gh"), st.integers(0, 1),
+)  # fmt: skip
+routes = st.builds(lambda time, brokers: route(time, **brokers), times, st.dictionaries(names, st.integers(0, 3)))
+
+
+@st.composite
+def arrivals(draw):
+    """Events in an order in which none comes later than the bound allows, some twice, cut into batches."""
+    events = draw(st.lists(clients | routes, max_size=25))
+    twice = events + draw(st.lists(st.sampled_from(events), max_size=5)) if events else []
+    delayed = [(event["time"] + draw(st.integers(0, LATENESS - 1)), number) for number, event in enumerate(twice)]
+    arrived = [twice[number] for _, number in sorted(delayed)]
+    cuts = sorted(draw(st.lists(st.integers(0, len(arrived)), max_size=6)))
+    return [arrived[a:b] for a, b in zip([0, *cuts], [*cuts, len(arrived)], strict=True)]
+
+
+def followed(batches, rules):
+    """All rows, and the state when the watermark has come to its end; as Spark does it, and none of the events is late."""
+    state, watermark, newest, rows = None, 0, 0, []
+    for batch in batches:
+        late_at = max(0, newest - LATENESS)
+        assert all(event["time"] > late_at or late_at == 0 for event in batch), "the test makes no late events"
+        done = step(state, batch, watermark, rules)
+        state, rows = done.state, [*rows, *done.rows]
+        newest = max([newest, *(event["time"] for event in batch)])
+        watermark = max(0, newest - LATENESS)
+    done = step(state, [], watermark, rules)
+    return [*rows, *done.rows], done.state
+
+
+@examples(200, nightly=3000)
+@given(arrivals(), st.sampled_from([None, 3, 15, 40]))
+def test_any_order_and_any_batches_give_the_answer_of_one_batch(batches, client_ttl):
+    rules = FOREVER._replace(client_ttl=client_ttl)
+    rows, state = followed(batches, rules)
+    everything = [event for batch in batches for event in batch]
+    wanted, wanted_state = followed([sorted(everything, key=json.dumps)], rules)
+    assert last(rows) == last(wanted)
+    assert registers(state) == registers(wanted_state)
+    versions = [(row["consumer_group"], row["version"]) for row in rows]
+    assert len(set(versions)) == len(versions), "no version comes twice"
+    assert versions == sorted(versions, key=lambda one: one[1]) or len({group for group, _ in versions}) > 1
+
+
+@examples(100, nightly=1000)
+@given(arrivals())
+def test_a_micro_batch_that_is_replayed_gives_the_same_rows_and_state(batches):
+    state = None
+    for batch in batches:
+        once, again = step(state, batch), step(state, list(reversed(batch)))
+        assert once == again, "nor does the order inside it matter"
+        state = once.state
+
+
+@examples(100, nightly=1000)
+@given(arrivals(), st.sampled_from(["AVG", "CONSISTENT_HASH", "STABLE"]))
+def test_rows_fit_each_other_and_the_last_is_what_the_engine_answers(batches, name):
+    rows, _ = followed(batches, FOREVER)
+    texts = pa.RecordBatch.from_pydict({"row": pa.array([json.dumps(row) for row in rows], pa.string())})
+    owned = {}
+    for row in next(LiveRows(PlanSpec(name, output="owners"))([texts])).to_pylist():
+        group = owned.setdefault(row["consumer_group"], {})
+        for one in row["changed"]:
+            queue = (one["broker_name"], one["queue_id"])
+            assert group.get(queue) == one["before"]
+            assert (queue in group) == (one["change"] != "added")
+            group[queue] = one["after"]
+            if one["change"] == "removed":
+                del group[queue]
+        queues = [("T", of["broker_name"], i) for of in row["brokers"] for i in range(of["read_queue_nums"])]
+        ids = row["client_ids"]
+        wanted = strategy(name).assign(queues, ids).owners.tolist() if queues and ids else [-1] * len(queues)
+        assert row["owners"] == wanted
+        assert group == {
+            queue[1:]: ids[owner] if owner >= 0 else None for queue, owner in zip(queues, wanted, strict=True)
+        }
+        assert row["unowned"] == wanted.count(-1)
+        assert row["idle"] == len(ids) - len({*wanted} - {-1})
+
+
+# --- What a row says ---
+
+
+def rows_of(*events, name="AVG"):
+    done = step(None, events)
+    texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in done.rows]})
+    return next(LiveRows(PlanSpec(name, output="owners"))([texts])).to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("events", "found"),
+    [
+        ([join("c", 1), route(1, a=1)], []),
+        ([join("c", 1)], [("warning", "topic-without-route", "the topic has no queues; 1 clients wait for them")]),
+        (
+            [join("c", 1), join("d", 1), route(1, a=1)],
+            [("warning", "idle-client", "1 of 2 clients own no queue: d")],
+        ),
+        (
+            [join("c", 1, channels=2), route(1, a=2)],
+            [
+                ("error", "duplicate-client-id", "several processes have one client id: c"),
+                ("error", "unowned-queue", "1 of 2 queues have no owner: a:1"),
+            ],
+        ),
+    ],
+)
+def test_findings(events, found):
+    [row] = rows_of(*events)
+    assert [tuple(one.values()) for one in row["findings"]] == found
+
+
+def test_a_group_whose_last_client_left_says_so():
+    state = step(None, [join("c", 1), route(1, a=2)]).state
+    texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in step(state, [leave("c", 2)]).rows]})
+    [row] = next(LiveRows(PlanSpec("AVG", output="owners"))([texts])).to_pylist()
+    assert (row["n_clients"], row["unowned"], row["moved"], row["owners"]) == (0, 2, 2, [-1, -1])
+    assert [one["rule"] for one in row["findings"]] == ["no-consumer"]

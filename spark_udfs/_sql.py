@@ -17,8 +17,9 @@ from spark_udfs import (
     _closed_form as closed_form,
 )
 from spark_udfs._arrow_figures import METRICS_DDL
+from spark_udfs._column_functions import sql_function
 from spark_udfs._function_descriptions import Description, describe
-from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL, arrow_function
+from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL
 
 _OF_ALLOCATE = {
     "strategy": f"name, perhaps with parameters as 'CANARY(share=0.05)': {', '.join(plain_strategies())}",
@@ -149,7 +150,7 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
         raise ValueError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
     new = not spark.catalog.functionExists(f"{prefix}allocate")
     for name, (body, return_type, _) in _FUNCTIONS.items():
-        spark.udf.register(prefix + name, arrow_function(body, return_type))
+        spark.udf.register(prefix + name, sql_function(body, return_type))
     describe(spark, {prefix + name: function.description for name, function in _FUNCTIONS.items()}, new)
     for statement in closed_form.sql_functions(prefix):
         spark.sql(statement)

@@ -18,7 +18,6 @@ from typing import Any, TypeGuard
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # PySpark's stubs lack it
 
 from rmqalloc.strategies import STRATEGIES
 from spark_udfs import (
@@ -31,6 +30,7 @@ from spark_udfs import (
     _closed_form as closed_form,
 )
 from spark_udfs._arrow_figures import METRICS_DDL
+from spark_udfs._column_functions import arrow_function
 
 __all__ = [
     "allocate",
@@ -312,16 +312,6 @@ def moved_by_count(
         return closed_form.moved_expression(n, one, other, arrow_owners.by_count()[strategy])
     before, after = (allocate(n_queues, n, strategy) for n in (n_clients_before, n_clients_after))
     return moved(before, n_clients_before, after, n_clients_after)
-
-
-def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., Column]:
-    """A function of columns that runs ``body`` on Arrow arrays in Python workers.
-
-    A struct is marked nondeterministic; otherwise Spark would evaluate it once for every field that is read.
-    """
-    function = arrow_udf(body, returnType=return_type)
-    result: Callable[..., Column] = function.asNondeterministic() if return_type.startswith("struct") else function
-    return result
 
 
 def _column(value: Count) -> Column:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -66,6 +67,9 @@ def from_series(column: Any) -> pa.Array:
         names = list(column.columns)
         fields = [_typed(from_series(column[name]), name) for name in names]
         return pa.StructArray.from_arrays(fields, names)
+    if column.dtype == "object":
+        # PySpark makes an empty list an array of floats, whatever it is a list of.
+        column = column.map(lambda value: [] if isinstance(value, np.ndarray) and not value.size else value)
     return _typed(pa.array(column, from_pandas=True), "")
 
 

@@ -8,6 +8,9 @@ from pyspark.sql import SparkSession
 
 from rmqalloc.strategies._by_name import plain_parameters, plain_strategies
 from spark_udfs import (
+    _arrow_by_count as arrow_by_count,
+)
+from spark_udfs import (
     _arrow_figures as arrow_figures,
 )
 from spark_udfs import (
@@ -17,7 +20,7 @@ from spark_udfs import (
     _closed_form as closed_form,
 )
 from spark_udfs._arrow_figures import METRICS_DDL
-from spark_udfs._column_functions import sql_function
+from spark_udfs._column_functions import HAS_SQL_FUNCTIONS, sql_function
 from spark_udfs._function_descriptions import Description, describe
 from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL
 
@@ -100,6 +103,33 @@ _FUNCTIONS = {
     ),
 }
 
+_OF_COUNTS = {"n_queues, n_clients, ...": "numbers"}
+_BY_COUNT = {
+    "allocate_by_count": _Function(
+        arrow_by_count.allocate_by_count,
+        OWNERS_DDL,
+        Description(
+            "(strategy, n_queues, n_clients) - Owners from numbers alone.", _OF_COUNTS, "('AVG', 4, 3)", "[0,0,1,2]"
+        ),
+    ),
+    "metrics_by_count": _Function(
+        arrow_by_count.metrics_by_count,
+        METRICS_DDL,
+        Description("(n_queues, n_clients) - How even AVG and AVG_BY_CIRCLE are.", _OF_COUNTS, "(4, 3).skew", "1.5"),
+    ),
+    "moved_by_count": _Function(
+        arrow_by_count.moved_by_count,
+        "int",
+        Description(
+            "(strategy, n_queues, n_clients_before, n_clients_after) - Queues that move when the number of clients changes.",
+            _OF_COUNTS,
+            "('AVG', 16, 3, 4)",
+            "9",
+        ),
+    ),
+}
+"""Where SQL cannot define functions (Spark 3.5): there these run in Python workers, too."""
+
 
 def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     """Register the functions of `spark_udfs.functions` in a session's SQL, as temporary functions.
@@ -127,6 +157,9 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for the last three,
     because Connect takes no description of a Python function.
 
+    On Spark 3.5 SQL cannot define functions: the last three run in Python workers, too, and arguments have no names. On 3.5
+    and 4.0 ``rmq_assignment_metrics`` (and on 3.5 ``rmq_metrics_by_count``) of a bad row is a struct of nulls.
+
     Parameters
     ----------
     spark : SparkSession
@@ -149,8 +182,9 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     if not re.fullmatch(r"([A-Za-z_]\w*)?", prefix, re.ASCII):
         raise ValueError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
     new = not spark.catalog.functionExists(f"{prefix}allocate")
-    for name, (body, return_type, _) in _FUNCTIONS.items():
+    functions = _FUNCTIONS if HAS_SQL_FUNCTIONS else _FUNCTIONS | _BY_COUNT
+    for name, (body, return_type, _) in functions.items():
         spark.udf.register(prefix + name, sql_function(body, return_type))
-    describe(spark, {prefix + name: function.description for name, function in _FUNCTIONS.items()}, new)
-    for statement in closed_form.sql_functions(prefix):
+    describe(spark, {prefix + name: function.description for name, function in functions.items()}, new)
+    for statement in closed_form.sql_functions(prefix) if HAS_SQL_FUNCTIONS else ():
         spark.sql(statement)

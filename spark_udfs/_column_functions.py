@@ -12,8 +12,11 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F
 
 from spark_udfs._arrow_series import on_series
+from spark_udfs._requirements import require_spark
 
 __all__ = ["HAS_ARROW_FUNCTIONS", "HAS_SQL_FUNCTIONS", "arrow_function", "sql_function"]
+
+require_spark(pyspark.__version__)
 
 HAS_ARROW_FUNCTIONS = hasattr(F, "arrow_udf")
 """Whether this release of PySpark calls functions with Arrow arrays."""
@@ -52,7 +55,7 @@ def sql_function(body: Callable[..., Any], return_type: str) -> Any:
     """The same to be registered in SQL; where `HAS_ARROW_FUNCTIONS` is False, a null struct is a struct of nulls."""
     if not HAS_ARROW_FUNCTIONS:
         return _pandas_function(body, return_type, "frame" if _is_struct(return_type) else "array")
-    return _evaluated_once(F.arrow_udf(body, returnType=return_type), return_type)
+    return _evaluated_once(_in_pyspark("arrow_udf")(body, returnType=return_type), return_type)
 
 
 def _pandas_function(body: Callable[..., Any], return_type: str, form: str) -> Any:
@@ -62,7 +65,12 @@ def _pandas_function(body: Callable[..., Any], return_type: str, form: str) -> A
     function = on_series(body, form)
     answer = pd.DataFrame if form == "frame" else pd.Series
     function.__annotations__ = {"series": pd.Series, "named": pd.Series, "return": answer}
-    return _evaluated_once(F.pandas_udf(function, returnType=return_type), return_type)
+    return _evaluated_once(_in_pyspark("pandas_udf")(function, returnType=return_type), return_type)
+
+
+def _in_pyspark(name: str) -> Any:
+    """A function of PySpark's that its stubs lack."""
+    return getattr(F, name)
 
 
 def _evaluated_once(function: Any, return_type: str) -> Any:

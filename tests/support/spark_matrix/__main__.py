@@ -14,8 +14,9 @@ from pathlib import Path
 
 import spark_releases
 from checkout import SUPPORT
-from spark_matrix.feature_probes import FEATURES, NEEDS
 from spark_releases import RELEASES
+
+from spark_matrix.feature_probes import FEATURES, NEEDS
 
 QUICK = (next(iter(RELEASES)), [*RELEASES][-1])
 """Releases of the quick form: the oldest, and the installed one."""

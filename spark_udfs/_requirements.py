@@ -2,7 +2,10 @@
 
 import os
 import re
+import shutil
+import subprocess
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 
 from rmqalloc._extras import needs
 from rmqalloc.errors import Error

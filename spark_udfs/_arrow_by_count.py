@@ -1,4 +1,4 @@
-"""Answers from numbers of queues and clients, in Arrow arrays: what SQL calls where it cannot define functions (Spark 3.5).
+"""Answers from numbers of queues and clients, in Arrow arrays: what SQL calls where it cannot define functions.
 
 Everywhere else `spark_udfs._closed_form` has the same as Spark's own expressions. Imports no pyspark.
 """

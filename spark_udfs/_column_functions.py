@@ -14,15 +14,12 @@ from pyspark.sql import functions as F
 from spark_udfs._arrow_series import on_series
 from spark_udfs._requirements import require_spark
 
-__all__ = ["HAS_ARROW_FUNCTIONS", "HAS_SQL_FUNCTIONS", "arrow_function", "sql_function"]
+__all__ = ["HAS_ARROW_FUNCTIONS", "arrow_function", "sql_function"]
 
 require_spark(pyspark.__version__)
 
 HAS_ARROW_FUNCTIONS = hasattr(F, "arrow_udf")
 """Whether this release of PySpark calls functions with Arrow arrays."""
-
-HAS_SQL_FUNCTIONS = not pyspark.__version__.startswith("3.")
-"""Whether SQL of this release can define functions in SQL, and names arguments of functions that run in Python workers."""
 
 
 def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., Column]:

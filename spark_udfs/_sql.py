@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from pyspark.errors import ParseException, UnsupportedOperationException
 from pyspark.sql import SparkSession
 
 from rmqalloc.strategies._by_name import plain_parameters, plain_strategies
@@ -20,7 +21,7 @@ from spark_udfs import (
     _closed_form as closed_form,
 )
 from spark_udfs._arrow_figures import METRICS_DDL
-from spark_udfs._column_functions import HAS_SQL_FUNCTIONS, sql_function
+from spark_udfs._column_functions import sql_function
 from spark_udfs._function_descriptions import Description, describe
 from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL
 
@@ -128,7 +129,7 @@ _BY_COUNT = {
         ),
     ),
 }
-"""Where SQL cannot define functions (Spark 3.5): there these run in Python workers, too."""
+"""Where SQL cannot define functions: in Spark 3.5, and under extensions whose parser lacks the parameters of a function."""
 
 
 def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
@@ -157,8 +158,9 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for the last three,
     because Connect takes no description of a Python function.
 
-    On Spark 3.5 SQL cannot define functions: the last three run in Python workers, too, and arguments have no names. On 3.5
-    and 4.0 ``rmq_assignment_metrics`` (and on 3.5 ``rmq_metrics_by_count``) of a bad row is a struct of nulls.
+    Spark 3.5 cannot define functions in SQL, nor can later releases with an extension whose parser lacks that (those of Delta
+    and Iceberg do): there the last three run in Python workers, too. In 3.5 arguments have no names. In 3.5 and 4.0
+    a struct that Python workers return is never NULL, but holds nulls.
 
     Parameters
     ----------
@@ -182,9 +184,17 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     if not re.fullmatch(r"([A-Za-z_]\w*)?", prefix, re.ASCII):
         raise ValueError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
     new = not spark.catalog.functionExists(f"{prefix}allocate")
-    functions = _FUNCTIONS if HAS_SQL_FUNCTIONS else _FUNCTIONS | _BY_COUNT
+    functions = _FUNCTIONS | ({} if _defined_in_sql(spark, prefix) else _BY_COUNT)
     for name, (body, return_type, _) in functions.items():
         spark.udf.register(prefix + name, sql_function(body, return_type))
     describe(spark, {prefix + name: function.description for name, function in functions.items()}, new)
-    for statement in closed_form.sql_functions(prefix) if HAS_SQL_FUNCTIONS else ():
-        spark.sql(statement)
+
+
+def _defined_in_sql(spark: SparkSession, prefix: str) -> bool:
+    """Define the functions that need no Python worker; whether this session's SQL can."""
+    try:
+        for statement in closed_form.sql_functions(prefix):
+            spark.sql(statement)
+    except (ParseException, UnsupportedOperationException):
+        return False
+    return True

@@ -49,7 +49,9 @@ def main():
     answers, seconds = {}, {}
     for name in names:
         started = time.monotonic()
-        answers[name] = asked(name, [] if options.quick else connectors(name), options.java)
+        answers[name] = asked(name, [], options.java)
+        if not options.quick and connectors(name):
+            answers[name] |= asked(name, connectors(name), options.java)
         seconds[name] = time.monotonic() - started
     wrong = list(failures(answers))
     text = "\n".join([*table(answers), "", *notes(answers), *wrong, times(seconds)])
@@ -78,7 +80,7 @@ def asked(name, with_connectors, java=None):
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
     found = {line["feature"]: line for line in lines}
     if done.returncode:
-        found["session"] = {"error": done.stderr.strip()[-1000:]}
+        found["session"] = {"error": done.stderr.strip()[-600:]}
     return found
 
 
@@ -107,7 +109,7 @@ def table(answers):
 def cell(release, name, found):
     """What the table says of a feature."""
     if name not in found:
-        missing = name in NEEDS and not getattr(RELEASES[release], NEEDS[name])
+        missing = name in NEEDS and not NEEDS[name] & set(connectors(release))
         return "none published" if missing else "not asked"
     if "error" not in found[name]:
         return f"{found[name]['compared']:,}"

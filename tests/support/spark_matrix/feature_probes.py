@@ -318,6 +318,11 @@ def sql_by_count(asked):
     )
 
 
+def sql_under_extensions(asked):
+    """the same in a session with the SQL extensions of Delta or Iceberg"""
+    return sql_by_count(asked)
+
+
 def sql_wrong_strategy(asked):
     """a wrong strategy in SQL fails the query and names the right one"""
     said = ""
@@ -361,6 +366,7 @@ FEATURES = [
     functions_by_count,
     sql_allocate,
     sql_by_count,
+    sql_under_extensions,
     sql_wrong_strategy,
     sql_named_arguments,
     sql_null_struct,
@@ -373,8 +379,15 @@ FEATURES = [
 ]
 """Everything that is asked, in the order of the table. A new feature is one function here."""
 
-NEEDS = {"job_on_delta": "delta", "job_on_iceberg": "iceberg"}
-"""The connector that a feature needs."""
+NEEDS = {
+    "sql_under_extensions": {"delta", "iceberg"},
+    "job_on_delta": {"delta"},
+    "job_on_iceberg": {"iceberg"},
+}
+"""Features that need one of these connectors; they are asked in a session of their own."""
+
+SETTINGS = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"}
+"""Of every session: there are few rows."""
 
 
 def answer(feature, asked):
@@ -388,18 +401,19 @@ def answer(feature, asked):
 
 
 def main(folder, settings, *connectors):
-    """Ask everything that these connectors allow."""
+    """Ask what needs one of these connectors or, without any, what needs none."""
     from spark_udfs import register_all
     from spark_udfs.session import session
 
     source = Path(folder) / "fleet"
     fleet = write_hostile(source)
-    spark = session("local[2]", conf={"spark.driver.memory": "1g", **json.loads(settings)})
+    spark = session("local[2]", conf=SETTINGS | json.loads(settings))
     spark.sparkContext.setLogLevel("OFF")
     register_all(spark)
     asked = Asked(spark, fleet, source, Path(folder))
     for feature in FEATURES:
-        if NEEDS.get(feature.__name__) in (None, *connectors):
+        needed = NEEDS.get(feature.__name__, set())
+        if needed & set(connectors) if connectors else not needed:
             print(json.dumps(answer(feature, asked)), flush=True)
     spark.stop()
 

@@ -16,7 +16,7 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := publishing mutants writing fuzz badday movement
+QUICK := publishing mutants writing fuzz badday movement spark
 .PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs movement instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
@@ -49,9 +49,8 @@ $(VENV)/tools:
 
 FLEET := $(OUTPUT)/fleet-$(UNITS)-$(SEED)
 plan: install
-	@$(BIN)/python -c 'from spark_udfs._requirements import require_java, JavaNotFoundError; require_java()' 2>/dev/null \
-	  || $(BIN)/python -c 'import sys; from spark_udfs import _requirements as r; found = r.java_version(); \
-	     sys.exit("Spark needs Java %d or newer, found %s. Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17" % (r.LEAST_JAVA, found))'
+	@$(BIN)/python -c 'import sys; from spark_udfs import _requirements as r; problem = r.java_problem(); \
+	  sys.exit(problem and "%s, but %s. Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17" % (r.java_wanted(), problem))'
 	@test -d $(FLEET) || $(BIN)/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET)
 	$(BIN)/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
 
@@ -127,6 +126,7 @@ evidence: install
 	$(BIN)/pip install -q "moto[s3,server]>=5.1"
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) sql_transcript --report $(EVIDENCE)/spark-sql.md
+	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 # Two at a time, as there are two processors.
@@ -142,6 +142,8 @@ quick-publishing:
 	$(PROOF) publishing --quick
 quick-badday:
 	$(PROOF) badday --quick
+quick-spark:
+	$(PROOF) spark_matrix --quick
 quick-movement:
 	$(MOVEMENT) --quick
 # Java 17 and Maven; some tens of minutes.

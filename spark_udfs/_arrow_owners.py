@@ -159,8 +159,11 @@ def _by_strategy(
 
 
 def typed(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """The array; one of SQL's untyped NULLs in the type it stands for."""
-    return pa.nulls(len(array), type_) if pa.types.is_null(array.type) else array
+    """The array; SQL's untyped NULLs, and lists that hold nothing else, in the type they stand for."""
+    if pa.types.is_null(array.type):
+        return pa.nulls(len(array), type_)
+    untyped = is_lists(array.type) and pa.types.is_null(array.type.value_type)
+    return array.cast(type_) if untyped else array
 
 
 def is_lists(kind: pa.DataType) -> bool:

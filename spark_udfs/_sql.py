@@ -4,9 +4,13 @@ import re
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from pyspark.errors import ParseException, UnsupportedOperationException
 from pyspark.sql import SparkSession
 
 from rmqalloc.strategies._by_name import plain_parameters, plain_strategies
+from spark_udfs import (
+    _arrow_by_count as arrow_by_count,
+)
 from spark_udfs import (
     _arrow_figures as arrow_figures,
 )
@@ -18,8 +22,9 @@ from spark_udfs import (
 )
 from spark_udfs._arrow_figures import METRICS_DDL
 from spark_udfs._arrow_plan import plan_rows, plans_ddl
+from spark_udfs._column_functions import sql_function
 from spark_udfs._function_descriptions import Description, describe
-from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL, arrow_function
+from spark_udfs.functions import OWNERS_DDL, OWNERS_OR_ERROR_DDL
 
 _OF_ALLOCATE = {
     "strategy": f"name, perhaps with parameters as 'CANARY(share=0.05)': {', '.join(plain_strategies())}",
@@ -119,6 +124,33 @@ _FUNCTIONS = {
     ),
 }
 
+_OF_COUNTS = {"n_queues, n_clients, ...": "numbers"}
+_BY_COUNT = {
+    "allocate_by_count": _Function(
+        arrow_by_count.allocate_by_count,
+        OWNERS_DDL,
+        Description(
+            "(strategy, n_queues, n_clients) - Owners from numbers alone.", _OF_COUNTS, "('AVG', 4, 3)", "[0,0,1,2]"
+        ),
+    ),
+    "metrics_by_count": _Function(
+        arrow_by_count.metrics_by_count,
+        METRICS_DDL,
+        Description("(n_queues, n_clients) - How even AVG and AVG_BY_CIRCLE are.", _OF_COUNTS, "(4, 3).skew", "1.5"),
+    ),
+    "moved_by_count": _Function(
+        arrow_by_count.moved_by_count,
+        "int",
+        Description(
+            "(strategy, n_queues, n_clients_before, n_clients_after) - Queues that move when the number of clients changes.",
+            _OF_COUNTS,
+            "('AVG', 16, 3, 4)",
+            "9",
+        ),
+    ),
+}
+"""Where SQL cannot define functions: in Spark 3.5, and under extensions whose parser lacks the parameters of a function."""
+
 
 def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     """Register the functions of `spark_udfs.functions` in a session's SQL, as temporary functions.
@@ -149,6 +181,10 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for those in plain
     SQL, because Connect takes no description of a Python function.
 
+    Spark 3.5 cannot define functions in SQL, nor can later releases with an extension whose parser lacks that (those of Delta
+    and Iceberg do): there the last three run in Python workers, too. In 3.5 arguments have no names. In 3.5 and 4.0
+    a struct that Python workers return is never NULL, but holds nulls.
+
     Parameters
     ----------
     spark : SparkSession
@@ -171,11 +207,20 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     if not re.fullmatch(r"([A-Za-z_]\w*)?", prefix, re.ASCII):
         raise ValueError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
     new = not spark.catalog.functionExists(f"{prefix}allocate")
-    for name, (body, return_type, _) in _FUNCTIONS.items():
-        spark.udf.register(prefix + name, arrow_function(body, return_type))
-    describe(spark, {prefix + name: function.description for name, function in _FUNCTIONS.items()}, new)
-    for statement in [*closed_form.sql_functions(prefix), _table_of_functions(prefix)]:
-        spark.sql(statement)
+    functions = _FUNCTIONS | ({} if _defined_in_sql(spark, prefix) else _BY_COUNT)
+    for name, (body, return_type, _) in functions.items():
+        spark.udf.register(prefix + name, sql_function(body, return_type))
+    describe(spark, {prefix + name: function.description for name, function in functions.items()}, new)
+
+
+def _defined_in_sql(spark: SparkSession, prefix: str) -> bool:
+    """Define the functions that need no Python worker; whether this session's SQL can."""
+    try:
+        for statement in [*closed_form.sql_functions(prefix), _table_of_functions(prefix)]:
+            spark.sql(statement)
+    except (ParseException, UnsupportedOperationException):
+        return False
+    return True
 
 
 def _table_of_functions(prefix: str) -> str:

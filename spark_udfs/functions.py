@@ -18,7 +18,6 @@ from typing import Any, TypeGuard
 import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.functions import arrow_udf  # type: ignore[attr-defined]  # PySpark's stubs lack it
 
 from rmqalloc.evaluation._parquet_plan import read_columns
 from rmqalloc.evaluation._plan_batch import BEST_BY, PlanSpec
@@ -34,6 +33,7 @@ from spark_udfs import (
 )
 from spark_udfs._arrow_figures import METRICS_DDL
 from spark_udfs._arrow_plan import plan_array, plans_ddl
+from spark_udfs._column_functions import arrow_function
 from spark_udfs.transforms import Scenarios, spec_of
 
 __all__ = [
@@ -365,16 +365,6 @@ def plan(
         struct = F.struct(*map(_column, parts))
     spec = spec_of(scenarios, strategy, output, tuple(best_by), params)
     return arrow_function(_planner(spec), plans_ddl(output))(struct)
-
-
-def arrow_function(body: Callable[..., Any], return_type: str) -> Callable[..., Column]:
-    """A function of columns that runs ``body`` on Arrow arrays in Python workers.
-
-    What has structs is marked nondeterministic; otherwise Spark would evaluate it once for every field that is read.
-    """
-    function = arrow_udf(body, returnType=return_type)
-    result: Callable[..., Column] = function.asNondeterministic() if "struct" in return_type else function
-    return result
 
 
 def _column(value: Count) -> Column:

@@ -12,7 +12,7 @@ import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from spark_udfs._requirements import require_java
+from spark_udfs._requirements import require_java, require_spark
 
 __all__ = ["session"]
 
@@ -35,13 +35,16 @@ def session(master: str = "local[*]", app_name: str = "rmqalloc", conf: dict[str
     Raises
     ------
     JavaNotFoundError
-        If Java is missing or too old.
+        If Java is missing, or this release of Spark does not run on it.
+    SparkTooOldError
+        If PySpark is older than 3.5.
 
     Notes
     -----
     Python workers run the interpreter that calls this unless ``PYSPARK_PYTHON`` is set: they need rmqalloc, numpy and
     pyarrow. The web interface is off. ``maxRecordsPerBatch`` keeps Spark's default, which measured best.
     """
+    require_spark(pyspark.__version__)
     builder = SparkSession.builder.appName(app_name)
     if master.startswith("sc://"):
         builder = builder.remote(master)

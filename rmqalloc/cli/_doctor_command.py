@@ -24,12 +24,13 @@ def doctor() -> None:
     """Show versions, the instruction set in use, and whether Spark can run."""
     from rmqalloc._engine import md5
     from rmqalloc._version import __version__
-    from spark_udfs._requirements import LEAST_JAVA, found_packages, java_version
+    from spark_udfs import _requirements as spark
 
-    java, packages = java_version(), found_packages()
-    missing = [package for package, found in packages.items() if found is None]
-    if java is None or java[1] < LEAST_JAVA:
-        missing.append(f"Java {LEAST_JAVA} or newer")
+    java, packages, release = spark.java_version(), spark.found_packages(), spark.spark_release()
+    missing = [f"no {package} is installed" for package, found in packages.items() if found is None]
+    missing += [
+        problem for problem in (spark.spark_problem(packages["pyspark"] or ""), spark.java_problem()) if problem
+    ]
     rows = [
         ("rmqalloc", __version__),
         ("instruction set", md5.isa()),
@@ -41,6 +42,8 @@ def doctor() -> None:
         ("click", version_of("click")),
         *[(package, found or f"not installed: {needs(package)}") for package, found in packages.items()],
         ("java", f"{java[1]} at {java[0]}" if java else "not found"),
-        ("spark jobs", f"need {', '.join(missing)}" if missing else "can run"),
+        ("java for spark", spark.java_wanted()),
+        ("spark jobs", f"cannot run: {'; '.join(missing)}" if missing else "can run"),
+        *(spark.works_here(release) if release else []),
     ]
     say(printable_table(("part", "found"), rows))

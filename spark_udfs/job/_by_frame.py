@@ -1,15 +1,16 @@
 """One bucket of units planned as a DataFrame: any source, any output that Spark can write to."""
 
-from typing import Any, cast
+from typing import Any
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructType
+from pyspark.sql.pandas.types import from_arrow_type
+from pyspark.sql.types import StructField, StructType
 
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._quarantine import REASON
 from rmqalloc.evaluation._totals import SUMS, ByScenario, Totals
-from spark_udfs._map_in_arrow import PlanBatches, QuarantineBatches, ddl
+from spark_udfs._map_in_arrow import PlanBatches, QuarantineBatches
 from spark_udfs.job._by_file import record_of
 from spark_udfs.job._manifests import PublishError
 from spark_udfs.job._sources import content, literally, parsed
@@ -74,7 +75,7 @@ def quarantine(units: DataFrame, spec: PlanSpec) -> DataFrame:
     """Bad rows with all their columns, as `rmqalloc.evaluation._quarantine.plan_and_quarantine`."""
     read = parsed(units)
     own = read.select([name for name in read.columns if name not in REASON.names])
-    reason = cast(StructType, StructType.fromDDL(ddl(REASON)))
+    reason = [StructField(field.name, from_arrow_type(field.type)) for field in REASON]
     return own.mapInArrow(QuarantineBatches(spec), StructType([*own.schema, *reason]))
 
 

@@ -18,7 +18,7 @@ from rmqalloc.evaluation._plan_batch import OUTPUTS, PlanSpec
 from rmqalloc.evaluation._totals import Totals, two_columns
 from rmqalloc.scenarios import read_scenarios
 from rmqalloc.strategies._by_name import from_flags, plain_parameters
-from spark_udfs._requirements import JavaNotFoundError
+from spark_udfs._requirements import JavaNotFoundError, SparkTooOldError
 from spark_udfs.job._job_options import JOB_OPTIONS, JobOption
 from spark_udfs.job._plan_summary import totals_table
 from spark_udfs.job._planning_job import JobError, JobResult, run_job
@@ -138,7 +138,7 @@ def plain_errors() -> Iterator[None]:
     """Turn the errors of files, servers and Spark into `PlainError`; any other exception is a defect and is raised."""
     try:
         yield
-    except (OSError, ValueError, TypeError, JavaNotFoundError, JobError, MemoryError) as error:
+    except (OSError, ValueError, TypeError, JavaNotFoundError, SparkTooOldError, JobError, MemoryError) as error:
         raise PlainError(str(error) or type(error).__name__) from error
     except Exception as error:
         if isinstance(error, ImportError) and is_optional(error):

@@ -37,7 +37,9 @@ def without_spark(source):
     batches = list(ds.dataset(source, format="parquet").to_batches())
     specs = {name: PlanSpec(name, params, output="owners") for name, params in ASSIGN.items()}
     specs |= {output: PlanSpec("AVG", {}, SCENARIOS, output) for output in PLAN}
-    return {name: in_order(pa.Table.from_batches(plan_stream(batches, spec))) for name, spec in specs.items()}
+    return {
+        name: in_order(pa.Table.from_batches(plan_stream(batches, spec)).to_pylist()) for name, spec in specs.items()
+    }
 
 
 def transformed(spark, source):
@@ -47,7 +49,7 @@ def transformed(spark, source):
     fleet = spark.read.parquet(str(source))
     transforms = {name: assign(name, **params) for name, params in ASSIGN.items()}
     transforms |= {output: plan(SCENARIOS, "AVG", output) for output in PLAN}
-    return {name: in_order(fleet.transform(transform).toArrow()) for name, transform in transforms.items()}
+    return {name: rows_of(fleet.transform(transform)) for name, transform in transforms.items()}
 
 
 def columns(spark, source):
@@ -57,7 +59,7 @@ def columns(spark, source):
     fleet, answers = spark.read.parquet(str(source)).dropna(subset=["consumer_group", "topic"]), {}
     for name, params in ASSIGN.items():
         owners = rf.allocate("brokers", "client_ids", name, topic="topic", **params)
-        answers[name] = in_order(fleet.select("consumer_group", "topic", owners.alias("owners")).toArrow())
+        answers[name] = rows_of(fleet.select("consumer_group", "topic", owners.alias("owners")))
     return answers
 
 
@@ -86,13 +88,18 @@ def written(source, target, master):
     answers = {}
     for name, params in ASSIGN.items():
         run_job(UnitSource(str(source)), str(target / name), PlanSpec(name, params, output="owners"), master=master)
-        answers[name] = in_order(ds.dataset(files_of_plan(target / name), format="parquet").to_table())
+        answers[name] = in_order(ds.dataset(files_of_plan(target / name), format="parquet").to_table().to_pylist())
     return answers
 
 
-def in_order(table):
+def in_order(rows):
     """Rows in an order that does not depend on who made them."""
-    return sorted(table.to_pylist(), key=str)
+    return sorted(rows, key=str)
+
+
+def rows_of(frame):
+    """All rows of a frame; not as an Arrow table, which Spark 3.5 does not give."""
+    return in_order(row.asDict(recursive=True) for row in frame.collect())
 
 
 def workers(spark):

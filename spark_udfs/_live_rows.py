@@ -14,7 +14,7 @@ from rmqalloc.evaluation._plan_batch import ErrCode, PlanSpec, plan_stream
 from spark_udfs._live_groups import LiveRules, advance
 
 if TYPE_CHECKING:
-    import pandas as pd  # type: ignore[import-untyped]
+    import pandas as pd
 
 __all__ = ["LIVE_DDL", "LIVE_SCHEMA", "LiveRows", "LiveState"]
 

@@ -27,10 +27,10 @@ dies or sleeps there in a thread of one Spark session, and executors that outliv
 a plan that was complete and is no more, or that the next run cannot complete; *half seen* is a look that saw neither what was
 there before nor all.
 
-In Delta and Iceberg tables (`--into`) it is the whole job again, on the release of Spark named: drivers die and sleep in threads
-of one session, and as processes of their own that SIGKILL ends. A step is the start of a run, its records, ranking, its manifest,
-each look into the table, each commit (before and after), and the removal of what was staged. *Twice* is a look that found rows
-more than once.
+In Delta and Iceberg tables (`--into`) it is the whole job again, on the release of Spark named: drivers die and sleep in
+threads of one session, and as processes of their own that SIGKILL ends. A step is the start of a run, its records, ranking,
+its manifest, each look into the table, each commit (before and after), and the removal of what was staged. *Twice* is a look
+that found rows more than once.
 """
 
 

@@ -206,6 +206,10 @@ class LiveTopic:
         """Brokers and client ids of every group, the groups sorted."""
         return {name: (self._route.brokers, group.client_ids()) for name, group in sorted(self._groups.items())}
 
+    def shown(self) -> dict[str, _View]:
+        """The same of those groups of which there was a row: what the last one said."""
+        return {name: view for name, view in self.views().items() if self._groups[name].version}
+
     def next_version(self, group: str, newest: int) -> int:
         """The version of a group's next row: a hybrid logical clock.
 
@@ -306,7 +310,7 @@ def _advance_topic(
     known: LiveTopic, topic: str, events: Iterable[str], watermark: int, rules: LiveRules
 ) -> list[dict[str, Any]]:
     """Take in the events of one topic; its rows."""
-    before, newest, wrong = known.views(), watermark, []
+    before, newest, wrong = known.shown(), watermark, []
     for text in events:
         event = json.loads(text)
         try:
@@ -332,7 +336,7 @@ def _changes(
     for group in sorted({*before, *arrived}):
         was = before.get(group, _NOBODY)
         now = after.get(group, (arrived.get(group, was)[0], ()))
-        if was != now and (was[1] or now[1]):
+        if was != now and (group in before or now[1]):
             version = known.next_version(group, newest)
             sides = {"before": _side(was), "after": _side(now)}
             yield {"consumer_group": group, "topic": topic, "version": version, "event_time": newest, **sides}

@@ -83,6 +83,15 @@ def test_of_equal_stamps_the_leave_wins_and_a_sequence_decides_before(events):
     assert list(last(step(None, [*events, join("c", 5, sequence=1)]).rows)) == ["g"]
 
 
+def test_rows_of_a_group_follow_each_other_also_while_it_has_no_clients():
+    never = step(step(None, [leave("c", 1), route(1, a=1)]).state, [join("c", 2)])
+    assert never.rows[0]["before"] == {"brokers": [], "client_ids": []}, "there was no row before"
+    gone = step(never.state, [leave("c", 3)])
+    other = step(gone.state, [route(4, b=1)])
+    assert other.rows[0]["before"] == gone.rows[0]["after"]
+    assert step(other.state, [join("c", 5)]).rows[0]["before"] == other.rows[0]["after"]
+
+
 def test_versions_rise_also_where_an_older_event_changes_the_answer():
     first = step(None, [join("c", 50)])
     second = step(first.state, [join("d", 20)])

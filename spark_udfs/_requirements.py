@@ -13,8 +13,9 @@ from rmqalloc.errors import Error
 LEAST_SPARK = (3, 5)
 """Oldest release of Spark that is supported."""
 
-NEWEST_JAVA = {(3, 5): 23, (4, 0): 23, (4, 1): 23}
-"""Newest Java of some releases: their Hadoop asks a security manager who the user is, which Java 24 no longer has."""
+NEWEST_JAVA = {(3, 5): 20, (4, 0): 23, (4, 1): 23}
+"""Newest Java of some releases. The Arrow of 3.5 calls a constructor that Java 21 no longer has, and the Hadoop of 4.0 and 4.1
+asks a security manager who the user is, which Java 24 no longer has."""
 
 CONNECTORS = {
     (3, 5): ("delta-spark_2.12", "iceberg-spark-runtime-3.5_2.12"),
@@ -98,7 +99,7 @@ def java_bounds(release: Release | None) -> tuple[int, int | None]:
     Examples
     --------
     >>> java_bounds((3, 5)), java_bounds((4, 3))
-    ((8, 23), (17, None))
+    ((8, 20), (17, None))
     """
     return 8 if release is not None and release < (4, 0) else 17, NEWEST_JAVA.get(release) if release else None
 
@@ -122,7 +123,7 @@ def java_wanted() -> str:
     Examples
     --------
     >>> java_wanted()  # doctest: +SKIP
-    'Spark 3.5 needs Java 8 to 23'
+    'Spark 3.5 needs Java 8 to 20'
     """
     release = spark_release()
     least, newest = java_bounds(release)

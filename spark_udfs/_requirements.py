@@ -13,8 +13,9 @@ from rmqalloc.errors import Error
 LEAST_SPARK = (3, 5)
 """Oldest release of Spark that is supported."""
 
-NEWEST_JAVA = {(3, 5): 21}
-"""Newest Java of releases that were seen to fail on a later one."""
+NEWEST_JAVA = {(3, 5): 20, (4, 0): 23, (4, 1): 23}
+"""Newest Java of some releases. The Arrow of 3.5 calls a constructor that Java 21 no longer has, and the Hadoop of 4.0 and 4.1
+asks a security manager who the user is, which Java 24 no longer has."""
 
 CONNECTORS = {
     (3, 5): ("delta-spark_2.12", "iceberg-spark-runtime-3.5_2.12"),
@@ -60,14 +61,15 @@ def release_of(text: str) -> Release | None:
     return (int(match[1]), int(match[2])) if match else None
 
 
-def spark_problem(text: str) -> str:
-    """What is wrong with a version of PySpark, "" if nothing.
+def spark_problem(text: str | None = None) -> str:
+    """What is wrong with a version of PySpark, by default the installed one; "" if nothing.
 
     Examples
     --------
-    >>> spark_problem("3.4.1")
-    'rmqalloc needs PySpark 3.5 or newer, got 3.4.1: pip install "rmqalloc[spark]"'
+    >>> spark_problem("3.4.1").partition(":")[0]
+    'rmqalloc needs PySpark 3.5 or newer, got 3.4.1'
     """
+    text = text or found_packages()["pyspark"] or ""
     release = release_of(text)
     if release is None or release >= LEAST_SPARK:
         return ""
@@ -97,7 +99,7 @@ def java_bounds(release: Release | None) -> tuple[int, int | None]:
     Examples
     --------
     >>> java_bounds((3, 5)), java_bounds((4, 3))
-    ((8, 21), (17, None))
+    ((8, 20), (17, None))
     """
     return 8 if release is not None and release < (4, 0) else 17, NEWEST_JAVA.get(release) if release else None
 
@@ -121,7 +123,7 @@ def java_wanted() -> str:
     Examples
     --------
     >>> java_wanted()  # doctest: +SKIP
-    'Spark 3.5 needs Java 8 to 21'
+    'Spark 3.5 needs Java 8 to 20'
     """
     release = spark_release()
     least, newest = java_bounds(release)

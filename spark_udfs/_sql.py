@@ -149,7 +149,7 @@ _BY_COUNT = {
         ),
     ),
 }
-"""Where SQL cannot define functions: in Spark 3.5, and under extensions whose parser lacks the parameters of a function."""
+"""Where SQL cannot define functions: in Spark 3.5, and under extensions whose parser refuses them (Iceberg's)."""
 
 
 def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
@@ -181,8 +181,8 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     ``DESCRIBE FUNCTION EXTENDED rmq_allocate`` shows arguments and an example; through Spark Connect only for those in plain
     SQL, because Connect takes no description of a Python function.
 
-    Spark 3.5 cannot define functions in SQL, nor can later releases with an extension whose parser lacks that (those of Delta
-    and Iceberg do): there the last three run in Python workers, too. In 3.5 arguments have no names. In 3.5 and 4.0
+    Spark 3.5 cannot define functions in SQL, nor can later releases with an extension whose parser refuses them (that of
+    Iceberg does): there the last three run in Python workers, too. In 3.5 arguments have no names. In 3.5 and 4.0
     a struct that Python workers return is never NULL, but holds nulls.
 
     Parameters

@@ -28,9 +28,7 @@ def doctor() -> None:
 
     java, packages, release = spark.java_version(), spark.found_packages(), spark.spark_release()
     missing = [f"no {package} is installed" for package, found in packages.items() if found is None]
-    missing += [
-        problem for problem in (spark.spark_problem(packages["pyspark"] or ""), spark.java_problem()) if problem
-    ]
+    missing += [problem for problem in (spark.spark_problem(), spark.java_problem()) if problem]
     rows = [
         ("rmqalloc", __version__),
         ("instruction set", md5.isa()),

@@ -154,9 +154,9 @@ def test_older_releases_are_refused_and_the_error_says_what_to_install():
 @pytest.mark.parametrize(
     ("release", "java", "said"),
     [
-        ((3, 5), 7, "too old"), ((3, 5), 8, ""), ((3, 5), 11, ""), ((3, 5), 17, ""), ((3, 5), 25, "too new"),
-        ((4, 0), 11, "too old"), ((4, 0), 17, ""), ((4, 0), 21, ""), ((4, 3), 11, "too old"), ((4, 3), 17, ""),
-        (None, 11, "too old"), (None, 17, ""),
+        ((3, 5), 7, "too old"), ((3, 5), 8, ""), ((3, 5), 11, ""), ((3, 5), 17, ""), ((3, 5), 21, "too new"),
+        ((4, 0), 11, "too old"), ((4, 0), 17, ""), ((4, 0), 21, ""), ((4, 1), 25, "too new"), ((4, 2), 25, ""),
+        ((4, 3), 11, "too old"), ((4, 3), 17, ""), (None, 11, "too old"), (None, 17, ""),
     ],
 )  # fmt: skip
 def test_java_is_judged_by_the_release_of_spark(release, java, said):

@@ -5,22 +5,22 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-import rmqalloc
+from rmqalloc.audit import check_snapshot
 from rmqalloc.audit._findings import FINDINGS_SCHEMA
 from rmqalloc.documents._fields import Duration
 from rmqalloc.errors import Error
 from rmqalloc.evidence import with_strategies
+from rmqalloc.snapshot import Snapshot
 from rmqalloc.snapshot._matching import near
 from rmqalloc.snapshot._units import Units, read_units
-
-if TYPE_CHECKING:
-    from rmqalloc.snapshot import Snapshot
+from rmqalloc.snapshot.files import read
+from rmqalloc.snapshot.live import fetch
 
 __all__ = ["TABLES", "SnapshotTableError", "TableRequest"]
 
@@ -68,7 +68,7 @@ def _subscriptions(snapshot: Snapshot) -> pa.Table:
 
 
 def _findings(snapshot: Snapshot) -> pa.Table:
-    return rmqalloc.check(snapshot).main_table()
+    return check_snapshot(snapshot).main_table()
 
 
 _TEXT, _LONG = pa.string(), pa.int64()
@@ -83,7 +83,7 @@ _ROUTES = pa.schema(
     [("topic", _TEXT), ("broker_name", _TEXT), *((name, _LONG) for name in _NUMBERS), ("machine_room", _TEXT)]
 )
 _SUBSCRIPTIONS = pa.schema([("consumer_group", _TEXT), ("topic", _TEXT)])
-_UNITS = read_units(rmqalloc.Snapshot()).batch.schema
+_UNITS = read_units(Snapshot()).batch.schema
 _WITH_ROOMS = pa.schema([*_UNITS, *((name, pa.list_(_TEXT)) for name in ("broker_rooms", "client_rooms"))])
 
 
@@ -208,9 +208,9 @@ class TableRequest:
             It is no snapshot, or the cluster cannot be read.
         """
         if self._file is not None:
-            snapshot = rmqalloc.read(os.fspath(self._file), self._options.get("form", "auto"))
+            snapshot = read(os.fspath(self._file), self._options.get("form", "auto"))
         else:
-            snapshot = rmqalloc.fetch(self._servers, **self._live)
+            snapshot = fetch(self._servers, **self._live)
         return TABLES[self._name].rows(snapshot)
 
     def parts(self, schema: pa.Schema) -> list[bytes]:

@@ -15,6 +15,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from rmqalloc._text import harmless
 from spark_udfs._sql import register_all
 from spark_udfs.session import session
 
@@ -95,7 +96,7 @@ def main(words: Iterable[str] | None = None) -> int:
         spark = session(given.master, "rmqalloc SQL", settings)
         server = start_server(spark, given.host, given.port)
     except (OSError, TypeError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(harmless(f"error: {error}"), file=sys.stderr)
         return 1
     try:
         for statement in first:

@@ -162,7 +162,7 @@ def _require_fitting_pyarrow() -> None:
     if int(pyspark.__version__.split(".")[0]) < 4 and int(pa.__version__.split(".")[0]) >= 26:
         raise UnfitPyarrowError(
             f"live plans on Spark {pyspark.__version__} need pyarrow before 26, on the driver and in the workers, and this is "
-            f'{pa.__version__}: pip install "pyarrow<26", or take Spark 4.0 or later'
+            f"{pa.__version__}; install one before 26, or take Spark 4.0 or later"
         )
 
 

@@ -31,6 +31,7 @@ from spark_udfs.job import (
     _plan_summary as plan_summary,
 )
 from spark_udfs.job._job_options import WORST
+from spark_udfs.job._job_work import JobWork, work_of
 from spark_udfs.job._manifests import PublishError
 from spark_udfs.job._output import (
     Manifest,
@@ -40,7 +41,6 @@ from spark_udfs.job._output import (
 )
 from spark_udfs.job._progress import Watch
 from spark_udfs.job._sources import UnitSource
-from spark_udfs.job._ways import JobWork, work_of
 from spark_udfs.session import running_session
 
 try:

@@ -13,8 +13,15 @@ from typing import Any, TextIO
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from rmqalloc._text import harmless
+
 _LOOK_EVERY = 0.25
 _LINE_EVERY = 5.0
+
+
+def say(line: str) -> None:
+    """Tell something about the job, on standard error; names in it cannot do anything to a terminal."""
+    print(harmless(line), file=sys.stderr)
 
 
 class Watch:

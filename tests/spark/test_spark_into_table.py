@@ -96,10 +96,10 @@ def staged_plan(out):
     storage = output_layout.LocalFiles(str(out))
     _, run, _ = output_layout.begin_run(str(out), PLAN, False)
     for number in range(2):
-        with output_layout.attempt(str(out), PLAN) as tried:
+        with output_layout.DiskBuckets(str(out)).attempt(PLAN) as tried:
             storage.create(f"{manifests.data_folder(PLAN)}/{tried}/{manifests.bucket_name(number)}/part.parquet", "x")
         output_layout.commit(str(out), run, number, tried, {"totals": {}})
-    with output_layout.attempt(str(out), PLAN) as other:
+    with output_layout.DiskBuckets(str(out)).attempt(PLAN) as other:
         pass
     records = list(output_layout.complete_records(str(out), run).values())
     _, manifest = output_layout.publish_and_show(str(out), run, 2, records, {"plan": PLAN}, "")
@@ -112,7 +112,8 @@ def test_what_is_staged_is_removed_but_for_what_others_write(tmp_path):
     assert names[0] == manifests.manifest_path(manifest), "no manifest may name files that are gone"
     output_layout.remove(str(tmp_path), names)
     left = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*"))
-    assert [one for one in left if one.count("/") > 1] == [f"{manifests.data_folder(PLAN)}/{other}"]
+    kept = f"{manifests.data_folder(PLAN)}/{other}"
+    assert [one for one in left if one.count("/") > 1] == [kept, f"{kept}/{manifests.QUARANTINE}"]
     output_layout.remove(str(tmp_path), names)  # again, as after a kill in the middle of it
 
 

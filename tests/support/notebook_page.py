@@ -49,7 +49,7 @@ def page(notebook: Any) -> tuple[str, dict[str, str]]:
         if cell.cell_type == "markdown":
             parts.append(cell.source)
             continue
-        parts.append(f"<!-- needs: its own test -->\n```python\n{cell.source}\n```")
+        parts.append(f"```python\n{cell.source}\n```")
         for output in cell.outputs:
             if drawing := output.get("data", {}).get("image/svg+xml"):
                 name = f"notebook-{len(pictures) + 1}.svg"

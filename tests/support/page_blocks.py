@@ -35,8 +35,11 @@ from rmqalloc import examples
 from rmqalloc.cli import main
 from rmqalloc.remoting._read_codes import ReadCode
 
-PAGES = [ROOT / "README.md", *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "evidence")]
-"""Pages whose blocks are run; those of docs/evidence are written by the proofs that they report."""
+PAGES = [
+    ROOT / "README.md",
+    *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "evidence" and p.name != "notebook.md"),
+]
+"""Pages whose blocks are run; those of docs/evidence are written by the proofs that they report, the notebook's by running it."""
 
 NEEDS = {
     "a package index": "installs packages",

@@ -8,9 +8,12 @@ from checkout import ROOT
 SPECIFICATIONS = {"ordinal.md", "stable.md"}
 """Pages whose Python defines a strategy, to be read in any language: as short as it can be, so without types."""
 
+NOTEBOOK = "notebook.md"
+"""A page made of a notebook, whose cells have words that only a notebook knows."""
+
 PAGES = [
     ROOT / "README.md",
-    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name not in SPECIFICATIONS),
+    *sorted(page for page in (ROOT / "docs").rglob("*.md") if page.name not in SPECIFICATIONS | {NOTEBOOK}),
 ]
 
 _FENCE = re.compile(r"^(\s*)```\s*(\w*)")

@@ -57,8 +57,8 @@ MUTANTS = [
     ),
     Mutant(
         _LAYOUT,
-        "folder.mkdir()\n    try",
-        "folder.mkdir(parents=True)\n    try",
+        "folder.mkdir()\n        try",
+        "folder.mkdir(parents=True)\n        try",
         "a worker makes a folder anew that was taken away",
         _DISK,
     ),

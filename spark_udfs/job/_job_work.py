@@ -1,6 +1,5 @@
 """Ways to plan a source: workers read and write Parquet files by themselves, or rows go through Spark's JVM."""
 
-import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -28,6 +27,7 @@ from spark_udfs.job import (
 from spark_udfs.job._on_worker import on_worker, tasks_at_once
 from spark_udfs.job._output import Output, SharedDirectory, StoreOutput, new_attempt, worker_path
 from spark_udfs.job._output_layout import DiskBuckets
+from spark_udfs.job._progress import say
 from spark_udfs.job._sources import UnitSource
 from spark_udfs.job._store_settings import store_of
 from spark_udfs.job._stores import Store, StoreBuckets
@@ -65,7 +65,7 @@ def work_of(
             f"a file job needs a directory of Parquet files without partitions, and an output directory, that the workers see; "
             f"{found}"
         )
-    print(f"rows go through Spark's JVM: {found}", file=sys.stderr)
+    say(f"rows go through Spark's JVM: {found}")
     return _frame_work(spark, source, output, spec)
 
 

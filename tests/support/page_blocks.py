@@ -39,7 +39,7 @@ PAGES = [
     ROOT / "README.md",
     *sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "evidence" and p.name != "notebook.md"),
 ]
-"""Pages whose blocks are run; those of docs/evidence are written by the proofs that they report, the notebook's by running it."""
+"""Pages whose blocks are run; docs/evidence is written by the proofs that it reports, and the notebook's page by running it."""
 
 NEEDS = {
     "a package index": "installs packages",

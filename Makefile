@@ -50,7 +50,7 @@ $(VENV)/tools:
 FLEET := $(OUTPUT)/fleet-$(UNITS)-$(SEED)
 plan: install
 	@$(BIN)/python -c 'import sys; from spark_udfs import _requirements as r; problem = r.java_problem(); \
-	  sys.exit(problem and "%s, but %s. Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17" % (r.java_wanted(), problem))'
+	  sys.exit(None if not problem else "%s, but %s. Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17" % (r.java_wanted(), problem))'
 	@test -d $(FLEET) || $(BIN)/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET)
 	$(BIN)/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
 
@@ -123,7 +123,6 @@ evidence: install
 	$(PROOF) transition_evidence --report $(EVIDENCE)/transitions.md
 	$(PROOF) restart_evidence --report $(EVIDENCE)/restarts.md
 	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
-	$(BIN)/pip install -q "moto[s3,server]>=5.1"
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) sql_transcript --report $(EVIDENCE)/spark-sql.md
 	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md

@@ -24,6 +24,21 @@ _LONGEST_COMPARED = 100
 _MOST_COMPARED = 20_000
 
 
+def without_secrets(where: str) -> str:
+    """A path, or a URI without its user, password and settings, which may be keys.
+
+    Examples
+    --------
+    >>> without_secrets("s3://key:secret@lake/fleet?region=eu-central-1"), without_secrets("a?b@c")
+    ('s3://lake/fleet', 'a?b@c')
+    """
+    scheme, is_uri, rest = where.partition("://")
+    if not is_uri:
+        return where
+    host, slash, path = rest.partition("?")[0].partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
 def printable(name: str) -> str:
     """A name as it may be shown to people.
 

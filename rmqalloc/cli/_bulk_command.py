@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rmqalloc._text import named
+from rmqalloc._text import named, without_secrets
 from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._renamed import renamed
@@ -47,14 +47,18 @@ def _spark_options(command: Command) -> Command:
 
 @click.command()
 @click.option(
-    "--in", "source", envvar="RMQALLOC_BULK_IN", type=click.Path(), help="Parquet file or directory of units."
+    "--in",
+    "source",
+    envvar="RMQALLOC_BULK_IN",
+    type=click.Path(),
+    help="Parquet file or directory of units, also s3://bucket/fleet.",
 )
 @click.option(
     "--out",
     "target",
     envvar="RMQALLOC_BULK_OUT",
     type=click.Path(),
-    help="Directory for the result; it may be left out with --into.",
+    help="Directory for the result, also s3://bucket/plans; it may be left out with --into.",
 )
 @partial(strategy_options, rooms=True)
 @click.option(
@@ -135,14 +139,18 @@ def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: d
 
 def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -> None:
     from rmqalloc.evaluation._parquet_plan import plan_files, strategies_of
+    from spark_udfs.job._on_threads import plan_to_store
 
+    # A directory on a disk is replaced in one step; in a store, which has no such step, a manifest says what is complete.
+    plan = plan_to_store if "://" in target else plan_files
     started = time.perf_counter()
     try:
-        totals = plan_files(source, target, spec, threads, ProgressLine())
+        totals = plan(source, target, spec, threads, ProgressLine())
     except TypeError as error:  # a column is missing or of the wrong type
         raise click.ClickException(str(error)) from error
+    shown = printable(without_secrets(target))
     say(_summary(totals, time.perf_counter() - started))
-    say(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {printable(target)}")
+    say(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {shown}")
 
 
 def _summary(totals: ByScenario, seconds: float) -> str:

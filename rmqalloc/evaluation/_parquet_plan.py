@@ -2,7 +2,7 @@
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from difflib import get_close_matches
 from pathlib import Path
@@ -11,8 +11,10 @@ from typing import IO
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
+import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
+from rmqalloc._text import without_secrets
 from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
 from rmqalloc.evaluation._totals import ByScenario, Totals, added, totals_of
 from rmqalloc.fleet._arrow_columns import utf8
@@ -43,8 +45,9 @@ def plan_files(
 
     Parameters
     ----------
-    source : path
-        A Parquet file or a directory of them; columns as `rmqalloc.evaluation.plan_batch`.
+    source : path or str
+        A Parquet file or a directory of them, or a URI that pyarrow knows, such as ``s3://bucket/fleet``; columns as
+        `rmqalloc.evaluation.plan_batch`.
     target : path
         Directory for the result, ``part-*.parquet`` of schema ``spec.schema``; the rows follow those of ``source``.
         An earlier result is replaced when the new one is complete.
@@ -67,11 +70,11 @@ def plan_files(
     FileExistsError
         If ``target`` holds files that are not an earlier result.
     ValueError
-        If a file cannot be read as Parquet.
+        If a file cannot be read as Parquet, or ``source`` is a table of Delta or Iceberg.
     TypeError
         If a column is missing or of the wrong type, or a scenario needs one that is not there.
     """
-    pieces = _pieces(source, threads := threads or _processors())
+    pieces = _pieces(source, threads := threads or processors())
     totals: ByScenario = {}
     with replaced_result(target, PLAN_KIND) as new, ThreadPoolExecutor(threads) as pool:
         paths = (new / f"part-{number:05d}.parquet" for number in range(len(pieces)))
@@ -151,7 +154,7 @@ def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
         The strategy of rows that name none.
     """
     counts: Counter[str] = Counter()
-    for file in ds.dataset(source, format="parquet").get_fragments():
+    for file in _dataset(source).get_fragments():
         if "strategy" not in file.physical_schema.names:
             counts[default] += file.count_rows()
             continue
@@ -161,19 +164,71 @@ def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
     return [name for name, n in counts.most_common() if n] or [default]
 
 
-def _processors() -> int:
+def processors() -> int:
     """Processors this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
+    """The file system of a path or a URI, and the path there.
+
+    Raises
+    ------
+    ValueError
+        pyarrow does not know the URI; the message repeats no credentials.
+    """
+    text = os.fspath(where)
+    if "://" not in text:
+        return pafs.LocalFileSystem(), os.path.abspath(text)
+    try:
+        system, path = pafs.FileSystem.from_uri(text)
+    except (ValueError, OSError, NotImplementedError) as error:
+        raise ValueError(f"pyarrow cannot open {without_secrets(text)} ({type(error).__name__})") from None
+    return system, path.rstrip("/")
+
+
+def refuse_table(source: str, names: Iterable[str]) -> None:
+    """Raise ValueError if files by their names below a source are those of a table, which may hold rows that it has no more.
+
+    Examples
+    --------
+    >>> refuse_table("fleet", ["part-0.parquet", "_delta_log/00000000000000000000.json"])
+    Traceback (most recent call last):
+        ...
+    ValueError: fleet is a table of Delta, whose files hold rows that the table has no more: read it as a table, with --spark \
+--format delta or by an engine that knows Delta
+    """
+    marks = {"Delta": ("_delta_log/", ".json"), "Iceberg": ("metadata/", ".metadata.json")}
+    for name in names:
+        for kind, (start, end) in marks.items():
+            if name.startswith(start) and name.endswith(end):
+                raise ValueError(
+                    f"{source} is a table of {kind}, whose files hold rows that the table has no more: read it as a table, "
+                    f"with --spark --format {kind.lower()} or by an engine that knows {kind}"
+                )
+
+
+def _dataset(source: str | os.PathLike[str]) -> ds.Dataset:
+    """A Parquet file or a directory of them, on a disk or wherever pyarrow finds a URI."""
+    system, path = opened(source)
+    shown = without_secrets(os.fspath(source))
+    try:
+        [found] = system.get_file_info([path])
+        for folder in ("_delta_log", "metadata"):
+            beside = system.get_file_info(pafs.FileSelector(f"{path}/{folder}", allow_not_found=True))
+            refuse_table(shown, (f"{folder}/{one.base_name}" for one in beside))
+    except OSError as error:
+        raise ValueError(f"{shown} cannot be listed: {error}") from error
+    if found.type == pafs.FileType.NotFound:
+        raise FileNotFoundError(f"{shown} does not exist; give a Parquet file or a directory of them")
+    return ds.dataset(path, format="parquet", filesystem=system)
+
+
 def _pieces(source: str | os.PathLike[str], threads: int) -> list[ds.Fragment]:
     """Files to work on one by one, or their row groups where there are fewer files than threads."""
-    path = Path(source)
-    if not path.exists():
-        raise FileNotFoundError(f"{source} does not exist; give a Parquet file or a directory of them")
-    files = list(ds.dataset(path, format="parquet").get_fragments())
+    files = list(_dataset(source).get_fragments())
     if not files:
-        raise FileNotFoundError(f"{source} holds no Parquet file")
+        raise FileNotFoundError(f"{without_secrets(os.fspath(source))} holds no Parquet file")
     if len(files) >= threads:
         return files
     return [group for file in files for group in file.split_by_row_group()]

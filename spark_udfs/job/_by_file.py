@@ -12,7 +12,7 @@ from typing import IO, Any, NamedTuple, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rmqalloc.evaluation._parquet_plan import plan_writer
+from rmqalloc.evaluation._parquet_plan import plan_writer, refuse_table
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._quarantine import plan_and_quarantine
 from rmqalloc.evaluation._totals import ByScenario, Totals, added, totals_of
@@ -121,8 +121,11 @@ def listed_files(source: str, store: Store | None = None) -> list[ParquetFile] |
     ------
     FileNotFoundError
         There is no such path, or no Parquet file in it.
+    ValueError
+        The files are those of a table.
     """
     found = _on_disk(source) if store is None else _in_store(source, store)
+    refuse_table(source, found)
     shown = {name: file for name, file in found.items() if not any(part[:1] in ("_", ".") for part in name.split("/"))}
     if not shown:
         raise FileNotFoundError(f"{source} holds no Parquet file")

@@ -1,5 +1,7 @@
 """One bucket of units planned as a DataFrame: any source, any output that Spark can write to."""
 
+import json
+from collections.abc import Sequence
 from typing import Any
 
 from pyspark.sql import Column, DataFrame, Observation, SparkSession
@@ -10,8 +12,9 @@ from pyspark.sql.types import StructField, StructType
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._quarantine import REASON
 from rmqalloc.evaluation._totals import SUMS, ByScenario, Totals
+from rmqalloc.evaluation._worst import Worst, merged, worst_columns
 from spark_udfs._map_in_arrow import PlanBatches, QuarantineBatches
-from spark_udfs.job._by_file import record_of
+from spark_udfs.job._by_file import RankRows, record_of
 from spark_udfs.job._manifests import PublishError
 from spark_udfs.job._sources import content, literally, parsed
 from spark_udfs.transforms import mapped
@@ -109,3 +112,15 @@ def totals_seen(seen: dict[str, Any], spec: PlanSpec) -> ByScenario:
         name: Totals(*(seen[f"{one}_{number}"] for one in Totals._fields)) for number, name in enumerate(_states(spec))
     }
     return {name: one for name, one in found.items() if one.units or spec.output != "best"}
+
+
+def worst(spark: SparkSession, files: Sequence[str], spec: PlanSpec, n: int) -> Worst:
+    """As `rmqalloc.evaluation._worst.worst_of`, of a plan that only Spark can read."""
+    return worst_rows(spark.read.parquet(*map(literally, files)), spec, n)
+
+
+def worst_rows(plan: DataFrame, spec: PlanSpec, n: int) -> Worst:
+    """As `rmqalloc.evaluation._worst.worst_of`, of the rows of a plan."""
+    rows = plan.select(*worst_columns(spec), "scenario", "err_code")
+    parts = rows.mapInArrow(RankRows(spec, n), "worst string").collect()
+    return merged((json.loads(row["worst"]) for row in parts), spec, n)

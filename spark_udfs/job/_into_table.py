@@ -255,7 +255,7 @@ class JobTables:
         assert seen is not None
         record = record_of(by_frame.totals_seen(seen.asDict(), self._spec), self._spec)
         totals = plan_summary.totals_in([record], self._spec)
-        return plan_summary.summary(plan_id, self._spec, totals, plan_summary.worst_rows(rows, self._spec, n_worst))
+        return plan_summary.summary(plan_id, self._spec, totals, by_frame.worst_rows(rows, self._spec, n_worst))
 
     def shown(self, plan_id: str) -> str:
         """Where people find a plan."""

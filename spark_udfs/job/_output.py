@@ -15,6 +15,9 @@ from pyspark.sql import SparkSession
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._worst import Worst, merged
 from spark_udfs.job import (
+    _by_frame as by_frame,
+)
+from spark_udfs.job import (
     _hadoop as hadoop,
 )
 from spark_udfs.job import (
@@ -214,7 +217,7 @@ class SparkOutput(Output):
 
     def worst(self, spec: PlanSpec, records: Records, n: int) -> Worst:
         files = [self.uri(name) for one in records.values() for name, _ in one["files"]]
-        return plan_summary.worst(self._spark, files, spec, n) if files else {}
+        return by_frame.worst(self._spark, files, spec, n) if files else {}
 
     def publish(self, n_buckets: int, records: Records, summary: Mapping[str, Any]) -> tuple[bool, Manifest]:
         summary = {**summary, "text": plan_summary.as_text(summary)}

@@ -1,18 +1,14 @@
-"""The summary of a plan: totals, and the worst groups of every scenario first."""
+"""The summary of a plan: totals, and the worst groups of every scenario first. Imports no pyspark."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-
 from rmqalloc._text import printable
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._totals import ByScenario, Totals, added
-from rmqalloc.evaluation._worst import Worst, merged, worst_columns
-from spark_udfs.job._by_file import RankRows
+from rmqalloc.evaluation._worst import Worst, merged
 from spark_udfs.job._manifests import WORST
-from spark_udfs.job._sources import literally
 
 
 def totals_in(records: Iterable[Mapping[str, Any]], spec: PlanSpec) -> ByScenario:
@@ -32,18 +28,6 @@ def bad_fraction(totals: ByScenario) -> float:
     0.5
     """
     return sum(one.bad_units for one in totals.values()) / max(sum(one.units for one in totals.values()), 1)
-
-
-def worst(spark: SparkSession, files: Sequence[str], spec: PlanSpec, n: int) -> Worst:
-    """As `rmqalloc.evaluation._worst.worst_of`, of a plan that only Spark can read."""
-    return worst_rows(spark.read.parquet(*map(literally, files)), spec, n)
-
-
-def worst_rows(plan: DataFrame, spec: PlanSpec, n: int) -> Worst:
-    """As `rmqalloc.evaluation._worst.worst_of`, of the rows of a plan."""
-    rows = plan.select(*worst_columns(spec), "scenario", "err_code")
-    parts = rows.mapInArrow(RankRows(spec, n), "worst string").collect()
-    return merged((json.loads(row["worst"]) for row in parts), spec, n)
 
 
 def kept_worst(records: Sequence[Mapping[str, Any]], spec: PlanSpec, n: int) -> Worst | None:

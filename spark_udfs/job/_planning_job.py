@@ -5,8 +5,6 @@ is run again plans only the buckets that are missing; it works through Spark Con
 of publishing.
 """
 
-import hashlib
-import json
 import re
 import time
 from collections.abc import Iterator, Mapping
@@ -16,11 +14,9 @@ from typing import Any, NamedTuple
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rmqalloc._version import __version__
 from rmqalloc.errors import Error
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._totals import ByScenario
-from rmqalloc.scenarios import to_data
 from spark_udfs.job import (
     _into_table as into_table,
 )
@@ -39,6 +35,7 @@ from spark_udfs.job._output import (
     Records,
     output_of,
 )
+from spark_udfs.job._plan_id import plan_id_of
 from spark_udfs.job._progress import Watch
 from spark_udfs.job._sources import UnitSource
 from spark_udfs.session import running_session
@@ -270,33 +267,6 @@ def _planned(run: _JobRun, done: Records) -> tuple[bool, Manifest]:
         if manifest is None or manifest["generation"] < output.run.generation:
             raise
         return False, manifest
-
-
-def plan_id_of(spec: PlanSpec, identity: Any) -> str:
-    """Digest of the spec and the input; TypeError if the spec has values that are not plain data.
-
-    Examples
-    --------
-    >>> plan_id_of(PlanSpec("AVG"), []) == plan_id_of(PlanSpec("AVG", {}), [])
-    True
-    """
-    what = {
-        "rmqalloc": __version__,
-        "strategy": spec.strategy,
-        "params": dict(spec.params),
-        **to_data(spec.scenarios),
-        "output": spec.output,
-        "best_by": spec.best_by,
-        "input": identity,
-    }
-    # Starts with a letter: Spark would read a directory name that looks like a number as one.
-    return "p" + hashlib.sha256(json.dumps(what, sort_keys=True, default=_plain).encode()).hexdigest()[:16]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, set | frozenset):
-        return sorted(value)
-    raise TypeError(f"the parameters of a job must be plain data, which its plan is known by, got {value!r}")
 
 
 def _check_unchanged(source: UnitSource, work: JobWork, records: Records) -> None:

@@ -12,6 +12,7 @@ from typing import IO, Any, NamedTuple
 
 import pyarrow.fs as pafs
 
+from rmqalloc.evaluation._parquet_plan import opened
 from spark_udfs.job import _manifests as manifests
 from spark_udfs.job._manifests import Run
 from spark_udfs.job._published import ArrowFiles
@@ -36,7 +37,30 @@ class Store(NamedTuple):
 
     def files(self) -> Any:
         """The file system."""
-        return getattr(pafs, self.kind)(**dict(self.arguments))
+        given = dict(self.arguments)
+        return opened(given["uri"])[0] if self.kind == _BY_URI else getattr(pafs, self.kind)(**given)
+
+
+_BY_URI = "FileSystem.from_uri"
+
+
+def store_of_uri(where: str) -> tuple[Store | None, str]:
+    """The store of a URI as pyarrow knows it, or None for a disk, and the path there.
+
+    Raises
+    ------
+    ValueError
+        As `rmqalloc.evaluation._parquet_plan.opened`.
+
+    Examples
+    --------
+    >>> store_of_uri("s3://key:secret@lake/fleet?region=eu-central-1")
+    (Store(FileSystem.from_uri), 'lake/fleet')
+    >>> store_of_uri("file:///fleet")
+    (None, '/fleet')
+    """
+    system, path = opened(where)
+    return None if isinstance(system, pafs.LocalFileSystem) else Store(_BY_URI, (("uri", where),)), path
 
 
 class StoreFiles(ArrowFiles):

@@ -1,13 +1,20 @@
 """Object stores that workers reach by themselves: a real S3 interface on loopback, without Spark; and what settings become."""
 
 import pickle
+import re
 
 import pyarrow.parquet as pq
 import pytest
+import random_units as units
+from click.testing import CliRunner
 
+from rmqalloc.cli._bulk_command import bulk
+from rmqalloc.evaluation._parquet_plan import plan_files
 from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
 from spark_udfs.job import _by_file as by_file
 from spark_udfs.job import _manifests as manifests
+from spark_udfs.job import _on_threads as on_threads
+from spark_udfs.job._on_threads import plan_to_store
 from spark_udfs.job._published import files_of_plan
 from spark_udfs.job._store_settings import s3_store
 from spark_udfs.job._stores import Store, StoreBuckets, StoreFiles, in_store
@@ -127,3 +134,94 @@ def test_a_bucket_that_fails_is_in_no_manifest(server, monkeypatch):
 def test_a_path_that_is_not_there_is_named(server):
     with pytest.raises(FileNotFoundError, match="plans/nothing does not exist"):
         by_file.listed_files("plans/nothing", store_at(server))
+
+
+# --- Threads alone, `rmqalloc bulk` ---
+
+
+def uri_at(server, path):
+    """A URI that pyarrow opens without further settings."""
+    where = server.endpoint.removeprefix("http://")
+    return f"s3://a:hush@{path}?scheme=http&endpoint_override={where}&region=us-east-1"
+
+
+def rows_in(names, system=None):
+    return sorted(
+        str(row) for name in names for row in pq.read_table(name, filesystem=system, partitioning=None).to_pylist()
+    )
+
+
+def test_threads_plan_from_store_to_store_and_go_on_after_a_kill(server, tmp_path, monkeypatch):
+    server.write_fleet("by-threads")
+    source, target = uri_at(server, "plans/by-threads"), uri_at(server, "plans/of-threads")
+    real = on_threads.plan_file_bucket
+
+    def killed_at_the_second(spec, number, *more):
+        if number == 1:
+            raise KeyboardInterrupt
+        real(spec, number, *more)
+
+    monkeypatch.setattr(on_threads, "plan_file_bucket", killed_at_the_second)
+    with pytest.raises(KeyboardInterrupt):
+        plan_to_store(source, target, SPEC, 1)
+    with pytest.raises(manifests.PlanNotFoundError):
+        files_of_plan("plans/of-threads", filesystem=server.files)
+    monkeypatch.undo()
+    steps = []
+    totals = plan_to_store(source, target, SPEC, 2, lambda *step: steps.append(step))
+    assert 1 <= steps[-1][1] < 3, "the bucket that was done is kept"
+    wanted = plan_files(source, tmp_path / "wanted", SPEC)
+    assert totals == wanted == plan_to_store(source, target, SPEC)
+    names = files_of_plan("plans/of-threads", filesystem=server.files)
+    assert rows_in(names, server.files) == rows_in(sorted((tmp_path / "wanted").glob("*.parquet")))
+
+
+def test_a_source_that_changes_meanwhile_is_not_published(server):
+    server.write_fleet("changing-threads")
+    source, target = uri_at(server, "plans/changing-threads"), uri_at(server, "plans/changed")
+    with pytest.raises(ValueError, match="s3://plans/changing-threads changed while it was read") as error:
+        plan_to_store(source, target, SPEC, 1, lambda done, _: done == 1 and server.write_fleet("changing-threads"))
+    assert "hush" not in str(error.value)
+    with pytest.raises(manifests.PlanNotFoundError):
+        files_of_plan("plans/changed", filesystem=server.files)
+
+
+def test_bulk_on_a_store(server, tmp_path):
+    server.write_fleet("bulk")
+    source, target = uri_at(server, "plans/bulk"), uri_at(server, "plans/of-bulk")
+    run = CliRunner().invoke(bulk, ["--in", source, "--out", target], catch_exceptions=False)
+    assert run.exit_code == 0 and "owners: s3://plans/of-bulk" in run.output and "hush" not in run.output
+    assert "600" in run.output
+    assert CliRunner().invoke(bulk, ["--in", source, "--out", str(tmp_path / "here")]).exit_code == 0
+    assert rows_in(files_of_plan("plans/of-bulk", filesystem=server.files), server.files) == rows_in(
+        sorted((tmp_path / "here").glob("*.parquet"))
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "said"),
+    [
+        ("nope://me:hush@x/y", "s3://plans/x", "pyarrow cannot open nope://x/y"),
+        ("fleet", "file:///plans", "file:///plans is a directory on a disk"),
+        ("s3://me:hush@lake/fleet?region=x", "s3://lake/fleet/plans?region=x", "lies in the input s3://lake/fleet;"),
+    ],
+)
+def test_what_threads_refuse(source, target, said):
+    with pytest.raises(ValueError, match=re.escape(said)) as error:
+        plan_to_store(source, target, SPEC)
+    assert "hush" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("mark", "kind"), [("_delta_log/0.json", "Delta"), ("metadata/v1.metadata.json", "Iceberg"), ("metadata/x", "")]
+)
+def test_a_table_is_not_read_as_a_directory_of_files(tmp_path, mark, kind):
+    fleet = tmp_path / "fleet"
+    (fleet / mark).parent.mkdir(parents=True)
+    (fleet / mark).write_text("{}")
+    pq.write_table(units.synthetic(2), fleet / "part-0.parquet")
+    for read in (lambda: by_file.survey(str(fleet), SPEC), lambda: plan_files(fleet, tmp_path / "out", SPEC)):
+        if kind:
+            with pytest.raises(ValueError, match=f"fleet is a table of {kind}, whose files hold rows"):
+                read()
+    assert kind or by_file.survey(str(fleet), SPEC) is None

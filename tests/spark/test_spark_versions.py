@@ -1,6 +1,6 @@
 """Releases of Spark: what runs where PySpark has no Arrow functions, and which Java each runs on."""
 
-import os
+import json
 from unittest.mock import patch
 
 import numpy as np
@@ -8,6 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 import spark_releases
+from checkout import ROOT
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -204,9 +205,7 @@ print(spark.sql(f"SELECT rmq_allocate('AVG', 4, 3), {counted}").first())
 
 
 @pytest.mark.spark
-@pytest.mark.skipif(
-    "RMQALLOC_SPARK_RELEASES" not in os.environ, reason="environments of other releases are not at hand"
-)
+@pytest.mark.skipif(not spark_releases.is_made("3.5"), reason="`make evidence-quick` makes the environment")
 def test_spark_3_5_answers():
     done = spark_releases.run("3.5", "-c", PROBE, timeout=240)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -214,3 +213,28 @@ def test_spark_3_5_answers():
     assert "([0, 0, 1], None, 1.3333333333333333)" in rows
     assert rows.count("None)") == 2 and "must be an integer" in rows and "mqAll is null" in rows
     assert sql.count("[0, 0, 1, 2]") == 2 and sql.endswith("=9)")
+
+
+FILES_ALONE = ["delta", "iceberg"]
+BY_ROWS = {
+    "delta, deleted": "rows are deleted that its files still hold",
+    "delta, partitioned": "lacks the column topic",
+    "delta, mapped": "delta.columnMapping.mode",
+    "iceberg, deleted": "files of deletes",
+    "iceberg, renamed": "its columns have changed",
+}
+
+
+@pytest.mark.spark
+@pytest.mark.skipif(not spark_releases.is_made("4.1"), reason="`make evidence-quick` makes the environment")
+def test_tables_are_planned_from_their_files_where_these_alone_are_the_table(tmp_path):
+    settings = spark_releases.settings("4.1", "delta", "iceberg", warehouse=tmp_path)
+    command = ["-m", "table_sources", tmp_path / "work", json.dumps(settings)]
+    done = spark_releases.run("4.1", *command, folders=[ROOT / "tests", ROOT / "tests" / "support"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads(done.stdout.splitlines()[-1])
+    assert found.keys() == {*FILES_ALONE, *BY_ROWS}
+    for name, one in found.items():
+        assert one["is_equal"] and one["rows"] > 20, name
+        assert (BY_ROWS[name] in one["said"]) if name in BY_ROWS else "JVM" not in one["said"], one["said"]
+    assert found["delta, deleted"]["rows"] < found["delta"]["rows"]

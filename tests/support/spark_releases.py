@@ -76,6 +76,11 @@ def python(name: str) -> Path:
     return home / "bin" / "python"
 
 
+def is_made(name: str) -> bool:
+    """Whether there is an environment with that release."""
+    return version("pyspark") == RELEASES[name].version or (CACHE / name / "complete").exists()
+
+
 def variables(name: str, *folders: Path) -> dict[str, str]:
     """The environment variables of a program on that release, which imports the packages under test, and these folders."""
     tested = CACHE / "tested" / hashlib.sha256(rmqalloc.__file__.encode()).hexdigest()[:12]

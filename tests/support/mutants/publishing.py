@@ -64,8 +64,8 @@ MUTANTS = [
     ),
     Mutant(
         _LAYOUT,
-        "        shutil.rmtree(folder, ignore_errors=True)\n        raise",
-        "        raise",
+        "            shutil.rmtree(folder, ignore_errors=True)\n            raise",
+        "            raise",
         "a bucket that fails leaves its files",
         _DISK,
     ),

@@ -18,6 +18,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import random_units as units
 import spark_answers
+from checkout import ROOT
 
 from rmqalloc.evaluation._expand import expand_stream, load_stream
 from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
@@ -194,6 +195,66 @@ def joins_units(asked):
     return same(spark_answers.rows_of(joined(*frames)), spark_answers.in_order(good))
 
 
+def transform_carry(asked):
+    """`transforms.assign(carry=["row"])`: rows keep their columns"""
+    from spark_udfs.transforms import assign
+
+    planned = plan_stream(asked.fleet.drop_columns("row").to_batches(), PlanSpec("AVG", output="owners"))
+    expected = [[*row.values(), number] for number, row in enumerate(pa.Table.from_batches(planned).to_pylist())]
+    found = as_values(asked.frame.transform(assign("AVG", carry=["row"])))
+    return same(sorted(map(list, found), key=lambda row: row[-1]), expected)
+
+
+def job_into_delta(asked):
+    """`--into` a Delta table; a second run changes nothing"""
+    return _into(asked, "spark_catalog.default.plans_of_files")
+
+
+def job_into_iceberg(asked):
+    """`--into` an Iceberg table; a second run changes nothing"""
+    asked.spark.sql("CREATE NAMESPACE IF NOT EXISTS ice.db")
+    return _into(asked, "ice.db.plans_of_files")
+
+
+def _into(asked, table):
+    from spark_udfs.job._planning_job import run_job
+    from spark_udfs.job._sources import UnitSource
+
+    spec = PlanSpec("AVG", output="owners")
+    once, again = (run_job(UnitSource(str(asked.source)), "", spec, into=table) for _ in range(2))
+    assert (once.was_complete, again.was_complete) == (False, True)
+    expected = ordered(plan_stream(asked.fleet.to_batches(), spec))
+    return same(spark_answers.rows_of(asked.spark.table(table).drop("plan_id")), expected)
+
+
+def data_source(asked):
+    """`spark.read.format("rmqalloc")`: units of a snapshot"""
+    import rmqalloc
+    from rmqalloc.evidence import with_strategies
+    from rmqalloc.snapshot._units import read_units
+    from spark_udfs import datasource
+
+    snapshot = ROOT / "examples" / "snapshots" / "orders.yaml"
+    datasource.register(asked.spark)
+    expected = read_units(with_strategies(rmqalloc.read(snapshot))).batch
+    found = asked.spark.read.format("rmqalloc").option("snapshot", str(snapshot)).load()
+    return same(spark_answers.rows_of(found), spark_answers.in_order(expected.to_pylist()))
+
+
+def live_plans(asked):
+    """`streaming.live_plans`: rows of a stream come to the answer for all its events"""
+    import live_events
+    import live_stream
+
+    events = live_events.history(n_events=200, n_topics=6, seed=5)
+    live_events.write_files(asked.folder / "events", events, 3)
+    asked.spark.conf.set("spark.sql.session.timeZone", "UTC")
+    rows = live_stream.plain(live_stream.run(asked.spark, asked.folder, "parquet"))
+    found, expected = live_events.followed(rows), live_events.answer(events, live_stream.STRATEGY)
+    assert found == expected, "the last owners of a group differ"
+    return len(expected)
+
+
 # --- Column functions ---
 
 
@@ -274,6 +335,23 @@ def _by_count(asked, allocate, metrics, moved):
         compared += same(got, zip(*(one.to_pylist() for one in expected), strict=True))
     got = [row[0] for row in as_values(frame.select(metrics.alias("m")))]
     return compared + same(got, by_count.metrics_by_count(n, a).to_pylist())
+
+
+def functions_plan(asked):
+    """`functions.plan` and `rmq_plan`: a plan as a column"""
+    from pyspark.sql import functions as F
+
+    import spark_udfs.functions as rf
+
+    spec = PlanSpec("AVG", {}, TRIED)
+    rows = pa.Table.from_batches(plan_stream(asked.fleet.drop_columns("row").to_batches(), spec)).to_pylist()
+    kept = [{name: row[name] for name in row if name not in ("consumer_group", "topic")} for row in rows]
+    n = len(spec.names)
+    expected = [kept[start : start + n] for start in range(0, len(kept), n)]
+    unit = F.struct(*(name for name in asked.frame.columns if name != "row"))
+    found = same(asked.in_rows(rf.plan(unit, TRIED, "AVG")), expected)
+    text = F.lit(json.dumps(TRIED))
+    return found + same(asked.in_rows(F.call_udf("rmq_plan", unit, text, F.lit("AVG"))), expected)
 
 
 # --- SQL ---
@@ -361,10 +439,12 @@ FEATURES = [
     transform_plan,
     transform_expand_owners,
     transform_client_load,
+    transform_carry,
     functions_allocate,
     functions_allocate_or_error,
     functions_metrics_moved,
     functions_by_count,
+    functions_plan,
     sql_allocate,
     sql_by_count,
     sql_under_extensions,
@@ -377,6 +457,10 @@ FEATURES = [
     job_on_frames,
     job_on_delta,
     job_on_iceberg,
+    job_into_delta,
+    job_into_iceberg,
+    live_plans,
+    data_source,
 ]
 """Everything that is asked, in the order of the table. A new feature is one function here."""
 
@@ -384,6 +468,8 @@ NEEDS = {
     "sql_under_extensions": {"delta", "iceberg"},
     "job_on_delta": {"delta"},
     "job_on_iceberg": {"iceberg"},
+    "job_into_delta": {"delta"},
+    "job_into_iceberg": {"iceberg"},
 }
 """Features that need one of these connectors; they are asked in a session of their own."""
 

@@ -126,6 +126,7 @@ evidence: install
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) sql_transcript --report $(EVIDENCE)/spark-sql.md
 	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md
+	RMQALLOC_SPARK_RELEASES=$(abspath build/spark) $(PYTEST) -q tests/spark/test_live_stream.py
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 # Two at a time, as there are two processors.

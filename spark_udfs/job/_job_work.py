@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rmqalloc.evaluation._parquet_plan import INPUT_COLUMNS
@@ -95,7 +96,14 @@ def _by_files(
             return f"{source} is not reached by workers themselves, as {found}"
         store, inside = found
         reached = _Reached(inside, store, source.path.rstrip("/").removesuffix(inside))
-    survey = on_worker(spark, by_file.survey, reached.path, spec, reached.store)
+    try:
+        survey = on_worker(spark, by_file.survey, reached.path, spec, reached.store)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        if reached.store is None:
+            raise
+        return f"{source} is not reached by workers themselves: {error}"
     if survey is None:
         return f"{source} holds other files, too, or partitions"
     return _files_work(spark, reached, by_file.Survey(*survey), out, output, spec, n_worst)
@@ -105,10 +113,13 @@ def _files_of_table(
     spark: SparkSession, source: UnitSource, out: by_file.Buckets, output: Output, spec: PlanSpec, n_worst: int
 ) -> JobWork | str:
     """As `_by_files`, for the files of one version of a table."""
-    pin = versions.pin(spark, source.table, source.path, source.format, source.options)
-    if pin is None:
-        return f"{source} is no table of Delta or Iceberg with versions"
-    uris = pin.files()
+    try:
+        pin = versions.pin(spark, source.table, source.path, source.format, source.options)
+        if pin is None:
+            return f"{source} is no table of Delta or Iceberg with versions"
+        uris = pin.files()
+    except PySparkException:  # without the connector's jar, say: the other road says what is wrong
+        return f"{source} cannot be asked for its files"
     if isinstance(uris, str):
         return f"{source} is not read file by file, as {uris}"
     reached = _reach_all(spark, uris)

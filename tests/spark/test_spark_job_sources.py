@@ -37,7 +37,7 @@ def job(target, path="", spec=SPEC, **more):
     from spark_udfs.job._planning_job import run_job
     from spark_udfs.job._sources import UnitSource
 
-    how = {name: more.pop(name) for name in ("by_files", "force", "max_bad_fraction") if name in more}
+    how = {name: more.pop(name) for name in ("by_files", "force", "max_bad_fraction", "n_worst") if name in more}
     return run_job(UnitSource(str(path), **more), str(target), spec, **how)
 
 
@@ -156,18 +156,18 @@ def test_what_rows_are_known_by_tells_nulls_and_order_within_them(spark):
 
 @pytest.mark.parametrize("by_files", [True, False])
 def test_files_that_change_until_the_very_end_are_no_plan(spark, fleet, monkeypatch, by_files):
-    from spark_udfs.job import _plan_summary as plan_summary
+    from spark_udfs.job import _output as output
     from spark_udfs.job._planning_job import JobError
 
-    real = plan_summary.summary
+    real = output.merged
 
-    def summary(*arguments):
+    def merged(*arguments):  # the worst units out of the plan itself, as records hold fewer
         (fleet / "fleet" / "part-1.parquet").touch()
         return real(*arguments)
 
-    monkeypatch.setattr(plan_summary, "summary", summary)
+    monkeypatch.setattr(output, "merged", merged)
     with pytest.raises(JobError, match="fleet changed while it was read; nothing is published"):
-        job(fleet / "plans", fleet / "fleet", by_files=by_files)
+        job(fleet / "plans", fleet / "fleet", by_files=by_files, n_worst=by_file.MAX_KEPT + 1)
     assert list((fleet / "plans").glob("plan=*")) == []
 
 

@@ -236,5 +236,5 @@ def test_tables_are_planned_from_their_files_where_these_alone_are_the_table(tmp
     assert found.keys() == {*FILES_ALONE, *BY_ROWS}
     for name, one in found.items():
         assert one["is_equal"] and one["rows"] > 20, name
-        assert (BY_ROWS[name] in one["said"]) if name in BY_ROWS else "JVM" not in one["said"], one["said"]
+        assert (BY_ROWS[name] in one["said"]) if name in BY_ROWS else "JVM" not in one["said"], (name, one["said"])
     assert found["delta, deleted"]["rows"] < found["delta"]["rows"]

@@ -17,7 +17,7 @@ import pyspark
 import tied
 from checkout import ROOT
 from page_blocks import blocks_of
-from programs import QUICK_START
+from programs import QUICK_START, environment
 
 from rmqalloc.cli import main as rmqalloc
 from spark_udfs.sql_server import statements
@@ -57,11 +57,10 @@ def served(folder, port, *words):
     """A server that works in a folder, once it listens; terminated at the end, as a service is."""
     command = [sys.executable, "-m", "spark_udfs.sql_server", "--master", "local[2]", "--port", str(port), *words]
     command += ["--conf", "spark.driver.memory=1g", "--conf", "spark.sql.shuffle.partitions=2"]
-    variables = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"}
     log = folder / "server.log"
     with (
         log.open("w") as errors,
-        tied.popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True, env=variables) as server,
+        tied.popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=errors, text=True, env=environment()) as server,
     ):
         try:
             said = server.stdout.readline()

@@ -215,10 +215,9 @@ def test_spark_3_5_answers():
     assert sql.count("[0, 0, 1, 2]") == 2 and sql.endswith("=9)")
 
 
-FILES_ALONE = ["delta", "iceberg"]
+FILES_ALONE = ["delta", "delta, partitioned", "iceberg"]
 BY_ROWS = {
     "delta, deleted": "rows are deleted that its files still hold",
-    "delta, partitioned": "lacks the column topic",
     "delta, mapped": "delta.columnMapping.mode",
     "iceberg, deleted": "files of deletes",
     "iceberg, renamed": "its columns have changed",

@@ -441,7 +441,7 @@ MACHINE_LINES = {
     "certificate/_inputs.py", "certificate/_way_back.py",  # the same
     "certificate/_checker.py", "certificate/_form.py",  # by the standard library alone, so that they share nothing
     "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py", "job/_output.py",
-    "job/_plan_summary.py",  # a Spark job's own notes
+    "job/_by_frame.py",  # a Spark job's own notes
     "job/_versions.py", "_live_groups.py", "_live_rows.py",  # what Iceberg, Spark's state and streams of events hold
 }  # fmt: skip
 """Modules that read JSON or YAML and no file that people write, and the two that read those."""

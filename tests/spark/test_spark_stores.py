@@ -179,8 +179,12 @@ def test_threads_plan_from_store_to_store_and_go_on_after_a_kill(server, tmp_pat
 def test_a_source_that_changes_meanwhile_is_not_published(server):
     server.write_fleet("changing-threads")
     source, target = uri_at(server, "plans/changing-threads"), uri_at(server, "plans/changed")
+
+    def change(*_):
+        pq.write_table(units.synthetic(7), "plans/changing-threads/part-1.parquet", filesystem=server.files)
+
     with pytest.raises(ValueError, match="s3://plans/changing-threads changed while it was read") as error:
-        plan_to_store(source, target, SPEC, 1, lambda done, _: done == 1 and server.write_fleet("changing-threads"))
+        plan_to_store(source, target, SPEC, 1, change)
     assert "hush" not in str(error.value)
     with pytest.raises(manifests.PlanNotFoundError):
         files_of_plan("plans/changed", filesystem=server.files)

@@ -8,6 +8,7 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
+import tied
 from pyarrow import fs as pafs
 
 KEYS = {"access_key": "an-access-key", "secret_key": "a-secret-key"}
@@ -44,7 +45,7 @@ def s3_server(*buckets):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = tied.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         for _ in range(300):
             assert process.poll() is None, "moto's server has ended"

@@ -113,8 +113,11 @@ MUTANTS = [
     ),
     Mutant(
         _FILES,
-        "    # Once recorded, the files may be named in a manifest, so they stay whatever happens.\n    commit(",
-        "        commit(",
+        "    # Once recorded, the files may be named in a manifest, so they stay whatever happens.\n"
+        '    ranked = {} if ranking is None else {WORST: {"n": n_worst, "rows": ranking.worst()}}\n'
+        "    out.commit(",
+        '        ranked = {} if ranking is None else {WORST: {"n": n_worst, "rows": ranking.worst()}}\n'
+        "        out.commit(",
         "an error behind the record removes files that it names",
         _DISK,
     ),

@@ -117,8 +117,9 @@ def in_session(given: dict[str, Any]) -> Rows:
 
 def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
     """The rows, and the seconds of CPU that the S3 took."""
-    sys.path[:0] = [str(ROOT / "tests" / "support"), str(HERE)]
+    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "support"), str(HERE)]
     import spark_releases
+    from publishing.s3 import jars
     from s3_server import KEYS, s3_server
     from uniform import write
 
@@ -127,6 +128,8 @@ def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
         pafs.copy_files(str(fleet), "fleet/units", destination_filesystem=server.files)
         hadoop = {f"spark.hadoop.{name}": value for name, value in server.hadoop().items()}
         quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+        settings = spark_releases.settings(RELEASE, "delta", warehouse=home)
+        settings["spark.jars"] += "," + ",".join(jars("s3"))  # the driver creates the manifest by Hadoop's client
         given = {
             "fleet": str(fleet),
             "home": str(home),
@@ -134,7 +137,7 @@ def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
             "rounds": rounds,
             "plan_bytes": plan_bytes(fleet, home),
             "s3": {**KEYS, "endpoint_override": server.endpoint, "region": "us-east-1"},
-            "settings": {**spark_releases.settings(RELEASE, "delta", warehouse=home), **hadoop, **quiet},
+            "settings": {**settings, **hadoop, **quiet},
         }
         done = spark_releases.run(
             RELEASE, __file__, "--session", folders=[HERE], cwd=home, input=json.dumps(given), stderr=sys.stderr,

@@ -103,6 +103,7 @@ def main() -> None:
     else:
         given.json.parent.mkdir(parents=True, exist_ok=True)
         os.environ["PYTHONPATH"] = os.pathsep.join(map(str, PLACES))
+        os.environ["PYTHONSAFEPATH"] = "1"  # the checkout is not compiled, wherever workers are started
         run = measured(given, given.json.parent)
         given.json.write_text(json.dumps(run, indent=1), encoding="utf-8")
         for row in jobs(given.json.parent, given.units):

@@ -8,18 +8,25 @@ topics get other queues.
 
 import argparse
 import json
+import os
 import random
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent)]
 
-from spark_udfs.session import session
-from spark_udfs.streaming import live_plans
+from pyspark.sql import DataFrame, SparkSession  # noqa: E402
+from pyspark.sql import functions as F  # noqa: E402
+from report import machine  # noqa: E402
+from table import put  # noqa: E402
+
+from spark_udfs.session import session  # noqa: E402
+from spark_udfs.streaming import live_plans  # noqa: E402
 
 N_CLIENTS, N_QUEUES = 8, 8
 
@@ -27,13 +34,17 @@ N_CLIENTS, N_QUEUES = 8, 8
 def main() -> None:
     """Write the events, replay them, print a table."""
     options = _options()
+    os.environ["PYTHONSAFEPATH"] = "1"  # the checkout is not compiled, wherever workers are started
     home = Path(tempfile.mkdtemp(prefix="live-replay-", dir=options.directory))
     try:
         n_events = write_day(home / "events", options.groups, options.minutes, options.churn, options.per_batch)
         conf = {"spark.sql.shuffle.partitions": str(options.partitions), "spark.driver.memory": options.memory}
         spark = session("local[*]", "live replay", conf)
-        print(report(spark, home, n_events, options))
+        text = f"{machine()}\n\n{report(spark, home, n_events, options)}"
         spark.stop()
+        print(text)
+        if options.docs:
+            put(options.docs, text)
     finally:
         shutil.rmtree(home)
 
@@ -101,6 +112,7 @@ def report(spark: SparkSession, home: Path, n_events: int, options: argparse.Nam
         query.awaitTermination(5)
         known = {one["batchId"] for one in batches}
         batches += [dict(one) for one in query.recentProgress if one["batchId"] not in known]
+        print(f"{time.strftime('%H:%M:%S')}  micro-batches: {len(batches):,}", file=sys.stderr, flush=True)
     if (failed := query.exception()) is not None:
         raise failed
     known = {one["batchId"] for one in batches}
@@ -116,7 +128,7 @@ def _table(
     disk = sum(path.stat().st_size for path in (home / "checkpoint" / "state").rglob("*") if path.is_file())
     found = rows.agg(F.count("*").alias("n"), F.sum("moved").alias("moved")).collect()[0]
     shown = {
-        "groups": f"{options.groups:,}",
+        "groups, replayed time": f"{options.groups:,}, {options.minutes:,} min",
         "events": f"{n_events:,} in {len(batches):,} micro-batches",
         "rows out, queues moved": f"{found.n:,}, {found.moved:,}",
         "all, s": f"{seconds:.1f}",
@@ -142,6 +154,7 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--buckets", type=int, default=256)
     parser.add_argument("--partitions", type=int, default=2)
     parser.add_argument("--memory", default="1g")
+    parser.add_argument("--docs", type=Path, help="page whose marked section gets the table")
     parser.add_argument("--directory", help="where files go while it runs")
     options = parser.parse_args()
     options.minutes = options.hours * 60 if options.hours else options.minutes

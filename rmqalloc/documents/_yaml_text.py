@@ -78,7 +78,9 @@ def loads(text: str, words: bool = False) -> Any:
         return data
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        raise TextError(_said(error), *((mark.line + 1, mark.column + 1) if mark else ())) from None
+        # PyYAML's C reader from 6.0.4 on counts levels, too, up to a thousand, and may do so before it hands out the first.
+        what = nested_too_deeply() if "nesting depth" in (error.problem or "") else _said(error)
+        raise TextError(what, *((mark.line + 1, mark.column + 1) if mark else ())) from None
     except yaml.reader.ReaderError as error:
         # Its position is in bytes or in characters, whichever reader it is; what it refuses, it refuses at its first place.
         refused = error.character if isinstance(error.character, str) else chr(error.character)

@@ -207,7 +207,7 @@ ONE = "{name: x, changes: [scale_clients: {to: 1}]}"
     [
         ("s.json", "{", ":1:2: not JSON: Expecting property name"),
         ("s.json", "[" * 100_000, ":1:65: is nested deeper than 64 levels"),
-        ("s.yaml", "[" * 5000, ":1:65: is nested deeper than 64 levels"),
+        ("s.yaml", "[" * 500, ":1:65: is nested deeper than 64 levels"),
         ("s.yaml", "scenarios: [", ":2:1: not YAML: did not find expected node content"),
         ("s.yaml", "!!bool maybe", ":1:1: not YAML: 'maybe' is no bool"),
         ("s.yaml", "!!python/object/apply:os.system [exit]", ":1:1: tag 'tag:yaml.org,2002:python"),

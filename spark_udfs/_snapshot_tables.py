@@ -159,7 +159,7 @@ class TableRequest:
     Examples
     --------
     >>> TableRequest({"snapshot": "example:seed", "table": "clients"}).read().num_rows
-    9
+    8
     """
 
     def __init__(self, options: Mapping[str, str]) -> None:

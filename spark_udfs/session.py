@@ -113,6 +113,8 @@ def _settings(local: bool) -> dict[str, str]:
     if local:
         # One machine, no network: this also keeps Spark from guessing an address.
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+        # Delta reads its log in 50 tasks, which is for large clusters: here they are seconds of every job.
+        settings["spark.databricks.delta.snapshotPartitions"] = str(os.cpu_count() or 1)
         settings["spark.sql.files.minPartitionNum"] = str(TASKS_PER_PROCESSOR * (os.cpu_count() or 1))
         log = Path(__file__).with_name("log4j2.properties")
         if log.is_file():

@@ -128,6 +128,7 @@ def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
         pafs.copy_files(str(fleet), "fleet/units", destination_filesystem=server.files)
         hadoop = {f"spark.hadoop.{name}": value for name, value in server.hadoop().items()}
         quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+        quiet["spark.databricks.delta.snapshotPartitions"] = str(AT_ONCE)  # as `spark_udfs.session` has it
         settings = spark_releases.settings(RELEASE, "delta", warehouse=home)
         settings["spark.jars"] += "," + ",".join(jars("s3"))  # the driver creates the manifest by Hadoop's client
         given = {

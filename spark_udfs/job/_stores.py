@@ -38,10 +38,19 @@ class Store(NamedTuple):
     def files(self) -> Any:
         """The file system."""
         given = dict(self.arguments)
-        return opened(given["uri"])[0] if self.kind == _BY_URI else getattr(pafs, self.kind)(**given)
+        if self.kind == _BY_URI:
+            return opened(given["uri"])[0]
+        made = getattr(pafs, self.kind)
+        try:
+            return made(**given, **_ONE_REQUEST.get(self.kind, {}))
+        except TypeError:  # pyarrow before 19
+            return made(**given)
 
 
 _BY_URI = "FileSystem.from_uri"
+
+_ONE_REQUEST = {"S3FileSystem": {"allow_delayed_open": True}}
+"""What makes one request of a file of less than 10 MB or so, where an upload in parts takes three."""
 
 
 def store_of_uri(where: str) -> tuple[Store | None, str]:

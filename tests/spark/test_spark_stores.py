@@ -1,5 +1,6 @@
 """Object stores that workers reach by themselves: a real S3 interface on loopback, without Spark; and what settings become."""
 
+import logging
 import pickle
 import re
 
@@ -14,6 +15,7 @@ from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
 from spark_udfs.job import _by_file as by_file
 from spark_udfs.job import _manifests as manifests
 from spark_udfs.job import _on_threads as on_threads
+from spark_udfs.job import _stores as stores
 from spark_udfs.job._on_threads import plan_to_store
 from spark_udfs.job._published import files_of_plan
 from spark_udfs.job._store_settings import s3_store
@@ -129,6 +131,18 @@ def test_a_bucket_that_fails_is_in_no_manifest(server, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         by_file.plan_file_bucket(SPEC, 0, pieces, StoreBuckets(store, "plans/failed"), run, 2, store)
     assert not manifests.records(files, run)
+
+
+def test_a_small_file_is_one_request(server, monkeypatch, caplog):
+    caplog.set_level(logging.INFO, "werkzeug")
+
+    def n_requests(name):
+        assert StoreFiles(store_at(server), "plans/small").create(name, "{}")
+        return sum(name in message for message in caplog.messages)
+
+    assert n_requests("whole.json") == 1
+    monkeypatch.setattr(stores, "_ONE_REQUEST", {"S3FileSystem": {"an_argument_of_a_later_release": True}})
+    assert n_requests("in-parts.json") == 3, "an older pyarrow writes, too"
 
 
 def test_a_path_that_is_not_there_is_named(server):

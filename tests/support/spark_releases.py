@@ -55,7 +55,7 @@ RELEASES = {
 }
 """By major and minor version; the last is what is installed."""
 
-_WITH = ("pandas>=2.2,<3", "pyarrow>=18", "numpy>=1.26")
+_WITH = ("pandas>=2.2,<3", "pyarrow>=18", "numpy>=1.26", "pyyaml>=6")
 _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
 <groupId>io.rmqalloc</groupId><artifactId>jars</artifactId><version>1</version><packaging>pom</packaging>
 <dependencies><dependency><groupId>{}</groupId><artifactId>{}</artifactId><version>{}</version></dependency></dependencies></project>

@@ -31,7 +31,6 @@ import pyarrow.compute as pc  # noqa: E402
 from processes import cpu_now  # noqa: E402
 from pyspark.sql import Column, DataFrame  # noqa: E402
 from pyspark.sql import functions as F  # noqa: E402
-from pyspark.sql.types import StructType  # noqa: E402
 from report import machine  # noqa: E402
 from table import markdown, put, ratio  # noqa: E402
 from uniform import write  # noqa: E402
@@ -46,10 +45,11 @@ from spark_udfs.transforms import assign  # noqa: E402
 
 KERNEL = assign("AVG")
 TEXTS = "concat_ws(',', consumer_group, topic, array_join(brokers.broker_name, ','), array_join(client_ids, ','))"
+DISTINCT = "NOT array_contains(client_ids, '') AND size(array_distinct(client_ids)) = size(client_ids)"
 PROOF = (
     f"is_valid_utf8({TEXTS}) AND octet_length({TEXTS}) <= {MAX_TEXT_BYTES}",
     "consumer_group IS NOT NULL AND topic IS NOT NULL",
-    "NOT array_contains(client_ids, '') AND size(array_distinct(client_ids)) = size(client_ids)",
+    DISTINCT,
     "NOT array_contains(brokers.broker_name, '') AND size(array_distinct(brokers.broker_name)) = size(brokers)",
     "array_min(brokers.read_queue_nums) >= 1 AND NOT array_contains(brokers.read_queue_nums, 0)",
 )
@@ -61,21 +61,28 @@ def regular() -> Column:
     return F.coalesce(F.expr(" AND ".join(f"({one})" for one in PROOF)), F.lit(False))
 
 
+def counted(units: DataFrame) -> DataFrame:
+    """The table with its counts and the figures that follow from them: ``n``, ``m`` and ``f``."""
+    n_queues = F.expr("aggregate(brokers.read_queue_nums, 0, (n, nums) -> n + nums)")
+    with_counts = units.withColumns({"n": n_queues, "m": F.size("client_ids")})
+    return with_counts.withColumn("f", rf.metrics_by_count("n", "m"))
+
+
+def from_counts() -> dict[str, Column]:
+    """Columns of the transform but for group and topic, from those of `counted`."""
+    zero, nothing = F.lit(0), F.lit(None)
+    figures = {name: F.col(f"f.{name}") for name in ("idle", "unowned", "min_load", "mean_load", "max_load", "skew")}
+    return {
+        "scenario": F.lit("current"), "strategy": F.lit("AVG"), "n_queues": F.col("n"), "n_clients": F.col("m"), **figures,
+        "moved": zero, "least_moves": zero, "clients_affected": zero, "cross_room": nothing.cast("int"), "err_code": zero,
+        "err_msg": nothing.cast("string"), "owners": rf.allocate_by_count("n", "m", "AVG"),
+    }  # fmt: skip
+
+
 def closed_form(units: DataFrame) -> DataFrame:
     """All columns of the transform, from counts alone."""
-    n_queues = F.expr("aggregate(brokers.read_queue_nums, 0, (n, nums) -> n + nums)")
-    counts = units.select("consumer_group", "topic", n_queues.alias("n"), F.size("client_ids").alias("m"))
-    zero, nothing = F.lit(0), F.lit(None)
-    found = counts.select(
-        "*", rf.metrics_by_count("n", "m").alias("f"), rf.allocate_by_count("n", "m", "AVG").alias("owners")
-    )
-    figures = [f"f.{name}" for name in ("idle", "unowned", "min_load", "mean_load", "max_load", "skew")]
-    return found.select(
-        "consumer_group", "topic", F.lit("current").alias("scenario"), F.lit("AVG").alias("strategy"),
-        F.col("n").alias("n_queues"), F.col("m").alias("n_clients"), *figures,
-        *(zero.alias(name) for name in ("moved", "least_moves", "clients_affected")),
-        nothing.cast("int").alias("cross_room"), zero.alias("err_code"), nothing.cast("string").alias("err_msg"), "owners",
-    )  # fmt: skip
+    answers = [column.alias(name) for name, column in from_counts().items()]
+    return counted(units).select("consumer_group", "topic", *answers)
 
 
 def proved(units: DataFrame) -> DataFrame:
@@ -90,7 +97,7 @@ def routed(units: DataFrame) -> DataFrame:
 
 def distinct_alone(units: DataFrame) -> DataFrame:
     """The closed form of rows whose client ids are distinct; nothing else is proved."""
-    return closed_form(units.where(PROOF[2]))
+    return closed_form(units.where(DISTINCT))
 
 
 def beside(units: DataFrame) -> DataFrame:
@@ -98,21 +105,10 @@ def beside(units: DataFrame) -> DataFrame:
     marked = units.withColumn("is_regular", regular())
     unit = F.when(~F.col("is_regular"), F.struct(*units.columns))
     form = plans_ddl("owners").removeprefix("array<").removesuffix(">")
-    asked = marked.withColumn("p", arrow_function(plan_of_valid, form)(unit))
-    fields = StructType.fromDDL(f"p {form}")["p"].dataType.names
-    zero, nothing, f = F.lit(0), F.lit(None), "f."
-    n_queues = F.expr("aggregate(brokers.read_queue_nums, 0, (n, nums) -> n + nums)")
-    counted = asked.withColumns({"n": n_queues, "m": F.size("client_ids")}).withColumn(
-        "f", rf.metrics_by_count("n", "m")
-    )
-    figures = {name: F.col(f + name) for name in ("idle", "unowned", "min_load", "mean_load", "max_load", "skew")}
-    known = {
-        "scenario": F.lit("current"), "strategy": F.lit("AVG"), "n_queues": F.col("n"), "n_clients": F.col("m"), **figures,
-        "moved": zero, "least_moves": zero, "clients_affected": zero, "cross_room": nothing, "err_code": zero,
-        "err_msg": nothing, "owners": rf.allocate_by_count("n", "m", "AVG"),
-    }  # fmt: skip
-    answers = [F.when(F.col("is_regular"), known[name]).otherwise(F.col(f"p.{name}")).alias(name) for name in fields]
-    return counted.select("consumer_group", "topic", *answers)
+    asked = counted(marked.withColumn("p", arrow_function(plan_of_valid, form)(unit)))
+    known, is_regular = from_counts(), F.col("is_regular")
+    answers = [F.when(is_regular, known[name]).otherwise(F.col(f"p.{name}")).alias(name) for name in known]
+    return asked.select("consumer_group", "topic", *answers)
 
 
 def plan_of_valid(unit: pa.Array) -> pa.Array:

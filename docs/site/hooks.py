@@ -1,4 +1,4 @@
-"""What the site shows beyond the pages of ``docs/``: the changelog, the page for contributors, the example programs."""
+"""What the site shows beyond the pages of ``docs/``: the papers of the project and the example programs."""
 
 import re
 from pathlib import Path
@@ -8,8 +8,10 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 ROOT = Path(__file__).parents[2]
-PAGES = {"CHANGELOG.md": "changelog.md", "CONTRIBUTING.md": "contributing.md"}
+PAPERS = ("CHANGELOG", "CODE_OF_CONDUCT", "CONTRIBUTING", "SECURITY")
+PAGES = {f"{name}.md": f"{name.lower().replace('_', '-')}.md" for name in PAPERS}
 """Files of the checkout that are pages of the site, and their names there."""
+TO_PAPER = re.compile(rf"\]\((?:\.\./)?((?:\.\./)*)({'|'.join(PAPERS)})\.md")
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
@@ -25,6 +27,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages and programs that lie outside ``docs/``."""
     for source, target in PAGES.items():
         text = (ROOT / source).read_text(encoding="utf-8").replace("](docs/", "](")
+        text = TO_PAPER.sub(lambda found: f"]({PAGES[found[2] + '.md']}", text)
         files.append(File.generated(config, target, content=text))
     for program in sorted((ROOT / "examples" / "clients").glob("*.py")):
         files.append(File.generated(config, f"examples/clients/{program.name}", abs_src_path=str(program)))
@@ -34,4 +37,4 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
     """Point links that leave ``docs/`` at the copies above."""
     markdown = re.sub(r"\]\(\.\./(examples/clients/\w+\.py)\)", r"](\1)", markdown)
-    return re.sub(r"\]\(\.\./(CHANGELOG|CONTRIBUTING)\.md", lambda found: f"]({found[1].lower()}.md", markdown)
+    return TO_PAPER.sub(lambda found: f"]({found[1]}{PAGES[found[2] + '.md']}", markdown)

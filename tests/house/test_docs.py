@@ -6,7 +6,10 @@ import pytest
 from checkout import ROOT
 from public_names import MODULES_OF_USERS
 
-PAGES = [*(ROOT / name for name in ("README.md", "CONTRIBUTING.md")), *sorted((ROOT / "docs").rglob("*.md"))]
+PAPERS = ("CHANGELOG.md", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "SECURITY.md")
+"""Pages of the guide that lie outside docs/; docs/site/hooks.py brings them in."""
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [*(ROOT / name for name in ("README.md", *PAPERS, ".github/PULL_REQUEST_TEMPLATE.md")), *DOCS]
 SPARK_MODULES = set(MODULES_OF_USERS)
 """Modules that users of Spark import, as their names are those of Spark's own."""
 BELOW = 4
@@ -23,9 +26,9 @@ def test_links_between_files_lead_somewhere(page):
 def test_every_page_is_in_the_navigation_once():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     listed = re.findall(r"([\w./-]+\.md)$", navigation, re.MULTILINE)
-    pages = [str(page.relative_to(ROOT / "docs")) for page in PAGES[2:]]
+    pages = [str(page.relative_to(ROOT / "docs")) for page in DOCS]
     pages = [page for page in pages if not re.match("evidence/[a-z]", page)]  # these are added when the guide is built
-    assert sorted(listed) == sorted([*pages, "changelog.md", "contributing.md"])
+    assert sorted(listed) == sorted([*pages, *(name.lower().replace("_", "-") for name in PAPERS)])
 
 
 def test_the_reference_of_commands_is_that_of_the_commands():

@@ -1,14 +1,19 @@
-"""The public names of both packages, one a line; run as a program it writes tests/data/public-names.txt."""
+"""The public names of both packages, one a line; run as a program it writes tests/data/public-names.txt.
+
+It also writes the list of stable names in docs/project/stability.md, which is made from that file alone.
+"""
 
 import inspect
 from importlib import import_module
 
-from checkout import DATA
+from checkout import DATA, ROOT
 from source_modules import MODULES
 
 from rmqalloc import rollout
 
 LIST = DATA / "public-names.txt"
+PAGE = ROOT / "docs" / "project" / "stability.md"
+BEGIN, END = "<!-- names:begin -->\n", "\n<!-- names:end -->"
 NOT_PUBLIC = ("rmqalloc._engine", "rmqalloc.cli", "rmqalloc.documents", "rmqalloc.store")
 MODULES_OF_USERS = tuple(
     f"spark_udfs.{name}"
@@ -40,5 +45,18 @@ def lines():
     return sorted(f"{name}{described(thing)}" for name, thing in (named | kinds).items())
 
 
+def page(text, listed):
+    """The page of what is stable, with the names of a list in its table: a row for every room."""
+    rooms = {}
+    for line in listed:
+        room, _, name = line.partition("(")[0].partition(" ")[0].rpartition(".")
+        rooms.setdefault(room, []).append(f"`{name}`")
+    rows = [f"| `{room}` | {', '.join(names)} |" for room, names in sorted(rooms.items())]
+    head, _, rest = text.partition(BEGIN)
+    tail = rest.partition(END)[2]
+    return head + BEGIN + "\n".join(["| import from | names |", "| --- | --- |", *rows]) + END + tail
+
+
 if __name__ == "__main__":
     LIST.write_text("\n".join(lines()) + "\n", encoding="utf-8")
+    PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), lines()), encoding="utf-8")

@@ -75,7 +75,7 @@ ENGINE_TESTS := tests/strategies/test_golden.py tests/strategies/test_strategies
 # are there because their code is the twin of kernels.
 test-debug: install
 	rm -rf build/debug && mkdir -p build/debug/docs && cp -r docs/strategies build/debug/docs/
-	cp -r setup.py pyproject.toml README.md LICENSE pyx rmqalloc spark_udfs tests build/debug/ && rm -f build/debug/rmqalloc/_engine/*.so
+	cp -r setup.py pyproject.toml README.md LICENSE NOTICE pyx rmqalloc spark_udfs tests build/debug/ && rm -f build/debug/rmqalloc/_engine/*.so
 	cd build/debug && RMQALLOC_DEBUG=1 $(abspath $(BIN))/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
 	cd build/debug && PYTHONPATH=. $(abspath $(PYTEST)) -q $(BESIDE) -k "not the_reference and not sanitizers" $(ENGINE_TESTS)
 

@@ -7,15 +7,20 @@ Environment
 -----------
 RMQALLOC_DEBUG=1
     Rebuild with bounds checks, wraparound checks off but memory views verified, and without optimisation.
+SOURCE_DATE_EPOCH=SECONDS
+    The time stamped on every file of the sdist and of the wheel, so that two builds of one commit are the same bytes.
 """
 
+import gzip
 import os
+import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.sdist import sdist
 
 DEBUG = os.environ.get("RMQALLOC_DEBUG") == "1"
 
@@ -102,7 +107,31 @@ class BuildOnce(build_ext):
         return any(Path(name).stat().st_mtime > made.stat().st_mtime for name in [*ext.sources, *ext.depends])
 
 
+class ReproducibleSdist(sdist):
+    """Writes an archive that says nothing of who made it, where, or under which umask; nor when, if SOURCE_DATE_EPOCH is set."""
+
+    def make_archive(self, base_name: str, format: str, root_dir=None, base_dir=None, owner=None, group=None) -> str:
+        """Pack the tree in order of names; formats other than gztar are left to setuptools."""
+        if format != "gztar" or not base_dir:
+            return str(super().make_archive(base_name, format, root_dir, base_dir, owner, group))
+        stamp = os.environ.get("SOURCE_DATE_EPOCH")
+
+        def plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
+            entry.uid = entry.gid = 0
+            entry.uname = entry.gname = ""
+            entry.mode = 0o755 if entry.isdir() or entry.mode & 0o100 else 0o644
+            entry.mtime = int(stamp or entry.mtime)
+            return entry
+
+        name = f"{base_name}.tar.gz"
+        with open(name, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=int(stamp or 0)) as packed:
+            with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+                archive.add(base_dir, filter=plain)
+        return name
+
+
 if __name__ == "__main__":
+    os.umask(0o022)  # modes of files are part of a wheel
     setup(
         ext_modules=cythonize(
             [extension(path) for path in sorted(Path("pyx").glob("*.pyx"))],
@@ -112,5 +141,5 @@ if __name__ == "__main__":
             force=DEBUG,
             nthreads=JOBS if JOBS > 1 else 0,
         ),
-        cmdclass={"build_ext": BuildOnce},
+        cmdclass={"build_ext": BuildOnce, "sdist": ReproducibleSdist},
     )

@@ -16,8 +16,8 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := publishing mutants writing fuzz badday movement spark
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs movement instructions cluster cluster-stop clean
+QUICK := release publishing mutants writing fuzz badday movement spark
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -28,6 +28,7 @@ help:
 	@echo "make lint          ruff, mypy and the doctests"
 	@echo "make site          the guide, in build/site; warnings are errors"
 	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
+	@echo "make release-check a release rehearsed from a clean clone, written to docs/evidence/release.md"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
@@ -129,6 +130,9 @@ evidence: install
 	RMQALLOC_SPARK_RELEASES=$(abspath build/spark) $(PYTEST) -q tests/spark/test_live_stream.py
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
+# What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.
+release-check: $(VENV)/tools
+	$(PROOF) release_check --report $(EVIDENCE)/release.md
 # Two at a time, as there are two processors.
 evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%)
@@ -138,6 +142,8 @@ quick-writing:
 	$(PROOF) interrupted_writes --quick
 quick-fuzz:
 	$(PROOF) fuzz all --quick
+quick-release:
+	$(PROOF) release_check --quick
 quick-publishing:
 	$(PROOF) publishing --quick
 quick-badday:

@@ -49,6 +49,15 @@ def long_checks(work: Path) -> Iterator[Callable[[], list[Check]]]:
     yield lambda: bare_debian.newcomer(fit, clone, work)
 
 
+def answered(ask: Callable[[], list[Check]]) -> list[Check]:
+    """The answers of one question; a program that failed is one, too."""
+    try:
+        return ask()
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        return [Check("Every program that is asked ends well", False, str(error).partition(": ")[0])]
+
+
 def guide(clone: Path, tools: Path) -> Check:
     """The guide is built without a warning, and its links lead somewhere."""
     run("make", "site", cwd=clone)
@@ -70,7 +79,7 @@ def main() -> int:
     started, checks = time.monotonic(), []
     for ask in [quick_checks] if given.quick else [quick_checks, long_checks]:
         for answer in ask(work):
-            answers = answer()
+            answers = answered(answer)
             checks += answers
             print(*(check.row for check in answers), sep="\n", flush=True)
             print(f"after {time.monotonic() - started:.0f} s", file=sys.stderr)

@@ -30,7 +30,7 @@ TARGET INLINE void ISA(store)(int32_t *to, const int32_t *end, ISA(lanes_t) owne
 TARGET INLINE void ISA(ask_ahead)(const int32_t *to, const int v)
 {
     if (AHEAD && v * LANES % 16 == 0)
-        __builtin_prefetch((const void *)((uintptr_t)(to + v * LANES) + AHEAD), 1);
+        ASK_TO_WRITE(to + v * LANES, AHEAD);
 }
 
 /* Find out how many queues each unit of a chunk has. Returns how many vectors to store for each of them, whatever its size:

@@ -39,10 +39,10 @@ shows, which is the same in both: compare the ratios. At 1,000 groups most of a 
 nodes, makes its output anew and is measured up to 100,000 groups.
 """
 ABOUT_MEMORY = """\
-Starts are the best of 20 or more, in turns: CPU time of a process that only imports, and beside it the sum of what `-X importtime` says of all
-modules, which is wall time and grows with the load. "Beyond numpy's" leaves out what `import numpy` takes alone. A fleet is
-its own arrays; the columns that it was made of and keeps are beside it. The peak of `rmqalloc bulk` is that of its process;
-per unit is what 200,000 units take beyond 1,000.
+Starts are the best of 20 or more, in turns: CPU time of a process that only imports, and beside it the sum of what `-X
+importtime` says of all modules, which is wall time and grows with the load. "Beyond numpy's" leaves out what `import
+numpy` takes alone. A fleet is its own arrays; the columns that it was made of and keeps are beside it. The peak of
+`rmqalloc bulk` is that of its process; per unit is what 200,000 units take beyond 1,000.
 """
 
 

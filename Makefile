@@ -17,7 +17,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release publishing mutants writing fuzz badday movement spark
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions cluster cluster-stop clean
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -32,6 +32,7 @@ help:
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
+	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to docs/performance.md"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
 # The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
@@ -161,7 +162,7 @@ lint: install
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy examples/clients/*.py
-	MYPYPATH=benchmarks:tests/support $(BIN)/mypy -p cliffs -p movement
+	MYPYPATH=benchmarks:tests/support $(BIN)/mypy -p cliffs -p movement -p releases
 
 # The guide: pages of docs/ and names from the docstrings. Its tools are none of the product's.
 SITE := build/site
@@ -188,6 +189,13 @@ cliffs: install
 instructions: install
 	$(BIN)/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
 	$(BIN)/python benchmarks/instructions.py compare
+
+# What this tree's wheel costs beside the releases, charted in docs/performance.md; the short form measures what repeats.
+RELEASES := PYTHONPATH=benchmarks $(BIN)/python -m releases
+performance: install
+	$(RELEASES) measure $(WHEEL)/*.whl
+performance-quick: install
+	$(RELEASES) check $(WHEEL)/*.whl --quick
 
 # A name server and two brokers from Maven Central's jars, with small heaps: needs a JDK and Maven, no virtual environment.
 CLUSTER := build/cluster

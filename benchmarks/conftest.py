@@ -8,13 +8,13 @@ import sysconfig
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from machines import cpu_model
 
 # A round lasts at least this long, so that the clock's own cost does not show.
 ROUND_SECONDS = 0.002
@@ -114,14 +114,6 @@ def instruction_set() -> str:
     except ImportError:
         return ""
     return isa()
-
-
-def cpu_model() -> str:
-    """Read the processor's name."""
-    info = Path("/proc/cpuinfo")
-    lines = info.read_text().splitlines() if info.exists() else []
-    names = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
 
 
 def first_line(command: str, argument: str) -> str:

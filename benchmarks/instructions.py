@@ -17,7 +17,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -35,10 +35,12 @@ CALL = "ffi_call"
 # What needs fewer is the call and not the loop.
 FEWEST = 5_000
 
+STRATEGIES = ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED", "ORDINAL", "STABLE", "WEIGHTED")
+
 Counts = dict[str, int]
 
 
-def work() -> None:
+def work(strategies: Sequence[str] = STRATEGIES) -> None:
     """Put every kernel of the strategies to work, and name the instruction set; this is what runs under callgrind."""
     import random
 
@@ -62,7 +64,7 @@ def work() -> None:
         for group in range(n_groups)
     ]
     fleet = Fleet.from_groups(groups).sorted()
-    for name in ("AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED", "ORDINAL", "STABLE", "WEIGHTED"):
+    for name in strategies:
         strategy(name).assign_fleet(fleet)
     print(md5.isa())
 
@@ -79,16 +81,17 @@ def kernel_name(entry: str) -> str:
     return f"{names[:length]}.{re.sub(r'^_[0-9]+', '', names[length:])}"
 
 
-def count(isa: str = "") -> tuple[str, Counts]:
+def count(isa: str = "", package: str = str(ROOT), program: str = __file__) -> tuple[str, Counts]:
     """Run `work` under callgrind with an instruction set (the widest it knows), which is named, and give the counts.
 
-    A kernel's count includes what it calls.
+    A kernel's count includes what it calls. Another package, such as an unpacked wheel, may need another program whose
+    verb ``work`` it can do.
     """
-    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": str(ROOT), "RMQALLOC_ISA": isa}
+    environment = {**os.environ, "PYTHONHASHSEED": "0", "PYTHONPATH": package, "RMQALLOC_ISA": isa}
     with tempfile.TemporaryDirectory() as directory:
         output = f"{directory}/callgrind.out"
         options = ["--tool=callgrind", f"--toggle-collect={ENTRY}*", f"--callgrind-out-file={output}"]
-        used = run(["valgrind", *options, sys.executable, __file__, "work"], environment).strip()
+        used = run(["valgrind", *options, sys.executable, program, "work"], environment).strip()
         annotated = run(["callgrind_annotate", "--inclusive=yes", "--threshold=100", output], environment)
     lines = re.findall(rf"^\s*([\d,]+) .*?:({ENTRY}\w+)", annotated, flags=re.MULTILINE)
     counts = {kernel_name(entry): int(number.replace(",", "")) for number, entry in lines}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from importlib.resources import files
 from typing import NamedTuple
 
 import numpy as np
@@ -47,6 +46,8 @@ def tables() -> OrderTables:
     >>> tables().slots_for(np.array([2, 3, 60, 120])).tolist()
     [6, 4, 6, 6]
     """
+    from importlib.resources import files  # brings twenty modules that nothing else needs
+
     lines = files(__package__).joinpath(FILE).read_text("ascii").splitlines()
     n_slots, digits = np.zeros(EVEN + 1, np.int32), []
     for n_queues, line in enumerate(lines, 1):

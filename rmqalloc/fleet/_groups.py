@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import numpy as np
-
+from rmqalloc._wide import np
 from rmqalloc.fleet._bounds import check_size
 from rmqalloc.fleet._columns import Index, Strings, offsets_of
 from rmqalloc.fleet._fleet_columns import FleetColumns

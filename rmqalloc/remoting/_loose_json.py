@@ -13,8 +13,7 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-import numpy as np
-
+from rmqalloc._wide import np
 from rmqalloc.errors import Error
 
 MAX_DEPTH = 64

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
+from rmqalloc._wide import np
 from rmqalloc.rollouts._planned_groups import planned_groups_of
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout

@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
+from rmqalloc._wide import np
 
 
 class Arithmetic(NamedTuple):

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
-import numpy as np
-
+from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings, distinct_strings
 from rmqalloc.fleet._groups import check_client_ids

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-
+from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets
 

@@ -6,8 +6,7 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
+from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import joined, queue_fields
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners

@@ -8,8 +8,9 @@ async function load() {
   const python = await loadPyodide({ indexURL: "runtime/" });
   const quiet = { messageCallback: () => {} };
   for (const wheel of about.wheels) await python.loadPackage("runtime/" + wheel, quiet);
+  const packages = python.runPython("import site; site.getsitepackages()[0]");
   for (const archive of about.archives) {
-    python.unpackArchive(await (await fetch("runtime/" + archive)).arrayBuffer(), "zip");
+    python.unpackArchive(await (await fetch("runtime/" + archive)).arrayBuffer(), "zip", { extractDir: packages });
   }
   await python.runPythonAsync(await (await fetch("answers.py")).text());
   postMessage({ ready: about });

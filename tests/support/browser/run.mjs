@@ -8,7 +8,10 @@ const job = JSON.parse(fs.readFileSync(process.argv[2], "utf8"));
 const { loadPyodide } = await import(pathToFileURL(path.join(job.runtime, "pyodide.mjs")).href);
 const python = await loadPyodide({ indexURL: job.runtime });
 for (const wheel of job.wheels) await python.loadPackage(path.join(job.runtime, wheel), { messageCallback: () => {} });
-for (const archive of job.archives) python.unpackArchive(new Uint8Array(fs.readFileSync(path.join(job.runtime, archive))), "zip");
+const packages = python.runPython("import site; site.getsitepackages()[0]");
+for (const archive of job.archives) {
+  python.unpackArchive(new Uint8Array(fs.readFileSync(path.join(job.runtime, archive))), "zip", { extractDir: packages });
+}
 for (const [from, to] of Object.entries(job.files)) {
   python.FS.mkdirTree(path.posix.dirname(to));
   python.FS.writeFile(to, fs.readFileSync(from));

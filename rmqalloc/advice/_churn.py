@@ -11,10 +11,10 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.advice._advice import CHURN_SCHEMA
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.evidence._method import Method

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.advice._advice import ConfigLists
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.snapshot._snapshot import Snapshot

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pyarrow as pa
 
-from rmqalloc._wide import np
 from rmqalloc.advice._advice import ROOMS_SCHEMA
 from rmqalloc.advice._owners_now import Present
 

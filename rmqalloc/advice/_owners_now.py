@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.snapshot._snapshot import Group, Snapshot
 

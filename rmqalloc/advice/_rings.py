@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import exp, lgamma, log
 
+import numpy as np
 import pyarrow as pa
 
-from rmqalloc._wide import np
 from rmqalloc.advice._advice import RINGS_SCHEMA
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.evaluation._assigner import MAX_POINTS

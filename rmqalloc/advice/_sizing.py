@@ -7,9 +7,9 @@ from itertools import count
 from math import gcd, log
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from rmqalloc._wide import np
 from rmqalloc.advice._advice import COUNTS_SCHEMA
 from rmqalloc.advice._owners_now import Present
 from rmqalloc.rollouts._replay_groups import play_schedules

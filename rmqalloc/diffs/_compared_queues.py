@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc._wide import np
 from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, KnownOwners, Mask
 from rmqalloc.evaluation._figures_table import words_column
 from rmqalloc.fleet._columns import Index

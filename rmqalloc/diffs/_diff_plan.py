@@ -7,11 +7,11 @@ from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc._text import named
-from rmqalloc._wide import np
 from rmqalloc.diffs._aligned_queues import KnownOwners, Unit, aligned
 from rmqalloc.diffs._changes_between import Change, changes_of_clients, presence_of_group
 from rmqalloc.diffs._compared_queues import ComparedQueues

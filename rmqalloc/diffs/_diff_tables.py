@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.diffs._changes_between import Change
 from rmqalloc.diffs._compared_queues import ComparedQueues
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, CHANGES_SCHEMA, CLIENTS_SCHEMA, QUEUES_SCHEMA

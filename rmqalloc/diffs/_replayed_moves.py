@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, KnownOwners, Mask
 from rmqalloc.diffs._group_steps import STEPS, stages
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, owners_of

@@ -2,10 +2,10 @@
 
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import tally
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 
 

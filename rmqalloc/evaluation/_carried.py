@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-
-from rmqalloc._wide import np
 
 MAX_CARRIED_BYTES = 1 << 26
 """Most bytes of such columns in an output batch: a value stands in every row of its unit, and there may be thousands."""

@@ -19,10 +19,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc._wide import np
 from rmqalloc.evaluation._assigner import Assigner, Owners, owners_of_units
 from rmqalloc.evaluation._balance import balance, cross_room
 from rmqalloc.evaluation._equivalence import EquivalenceClasses

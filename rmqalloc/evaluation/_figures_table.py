@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._evaluate import Evaluation, Outcome
 from rmqalloc.evaluation._rows import Bad, ErrCode, Reason

@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import split, tally
-from rmqalloc._wide import np
 from rmqalloc.evaluation._balance import checked_owners
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import (

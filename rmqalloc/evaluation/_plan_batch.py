@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 
-from rmqalloc._wide import np
 from rmqalloc.evaluation._carried import check_carried, with_carried
 from rmqalloc.evaluation._evaluate import evaluate
 from rmqalloc.evaluation._figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+import numpy as np
 import pyarrow as pa
 
-from rmqalloc._wide import np
 from rmqalloc.evaluation._plan_batch import MAX_QUEUES_PER_BATCH, PlanSpec, plan_stream
 
 REASON = pa.schema([("scenario", pa.string()), ("err_code", pa.int32()), ("err_msg", pa.string())])

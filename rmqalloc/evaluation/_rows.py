@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.documents import _json_text as json_text
 from rmqalloc.documents._fields import MAX_TEXT_BYTES, MAX_VIRTUAL_NODES
 from rmqalloc.fleet import Fleet

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA, PlanSpec
 
 _SHOWN = ("n_queues", "n_clients", "idle", "unowned", "max_load", "skew", "moved", "least_moves", "clients_affected")

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import offsets_of, ranges

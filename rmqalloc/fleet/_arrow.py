@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._arrow_columns import Column, Places
 from rmqalloc.fleet._bounds import MAX_PER_UNIT, over_bound, too_many
 from rmqalloc.fleet._columns import (

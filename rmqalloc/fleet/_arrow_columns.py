@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged
 from rmqalloc._text import shortened
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of
 
 Places = NDArray[np.int64]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Index, Offsets, lengths_of
 from rmqalloc.fleet._unit_errors import FleetError, UnitError
 

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged, strings
 from rmqalloc._lazy import lazy_property
-from rmqalloc._wide import np
 from rmqalloc.model import joined
 
 Bytes = NDArray[np.uint8]

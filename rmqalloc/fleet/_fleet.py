@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc._wide import np
 from rmqalloc.fleet._bounds import unit_sizes
 from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.fleet._fleet_columns import FleetColumns

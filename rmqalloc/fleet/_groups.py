@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.fleet._bounds import check_size
 from rmqalloc.fleet._columns import Index, Strings, offsets_of
 from rmqalloc.fleet._fleet_columns import FleetColumns

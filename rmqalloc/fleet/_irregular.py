@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from rmqalloc._lazy import lazy_property
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Index, Offsets, list_positions, offsets_of
 from rmqalloc.fleet._lists import ClientLists
 

@@ -6,9 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
-
-from rmqalloc._wide import np
 
 
 class HeldMemory:

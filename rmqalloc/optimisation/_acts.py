@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from itertools import count, islice
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._text import counted
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.optimisation._ways import Choices, Way
 from rmqalloc.rollouts._resize import Resize, queues_below

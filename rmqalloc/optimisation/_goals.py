@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc._text import did_you_mean
-from rmqalloc._wide import np
 
 Figures = NDArray[np.float64]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from rmqalloc._text import counted
-from rmqalloc._wide import np
 from rmqalloc.evaluation._assigner import MAX_POINTS
 from rmqalloc.evidence._method import Method
 from rmqalloc.optimisation._acts import Everyone, GroupChange, QueueNumbers

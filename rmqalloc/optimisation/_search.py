@@ -13,9 +13,9 @@ from itertools import islice
 from random import Random
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.evidence._method import Method
 from rmqalloc.optimisation._acts import Act, GroupChange
 from rmqalloc.optimisation._goals import Figures, Steps, excess, non_dominated

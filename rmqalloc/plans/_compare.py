@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, ClassVar, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc._wide import np
 from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._rows import ErrCode

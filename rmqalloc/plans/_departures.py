@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.evaluation._assigner import Assigner, Owners, owners_of_units
 from rmqalloc.evaluation._movement import movement_of
 from rmqalloc.fleet import Fleet

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Index
 from rmqalloc.plans._owner_sets import OwnerSets, Readers
 from rmqalloc.plans._states import Keys, NumberedState, Numbers, rows_of

@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.evaluation._evaluate import Evaluation, ScenarioState, evaluate
 from rmqalloc.evaluation._plan_batch import PlanSpec, too_large_rows
 from rmqalloc.evaluation._rows import Bad, ErrCode, Reason, read_batch

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._text import counted
-from rmqalloc._wide import np
 from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents._fields import FieldError, Number, Text, Whole
 from rmqalloc.documents._records import Maybe, document_schema, record

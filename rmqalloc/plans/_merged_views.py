@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Index, offsets_of, ranges, repeats_of
 from rmqalloc.plans._owner_sets import Keys, OwnerSets
 from rmqalloc.plans._shared_takers import Takers

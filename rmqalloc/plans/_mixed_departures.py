@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.plans._diff import queues_between
 from rmqalloc.plans._evaluate_views import evaluate_views

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.plans._diff import Queues, lost_and_gained

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Index, offsets_of, ranges
 
 Keys = NDArray[np.int64]

@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc._wide import np
 from rmqalloc.certificate import inputs_of
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._differing import differing_queues

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc._text import counted, printable
-from rmqalloc._wide import np
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_totals import client_totals, queues_cured, summaries
 from rmqalloc.plans._unmatched import unassigned

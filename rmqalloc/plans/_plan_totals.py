@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._text import counted, did_you_mean
-from rmqalloc._wide import np
 from rmqalloc.plans._plan import Plan
 from rmqalloc.scenarios import CURRENT
 

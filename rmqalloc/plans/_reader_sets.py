@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Index
 from rmqalloc.plans._owner_sets import Keys, OwnerSets
 from rmqalloc.transitions._hearing import Hearing

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.evaluation._evaluate import EvaluatedUnits
 from rmqalloc.fleet._columns import Index, offsets_of, ranges
 from rmqalloc.strategies import Pop, Strategy

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.plans._diff import Queues
 from rmqalloc.plans._owner_sets import Keys
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA

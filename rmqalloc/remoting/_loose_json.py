@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.errors import Error
 
 MAX_DEPTH = 64

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import offsets_of, ranges
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts._schedule import Mask

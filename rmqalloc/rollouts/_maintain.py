@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.rollouts._planned_groups import planned_groups_of
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc._text import named
-from rmqalloc._wide import np
 from rmqalloc.evaluation._assigner import Owners, owners_of_units
 from rmqalloc.evaluation._evaluate import evaluate
 from rmqalloc.evaluation._rows import read_batch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+import numpy as np
 import pyarrow as pa
 
-from rmqalloc._wide import np
 from rmqalloc.evidence._method import Method
 from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.rollouts._replay import replay_of

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from rmqalloc._lazy import lazy_property
 from rmqalloc._text import counted, named
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import MessageQueue
 from rmqalloc.rollouts._planned_groups import first_queues, planned_groups_of

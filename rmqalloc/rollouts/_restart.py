@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from itertools import count
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._text import counted
-from rmqalloc._wide import np
 from rmqalloc.rollouts._planned_groups import planned_groups_of
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._arrow import text_array
 from rmqalloc.fleet._columns import offsets_of, ranges
 from rmqalloc.rollouts._exposure import exposures, step_pairs

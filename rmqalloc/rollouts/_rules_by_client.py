@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.evidence._method import Method
 from rmqalloc.evidence._other_dialects import as_set
 from rmqalloc.rollouts._schedule import ClientKind, ClientView, GroupAtStart, Mask, Moment, Schedule

@@ -12,10 +12,10 @@ import hashlib
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._text import counted
-from rmqalloc._wide import np
 from rmqalloc.errors import Error
 from rmqalloc.evidence._method import Method
 from rmqalloc.strategies._dialects import JAVA

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.transitions._hearing import Hearing
 from rmqalloc.transitions._open_queues import Open
 from rmqalloc.transitions._subsets import (

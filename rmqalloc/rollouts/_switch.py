@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from rmqalloc._text import counted
-from rmqalloc._wide import np
 from rmqalloc.evaluation._assigner import Assigner
 from rmqalloc.evidence._method import Method
 from rmqalloc.evidence._other_dialects import computed_otherwise, method_set

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet, FleetError
 from rmqalloc.fleet._columns import Strings, longest_of
 from rmqalloc.scenarios._changes import (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import md5
 from rmqalloc._lazy import lazy_property
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Bytes, Index, Offsets, Strings, list_positions
 from rmqalloc.fleet._lists import ClientLists
 

@@ -9,9 +9,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Strings, utf8_of
 from rmqalloc.remoting._bodies import RETRY_PREFIX
 

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, get_type_hints
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._text import counted
-from rmqalloc._wide import np
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
 from rmqalloc.simulation._timeline import Spans

@@ -7,7 +7,8 @@ from collections import Counter
 from functools import partial
 from typing import NamedTuple
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.documents._read_budget import no_collection
 from rmqalloc.remoting import PROFILES

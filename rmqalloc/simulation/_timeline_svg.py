@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
+import numpy as np
+
 from rmqalloc._text import counted, printable, shortened
-from rmqalloc._wide import np
 from rmqalloc.simulation._client_styles import BACKGROUND, DOUBLE, GAP, MOST_STYLES, definitions, fill
 from rmqalloc.simulation._result import EventResult, Ownership, Result
 from rmqalloc.simulation._timeline import Spans

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._text import printable
-from rmqalloc._wide import np
 from rmqalloc.simulation._result import Ownership, Result
 from rmqalloc.simulation._timeline import Spans
 

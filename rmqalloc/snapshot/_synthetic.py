@@ -24,13 +24,13 @@ import os
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise, repeat
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.snapshot._directory import replaced_result
 
 FLEET_SCHEMA = pa.schema(

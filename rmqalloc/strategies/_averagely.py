@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from rmqalloc._engine import split
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets
 from rmqalloc.model import MessageQueue, Queue, queue_fields

@@ -6,9 +6,9 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.fleet._columns import Offsets, list_positions
 from rmqalloc.fleet._groups import check_client_ids

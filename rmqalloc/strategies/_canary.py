@@ -9,9 +9,9 @@ from fnmatch import translate
 from re import compile as compiled
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import distinct_strings, lengths_of, list_positions, offsets_of, repeats_of
 from rmqalloc.fleet._lists import ClientLists

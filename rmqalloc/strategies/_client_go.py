@@ -10,8 +10,9 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from rmqalloc._engine import crc32, split
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import list_positions, offsets_of, ranges
 from rmqalloc.model import queue_fields

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import group, split
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, ranges
 from rmqalloc.fleet._irregular import IrregularUnits

@@ -8,10 +8,10 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import ring, split
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, lengths_of, offsets_of, order_keys, ranges
 from rmqalloc.fleet._lists import ClientLists, places_of

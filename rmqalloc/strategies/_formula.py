@@ -10,7 +10,7 @@ import operator
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-from rmqalloc._wide import np
+import numpy as np
 
 
 class Arithmetic(NamedTuple):

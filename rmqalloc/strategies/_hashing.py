@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import md5, ring
 from rmqalloc._lazy import lazy_property
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.strategies._parallel import even_cuts, in_threads

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import split
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import offsets_of
 from rmqalloc.model import queue_fields

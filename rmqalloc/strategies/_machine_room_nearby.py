@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, overload
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings, distinct_strings
 from rmqalloc.fleet._groups import check_client_ids

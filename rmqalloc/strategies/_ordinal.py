@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from rmqalloc._engine import names, slots
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, longest_of, utf8_of
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet

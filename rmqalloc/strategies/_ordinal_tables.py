@@ -6,9 +6,9 @@ from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import Index, Offsets, offsets_of
 
 EVEN = 60

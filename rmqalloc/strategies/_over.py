@@ -6,9 +6,9 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, ClassVar, NamedTuple, cast
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import Assignment, joined, queue_fields
 from rmqalloc.strategies._averagely import Averagely

@@ -12,9 +12,8 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
-
-from rmqalloc._wide import np
 
 THREADS_VARIABLE = "RMQALLOC_THREADS"
 

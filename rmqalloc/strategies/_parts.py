@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets
 

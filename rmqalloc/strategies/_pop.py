@@ -6,9 +6,9 @@ import unicodedata
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, TypeVar, overload
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet, FleetError
 from rmqalloc.fleet._columns import offsets_of, order_keys, ranges
 from rmqalloc.fleet._groups import check_client_ids

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Strings, lengths_of, list_positions, offsets_of, ranges
 from rmqalloc.strategies._base import DecidedBy, Inner, Strategy

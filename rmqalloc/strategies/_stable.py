@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from rmqalloc._engine import names, preferences, split
-from rmqalloc._wide import np
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet

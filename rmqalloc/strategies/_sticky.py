@@ -6,7 +6,8 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmqalloc._wide import np
+import numpy as np
+
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import joined, queue_fields
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners

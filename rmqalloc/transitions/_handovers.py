@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.transitions._worst_moment import Graphs
 
 Positions = NDArray[np.int64]

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from math import factorial, prod
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.remoting import DEFAULT_PROFILE, Profile
 
 Seconds = NDArray[np.float64]

@@ -21,9 +21,9 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.transitions._handovers import Mask, OpenQueues
 from rmqalloc.transitions._hearing import Hearing
 from rmqalloc.transitions._worst_moment import Worst, worst_moments

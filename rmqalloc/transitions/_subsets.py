@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
-
-from rmqalloc._wide import np
 
 MOST_CLIENTS = 12
 """Clients up to which every set is tried."""

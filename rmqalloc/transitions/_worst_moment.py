@@ -32,9 +32,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc._wide import np
 from rmqalloc.fleet._columns import list_positions, offsets_of, ranges
 
 Counts = NDArray[np.int64]

@@ -21,7 +21,6 @@ FLOORS = {
     "rmqalloc.model": 1,
     "rmqalloc._text": 1,
     "rmqalloc._version": 1,
-    "rmqalloc._wide": 0.5,
     "rmqalloc.store": 1.5,
     "rmqalloc._engine": 2,
     "rmqalloc.documents": 2,

@@ -21,8 +21,19 @@ from browser.releases import MissingError, needs
 
 SUITE = "sid"
 PACKAGES = "emscripten libpython3.14-dev cython3 python3-setuptools python3-wheel python3-build"
-SOURCES = ("setup.py", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "pyx", "rmqalloc", "spark_udfs")
+SOURCES = (
+    "setup.py",
+    "pyproject.toml",
+    "MANIFEST.in",
+    "README.md",
+    "LICENSE",
+    "NOTICE",
+    "pyx",
+    "rmqalloc",
+    "spark_udfs",
+)
 SYSCONFIG = "_sysconfigdata__emscripten_wasm32-emscripten"
+_IMPORT = re.compile(r"^( *)import numpy as np$", re.MULTILINE)
 _MACRO = re.compile(r"^(?:#define|/\* #undef) (\w+)", re.M)
 
 
@@ -51,12 +62,21 @@ def wheel(release, runtime, work):
     for name in SOURCES:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, root / inside / "source" / name)
+    with_wide_indices(root / inside / "source")
     for compiled in glob.glob(str(root / inside / "source/rmqalloc/_engine/*.so")):
         os.unlink(compiled)
     target(release, runtime, root, root / inside / "target")
     _inside(root, _build_script(release, inside))
     (made,) = (root / inside / "dist").glob("*.whl")
     return made
+
+
+def with_wide_indices(source):
+    """Let the rooms of a copy take NumPy from `wide_numpy`, since pointers, and so NumPy's own indices, have 32 bits there."""
+    shutil.copy(Path(__file__).with_name("wide_numpy.py"), source / "rmqalloc" / "_wide.py")
+    for module in (source / "rmqalloc").rglob("*.py"):
+        text = module.read_text(encoding="utf-8")
+        module.write_text(_IMPORT.sub(r"\1from rmqalloc._wide import np", text), encoding="utf-8")
 
 
 def target(release, runtime, root, folder):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._text import shortened
-from rmqalloc._wide import np
 from rmqalloc.report.html.charts._loads import Loads
 from rmqalloc.report.html.charts._svg import LABEL, box, figure, key_of, series, text
 from rmqalloc.results._markup import number

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from rmqalloc._text import counted
-from rmqalloc._wide import np
 from rmqalloc.report.html._palette import HEAT_WORDS, heat_step
 from rmqalloc.report.html.charts._loads import Loads
 from rmqalloc.report.html.charts._svg import box, figure, key_of, text

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple, TypeVar
 
+import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-
-from rmqalloc._wide import np
 
 MOST_CLIENTS, MOST_TOPICS = 40, 8
 """Rows and columns of a picture; of more, the largest are shown and the others are one row or column more."""

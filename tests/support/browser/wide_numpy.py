@@ -1,6 +1,6 @@
-"""NumPy with indices of 64 bits on every machine: the rooms take ``np`` from here.
+"""NumPy with indices of 64 bits on every machine: in a wheel for WebAssembly the rooms take ``np`` from here.
 
-Offsets and positions are int64 everywhere in this package. Where pointers have 32 bits, as in a browser, so have NumPy's own
+It goes into that wheel as ``rmqalloc._wide``. Offsets and positions are int64 everywhere in the package. Where pointers have 32 bits, as in a browser, so have NumPy's own
 indices: `numpy.arange` or `numpy.argsort` answer int32 there, which the kernels refuse, and `numpy.repeat` or `numpy.bincount`
 refuse int64. `Wide` answers there as NumPy does where pointers have 64 bits; elsewhere ``np`` is NumPy itself.
 """
@@ -8,7 +8,7 @@ refuse int64. `Wide` answers there as NumPy does where pointers have 64 bits; el
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy
 
@@ -79,9 +79,9 @@ class Wide:
         return _widened(numpy.bincount(_narrow(x), weights, minlength))
 
     @staticmethod
-    def take(a: Any, indices: Any) -> Any:
+    def take(a: Any, indices: Any, axis: int | None = None) -> Any:
         """As `numpy.take`, with indices of any width."""
-        return numpy.take(a, _narrow(indices))
+        return numpy.take(a, _narrow(indices), axis)
 
     @staticmethod
     def unique(ar: Any, *flags: bool, **options: Any) -> Any:
@@ -148,7 +148,4 @@ def _is_plain(given: Any) -> bool:
     return isinstance(given, int) and not isinstance(given, bool)
 
 
-if TYPE_CHECKING:
-    import numpy as np
-else:
-    np = numpy if numpy.dtype(numpy.intp).itemsize == 8 else Wide()
+np: Any = numpy if numpy.dtype(numpy.intp).itemsize == 8 else Wide()

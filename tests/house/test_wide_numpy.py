@@ -1,12 +1,12 @@
-"""Where pointers have 32 bits, `rmqalloc._wide.Wide` stands for NumPy: it must answer as NumPy does where they have 64."""
+"""Where pointers have 32 bits, `browser.wide_numpy.Wide` stands for NumPy: it must answer as NumPy does where they have 64."""
 
-import ast
+import re
 
 import numpy
 import pytest
+from browser.cross import with_wide_indices
+from browser.wide_numpy import Wide, np
 from source_modules import MODULES
-
-from rmqalloc._wide import Wide, np
 
 WIDE = Wide()
 NARROW = numpy.array([3, 1, 2], numpy.int32)
@@ -94,22 +94,21 @@ def test_counts_are_handed_to_numpy_as_wide_as_its_indices(monkeypatch):
     assert WIDE.repeat(NARROW, COUNTS).dtype == numpy.int32
 
 
-def imports_numpy(source):
-    """Whether a module takes NumPy from elsewhere than `rmqalloc._wide`."""
-    return any(isinstance(one, ast.Import) and "numpy" in [each.name for each in one.names] for one in ast.walk(source))
+def test_a_copy_of_the_rooms_takes_numpy_from_there(tmp_path):
+    room = tmp_path / "rmqalloc" / "fleet"
+    room.mkdir(parents=True)
+    (room / "_one.py").write_text(
+        "import numpy as np\nfrom numpy.typing import NDArray\n\n\ndef f():\n    import numpy as np\n"
+    )
+    with_wide_indices(tmp_path)
+    text = (room / "_one.py").read_text()
+    assert text.count("from rmqalloc._wide import np") == 2 and "import numpy as np" not in text
+    assert (tmp_path / "rmqalloc" / "_wide.py").read_text().startswith('"""NumPy with indices of 64 bits')
 
 
-def test_the_rule_sees_an_import():
-    assert imports_numpy(ast.parse("def f():\n    import numpy as np"))
-    assert not imports_numpy(ast.parse("from rmqalloc._wide import np\nfrom numpy.typing import NDArray"))
-
-
-def test_every_room_takes_numpy_from_one_place():
+def test_no_room_imports_numpy_in_words_that_are_not_replaced():
     """Else a browser, where pointers have 32 bits, gets indices that kernels refuse."""
-    may = {"rmqalloc._wide", "rmqalloc.model"}  # the model uses no indices, and imports nothing of ours
-    found = [
-        name
-        for name, path in MODULES.items()
-        if name.startswith("rmqalloc.") and imports_numpy(ast.parse(path.read_text()))
-    ]
-    assert set(found) <= may
+    other = re.compile(r"^\s*(from numpy import|import numpy$|import numpy as (?!np$))", re.MULTILINE)
+    assert [
+        name for name, path in MODULES.items() if name.startswith("rmqalloc.") and other.search(path.read_text())
+    ] == []

@@ -21,11 +21,10 @@ LIMITS = """## What it rests on, and what is not shown
   copy is taken only if its SHA-256 is the one that Pyodide's lock file names.
 * No copy of PyArrow for the newest Pyodide was found, so plans of snapshots were run on the older release, and on the newest
   the strategies alone.
-* The compiler is Debian's Emscripten, not the version that each Pyodide was built with. The modules are C without exceptions,
-  and use nothing that changed between the two.
-* Pointers have 32 bits there, and NumPy's own indices with them, which the kernels refuse. So the wheel is made of a copy of the
-  sources whose rooms take NumPy from `tests/support/browser/wide_numpy.py`; without that, 2,831 of the 44,845 golden answers failed with `Cannot cast array
-  data from dtype('int64') to dtype('int32')`: NumPy's own indices are as wide as a pointer.
+* The compiler is Debian's Emscripten, not the version that each Pyodide was built with.
+* Pointers have 32 bits there, and NumPy's own indices with them, which the kernels refuse. So the wheel is made of a copy of
+  the sources whose rooms take NumPy from `tests/support/browser/wide_numpy.py`; without that, 2,831 of the 44,845 golden
+  answers failed with `Cannot cast array data from dtype('int64') to dtype('int32')`.
 * Not run: the test suite in Pyodide, threads (there are none), fleets of millions, a browser other than Chromium.
 """
 

@@ -1,8 +1,9 @@
 """NumPy with indices of 64 bits on every machine: in a wheel for WebAssembly the rooms take ``np`` from here.
 
-It goes into that wheel as ``rmqalloc._wide``. Offsets and positions are int64 everywhere in the package. Where pointers have 32 bits, as in a browser, so have NumPy's own
-indices: `numpy.arange` or `numpy.argsort` answer int32 there, which the kernels refuse, and `numpy.repeat` or `numpy.bincount`
-refuse int64. `Wide` answers there as NumPy does where pointers have 64 bits; elsewhere ``np`` is NumPy itself.
+It goes into that wheel as ``rmqalloc._wide``. Offsets and positions are int64 everywhere in the package. Where pointers have
+32 bits, as in a browser, so have NumPy's own indices: `numpy.arange` or `numpy.argsort` answer int32 there, which the kernels
+refuse, and `numpy.repeat` or `numpy.bincount` refuse int64. `Wide` answers there as NumPy does where pointers have 64 bits;
+elsewhere ``np`` is NumPy itself.
 """
 
 from __future__ import annotations

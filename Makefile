@@ -17,7 +17,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release publishing mutants writing fuzz badday movement spark
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -27,6 +27,7 @@ help:
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
 	@echo "make lint          ruff, mypy and the doctests"
 	@echo "make site          the guide, in build/site; warnings are errors"
+	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
 	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make release-check a release rehearsed from a clean clone, written to docs/evidence/release.md"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
@@ -110,7 +111,7 @@ EVIDENCE  := docs/evidence
 SNAPSHOTS ?= 1000
 PROOF     := PYTHONPATH=tests:tests/support $(BIN)/python -m
 MOVEMENT  := PYTHONPATH=benchmarks:tests/support $(BIN)/python -m movement
-evidence: install
+evidence: install $(VENV)/site-tools
 	mkdir -p $(EVIDENCE)
 	$(PROOF) house_survey --report $(EVIDENCE)/house.md
 	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
@@ -126,6 +127,7 @@ evidence: install
 	$(PROOF) restart_evidence --report $(EVIDENCE)/restarts.md
 	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
+	$(PROOF) browser --report $(EVIDENCE)/browser.md
 	$(PROOF) sql_transcript --report $(EVIDENCE)/spark-sql.md
 	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md
 	RMQALLOC_SPARK_RELEASES=$(abspath build/spark) $(PYTEST) -q tests/spark/test_live_stream.py
@@ -173,6 +175,11 @@ site: $(VENV)/site-tools
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict --site-dir $(SITE)
 	@! grep -rhoE '<(script|link|img|iframe)[^>]* (src|href)="https?://[^"]*"' $(SITE) --include='*.html' || { echo "the site loads this from elsewhere"; exit 1; }
 	@echo "$(SITE)/index.html"
+
+# The same with CPython as WebAssembly and this package compiled for it beside the page "Try it"; the runtime is from npm, the
+# compiler from Debian. Everything stays below build/browser.
+browser: install $(VENV)/site-tools
+	$(PROOF) browser --assemble
 
 BENCH := build/bench.json
 bench: install

@@ -181,7 +181,8 @@ class Assignment(NamedTuple, Generic[Queue]):
         """Queues per client, shape (n_clients,); a repeated id counts at its first position."""
         import numpy as np
 
-        return np.bincount(self.owners[self.owners >= 0], minlength=len(self.client_ids))
+        counts = np.bincount(self.owners[self.owners >= 0], minlength=len(self.client_ids))
+        return counts.astype(np.int64, copy=False)  # NumPy's own are as wide as a pointer
 
     @property
     def unowned(self) -> list[Queue]:

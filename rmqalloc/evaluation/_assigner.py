@@ -101,7 +101,7 @@ class Assigner:
         # Of a small part the sources are not worth it: with a ring for every group they would all be hashed for each.
         is_most = n_sources <= _MOST_SOURCES * len(ids) and n_sources * nodes <= MAX_POINTS
         if isinstance(ids, Derived) and is_most:
-            points: Hashes = self._kept(ids.sources, nodes).reshape(-1, nodes).take(ids.rows, axis=0).reshape(-1)
+            points: Hashes = np.take(self._kept(ids.sources, nodes).reshape(-1, nodes), ids.rows, axis=0).reshape(-1)
             return points
         return _hashed(ids, nodes) if isinstance(ids, Derived) else self._kept((ids,), nodes)
 

@@ -138,7 +138,7 @@ class FiguresTable:
             scenario, unit = np.tile(np.arange(n_scenarios), n_units), np.repeat(np.arange(n_units), n_scenarios)
         at = self._at[scenario, unit]
         bad = codes[at] != ErrCode.GOOD if self._bad else None
-        columns = {name: pa.array(self._figure(name).take(at), mask=bad) for name in (*COUNTS, "mean_load", "skew")}
+        columns = {name: pa.array(np.take(self._figure(name), at), mask=bad) for name in (*COUNTS, "mean_load", "skew")}
         for name in ("consumer_group", "topic"):
             text = utf8(units.column(name).cast(pa.string()))
             columns[name] = text if unit.size == n_units else text.take(pa.array(unit))
@@ -167,9 +167,9 @@ class FiguresTable:
             keys = [_ranks(keys)]
         first = min(1, len(self._scenarios) - 1)
         best = np.full(self._at.shape[1], first)
-        held = [key.take(self._at[first]) for key in keys]
+        held = [np.take(key, self._at[first]) for key in keys]
         for scenario in range(2, len(self._scenarios)):
-            mine = [key.take(self._at[scenario]) for key in keys]
+            mine = [np.take(key, self._at[scenario]) for key in keys]
             better, tie = np.zeros(best.size, bool), np.ones(best.size, bool)
             for own, other in zip(mine, held, strict=True):
                 better |= tie & (own < other)
@@ -192,7 +192,7 @@ class FiguresTable:
     def _cross_room(self, at: Places, bad: Mask | None) -> pa.Array:
         if not self._rooms_known:
             return pa.nulls(at.size, pa.int32())
-        return pa.array(self._figure("cross_room").take(at), mask=bad)
+        return pa.array(np.take(self._figure("cross_room"), at), mask=bad)
 
     def _strategies(self, at: Places, bad: Mask | None) -> pa.Array:
         """Names of the strategies."""

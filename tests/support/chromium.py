@@ -29,9 +29,9 @@ def find():
 
 
 class Chromium:
-    """One browser without any network; as a context manager it ends when the context does."""
+    """One browser without any network but addresses that it is told; as a context manager it ends when the context does."""
 
-    def __init__(self, profile):
+    def __init__(self, profile, reachable=()):
         (theirs_in, self._to), (self._from, theirs_out) = _pipe(), _pipe()
         flags = [
             "--headless",
@@ -41,7 +41,7 @@ class Chromium:
             "--hide-scrollbars",
             "--no-first-run",
             "--disable-background-networking",
-            "--host-resolver-rules=MAP * ~NOTFOUND",
+            ", ".join(["--host-resolver-rules=MAP * ~NOTFOUND", *(f"EXCLUDE {address}" for address in reachable)]),
             "--remote-debugging-pipe",
             f"--user-data-dir={profile}",
         ]

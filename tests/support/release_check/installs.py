@@ -6,7 +6,7 @@ from pathlib import Path
 from release_check.check import Check, environment, run
 
 IMPORTS = 7
-LICENCES = ("Apache", "BSD", "MIT", "PSF", "Python Software Foundation", "ISC", "Zlib", "0BSD", "Unlicense", "CNRI")
+LICENCES = ("Apache", "BSD", "MIT", "PSF", "Python Software Foundation", "ISC", "Zlib", "0BSD", "CC0", "CNRI")
 """Licences under which what is installed beside rmqalloc may be: all let users do what Apache-2.0 lets them do."""
 
 IMPORT_TIME = f"""

@@ -33,10 +33,22 @@ C_SOURCES: dict[str, list[str]] = {
 }
 
 # Headers of modules without a C file; those of a C file <name>_core.c are <name>.h and <name>_*.h.
-HEADERS = {"names": ["pyx/mix.h"], "ragged": ["pyx/rows.h"], "slots": ["pyx/mix.h"]}
+HEADERS = {"names": ["pyx/mix.h"], "ragged": ["pyx/rows.h"], "slots": ["pyx/mix.h"], "weigh": ["pyx/weigh.h"]}
 
-# Portable flags only: a wheel must run on any CPU of its architecture; wider instruction sets are chosen at run time.
-COMPILE_ARGS = ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-fno-math-errno"]
+# What every C file includes.
+COMMON_HEADERS = ["pyx/compiler.h"]
+
+
+def compile_args(compiler_type: str) -> list[str]:
+    """Give the flags for setuptools' kind of compiler: Visual Studio's, or GCC and what takes the same flags.
+
+    Portable ones only: a wheel must run on any CPU of its architecture; wider instruction sets are chosen at run time.
+    ``CFLAGS=-DRMQ_PLAIN_C`` in the environment builds what a compiler without vectors gets (pyx/compiler.h).
+    """
+    if compiler_type == "msvc":
+        return ["/std:c11", *(["/Od", "/Zi", "/UNDEBUG"] if DEBUG else ["/O2"])]
+    return ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-fno-math-errno"]
+
 
 DIRECTIVES = {
     "language_level": 3,
@@ -60,9 +72,8 @@ def extension(path: Path) -> Extension:
     return Extension(
         f"rmqalloc._engine.{path.stem}",
         [path.as_posix()],
-        depends=[*c_sources, *headers],
+        depends=[*c_sources, *headers, *COMMON_HEADERS],
         include_dirs=["pyx"],
-        extra_compile_args=COMPILE_ARGS,
     )
 
 
@@ -83,14 +94,16 @@ class BuildOnce(build_ext):
         # A folder of their own for either set of flags; objects are always made anew, so that none is ever of other flags.
         folder = os.path.join(self.build_temp, "debug" if DEBUG else "shared")
         jobs = self.parallel if isinstance(self.parallel, int) else JOBS
+        flags = compile_args(self.compiler.compiler_type)
 
         def compiled(source: str) -> list[str]:
-            made = self.compiler.compile([source], output_dir=folder, include_dirs=["pyx"], extra_postargs=COMPILE_ARGS)
+            made = self.compiler.compile([source], output_dir=folder, include_dirs=["pyx"], extra_postargs=flags)
             return list(made)
 
         with ThreadPoolExecutor(jobs) as pool:
             objects = dict(zip(sources, pool.map(compiled, sources), strict=True))
         for ext in self.extensions:
+            ext.extra_compile_args = flags
             ext.extra_objects = [one for source in stale.get(ext.name, []) for one in objects[source]]
         super().build_extensions()
 

@@ -1,5 +1,8 @@
 # One group as plain Python objects. The only kernel that touches Python objects: for one small group the crossing through
 # arrays costs twenty times the work. What is not plain (no 3-tuple of str, str, int; a lone surrogate) it leaves to others.
+#
+# No lock is taken, with or without a global one: all that is read is a tuple, a str or an int, which never change, and the
+# outer tuples, which the caller holds, keep what is in them alive.
 
 from libc.stdint cimport int64_t, uint64_t
 from libc.stdlib cimport free, malloc
@@ -11,6 +14,7 @@ from typedefs cimport byte_t, hash_t, index_t, owner_t
 include "isa.pxi"
 
 cdef extern from "Python.h":
+    const Py_ssize_t PY_SSIZE_T_MAX
     bint PyUnicode_CheckExact(PyObject *text)
     bint PyLong_CheckExact(PyObject *number)
     long PyLong_AsLongAndOverflow(PyObject *number, int *overflow)
@@ -18,7 +22,7 @@ cdef extern from "Python.h":
     bint PyTuple_Check(PyObject *queue)
     Py_ssize_t PyTuple_GET_SIZE(PyObject *queue)
     PyObject *PyTuple_GET_ITEM(PyObject *queue, Py_ssize_t i)
-    PyObject *PyList_GET_ITEM(list items, Py_ssize_t i)
+    PyObject *item "PyTuple_GET_ITEM"(tuple items, Py_ssize_t i)
     void PyErr_Clear()
 
 cdef extern from "md5.h" nogil:
@@ -79,17 +83,17 @@ cdef inline int64_t plain_size(PyObject *queue) noexcept:
     return topic + broker
 
 
-cdef int64_t plain_text(list queues, list client_ids) noexcept:
+cdef int64_t plain_text(tuple queues, tuple client_ids) noexcept:
     """Bytes of all text, -1 if anything is not plain."""
     cdef int64_t size, total = 0
     cdef Py_ssize_t i
     for i in range(len(client_ids)):
-        size = text_size(PyList_GET_ITEM(client_ids, i))
+        size = text_size(item(client_ids, i))
         if size < 0:
             return -1
         total = total + size
     for i in range(len(queues)):
-        size = plain_size(PyList_GET_ITEM(queues, i))
+        size = plain_size(item(queues, i))
         if size < 0:
             return -1
         total = total + size
@@ -110,7 +114,7 @@ cdef inline void start(column_t *column, byte_t **at, int64_t n, int64_t n_bytes
     column.n = 0
 
 
-cdef int64_t lay_out_routes(list queues, column_t *topics, column_t *brokers, index_t *rows, int64_t *route_offsets,
+cdef int64_t lay_out_routes(tuple queues, column_t *topics, column_t *brokers, index_t *rows, int64_t *route_offsets,
                              index_t *queue_ids) noexcept:
     """Write queues as routes, a new one wherever the topic or the broker is another object; returns their number."""
     cdef PyObject *queue
@@ -119,7 +123,7 @@ cdef int64_t lay_out_routes(list queues, column_t *topics, column_t *brokers, in
     cdef Py_ssize_t i
     cdef int overflow
     for i in range(len(queues)):
-        queue = PyList_GET_ITEM(queues, i)
+        queue = item(queues, i)
         if PyTuple_GET_ITEM(queue, 0) != topic or PyTuple_GET_ITEM(queue, 1) != broker:
             topic = PyTuple_GET_ITEM(queue, 0)
             broker = PyTuple_GET_ITEM(queue, 1)
@@ -132,17 +136,18 @@ cdef int64_t lay_out_routes(list queues, column_t *topics, column_t *brokers, in
     return topics.n
 
 
-def consistent_hash(list queues not None, list client_ids not None, index_t virtual_nodes, owner_t[::1] out not None):
+def consistent_hash(tuple queues not None, tuple client_ids not None, index_t virtual_nodes, owner_t[::1] out not None):
     """Owners of one group; False, with nothing written, if a queue or an id is not plain."""
     cdef int64_t n = len(queues), m = len(client_ids), n_routes, n_text = plain_text(queues, client_ids)
-    cdef int64_t n_points = m * virtual_nodes, n_scratch = rmq_ring_scratch_size(m * virtual_nodes)
+    cdef int64_t n_points = m * virtual_nodes, n_scratch = rmq_ring_scratch_size(m * virtual_nodes), n_bytes
     cdef column_t ids, topics, brokers
     cdef byte_t *memory
     cdef byte_t *at
     cdef rmq_ring_t ring
     if n_text < 0:
         return False
-    memory = <byte_t *> malloc(3 * n_text + 8 * (m + 3 * n + n_scratch) + 4 * (n_points + 3 * n) + 64 * 16)
+    n_bytes = 3 * n_text + 8 * (m + 3 * n + n_scratch) + 4 * (n_points + 3 * n) + 64 * 16
+    memory = <byte_t *> malloc(n_bytes) if n_bytes <= PY_SSIZE_T_MAX else NULL
     if memory == NULL:
         raise MemoryError(f"no memory for {n_points} ring points")
     at = memory
@@ -155,7 +160,7 @@ def consistent_hash(list queues not None, list client_ids not None, index_t virt
     points = <hash_t *> carve(&at, n_points * sizeof(hash_t))
     hashes = <hash_t *> carve(&at, n * sizeof(hash_t))
     for i in range(m):
-        append(&ids, PyList_GET_ITEM(client_ids, i))
+        append(&ids, item(client_ids, i))
     n_routes = lay_out_routes(queues, &topics, &brokers, rows, route_offsets, queue_ids)
     with nogil:
         rmq_md5_points(ids.values, ids.offsets, 0, m, NULL, virtual_nodes, points)

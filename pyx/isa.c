@@ -5,19 +5,19 @@
 #include <string.h>
 
 static const char *const NAMES[RMQ_ISA_LEVELS] = {"scalar", "neon", "avx2", "avx512"};
-static int forced = -1;
+static rmq_shared_int_t forced = -1;
 
 static int machine_has(int level)
 {
 #ifdef RMQ_X86
     if (level == RMQ_AVX2)
-        return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt");
+        return PROCESSOR_HAS("avx2") && PROCESSOR_HAS("bmi2") && PROCESSOR_HAS("popcnt");
     if (level == RMQ_AVX512)
-        return machine_has(RMQ_AVX2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512vl");
+        return machine_has(RMQ_AVX2) && PROCESSOR_HAS("avx512f") && PROCESSOR_HAS("avx512bw") &&
+               PROCESSOR_HAS("avx512vl");
 #endif
-#ifdef __aarch64__
-    if (level == RMQ_NEON) /* always there */
+#ifdef RMQ_ARM
+    if (level == RMQ_NEON)
         return 1;
 #endif
     return level == RMQ_SCALAR;
@@ -26,8 +26,9 @@ static int machine_has(int level)
 enum rmq_isa_level rmq_isa_level(void)
 {
     int level = RMQ_ISA_LEVELS - 1;
-    if (forced >= 0)
-        return (enum rmq_isa_level)forced;
+    const int chosen = SHARED_GET(forced);
+    if (chosen >= 0)
+        return (enum rmq_isa_level)chosen;
     while (!machine_has(level))
         level--;
     return (enum rmq_isa_level)level;
@@ -47,7 +48,7 @@ int rmq_isa_force(const char *name)
 {
     for (int level = 0; level < RMQ_ISA_LEVELS; level++)
         if (machine_has(level) && strcmp(name, NAMES[level]) == 0) {
-            forced = level;
+            SHARED_SET(forced, level);
             return 0;
         }
     return -1;

@@ -5,16 +5,15 @@
 #ifndef RMQALLOC_ISA_H
 #define RMQALLOC_ISA_H
 
-#if defined(__x86_64__) && defined(__GNUC__)
-#define RMQ_X86 1
-#endif
+#include "compiler.h"
 
 enum rmq_isa_level { RMQ_SCALAR, RMQ_NEON, RMQ_AVX2, RMQ_AVX512, RMQ_ISA_LEVELS }; /* narrowest first */
 
 enum rmq_isa_level rmq_isa_level(void);
 
 /* Its name; the i-th name this machine can run (widest first, NULL past the end); choose one for the whole module
-   (0, or -1 when this machine lacks it and nothing changed). Do not choose while other threads compute. */
+   (0, or -1 when this machine lacks it and nothing changed). Threads that compute meanwhile go on with either: the answers of
+   all are the same. */
 const char *rmq_isa(void);
 const char *rmq_isa_available(int i);
 int rmq_isa_force(const char *name);

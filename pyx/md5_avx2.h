@@ -1,12 +1,12 @@
 /* Vocabulary of AVX2: 8 lanes. */
-#define TARGET __attribute__((target("avx2")))
+#define TARGET BUILT_FOR("avx2")
 #define LANES 8
-typedef uint32_t NAME(vector) __attribute__((vector_size(32), may_alias));
-typedef uint32_t NAME(memory) __attribute__((vector_size(32), may_alias, aligned(4)));
+VECTOR(uint32_t, NAME(vector), 32);
+UNALIGNED_VECTOR(uint32_t, NAME(memory), 32);
 
 #define V NAME(vector)
 #define M(x) ((__m256i)(x))
-#define BARRIER(x) __asm__("" : "+x"(x))
+#define BARRIER(x) OPAQUE("x", x)
 #define ROTATE(x, s) ((x) << (s) | (x) >> (32 - (s)))
 #define F1(b, c, d) ((d) ^ ((b) & ((c) ^ (d))))
 #define F2(b, c, d) ((c) ^ ((d) & ((b) ^ (c))))
@@ -19,25 +19,25 @@ typedef uint32_t NAME(memory) __attribute__((vector_size(32), may_alias, aligned
 #define PICK_INDEX(index) (index)
 #define PICK(x, index) ((V)_mm256_permutevar8x32_epi32(M(x), M(index)))
 
-TARGET ALWAYS_INLINE V NAME(reverse_bytes)(V x)
+TARGET INLINE V NAME(reverse_bytes)(V x)
 {
     const __m128i order = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
     return (V)_mm256_shuffle_epi8(M(x), _mm256_broadcastsi128_si256(order));
 }
 
-TARGET ALWAYS_INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
+TARGET INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
 {
     copy_pieces(to, from, n);
 }
 
-TARGET ALWAYS_INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
+TARGET INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
 {
     memset(to + (n & 64), 0, 64);
     copy_pieces(to, from, n);
 }
 
 /* Word w of block l to words[w * stride + l]. */
-TARGET ALWAYS_INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
+TARGET INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
 {
     for (int half = 0; half < 2; half++) {
         __m256i x[8], y[8];

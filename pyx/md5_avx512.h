@@ -1,12 +1,12 @@
 /* Vocabulary of AVX-512: 16 lanes. */
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
+#define TARGET BUILT_FOR("avx512f,avx512bw,avx512vl,bmi2")
 #define LANES 16
-typedef uint32_t NAME(vector) __attribute__((vector_size(64), may_alias));
-typedef uint32_t NAME(memory) __attribute__((vector_size(64), may_alias, aligned(4)));
+VECTOR(uint32_t, NAME(vector), 64);
+UNALIGNED_VECTOR(uint32_t, NAME(memory), 64);
 
 #define V NAME(vector)
 #define M(x) ((__m512i)(x))
-#define BARRIER(x) __asm__("" : "+v"(x))
+#define BARRIER(x) OPAQUE("v", x)
 #define ROTATE(x, s) ((V)_mm512_rol_epi32(M(x), s))
 #define F1(b, c, d) ((V)_mm512_ternarylogic_epi32(M(b), M(c), M(d), 0xca)) /* b ? c : d */
 #define F2(b, c, d) ((V)_mm512_ternarylogic_epi32(M(d), M(b), M(c), 0xca)) /* d ? b : c */
@@ -20,14 +20,14 @@ typedef uint32_t NAME(memory) __attribute__((vector_size(64), may_alias, aligned
 #define PICK_INDEX(index) (index)
 #define PICK(x, index) ((V)_mm512_permutexvar_epi32(M(index), M(x)))
 
-TARGET ALWAYS_INLINE V NAME(reverse_bytes)(V x)
+TARGET INLINE V NAME(reverse_bytes)(V x)
 {
     const __m128i order = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
     return (V)_mm512_shuffle_epi8(M(x), _mm512_broadcast_i32x4(order));
 }
 
 /* Copy n < 128 bytes; some that follow may be spoilt. */
-TARGET ALWAYS_INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
+TARGET INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
 {
     if (n <= 32)
         _mm256_storeu_si256((__m256i *)to, _mm256_maskz_loadu_epi8(_bzhi_u32(~0u, (uint32_t)n), from));
@@ -39,7 +39,7 @@ TARGET ALWAYS_INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n
 }
 
 /* Copy n < 128 bytes, and zeros up to the end of the 64 in which byte n would stand. */
-TARGET ALWAYS_INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
+TARGET INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
 {
     _mm512_storeu_si512(to, _mm512_maskz_loadu_epi8(_bzhi_u64(~0ull, (uint32_t)n), from));
     if (n >= 64)
@@ -47,7 +47,7 @@ TARGET ALWAYS_INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
 }
 
 /* Word w of block l to words[w * stride + l]. */
-TARGET ALWAYS_INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
+TARGET INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
 {
     __m512i x[16], y[16];
     for (int i = 0; i < 16; i++)

@@ -14,19 +14,7 @@
 
 #include <string.h>
 
-#if defined(__GNUC__) || defined(__clang__)
-#define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define NEVER_INLINE __attribute__((noinline))
-#define ALIGNED(n) __attribute__((aligned(n)))
-#define HIDE(pointer) __asm__("" : "+r"(pointer)) /* else its constants come as immediate moves */
-#define LOOK_AHEAD(pointer, bytes) __builtin_prefetch((const void *)((uintptr_t)(pointer) + (bytes))) /* maybe beyond the end */
-#else
-#define ALWAYS_INLINE static inline
-#define NEVER_INLINE
-#define ALIGNED(n)
-#define HIDE(pointer)
-#define LOOK_AHEAD(pointer, bytes)
-#endif
+#define HIDE(pointer) OPAQUE("r", pointer) /* else its constants come as immediate moves */
 #define NAME(name) NAME_IN(name, ISA)
 #define NAME_IN(name, isa) NAME_OF(name, isa)
 #define NAME_OF(name, isa) name##_##isa
@@ -298,8 +286,7 @@ static NEVER_INLINE void absorb_route(tray_t *tray, int f, const uint8_t *topic,
 #define STREAMS 3
 #include "md5_avx2.h"
 #endif
-#if defined(__aarch64__) && defined(__GNUC__) && !defined(__AARCH64EB__)
-#define RMQ_ARM 1
+#ifdef RMQ_ARM
 #include <arm_neon.h>
 
 #define ISA neon

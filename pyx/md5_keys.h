@@ -3,7 +3,7 @@
 #include "md5_lanes.h"
 
 /* Make sure that there is room for a family of one key at least. Return its row. */
-TARGET ALWAYS_INLINE uint8_t *NAME(next_row)(const task_t *task, filling_t *now)
+TARGET INLINE uint8_t *NAME(next_row)(const task_t *task, filling_t *now)
 {
     if (now->n_families == FAMILIES || now->n_lanes == FULL)
         NAME(hash_tray)(task, empty(now));
@@ -42,7 +42,7 @@ TARGET static void NAME(points)(const uint8_t *values, const int64_t *offsets, i
 
 /* The text of a route up to the broker's name; a topic that leaves no room for the rest needs none. Here and below text is
  * written from left to right, since a copy may spoil what follows it. */
-TARGET ALWAYS_INLINE void NAME(write_head)(uint8_t *head, const uint8_t *topic, int64_t n_topic)
+TARGET INLINE void NAME(write_head)(uint8_t *head, const uint8_t *topic, int64_t n_topic)
 {
     if (n_topic < ROW - 43) {
         memcpy(head, "MessageQueue [topic=", 20);
@@ -51,7 +51,7 @@ TARGET ALWAYS_INLINE void NAME(write_head)(uint8_t *head, const uint8_t *topic, 
     }
 }
 
-TARGET ALWAYS_INLINE void NAME(write_route)(uint8_t *row, const uint8_t *head, int64_t n_head, const uint8_t *broker,
+TARGET INLINE void NAME(write_route)(uint8_t *row, const uint8_t *head, int64_t n_head, const uint8_t *broker,
                                             int64_t n_broker)
 {
     memcpy(row, head, 64);

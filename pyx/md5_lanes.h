@@ -27,7 +27,7 @@
 #include "md5_rounds.h"
 
 /* Which family and which number each lane has. Lanes after the last repeat it, up to a whole group. */
-TARGET ALWAYS_INLINE void NAME(fill_lanes)(const task_t *task, const tray_t *tray, work_t *work)
+TARGET INLINE void NAME(fill_lanes)(const task_t *task, const tray_t *tray, work_t *work)
 {
     uint32_t lane = 0, highest = 0; /* negative numbers count as high */
     for (int f = 0; f < tray->n_families; lane += tray->count[f++]) {
@@ -57,7 +57,7 @@ TARGET ALWAYS_INLINE void NAME(fill_lanes)(const task_t *task, const tray_t *tra
 }
 
 /* Decide what the keys of a tray need: how many rows, one block or two. */
-TARGET ALWAYS_INLINE void NAME(plan)(const task_t *task, tray_t *tray, work_t *work)
+TARGET INLINE void NAME(plan)(const task_t *task, tray_t *tray, work_t *work)
 {
     uint32_t shortest = 63, longest = 0, heads = 0;
     for (int f = 0; f < tray->n_families; f++) {
@@ -88,7 +88,7 @@ TARGET ALWAYS_INLINE void NAME(plan)(const task_t *task, tray_t *tray, work_t *w
 }
 
 /* The states in which the last blocks of the prefixes begin: the one of all MD5, unless whole blocks come before. */
-TARGET ALWAYS_INLINE void NAME(start_families)(const tray_t *tray, work_t *work)
+TARGET INLINE void NAME(start_families)(const tray_t *tray, work_t *work)
 {
     for (int f = 0; f < tray->n_families; f += WIDTH) {
         V x[4][STREAMS];
@@ -115,7 +115,7 @@ TARGET ALWAYS_INLINE void NAME(start_families)(const tray_t *tray, work_t *work)
 }
 
 /* Transpose the last blocks of the prefixes and take the steps that all keys of a family share. */
-TARGET ALWAYS_INLINE void NAME(open_families)(tray_t *tray, work_t *work)
+TARGET INLINE void NAME(open_families)(tray_t *tray, work_t *work)
 {
     memset(tray->block + tray->n_families, 0, WIDTH_MAX * 4); /* vectors of families may reach beyond the last */
     NAME(start_families)(tray, work);
@@ -139,7 +139,7 @@ TARGET ALWAYS_INLINE void NAME(open_families)(tray_t *tray, work_t *work)
 
 /* Write the words of the messages of one vector of lanes, when the keys of a family differ in one digit at most and the
  * prefixes have been given the text around it. */
-TARGET ALWAYS_INLINE void NAME(lay_out_digits)(const task_t *task, const tray_t *tray, work_t *work, int lane,
+TARGET INLINE void NAME(lay_out_digits)(const task_t *task, const tray_t *tray, work_t *work, int lane,
                                                int column)
 {
     uint32_t f = work->family[lane], *rows = work->rows + column;
@@ -154,7 +154,7 @@ TARGET ALWAYS_INLINE void NAME(lay_out_digits)(const task_t *task, const tray_t 
 }
 
 /* Number and ending of each lane as text: low and high half, and the number's digits. */
-TARGET ALWAYS_INLINE V NAME(write_numbers)(const task_t *task, const work_t *work, int lane, int column, V *low,
+TARGET INLINE V NAME(write_numbers)(const task_t *task, const work_t *work, int lane, int column, V *low,
                                            V *high)
 {
     if (work->digits == MAX_DIGITS) {
@@ -182,7 +182,7 @@ TARGET ALWAYS_INLINE V NAME(write_numbers)(const task_t *task, const work_t *wor
 }
 
 /* The same for any numbers and lengths: rows 0 to 15, and 16 to 31 if some keys need a second block. */
-TARGET ALWAYS_INLINE void NAME(lay_out_text)(const task_t *task, const tray_t *tray, work_t *work, int lane, int column)
+TARGET INLINE void NAME(lay_out_text)(const task_t *task, const tray_t *tray, work_t *work, int lane, int column)
 {
     uint32_t f = work->family[lane], *rows = work->rows + column;
     V index = PICK_INDEX(WIDEN(work->family + lane) - f), length = PICK(LOAD_ANY(tray->length + f), index), low, high;
@@ -217,7 +217,7 @@ TARGET ALWAYS_INLINE void NAME(lay_out_text)(const task_t *task, const tray_t *t
 }
 
 /* The n words of the families' states, for the lanes of a group. */
-TARGET ALWAYS_INLINE void NAME(pick_states)(const work_t *work, uint32_t (*states)[STRIDE], int lane, int n,
+TARGET INLINE void NAME(pick_states)(const work_t *work, uint32_t (*states)[STRIDE], int lane, int n,
                                             V (*x)[STREAMS])
 {
     for (int s = 0; s < STREAMS; s++) {
@@ -230,7 +230,7 @@ TARGET ALWAYS_INLINE void NAME(pick_states)(const work_t *work, uint32_t (*state
 
 /* Hash the lanes whose words stand in rows, each of one block. Which steps are left out is a constant: a choice among
  * the rounds costs a tenth of the time. */
-TARGET ALWAYS_INLINE void NAME(hash_single)(work_t *work, int lane, const int shared, const int n_words)
+TARGET INLINE void NAME(hash_single)(work_t *work, int lane, const int shared, const int n_words)
 {
     V x[4][STREAMS], begin[1][STREAMS];
     NAME(pick_states)(work, work->opened, lane, 4, x);
@@ -241,7 +241,7 @@ TARGET ALWAYS_INLINE void NAME(hash_single)(work_t *work, int lane, const int sh
 }
 
 /* The same where some lanes have a second block. */
-TARGET ALWAYS_INLINE void NAME(hash_double)(work_t *work, int lane, const int shared)
+TARGET INLINE void NAME(hash_double)(work_t *work, int lane, const int shared)
 {
     V x[4][STREAMS], begin[4][STREAMS], first[STREAMS];
     NAME(pick_states)(work, work->opened, lane, 4, x);

@@ -1,12 +1,12 @@
 /* Vocabulary of NEON (64-bit ARM, which always has it): 4 lanes. */
 #define TARGET
 #define LANES 4
-typedef uint32_t NAME(vector) __attribute__((vector_size(16), may_alias));
-typedef uint32_t NAME(memory) __attribute__((vector_size(16), may_alias, aligned(4)));
+VECTOR(uint32_t, NAME(vector), 16);
+UNALIGNED_VECTOR(uint32_t, NAME(memory), 16);
 
 #define V NAME(vector)
 #define M(x) ((uint32x4_t)(x))
-#define BARRIER(x) __asm__("" : "+w"(x))
+#define BARRIER(x) OPAQUE("w", x)
 #define ROTATE(x, s) ((V)vsriq_n_u32(vshlq_n_u32(M(x), s), M(x), 32 - (s)))
 #define F1(b, c, d) ((V)vbslq_u32(M(b), M(c), M(d)))
 #define F2(b, c, d) ((V)vbslq_u32(M(d), M(b), M(c)))
@@ -20,21 +20,21 @@ typedef uint32_t NAME(memory) __attribute__((vector_size(16), may_alias, aligned
 #define PICK_INDEX(index) ((index) * 0x04040404u + 0x03020100u)
 #define PICK(x, index) ((V)vqtbl1q_u8((uint8x16_t)(x), (uint8x16_t)(index)))
 
-ALWAYS_INLINE V NAME(reverse_bytes)(V x) { return (V)vrev32q_u8((uint8x16_t)(x)); }
+INLINE V NAME(reverse_bytes)(V x) { return (V)vrev32q_u8((uint8x16_t)(x)); }
 
-ALWAYS_INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
+INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
 {
     copy_pieces(to, from, n);
 }
 
-ALWAYS_INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
+INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
 {
     memset(to + (n & 64), 0, 64);
     copy_pieces(to, from, n);
 }
 
 /* Word w of block l to words[w * stride + l]. */
-ALWAYS_INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
+INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
 {
     for (int w = 0; w < 16; w += 4) {
         uint32x4_t x[4];

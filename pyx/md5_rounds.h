@@ -29,7 +29,7 @@
 
 /* From step `from` (0, 4, 8 or 12) to the last one that word A needs, or through all steps. Word g of message l of
  * stream t is rows[g * stride + t * LANES + l]; words from n_words to 13 are zero. */
-TARGET ALWAYS_INLINE void NAME(rounds)(const uint32_t *rows, const int stride, V *a, V *b, V *c, V *d, const int from,
+TARGET INLINE void NAME(rounds)(const uint32_t *rows, const int stride, V *a, V *b, V *c, V *d, const int from,
                                        const int n_words, const int all)
 {
     const uint32_t *sine = SINE;
@@ -64,7 +64,7 @@ TARGET ALWAYS_INLINE void NAME(rounds)(const uint32_t *rows, const int stride, V
 }
 
 /* The first `to` steps (0, 4, 8 or 12), which messages that begin alike have in common. */
-TARGET ALWAYS_INLINE void NAME(opening)(const uint32_t *rows, const int stride, V *a, V *b, V *c, V *d, int to)
+TARGET INLINE void NAME(opening)(const uint32_t *rows, const int stride, V *a, V *b, V *c, V *d, int to)
 {
     const uint32_t *sine = SINE;
     const int n_words = 16;

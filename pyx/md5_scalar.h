@@ -5,11 +5,7 @@ typedef uint32_t NAME(vector);
 typedef uint32_t NAME(memory);
 
 #define V NAME(vector)
-#ifdef __GNUC__
-#define BARRIER(x) __asm__("" : "+r"(x))
-#else
-#define BARRIER(x)
-#endif
+#define BARRIER(x) OPAQUE("r", x)
 #define ROTATE(x, s) ((x) << (s) | (x) >> (32 - (s)))
 #define F1(b, c, d) ((d) ^ ((b) & ((c) ^ (d))))
 #define F2(b, c, d) ((c) ^ ((d) & ((b) ^ (c))))
@@ -22,24 +18,24 @@ typedef uint32_t NAME(memory);
 #define PICK_INDEX(index) (index)
 #define PICK(x, index) ((void)(index), (x))
 
-ALWAYS_INLINE V NAME(reverse_bytes)(V x)
+INLINE V NAME(reverse_bytes)(V x)
 {
     return x << 24 | (x & 0xff00) << 8 | (x >> 8 & 0xff00) | x >> 24;
 }
 
-ALWAYS_INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
+INLINE void NAME(copy)(uint8_t *to, const uint8_t *from, int64_t n)
 {
     copy_pieces(to, from, n);
 }
 
-ALWAYS_INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
+INLINE void NAME(put)(uint8_t *to, const uint8_t *from, int64_t n)
 {
     memset(to + (n & 64), 0, 64);
     copy_pieces(to, from, n);
 }
 
 /* Word w of block l to words[w * stride + l]; the only place where bytes become words, in either byte order. */
-ALWAYS_INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
+INLINE void NAME(transpose)(const uint8_t *const *blocks, uint32_t *words, const int stride)
 {
     const uint8_t *block = blocks[0];
     for (int w = 0; w < 16; w++, block += 4)

@@ -1,7 +1,7 @@
 /* Best clients of queues, for one instruction set: ISA(name), TARGET, LANES, GREATER(a, b) if it has that. No guard: see
    preferences_core.c, which includes it once for each set. */
 
-typedef uint32_t ISA(lanes_t) __attribute__((vector_size(4 * LANES), aligned(4)));
+UNALIGNED_VECTOR(uint32_t, ISA(lanes_t), 4 * LANES);
 
 TARGET INLINE ISA(lanes_t) ISA(scores)(ISA(lanes_t) h)
 {
@@ -62,29 +62,17 @@ TARGET static int32_t ISA(best_open)(uint32_t queue, const uint32_t *clients, co
     return (int32_t)first;
 }
 
-/* The pairs of a client that are at least a bound, and greater by no more than a width; how many they are. */
+/* See find_band. */
 TARGET static int32_t ISA(find_band)(const uint32_t *queues, int32_t n_queues, uint32_t client, uint64_t bound, uint64_t width,
                                      uint64_t *out)
 {
-    uint32_t score[AT_ONCE];
-    int32_t found = 0;
-    for (int32_t first = 0; first < n_queues; first += AT_ONCE) {
-        const int32_t n = n_queues - first < AT_ONCE ? n_queues - first : AT_ONCE;
-        for (int32_t i = 0; i < n; i++)
-            score[i] = mixed(queues[first + i] ^ client);
-        for (int32_t i = 0; i < n; i++) { /* without branches: which it is cannot be foreseen */
-            const uint64_t pair = pair_of(score[i], first + i);
-            out[found] = pair;
-            found += pair - bound <= width;
-        }
-    }
-    return found;
+    return find_band(queues, n_queues, client, bound, width, out);
 }
 
 /* Pairs in order, by the number of those that come before each. */
 TARGET static void ISA(sort_few)(const uint64_t *pairs, int32_t n, uint64_t *out)
 {
-    typedef int64_t lanes_t __attribute__((vector_size(4 * LANES)));
+    VECTOR(int64_t, lanes_t, 4 * LANES);
     const int width = LANES / 2;
     lanes_t keys[FEW / (LANES / 2)], ranks;
     for (int32_t i = 0; i < n; i++)

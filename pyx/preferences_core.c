@@ -10,8 +10,6 @@
 
 #include <string.h>
 
-#define INLINE static inline __attribute__((always_inline))
-
 /* The finalizer of Murmur3. */
 INLINE uint32_t mixed(uint32_t h)
 {
@@ -36,22 +34,44 @@ INLINE int32_t queue_of(uint64_t pair)
 /* Pairs that are sorted by comparing each with each. */
 #define FEW 64
 
+/* The pairs of a client that are at least a bound, and greater by no more than a width; how many they are. */
+INLINE int32_t find_band(const uint32_t *queues, int32_t n_queues, uint32_t client, uint64_t bound, uint64_t width, uint64_t *out)
+{
+    uint32_t score[AT_ONCE];
+    int32_t found = 0;
+    for (int32_t first = 0; first < n_queues; first += AT_ONCE) {
+        const int32_t n = n_queues - first < AT_ONCE ? n_queues - first : AT_ONCE;
+        for (int32_t i = 0; i < n; i++)
+            score[i] = mixed(queues[first + i] ^ client);
+        for (int32_t i = 0; i < n; i++) { /* without branches: which it is cannot be foreseen */
+            const uint64_t pair = pair_of(score[i], first + i);
+            out[found] = pair;
+            found += pair - bound <= width;
+        }
+    }
+    return found;
+}
+
+#if RMQ_VECTORS
 #define ISA(name) scalar_##name
 #define TARGET
 #define LANES 4
 #include "preferences_body.h"
+#else
+#include "preferences_plain.h"
+#endif
 
 #ifdef RMQ_X86
 #include <immintrin.h>
 
 #define ISA(name) avx2_##name
-#define TARGET __attribute__((target("avx2")))
+#define TARGET BUILT_FOR("avx2")
 #define LANES 8
 #define GREATER(a, b) ((lanes_t)_mm256_max_epu32((__m256i)(a), (__m256i)(b)))
 #include "preferences_body.h"
 
 #define ISA(name) avx512_##name
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl")))
+#define TARGET BUILT_FOR("avx512f,avx512bw,avx512vl")
 #define LANES 16
 #include "preferences_body.h"
 #endif

@@ -13,7 +13,7 @@
    the hash flipped, the signed order of point - hash is the unsigned one: the way up from the hash to the point, past
    the end too. Within a client only the nearest point matters, so owners are compared once a client; equal is enough,
    because the last inserted wins. */
-TARGET static inline __attribute__((always_inline)) void ISA(scan_vectors)(
+TARGET INLINE void ISA(scan_vectors)(
     const rmq_ring_t *ring, const uint32_t *hashes, int n_queues, int32_t *owners, const int n_vectors)
 {
     const uint32_t *point = ring->points;
@@ -26,7 +26,7 @@ TARGET static inline __attribute__((always_inline)) void ISA(scan_vectors)(
     for (int32_t slot = 0; slot < ring->n_clients; slot++) {
         for (int i = 0; i < n_vectors; i++)
             near[i] = SPREAD(INT32_MAX);
-#pragma GCC unroll 4
+        UNROLL_4
         for (const uint32_t *end = point + ring->virtual_nodes; point < end; point++)
             for (int i = 0; i < n_vectors; i++)
                 near[i] = LEAST(near[i], MINUS(SPREAD((int32_t)*point), hash[i]));
@@ -55,7 +55,7 @@ TARGET static void ISA(scan)(const rmq_ring_t *ring, const uint32_t *hashes, int
 
 /* How many keys of the table are smaller than `key`, a key of this point: all of earlier cells, and some of a window
    from the point's own cell on (those of later cells are not). Only the rare second window makes a branch. */
-TARGET static inline __attribute__((always_inline)) uint32_t ISA(rank)(
+TARGET INLINE uint32_t ISA(rank)(
     const rmq_table_t *table, uint32_t point, int64_t key)
 {
     uint32_t place = table->cells[point >> table->shift];
@@ -63,7 +63,7 @@ TARGET static inline __attribute__((always_inline)) uint32_t ISA(rank)(
     do {
         smaller = BELOW(table->keys + place, key);
         place += (uint32_t)smaller;
-    } while (__builtin_expect(smaller == WINDOW, 0));
+    } while (UNLIKELY(smaller == WINDOW));
     return place;
 }
 

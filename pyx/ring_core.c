@@ -50,10 +50,13 @@ static void insert(const int64_t *cast, int64_t begin, int64_t end, int64_t *key
 /* Sort keys that already lie in their cells. */
 static void scalar_settle(const int64_t *cast, const rmq_table_t *table) { insert(cast, 0, table->n, table->keys); }
 
-/* ---- plain C; four lanes are SSE2 or NEON where there is such ---- */
+/* ---- plain C; four lanes are SSE2 or NEON where there is such, and one is a number ---- */
 
-typedef int32_t four_t __attribute__((vector_size(16)));
-typedef uint32_t unsigned_four_t __attribute__((vector_size(16)));
+#define BELOW_KEY(w, key) (((w)[0] < (key)) + ((w)[1] < (key)) + ((w)[2] < (key)) + ((w)[3] < (key)))
+
+#if RMQ_VECTORS
+VECTOR(int32_t, four_t, 16);
+VECTOR(uint32_t, unsigned_four_t, 16);
 
 static inline four_t four_load(const void *from, int n)
 {
@@ -87,18 +90,36 @@ static inline four_t four_choose(four_t mask, four_t a, four_t b) { return (a & 
 #define LEAST(a, b) four_choose((a) < (b), a, b)
 #define MINUS(a, b) ((four_t)((unsigned_four_t)(a) - (unsigned_four_t)(b)))
 #define CLAIM(owner, best, near, slot) four_choose((near) <= (best), slot, owner)
-#define BELOW(w, key) (((w)[0] < (key)) + ((w)[1] < (key)) + ((w)[2] < (key)) + ((w)[3] < (key)))
+#define BELOW(window, key) BELOW_KEY(window, key)
 #include "ring_body.h"
+
+#define PLAIN {390, 2, scalar_scan, scalar_settle, scalar_search, scalar_sift}
+#else
+#define ISA(name) scalar_##name
+#define TARGET
+#define LANES 1
+#define lanes_t int32_t
+#define LOAD(from, n) ((void)(n), *(const int32_t *)(from))
+#define STORE(to, n, lane) ((void)(n), *(to) = (lane))
+#define SPREAD(value) (value)
+#define LEAST(a, b) ((a) < (b) ? (a) : (b))
+#define MINUS(a, b) ((int32_t)((uint32_t)(a) - (uint32_t)(b)))
+#define CLAIM(owner, best, near, slot) ((near) <= (best) ? (slot) : (owner))
+#define BELOW(window, key) BELOW_KEY(window, key)
+#include "ring_body.h"
+
+#define PLAIN {390, 0, scalar_scan, scalar_settle, scalar_search, scalar_sift}
+#endif
 
 #ifdef RMQ_X86
 #include <immintrin.h>
 
-#define AVX2 __attribute__((target("avx2,bmi2,popcnt")))
-#define AVX512 __attribute__((target("avx2,bmi2,popcnt,avx512f,avx512bw,avx512vl")))
+#define AVX2 BUILT_FOR("avx2,bmi2,popcnt")
+#define AVX512 BUILT_FOR("avx2,bmi2,popcnt,avx512f,avx512bw,avx512vl")
 
 AVX2 static inline int avx2_count(__m256i mask)
 {
-    return __builtin_popcount((unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(mask)));
+    return rmq_count_bits((uint32_t)_mm256_movemask_pd(_mm256_castsi256_pd(mask)));
 }
 
 AVX2 static inline int avx2_below(const int64_t *window, int64_t key)
@@ -115,7 +136,7 @@ AVX2 static void avx2_settle(const int64_t *cast, const rmq_table_t *table)
     for (int64_t i = 0; i < t.n; i++) {
         const uint32_t cell = POINT(cast[i]) >> t.shift;
         const int64_t begin = t.cells[cell];
-        if (__builtin_expect(i - begin == WINDOW, 0)) { /* too many: what the window said of this cell is wrong */
+        if (UNLIKELY(i - begin == WINDOW)) { /* too many: what the window said of this cell is wrong */
             while (i + 1 < t.n && POINT(cast[i + 1]) >> t.shift == cell)
                 i++;
             insert(cast, begin, i + 1, t.keys);
@@ -160,7 +181,6 @@ AVX2 static inline __m256i avx2_first(int n)
 #include "ring_body.h"
 #endif
 
-#define PLAIN {390, 2, scalar_scan, scalar_settle, scalar_search, scalar_sift}
 static const struct rmq_ring_engine ENGINES[RMQ_ISA_LEVELS] = {
     [RMQ_SCALAR] = PLAIN,
     [RMQ_NEON] = PLAIN,

@@ -2,22 +2,10 @@
 #ifndef RMQALLOC_ROWS_H
 #define RMQALLOC_ROWS_H
 
+#include "compiler.h"
+
 #include <stdint.h>
 #include <string.h>
-
-static inline uint64_t rmq_eight(const uint8_t *s)
-{
-    uint64_t word;
-    memcpy(&word, s, sizeof word);
-    return word;
-}
-
-static inline uint32_t rmq_four(const uint8_t *s)
-{
-    uint32_t word;
-    memcpy(&word, s, sizeof word);
-    return word;
-}
 
 /* Two numbers that together tell stretches of one length of at most 16 bytes apart: their ends, which may overlap. */
 static inline void rmq_ends(const uint8_t *s, int64_t n, uint64_t *first, uint64_t *last)
@@ -67,14 +55,12 @@ typedef struct {
 /* sum + a * b, mod 2^128. */
 static inline rmq_pair_t rmq_add_product(rmq_pair_t sum, uint64_t a, uint64_t b)
 {
-#if defined(__SIZEOF_INT128__) && !defined(RMQ_NO_INT128)
-    const unsigned __int128 all = ((unsigned __int128)sum.high << 64 | sum.low) + (unsigned __int128)a * b;
+#ifdef RMQ_INT128
+    const rmq_wide_t all = ((rmq_wide_t)sum.high << 64 | sum.low) + (rmq_wide_t)a * b;
     return (rmq_pair_t){(uint64_t)all, (uint64_t)(all >> 64)};
 #else
-    const uint64_t half = 0xffffffff, a0 = a & half, a1 = a >> 32, b0 = b & half, b1 = b >> 32;
-    const uint64_t middle = a1 * b0 + (a0 * b0 >> 32), other = a0 * b1 + (middle & half);
     const uint64_t low = sum.low + a * b;
-    return (rmq_pair_t){low, sum.high + a1 * b1 + (middle >> 32) + (other >> 32) + (low < sum.low)};
+    return (rmq_pair_t){low, sum.high + rmq_upper_product(a, b) + (low < sum.low)};
 #endif
 }
 
@@ -140,6 +126,6 @@ static inline uint64_t rmq_digest(const uint8_t *s, int64_t n, uint32_t number, 
 }
 
 /* Bring a place that will be written closer. */
-static inline void rmq_prefetch(const void *at) { __builtin_prefetch(at, 1); }
+static inline void rmq_prefetch(const void *at) { ASK_TO_WRITE(at); }
 
 #endif

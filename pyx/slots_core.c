@@ -4,11 +4,10 @@
    is a number of slots. Owners of some sizes, the anchors, are drawn; those between come from the two anchors around them. */
 #include "slots.h"
 
+#include "compiler.h"
 #include "mix.h"
 
 #include <string.h>
-
-#define INLINE static inline __attribute__((always_inline))
 
 #define RATIO 12       /* of neighbouring anchors */
 #define DRAWS 4        /* of a queue, before it takes the next slot with room */
@@ -34,9 +33,9 @@ INLINE int32_t slot_of(uint64_t u, int64_t n)
 {
     if (n < 2)
         return 0;
-    uint32_t rest = (uint32_t)u & (UINT32_MAX >> __builtin_clz((uint32_t)(n - 1)));
+    uint32_t rest = (uint32_t)u & (UINT32_MAX >> rmq_leading_zeros((uint32_t)(n - 1)));
     while (rest) {
-        const uint32_t top = UINT32_C(1) << (31 - __builtin_clz(rest));
+        const uint32_t top = UINT32_C(1) << (31 - rmq_leading_zeros(rest));
         uint64_t v = rmq_mix(u + top);
         uint32_t w = top + ((uint32_t)(v >> 32) & (top - 1));
         for (;;) {

@@ -5,9 +5,9 @@
      LANES       32-bit integers in a vector
      LARGER(a, b)  the larger of each two floats */
 
-typedef int32_t ISA(lanes_t) __attribute__((vector_size(4 * LANES)));
-typedef float ISA(floats_t) __attribute__((vector_size(4 * LANES)));
-typedef int32_t ISA(memory_t) __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
+VECTOR(int32_t, ISA(lanes_t), 4 * LANES);
+VECTOR(float, ISA(floats_t), 4 * LANES);
+UNALIGNED_VECTOR(int32_t, ISA(memory_t), 4 * LANES);
 
 /* Store a whole vector, or what there is room for before the end of the range. A store may run over the end of its unit: the
    units behind it are written later. */
@@ -85,7 +85,7 @@ TARGET INLINE void ISA(go_round)(
 }
 
 /* The same for a long unit, whose stores are worth aligning. */
-TARGET static __attribute__((noinline)) void ISA(go_round_aligned)(
+TARGET static NEVER_INLINE void ISA(go_round_aligned)(
     int32_t *to, int32_t *unit_end, const int32_t *end, int32_t n, int32_t step)
 {
     const int32_t ahead = (int32_t)((LANES - (uintptr_t)to / sizeof *to % LANES) % LANES);
@@ -153,7 +153,7 @@ TARGET static void ISA(circular)(const int64_t *queue_offsets, const int32_t *n_
 }
 
 /* Blocks long enough to be written one by one. */
-TARGET static __attribute__((noinline)) void ISA(long_blocks)(int32_t *to, int32_t *unit_end, const int32_t *end, int32_t n)
+TARGET static NEVER_INLINE void ISA(long_blocks)(int32_t *to, int32_t *unit_end, const int32_t *end, int32_t n)
 {
     const int64_t n_queues = unit_end - to, size = n ? n_queues / n : n_queues, extra = n ? n_queues % n : 0;
     for (int32_t client = n ? 0 : -1; to < unit_end; client++) {
@@ -170,7 +170,7 @@ TARGET static __attribute__((noinline)) void ISA(long_blocks)(int32_t *to, int32
 TARGET INLINE ISA(lanes_t) ISA(in_blocks)(ISA(floats_t) place, float extra, float bigger, float share)
 {
     const ISA(floats_t) before = place * bigger, behind = (place - extra) * share;
-    return __builtin_convertvector(LARGER(before, behind), ISA(lanes_t));
+    return CONVERT(LARGER(before, behind), ISA(lanes_t));
 }
 
 /* Find e, 1 / (s + 1) and 1 / s of each unit of a chunk, LANES units at a time; 0 if some unit has no clients. */
@@ -180,11 +180,11 @@ TARGET static int ISA(share_out)(const int32_t *n_queues, const int32_t *n_clien
     ISA(lanes_t) empty = {0};
     for (int i = 0; i < CHUNK; i += LANES) {
         const ISA(lanes_t) n = *(const ISA(memory_t) *)(n_clients + i), queues = *(const ISA(memory_t) *)(n_queues + i);
-        const ISA(floats_t) clients = LARGER(__builtin_convertvector(n, ISA(floats_t)), zero + 1.0f);
-        const ISA(floats_t) quotient = (__builtin_convertvector(queues, ISA(floats_t)) + 0.5f) / clients;
-        const ISA(lanes_t) size = __builtin_convertvector(quotient, ISA(lanes_t));
-        const ISA(floats_t) share = __builtin_convertvector(size, ISA(floats_t));
-        *(ISA(floats_t) *)(shares->extra + i) = __builtin_convertvector(queues - size * n, ISA(floats_t));
+        const ISA(floats_t) clients = LARGER(CONVERT(n, ISA(floats_t)), zero + 1.0f);
+        const ISA(floats_t) quotient = (CONVERT(queues, ISA(floats_t)) + 0.5f) / clients;
+        const ISA(lanes_t) size = CONVERT(quotient, ISA(lanes_t));
+        const ISA(floats_t) share = CONVERT(size, ISA(floats_t));
+        *(ISA(floats_t) *)(shares->extra + i) = CONVERT(queues - size * n, ISA(floats_t));
         *(ISA(floats_t) *)(shares->bigger + i) = 1.0f / (share + 1.0f);
         *(ISA(floats_t) *)(shares->share + i) = 1.0f / LARGER(share, zero + 0.5f); /* of nothing: e is beyond all queues */
         empty |= n == 0;

@@ -10,9 +10,7 @@
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
-
+#if RMQ_VECTORS
 /* From this many queues on it pays to align the stores. */
 #define LONG 4096
 /* Blocks shorter than this are not written one by one. */
@@ -22,7 +20,7 @@
 
 /* The first sixteen queues of a unit of n clients, round and round; n = 16 stands for more, too. */
 #define ROUND(n) {0 % n, 1 % n, 2 % n, 3 % n, 4 % n, 5 % n, 6 % n, 7 % n, 8 % n, 9 % n, 10 % n, 11 % n, 12 % n, 13 % n, 14 % n, 15 % n}
-static const int32_t ROUNDS[17][16] __attribute__((aligned(64))) = {
+static const ALIGNED(64) int32_t ROUNDS[17][16] = {
     {-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
     ROUND(1), ROUND(2), ROUND(3), ROUND(4), ROUND(5), ROUND(6), ROUND(7), ROUND(8),
     ROUND(9), ROUND(10), ROUND(11), ROUND(12), ROUND(13), ROUND(14), ROUND(15), ROUND(16),
@@ -30,8 +28,8 @@ static const int32_t ROUNDS[17][16] __attribute__((aligned(64))) = {
 
 /* Middles of the first sixteen queues, and one over 0 (which stays 0: no client has a share) to SHORT. */
 #define EIGHT(y) 1.0f / (y), 1.0f / (y + 1), 1.0f / (y + 2), 1.0f / (y + 3), 1.0f / (y + 4), 1.0f / (y + 5), 1.0f / (y + 6), 1.0f / (y + 7)
-static const float PLACES[16] __attribute__((aligned(64))) = {0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f,
-                                                             8.5f, 9.5f, 10.5f, 11.5f, 12.5f, 13.5f, 14.5f, 15.5f};
+static const ALIGNED(64) float PLACES[16] = {0.5f, 1.5f, 2.5f, 3.5f, 4.5f, 5.5f, 6.5f, 7.5f,
+                                             8.5f, 9.5f, 10.5f, 11.5f, 12.5f, 13.5f, 14.5f, 15.5f};
 static const float SHARES[SHORT + 1] = {0, EIGHT(1), EIGHT(9), EIGHT(17), EIGHT(25)};
 
 /* Units that are looked at together before any of their queues is written. Their sizes and shares are found in vectors, and what
@@ -41,15 +39,16 @@ static const float SHARES[SHORT + 1] = {0, EIGHT(1), EIGHT(9), EIGHT(17), EIGHT(
 
 /* How the units of a chunk are cut into blocks: see in_blocks of split_body.h. */
 typedef struct {
-    float extra[CHUNK] __attribute__((aligned(64))), bigger[CHUNK] __attribute__((aligned(64)));
-    float share[CHUNK] __attribute__((aligned(64)));
+    ALIGNED(64) float extra[CHUNK];
+    ALIGNED(64) float bigger[CHUNK];
+    ALIGNED(64) float share[CHUNK];
 } shares_t;
 
-typedef float four_t __attribute__((vector_size(16)));
+VECTOR(float, four_t, 16);
 
 INLINE four_t scalar_larger(four_t a, four_t b)
 {
-    typedef int32_t mask_t __attribute__((vector_size(16)));
+    VECTOR(int32_t, mask_t, 16);
     const mask_t second = a < b;
     return (four_t)(((mask_t)b & second) | ((mask_t)a & ~second));
 }
@@ -59,16 +58,19 @@ INLINE four_t scalar_larger(four_t a, four_t b)
 #define LANES 4
 #define LARGER(a, b) scalar_larger(a, b)
 #include "split_body.h"
+#else
+#include "split_plain.h"
+#endif
 
 #ifdef RMQ_X86
 #define ISA(name) avx2_##name
-#define TARGET __attribute__((target("avx2,bmi2")))
+#define TARGET BUILT_FOR("avx2,bmi2")
 #define LANES 8
 #define LARGER(a, b) (avx2_floats_t)_mm256_max_ps((__m256)(a), (__m256)(b))
 #include "split_body.h"
 
 #define ISA(name) avx512_##name
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,bmi2")))
+#define TARGET BUILT_FOR("avx512f,avx512bw,avx512vl,bmi2")
 #define LANES 16
 #define LARGER(a, b) (avx512_floats_t)_mm512_max_ps((__m512)(a), (__m512)(b))
 #include "split_body.h"

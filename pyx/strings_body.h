@@ -2,9 +2,15 @@
 
      ISA(name)   the name of a function for this instruction set
      TARGET      the attribute that lets the compiler use it
-     LANES       64-bit integers in a vector */
+     LANES       64-bit integers in a vector; one is a number */
 
-typedef int64_t ISA(lanes_t) __attribute__((vector_size(8 * LANES), may_alias));
+#if LANES > 1
+VECTOR(int64_t, ISA(lanes_t), 8 * LANES);
+#define LESS(a, b) ((a) < (b))
+#else
+typedef int64_t ISA(lanes_t);
+#define LESS(a, b) (-(int64_t)((a) < (b)))
+#endif
 
 /* place[i] = how many of n keys are smaller than key i; n_max of them are readable, those from n on larger than any. No
    branch depends on the keys. Returns 0 if some are equal: then they have one place. */
@@ -16,7 +22,7 @@ TARGET INLINE int ISA(rank)(const int64_t *keys, int n, const int n_max, int64_t
         places[i] = (ISA(lanes_t)){0};
     for (int j = 0; j < n; j++)
         for (int i = 0; i < n_max / LANES; i++)
-            places[i] -= (ISA(lanes_t)){0} + keys[j] < ((const ISA(lanes_t) *)keys)[i];
+            places[i] -= LESS((ISA(lanes_t)){0} + keys[j], ((const ISA(lanes_t) *)keys)[i]);
     for (int i = 0; i < n_max / LANES; i++)
         ((ISA(lanes_t) *)place)[i] = places[i];
     for (int i = 0; i < n_max; i++)
@@ -26,7 +32,7 @@ TARGET INLINE int ISA(rank)(const int64_t *keys, int n, const int n_max, int64_t
 
 TARGET INLINE int ISA(sort_room)(const int64_t *keys, int n, const int n_max, int32_t *order)
 {
-    int64_t place[SMALL] __attribute__((aligned(64)));
+    ALIGNED(64) int64_t place[SMALL];
     const int distinct = ISA(rank)(keys, n, n_max, place);
     for (int i = 0; i < n; i++)
         order[place[i]] = i;
@@ -44,5 +50,6 @@ TARGET static int ISA(sort_keys)(const int64_t *keys, int n, int32_t *order)
 }
 
 #undef ISA
+#undef LESS
 #undef TARGET
 #undef LANES

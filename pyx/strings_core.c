@@ -12,8 +12,6 @@
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define SMALL 32 /* strings that are sorted by counting */
 #define NOT_ASCII ((int64_t)UINT64_C(0x8080808080808080))
 #define UNSURE (-1) /* a list that takes a closer look */
@@ -86,17 +84,6 @@ static int compare(const list_t *list, int64_t i, int64_t j)
 
 /* ---- keys ---- */
 
-/* Eight bytes as a number that orders as they do. */
-INLINE uint64_t number_of(const uint8_t *s)
-{
-    uint64_t key;
-    memcpy(&key, s, sizeof key);
-#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-    key = __builtin_bswap64(key);
-#endif
-    return key;
-}
-
 /* Eight bytes of string i from the prefix on, padded with zeros where it may end early. */
 INLINE uint64_t key_of(const list_t *list, int64_t i, int padded)
 {
@@ -104,7 +91,7 @@ INLINE uint64_t key_of(const list_t *list, int64_t i, int padded)
     const int64_t n = padded ? list->offsets[i + 1] - list->offsets[i] - list->prefix : 8;
     uint64_t key = 0;
     if (LIKELY(n >= 8))
-        return number_of(s);
+        return rmq_ordered(s);
     for (int byte = 0; byte < n; byte++)
         key |= (uint64_t)s[byte] << (56 - 8 * byte);
     return key;
@@ -131,7 +118,7 @@ static int skip_prefix(list_t *list)
     while (shared == 8) {
         const int padded = shortest - list->prefix < 8;
         const uint64_t differ = padded ? differing_bits(list, 1) : differing_bits(list, 0);
-        shared = differ ? __builtin_clzll(differ) / 8 : 8;
+        shared = differ ? rmq_leading_zeros_64(differ) / 8 : 8;
         if (shared > shortest - list->prefix)
             shared = shortest - list->prefix;
         list->prefix += shared;
@@ -260,12 +247,16 @@ static void merge(const list_t *list, const uint64_t *keys, const int32_t *left,
 
 #define ISA(name) scalar_##name
 #define TARGET
+#if RMQ_VECTORS
 #define LANES 2 /* SSE2 or NEON */
+#else
+#define LANES 1
+#endif
 #include "strings_body.h"
 
 #ifdef RMQ_X86
 #define ISA(name) avx2_##name
-#define TARGET __attribute__((target("avx2,bmi2")))
+#define TARGET BUILT_FOR("avx2,bmi2")
 #define LANES 4 /* eight are no faster */
 #include "strings_body.h"
 #include "strings_few.h"
@@ -294,7 +285,7 @@ static work_t work_in(void *keys, int32_t *spare, int32_t *order)
 /* Sort n <= SMALL strings from `first` on; keys without sign bit, in a room that is filled up with larger ones. */
 static void sort_run(const list_t *list, const uint64_t *keys, int64_t first, int n, const work_t *work, int32_t *order)
 {
-    int64_t room[SMALL] __attribute__((aligned(64)));
+    ALIGNED(64) int64_t room[SMALL];
     memcpy(room, keys + first, (size_t)n * sizeof *room);
     for (int i = n; i < SMALL; i++)
         room[i] = INT64_MAX;

@@ -1,9 +1,9 @@
 /* Part of strings_core.c: lists of few strings of ASCII, with AVX2. All loops run over as many strings as a list of the size
    class may have, so that the processor can tell how often they turn, and nothing else branches on the text. */
 
-#define AVX2 __attribute__((target("avx2,bmi2")))
+#define AVX2 BUILT_FOR("avx2,bmi2")
 
-typedef int64_t offsets_t __attribute__((vector_size(32), aligned(8), may_alias));
+UNALIGNED_VECTOR(int64_t, offsets_t, 32);
 
 /* Numbers of the lanes of a block of four; -1 in those of the n strings of the list. */
 AVX2 INLINE avx2_lanes_t numbers(int block) { return (avx2_lanes_t){0, 1, 2, 3} + 4 * block; }
@@ -23,14 +23,13 @@ AVX2 INLINE avx2_lanes_t cut(avx2_lanes_t key, avx2_lanes_t n)
    bytes of each. */
 AVX2 INLINE int sort_at(const list_t *list, int64_t prefix, const int n_max, int32_t *order)
 {
-    int64_t heads[SMALL] __attribute__((aligned(64))), keys[SMALL] __attribute__((aligned(64)));
-    int64_t place[SMALL] __attribute__((aligned(64)));
+    ALIGNED(64) int64_t heads[SMALL], keys[SMALL], place[SMALL];
     const int64_t *offsets = list->offsets, n = list->n;
     const int64_t head = prefix < 8 ? (int64_t) ~(~UINT64_C(0) >> 8 * prefix) : -1;
     avx2_lanes_t wrong = {0}, moves = {0};
     for (int i = 0; i < n_max; i++) {
-        heads[i] = (int64_t)number_of(list->values + offsets[i]);
-        keys[i] = (int64_t)number_of(list->values + offsets[i] + prefix);
+        heads[i] = (int64_t)rmq_ordered(list->values + offsets[i]);
+        keys[i] = (int64_t)rmq_ordered(list->values + offsets[i] + prefix);
     }
     for (int b = 0; b < n_max / 4; b++) {
         const avx2_lanes_t size = ((const offsets_t *)(offsets + 1))[b] - ((const offsets_t *)offsets)[b];
@@ -56,8 +55,8 @@ static int share(const list_t *list, int64_t prefix)
     for (int64_t i = 1; i < list->n; i++) {
         const uint8_t *s = list->values + list->offsets[i];
         for (int64_t at = 0; at < prefix - 8; at += 8)
-            differ |= number_of(s + at) ^ number_of(first + at);
-        differ |= number_of(s + prefix - 8) ^ number_of(first + prefix - 8);
+            differ |= rmq_ordered(s + at) ^ rmq_ordered(first + at);
+        differ |= rmq_ordered(s + prefix - 8) ^ rmq_ordered(first + prefix - 8);
     }
     return !differ;
 }

@@ -1,6 +1,6 @@
 /* Words of AVX2 for tally_body.h. */
 #define ISA(name) avx2_##name
-#define TARGET __attribute__((target("avx2,bmi2,popcnt")))
+#define TARGET BUILT_FOR("avx2,bmi2,popcnt")
 #define LANES 8
 #define OP(name) _mm256_##name
 typedef __m256i avx2_vec_t;

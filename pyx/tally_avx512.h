@@ -1,6 +1,6 @@
 /* Words of AVX-512 for tally_body.h. */
 #define ISA(name) avx512_##name
-#define TARGET __attribute__((target("avx512f,avx512bw,avx512vl,avx2,bmi2,popcnt")))
+#define TARGET BUILT_FOR("avx512f,avx512bw,avx512vl,avx2,bmi2,popcnt")
 #define LANES 16
 #define OP(name) _mm512_##name
 typedef __m512i avx512_vec_t;

@@ -18,7 +18,11 @@ TARGET INLINE ISA(always_t) ISA(always)(void)
 {
     ISA(always_t) all = {OP(set1_epi32)(0),  ISA(low)(OP(set1_epi32)(1)),       OP(set1_epi32)(8),
                          OP(set1_epi32)(-1), OP(set1_epi32)(RMQ_TALLY_ABSENT), OP(set1_epi8)(1)};
-    __asm__("" : "+v"(all.one), "+v"(all.eight), "+v"(all.nobody), "+v"(all.absent), "+v"(all.bytes_of_one));
+    OPAQUE("v", all.one);
+    OPAQUE("v", all.eight);
+    OPAQUE("v", all.nobody);
+    OPAQUE("v", all.absent);
+    OPAQUE("v", all.bytes_of_one);
     return all;
 }
 
@@ -32,7 +36,7 @@ TARGET INLINE ISA(vec_t) ISA(first)(const int32_t *from, int64_t n, ISA(vec_t) b
 /* The next owners of a unit, and what is to be behind the last. */
 TARGET INLINE ISA(vec_t) ISA(owners)(const int32_t *owners, int64_t n, ISA(vec_t) behind)
 {
-    __builtin_prefetch((const void *)((uintptr_t)owners + AHEAD));
+    LOOK_AHEAD(owners, AHEAD);
     return ISA(first)(owners, n, behind);
 }
 
@@ -100,7 +104,7 @@ TARGET static void ISA(loads)(
                 ISA(spread)(loads[e][i], out + slots[i] + 8 * e, end);
         }
         for (; odd; odd &= odd - 1) {
-            const int i = __builtin_ctz(odd);
+            const int i = rmq_trailing_zeros(odd);
             unit_loads(owners + queues[i], queues[i + 1] - queues[i], slots[i + 1] - slots[i], out + slots[i]);
         }
     }
@@ -154,7 +158,7 @@ TARGET static void ISA(balance)(
         /* Nothing is less than the greatest, unless there are no clients. */
         ISA(store_low)(out->least + unit, ISA(first_byte)(OP(min_epu8)(ISA(least)(least), most)));
         for (; odd; odd &= odd - 1) {
-            const int i = __builtin_ctz(odd);
+            const int i = rmq_trailing_zeros(odd);
             unit_balance(owners + queues[i], queues[i + 1] - queues[i], n_clients[unit + i], scratch, out, unit + i);
         }
     }
@@ -265,7 +269,7 @@ TARGET INLINE void ISA(change)(
         if (figures & LEAST_MOVES)
             ISA(store_low)(out->least_moves + unit, ISA(least_moves_of)(&keep, &all));
         for (; odd; odd &= odd - 1) {
-            const int64_t anew = unit + __builtin_ctz(odd);
+            const int64_t anew = unit + rmq_trailing_zeros(odd);
             if (figures == MOVED)
                 out->moved[anew] = unit_moved(change, anew);
             else if (figures == LEAST_MOVES)

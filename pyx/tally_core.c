@@ -10,9 +10,6 @@
 #include <immintrin.h>
 #endif
 
-#define INLINE static inline __attribute__((always_inline))
-#define LIKELY(condition) __builtin_expect(!!(condition), 1)
-
 /* A counter of eight bits holds up to this many queues. */
 #define FEW_QUEUES 255
 

@@ -4,15 +4,15 @@
 
 from typedefs cimport offset_t, owner_t
 
-cdef extern from *:
-    ctypedef long long wide_t "__int128"
+cdef extern from "weigh.h" nogil:
+    bint rmq_is_lesser_product(offset_t a, offset_t b, offset_t c, offset_t d)
 
 ctypedef const offset_t[::1] const_offsets_t
 
 
 # Whether a load is a lesser share of its capacity than another.
 cdef inline bint is_less(offset_t load, offset_t capacity, offset_t other, offset_t other_capacity) noexcept nogil:
-    return <wide_t> load * other_capacity < <wide_t> other * capacity
+    return rmq_is_lesser_product(load, other_capacity, other, capacity)
 
 
 # The client with the least load over capacity when it gets a weight, the first of several; those without capacity take none.

@@ -5,8 +5,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-def consistent_hash(queues: list[Any], client_ids: list[str], virtual_nodes: int, out: NDArray[np.int32]) -> bool:
-    """Write the owners of a group of distinct, non-empty client ids.
+def consistent_hash(
+    queues: tuple[Any, ...], client_ids: tuple[str, ...], virtual_nodes: int, out: NDArray[np.int32]
+) -> bool:
+    """Write the owners of a group of distinct, non-empty client ids; tuples, since no thread can change them meanwhile.
 
     Returns False, with nothing written, if a queue is no 3-tuple of str, str and int32, or a name is no plain text. With
     repeated ids the owners are those of ids numbered from 0 each, which is not what RocketMQ does: the caller checks.

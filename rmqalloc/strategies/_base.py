@@ -143,6 +143,7 @@ class Strategy(ABC):
         -----
         ``AllocateMessageQueueStrategy.allocate`` of ``org.apache.rocketmq.client.consumer``.
         """
+        mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
             return []
@@ -176,6 +177,8 @@ class Strategy(ABC):
         """
         if sort:
             mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
+        else:
+            mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         check_lists(mq_all, cid_all)
         check_client_ids(cid_all)
         return Assignment(self._group_owners(mq_all, cid_all), mq_all, cid_all)
@@ -413,6 +416,11 @@ def check_out(out: Any, fleet: Fleet) -> Owners:
     return out
 
 
+def as_of_now(items: Any) -> Any:
+    """A list as it is at this moment, which no other thread can change any more; anything else as it is."""
+    return items.copy() if isinstance(items, list) else items
+
+
 def check_lists(mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> None:
     """Java's checks of the two lists, in its order, with its texts."""
     if not mq_all:
@@ -433,7 +441,10 @@ def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: 
     if not cid_all:
         raise ValueError(NO_CLIENTS)
     if current_cid.isascii():
-        return cid_all.index(current_cid) if current_cid in cid_all else -1
+        try:
+            return cid_all.index(current_cid)
+        except ValueError:
+            return -1
     # Two Python strings may be one to Java: a character above U+FFFF and its two surrogate halves.
     same = [client_id is not None and joined(client_id) == joined(current_cid) for client_id in cid_all]
     return same.index(True) if True in same else -1

@@ -16,7 +16,7 @@ from rmqalloc._engine import crc32, split
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import list_positions, offsets_of, ranges
 from rmqalloc.model import queue_fields
-from rmqalloc.strategies._base import ExclusiveStrategy, Owners, Strategy
+from rmqalloc.strategies._base import ExclusiveStrategy, Owners, Strategy, as_of_now
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash, Ring
 from rmqalloc.strategies._hashing import STEP, Hashes, Pieces, RingJob
 from rmqalloc.strategies._machine_room import MachineRoom, of_queues
@@ -42,6 +42,7 @@ class _GoFunction(ExclusiveStrategy):
 
         def allocate(self, consumer_group, current_cid, mq_all, cid_all):
             """Queues of one client, as client-go's function answers: none without a client id, queues or client ids."""
+            mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
             if not current_cid or not mq_all or not cid_all:
                 return []
             return super().allocate(consumer_group, current_cid, mq_all, cid_all)

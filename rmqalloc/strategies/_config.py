@@ -9,7 +9,7 @@ from rmqalloc._text import counted
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._groups import check_client_ids
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields
-from rmqalloc.strategies._base import Owners, SharingStrategy, Strategy, group_fleet
+from rmqalloc.strategies._base import Owners, SharingStrategy, Strategy, as_of_now, group_fleet
 from rmqalloc.strategies._ordering import sort_client_ids
 from rmqalloc.strategies._parameters import Parameter
 from rmqalloc.strategies._reasons import Queues, Reasons
@@ -61,6 +61,7 @@ class Config(SharingStrategy, Generic[Queue]):
         self, mq_all: Sequence[Any] | None, cid_all: Sequence[str], sort: bool = False
     ) -> SharedAssignment[Queue]:
         """The configured list for every client; see `SharedAssignment`."""
+        cid_all = as_of_now(cid_all)
         check_client_ids(cid_all)
         client_ids = sort_client_ids(cid_all) if sort else cid_all
         return SharedAssignment([self.message_queues for _ in client_ids], {}, client_ids)

@@ -167,16 +167,17 @@ class ConsistentHash(ExclusiveStrategy):
         return "CONSISTENT_HASH"
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
-        out = np.empty(len(mq_all), np.int32)
+        queues, client_ids = tuple(mq_all), tuple(cid_all)  # the kernel reads them twice
+        out = np.empty(len(queues), np.int32)
         if (
             self.hash_function is None
-            and len(cid_all) * self.virtual_nodes + len(mq_all) <= STEP
-            and len(set(cid_all)) == len(cid_all)
-            and "" not in cid_all
-            and group.consistent_hash(list(mq_all), list(cid_all), self.virtual_nodes, out)
+            and len(client_ids) * self.virtual_nodes + len(queues) <= STEP
+            and len(set(client_ids)) == len(client_ids)
+            and "" not in client_ids
+            and group.consistent_hash(queues, client_ids, self.virtual_nodes, out)
         ):
             return out
-        return super()._group_owners(mq_all, cid_all)
+        return super()._group_owners(queues, client_ids)
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         if self.virtual_nodes == 0:

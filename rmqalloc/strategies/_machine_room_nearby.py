@@ -20,6 +20,7 @@ from rmqalloc.strategies._base import (
     SharingStrategy,
     Strategy,
     WrappingStrategy,
+    as_of_now,
     check_lists,
     fresh_owners,
     position_of,
@@ -138,6 +139,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
     ) -> list[Any]:
         """Queues of one client: its own room's first, then rooms without clients by name; see `Strategy.allocate`."""
+        mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
             return []
@@ -172,6 +174,8 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         """Owners of all queues of one group; what each client gets where the inner strategy shares queues (CONFIG)."""
         if sort:
             mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
+        else:
+            mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         check_lists(mq_all, cid_all)
         check_client_ids(cid_all)
         queue_rooms, client_rooms = self._rooms(mq_all, cid_all)

@@ -23,6 +23,7 @@ from rmqalloc.strategies._base import (
     SharingStrategy,
     Strategy,
     WrappingStrategy,
+    as_of_now,
     position_of,
 )
 from rmqalloc.strategies._config import Config
@@ -131,6 +132,7 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Any], cid_all: Sequence[str]
     ) -> list[Any]:
         """Queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it gets whole brokers."""
+        mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         if mq_all is None or (cid_all is None and self.pop_share_queue_num > 0):
             raise TypeError(
                 "mq_all is null; give a list of queues"
@@ -171,6 +173,8 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
         """What every client of one group pops; see `SharedAssignment`."""
         if sort:
             mq_all, cid_all = sort_queues(mq_all), sort_client_ids(cid_all)
+        else:
+            mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         check_client_ids(cid_all)
         return SharedAssignment.by_client(self, mq_all, cid_all)
 

@@ -47,7 +47,8 @@ def compile_args(compiler_type: str) -> list[str]:
     """
     if compiler_type == "msvc":
         return ["/std:c11", *(["/Od", "/Zi", "/UNDEBUG"] if DEBUG else ["/O2"])]
-    return ["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-fno-math-errno"]
+    checks = ["-Werror=incompatible-pointer-types"]  # as newer ones than GCC 13 have it by themselves
+    return [*checks, *(["-O1", "-g", "-UNDEBUG"] if DEBUG else ["-O3", "-g0", "-fno-math-errno"])]
 
 
 DIRECTIVES = {

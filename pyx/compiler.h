@@ -81,13 +81,13 @@
 
 /* ---- memory ----
 
-   Ask for what lies so many bytes further on, which may be beyond the end; for what will be written. */
+   Ask for what lies so many bytes further on, to be read or to be written; it may be beyond the end. */
 #ifdef RMQ_BY_GCC
 #define LOOK_AHEAD(pointer, bytes) __builtin_prefetch((const void *)((uintptr_t)(pointer) + (bytes)))
-#define ASK_TO_WRITE(pointer) __builtin_prefetch(pointer, 1)
+#define ASK_TO_WRITE(pointer, bytes) __builtin_prefetch((const void *)((uintptr_t)(pointer) + (bytes)), 1)
 #else
 #define LOOK_AHEAD(pointer, bytes) ((void)0)
-#define ASK_TO_WRITE(pointer) ((void)(pointer))
+#define ASK_TO_WRITE(pointer, bytes) ((void)(pointer))
 #endif
 
 /* An integer that threads may read while one writes: each gets the one or the other value. */

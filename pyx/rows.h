@@ -126,6 +126,6 @@ static inline uint64_t rmq_digest(const uint8_t *s, int64_t n, uint32_t number, 
 }
 
 /* Bring a place that will be written closer. */
-static inline void rmq_prefetch(const void *at) { ASK_TO_WRITE(at); }
+static inline void rmq_prefetch(const void *at) { ASK_TO_WRITE(at, 0); }
 
 #endif

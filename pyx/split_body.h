@@ -3,7 +3,9 @@
      ISA(name)   the name of a function for this instruction set
      TARGET      the attribute that lets the compiler use it
      LANES       32-bit integers in a vector
-     LARGER(a, b)  the larger of each two floats */
+     LARGER(a, b)  the larger of each two floats
+     AHEAD       how many bytes before a line is written it is asked for; 0 for never
+     WIDEN(bytes)  LANES bytes of PATTERNS as a vector, if this instruction set is to use them */
 
 VECTOR(int32_t, ISA(lanes_t), 4 * LANES);
 VECTOR(float, ISA(floats_t), 4 * LANES);
@@ -22,6 +24,15 @@ TARGET INLINE void ISA(store)(int32_t *to, const int32_t *end, ISA(lanes_t) owne
     }
 }
 
+/* Ask for the line that lies AHEAD of the v-th vector of what is written at `to`; a line has sixteen queues, so some vectors need
+   not ask. Stores wait in a queue for their lines, and stores that overlap fill it before the next lines are asked for. Past the
+   end of `out` the address is a hint that leads nowhere; nothing is read or written there. */
+TARGET INLINE void ISA(ask_ahead)(const int32_t *to, const int v)
+{
+    if (AHEAD && v * LANES % 16 == 0)
+        ASK_TO_WRITE(to + v * LANES, AHEAD);
+}
+
 /* Find out how many queues each unit of a chunk has. Returns how many vectors to store for each of them, whatever its size:
    no branch depends on a unit then. 0 if that is no good: units too large or too different, or the end of the range too near. */
 TARGET static int ISA(measure)(const int64_t *queue_offsets, int64_t n_behind, int32_t *n_queues)
@@ -36,7 +47,8 @@ TARGET static int ISA(measure)(const int64_t *queue_offsets, int64_t n_behind, i
         most = n_queues[i] > most ? n_queues[i] : most;
     if (most <= 2 * LANES)
         return most <= LANES ? 1 : 2;
-    return most <= 4 * LANES && 2 * all >= CHUNK * most ? 4 : 0;
+    const int are_similar = LANES == 8 || 2 * all >= CHUNK * most; /* four stores of eight are cheap for a few queues, too */
+    return most <= 4 * LANES && are_similar ? 4 : 0;
 }
 
 /* Whether the units of a chunk are all alike. */
@@ -51,8 +63,10 @@ TARGET static int ISA(is_uniform)(const int32_t *n_queues, const int32_t *n_clie
 /* Store the owners of a unit, all of its vectors. */
 TARGET INLINE void ISA(store_unit)(int32_t *to, const ISA(lanes_t) *owners, const int n_vectors)
 {
-    for (int v = 0; v < n_vectors; v++)
+    for (int v = 0; v < n_vectors; v++) {
+        ISA(ask_ahead)(to, v);
         *(ISA(memory_t) *)(to + v * LANES) = owners[v];
+    }
 }
 
 /* A chunk of units that are all alike: their owners were found once. */
@@ -77,6 +91,8 @@ TARGET INLINE void ISA(go_round)(
     const int32_t far_step = 2 * step > n ? 2 * step - n : 2 * step;
     ISA(lanes_t) next = ISA(go_on)(owners, n, step);
     for (; to < unit_end; to += 2 * LANES) {
+        ISA(ask_ahead)(to, 0);
+        ISA(ask_ahead)(to, 1);
         ISA(store)(to, end, owners);
         ISA(store)(to + LANES, end, next);
         owners = ISA(go_on)(owners, n, far_step);
@@ -158,8 +174,10 @@ TARGET static NEVER_INLINE void ISA(long_blocks)(int32_t *to, int32_t *unit_end,
     const int64_t n_queues = unit_end - to, size = n ? n_queues / n : n_queues, extra = n ? n_queues % n : 0;
     for (int32_t client = n ? 0 : -1; to < unit_end; client++) {
         int32_t *block_end = to + size + (client < extra && n);
-        for (; to < block_end; to += LANES)
+        for (; to < block_end; to += LANES) {
+            ISA(ask_ahead)(to, 0);
             ISA(store)(to, end, (ISA(lanes_t)){0} + client);
+        }
         to = block_end;
     }
 }
@@ -203,6 +221,29 @@ TARGET INLINE void ISA(contiguous_unit)(float extra, float bigger, float share, 
         owners[v] = ISA(in_blocks)(place, extra, bigger, share);
 }
 
+#ifdef WIDEN
+/* Whether PATTERNS has all units of a chunk, none of which has more than 32 queues. */
+TARGET static int ISA(is_few)(const int32_t *n_clients)
+{
+    uint32_t any = 0;
+    for (int i = 0; i < CHUNK; i++)
+        any |= (uint32_t)n_clients[i];
+    return any < 16;
+}
+
+/* A chunk of such units: nothing is computed. */
+TARGET INLINE void ISA(pattern_chunk)(const int32_t *n_queues, const int32_t *n_clients, int32_t *to, const int n_vectors)
+{
+    ISA(lanes_t) owners[4];
+    for (int i = 0; i < CHUNK; to += n_queues[i++]) {
+        const int8_t *pattern = PATTERNS[n_clients[i]][n_queues[i] % 32];
+        for (int v = 0; v < n_vectors; v++)
+            owners[v] = WIDEN(pattern + v * LANES);
+        ISA(store_unit)(to, owners, n_vectors);
+    }
+}
+#endif
+
 /* A chunk of units, each stored as so many vectors; 0 if some unit has no clients. */
 TARGET INLINE int ISA(contiguous_chunk)(const int32_t *n_queues, const int32_t *n_clients, int32_t *to, const int n_vectors)
 {
@@ -215,6 +256,12 @@ TARGET INLINE int ISA(contiguous_chunk)(const int32_t *n_queues, const int32_t *
         ISA(store_alike)(to, owners, n_queues[0], n_vectors);
         return 1;
     }
+#ifdef WIDEN
+    if (n_vectors * LANES <= 32 && ISA(is_few)(n_clients)) {
+        ISA(pattern_chunk)(n_queues, n_clients, to, n_vectors);
+        return 1;
+    }
+#endif
     if (!ISA(share_out)(n_queues, n_clients, &shares))
         return 0;
     for (int i = 0; i < CHUNK; to += n_queues[i++]) {
@@ -238,6 +285,8 @@ TARGET static void ISA(contiguous_units)(
         const float extra = (float)(int32_t)((uint32_t)n_queues - size * n), bigger = SHARES[size + 1], share = SHARES[size];
         ISA(floats_t) place = *(const ISA(floats_t) *)PLACES, next = place + LANES;
         for (; to < unit_end; to += 2 * LANES, place += 2 * LANES, next += 2 * LANES) {
+            ISA(ask_ahead)(to, 0);
+            ISA(ask_ahead)(to, 1);
             ISA(store)(to, end, ISA(in_blocks)(place, extra, bigger, share));
             ISA(store)(to + LANES, end, ISA(in_blocks)(next, extra, bigger, share));
         }
@@ -267,3 +316,5 @@ TARGET static void ISA(contiguous)(const int64_t *queue_offsets, const int32_t *
 #undef TARGET
 #undef LANES
 #undef LARGER
+#undef AHEAD
+#undef WIDEN

@@ -105,6 +105,32 @@ def test_every_small_size(name):
             check(name, [(n_queues, n_clients)], behind=0)
 
 
+# More than the table of patterns has: 32 queues and 15 clients.
+SMALL = st.tuples(st.integers(0, 40), st.integers(0, 18))
+
+
+@each_isa
+@each_split
+@pytest.mark.parametrize("most_queues", [8, 16, 32, 33])
+@pytest.mark.parametrize("most_clients", [8, 15, 16])
+def test_every_small_unit_among_others(name, most_queues, most_clients):
+    rng = np.random.default_rng(most_queues)
+    every = [(n_queues, n_clients) for n_queues in range(most_queues + 1) for n_clients in range(most_clients + 1)]
+    units = [every[i] for i in [*rng.permutation(len(every)), *rng.permutation(len(every))]]
+    for behind in (0, 1, 31, 70):
+        check(name, units, before=1, behind=behind)
+    check(name, [(n_queues, most_clients) for n_queues, _ in units])
+
+
+@each_isa
+@each_split
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(units=st.lists(SMALL, min_size=49, max_size=150), rest=st.lists(SMALL, max_size=3))
+def test_small_units_in_whole_chunks_up_to_the_end(name, units, rest):
+    check(name, [(min(n_queues, 32), n_clients % 16) for n_queues, n_clients in units] + rest, behind=0)
+    check(name, units + rest)
+
+
 SHAPES = [(4095, 7), (4096, 7), (5000, 1), (5001, 16), (9999, 17), (10_007, 333), (10_007, 334), (40_000, 39_999)]
 HUGE = [(5000, 0), (7, 10_000), (2**21 - 1, 65_537), (2**21 + 5, 300_000), (2**21 - 1, 2**21)]
 
@@ -139,6 +165,20 @@ def test_ranges_of_units_write_their_own_queues_only(name):
     for i, j in reversed(list(pairwise(cuts))):
         getattr(split, name)(queue_offsets[i : j + 1], n_clients[i:j], pieces)
     np.testing.assert_array_equal(pieces, whole)
+
+
+@each_isa
+@each_split
+def test_ranges_of_small_units_end_where_the_next_begins(name):
+    rng = np.random.default_rng(2)
+    n_queues, n_clients = rng.integers(0, 33, 600), rng.integers(0, 9, 600).astype(np.int32)
+    queue_offsets = np.concatenate([[0], np.cumsum(n_queues)]).astype(np.int64)
+    whole = np.concatenate([MODELS[name](*unit) for unit in zip(n_queues, n_clients, strict=True)]).astype(np.int32)
+    for cut in range(90, 160):  # a thread has the units before it; what is behind is already written
+        out = whole.copy()
+        out[: queue_offsets[cut]] = FENCE
+        getattr(split, name)(queue_offsets[: cut + 1], n_clients[:cut], out)
+        np.testing.assert_array_equal(out, whole)
 
 
 @each_isa

@@ -1,11 +1,12 @@
 """``python -m pythons SDIST [--report F] [--quick] [--only LABELS] [--also LABEL=PATH]``: the product on every Python.
 
-Pythons of a newer Debian in a root of their own (`debian`), those given by ``--also``, this one, and one without the interpreter lock,
-plain and under ThreadSanitizer (`cpython`). Each builds the wheel from the sdist, replays the golden answers and runs tests of
-three rooms (`trial`). ``--quick`` runs only the threads of `stress`, on this Python. Ends with 1 if anything differs or fails.
+Pythons of a newer Debian in a root of their own (`debian`), those given by ``--also``, this one, and one without the
+interpreter lock, plain and under ThreadSanitizer (`cpython`). Each builds the wheel from the sdist, replays the golden
+answers and runs tests of three rooms (`trial`). ``--quick`` runs only the threads of `stress`, on this Python. Ends with 1 if anything differs or fails.
 """
 
 import argparse
+import contextlib
 import json
 import os
 import sys
@@ -28,7 +29,9 @@ QUICK_SECONDS = 8
 
 def main():
     parser = argparse.ArgumentParser(prog="python -m pythons", description=__doc__.partition("\n")[0])
-    parser.add_argument("sdist", type=Path, nargs="?", help="what to build from, as `make install` leaves it in build/wheel")
+    parser.add_argument(
+        "sdist", type=Path, nargs="?", help="what to build from, as `make install` leaves it in build/wheel"
+    )
     parser.add_argument("--report", type=Path, help="page to write")
     parser.add_argument("--quick", action="store_true", help="only the threads, on this Python, for some seconds")
     parser.add_argument("--only", help="labels such as 3.14,3.13t; others keep what an earlier run found")
@@ -50,7 +53,9 @@ def main():
         found = tried(*plan[label], folder / "trials" / label, given.sdist.absolute(), given.seconds)
         (folder / f"{label}.json").write_text(json.dumps(found, indent=1))
         print(json.dumps(found), file=sys.stderr)
-    results = [json.loads((folder / f"{label}.json").read_text()) for label in plan if (folder / f"{label}.json").exists()]
+    results = [
+        json.loads((folder / f"{label}.json").read_text()) for label in plan if (folder / f"{label}.json").exists()
+    ]
     text = page.text_of(results)
     print(text)
     if given.report:
@@ -97,10 +102,8 @@ def tried(make, trial, folder, sdist, seconds):
     except Stopped as stopped:
         return {"label": folder.name, "stopped": str(stopped)}
     one = Trial(python, folder, sdist)
-    try:
+    with contextlib.suppress(Stopped):  # the reason is among what was found
         trial(one, seconds)
-    except Stopped:
-        pass  # the reason is among what was found
     return one.found
 
 

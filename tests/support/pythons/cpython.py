@@ -10,8 +10,8 @@ QUICK = "-DNDEBUG -O1 -g1 -fwrapv"
 """Options of a compiler that saves its own time: without profiles and without link-time optimisation."""
 
 LEFT_OUT = """*disabled*
-_bz2 _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw _curses _curses_panel _dbm _decimal _elementtree _gdbm
-_lsprof _lzma _multibytecodec _sqlite3 _tkinter _uuid _zoneinfo readline syslog xxlimited xxlimited_35
+_bz2 _codecs_cn _codecs_hk _codecs_iso2022 _codecs_jp _codecs_kr _codecs_tw _curses _curses_panel _dbm _decimal _elementtree
+_gdbm _lsprof _lzma _multibytecodec _sqlite3 _tkinter _uuid _zoneinfo readline syslog xxlimited xxlimited_35
 """
 """Modules of the standard library that nothing here needs."""
 
@@ -34,7 +34,9 @@ def built(source, folder, name, sanitizer=False):
     with open(folder / f"{name}.log", "w") as log:
         for command in (*steps, ["make", "-s", "install"]):
             environment = os.environ | ({"CC": "clang"} if sanitizer else {})
-            subprocess.run(["nice", "-n", "10", *command], cwd=objects, env=environment, stdout=log, stderr=log, check=True)
+            subprocess.run(
+                ["nice", "-n", "10", *command], cwd=objects, env=environment, stdout=log, stderr=log, check=True
+            )
     return executable
 
 

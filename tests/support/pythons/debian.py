@@ -20,7 +20,8 @@ IN_ROOT = 'root=$1; shift; mount --rbind /proc "$root/proc"; mount --rbind /dev 
 
 def address():
     """Where apt of this machine gets Debian's main packages from."""
-    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Created-By: Packages", "Origin: Debian", "Label: Debian"]
+    filters = ("Created-By: Packages", "Origin: Debian", "Label: Debian")
+    asked = ["apt-get", "indextargets", "--format", "$(REPO_URI)", *filters]
     found = subprocess.run(asked, capture_output=True, text=True, check=True).stdout.split()
     if not found:
         raise SystemExit("apt knows no address of Debian's packages: run apt-get update")
@@ -34,7 +35,8 @@ def root_with(suite, versions, root):
         shutil.rmtree(root, ignore_errors=True)
         packages = [*WITH, *(f"python{v}-venv" for v in versions), *(f"libpython{v}-dev" for v in versions)]
         script = SCRIPTS / suite if (SCRIPTS / suite).exists() else SCRIPTS / "sid"
-        command = ["debootstrap", "--variant=minbase", f"--include={','.join(packages)}", suite, root, address(), script]
+        options = ["--variant=minbase", f"--include={','.join(packages)}"]
+        command = ["debootstrap", *options, suite, root, address(), script]
         with open(f"{root}.log", "w") as log:
             subprocess.run(command, stdout=log, stderr=log, check=True)
         done.touch()

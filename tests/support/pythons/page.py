@@ -2,11 +2,12 @@
 
 HEAD = """# Other Pythons
 
-`make pythons` (`python -m pythons SDIST` in tests/). Every Python built the wheel from the sdist itself, against its own headers,
-installed it beside numpy from PyPI, imported every compiled module, replayed all golden answers (`tests/support/replay_golden.py`) and
-ran tests of `tests/engine`, `tests/strategies` and `tests/fleet`; warnings were errors throughout. Tests that need Java, Go or Spark,
-and those marked slow, were left out. *Threads* is `python -m pythons.stress`: 16 threads over one fleet and one rule of each kind, while
-another thread changes a list of queues that they divide; every answer is compared with that of one thread.
+`make pythons` (`python -m pythons SDIST` in tests/). Every Python built the wheel from the sdist itself, against its own
+headers, installed it beside numpy from PyPI, imported every compiled module, replayed all golden answers
+(`tests/support/replay_golden.py`) and ran `tests/engine`, `tests/fleet` and the main files of `tests/strategies`; warnings were
+errors throughout. Tests that need Java, Go or Spark, those marked slow and those beside the slow twin were left out. *Threads*
+is `python -m pythons.stress`: 16 threads over one fleet and one rule of each kind, while another thread changes a list of
+queues that they divide; every answer is compared with that of one thread.
 """
 
 
@@ -34,7 +35,10 @@ def is_wrong(found):
 
 def table(results):
     """One row for each Python."""
-    yield "| Python | version | from | modules imported | golden answers | differ | tests passed | failed | threads: answers | differ |"
+    yield (
+        "| Python | version | from | modules imported | golden answers | differ | tests passed | failed "
+        "| threads: answers | differ |"
+    )
     yield "| --- | --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
     for one in results:
         if "golden" not in one:
@@ -70,8 +74,8 @@ def notes(results):
         yield f"* **{one['label']}**: {'; '.join(said)}."
 
 
-SCALING = """`allocate` for one client of a group of 16 queues and 4 clients, thousands of calls a second of all threads together, the best of five
-tries that take turns; the machine has two processors."""
+SCALING = """`allocate` for one client of a group of 16 queues and 4 clients, thousands of calls a second of all threads
+together, the best of five tries that take turns."""
 
 
 def scaling(results):

@@ -1,7 +1,7 @@
 """One Python's trial: the wheel is built from the sdist, installed beside numpy from PyPI, and asked.
 
-Everything happens in a folder of the trial's own; `Python.before` is what to put before a command, where the interpreter lives in
-another root.
+Everything happens in a folder of the trial's own; `Python.before` is what to put before a command, where the
+interpreter lives in another root.
 """
 
 import json
@@ -13,13 +13,15 @@ import tarfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
-STRATEGIES = tuple(f"tests/strategies/test_{name}.py" for name in ("errors", "golden", "ordinal", "promises", "stable", "strategies"))
+STRATEGIES = tuple(
+    f"tests/strategies/test_{name}.py" for name in ("errors", "golden", "ordinal", "promises", "stable", "strategies")
+)
 ROOMS = ("tests/engine", "tests/fleet", *STRATEGIES)
 TOOLS = ("pytest", "hypothesis")
 MARKS = "not java and not go and not spark and not cluster and not slow"
-NEEDS_NUMPY_ALONE = "import sys; import rmqalloc._engine as e; from importlib import import_module as i; from pathlib import Path;"
 IMPORTED = (
-    f"{NEEDS_NUMPY_ALONE} modules = sorted({{p.name.partition('.')[0] for p in Path(e.__file__).parent.glob('*.so')}});"
+    "import sys; import rmqalloc._engine as e; from importlib import import_module as i; from pathlib import Path;"
+    "modules = sorted({p.name.partition('.')[0] for p in Path(e.__file__).parent.glob('*.so')});"
     "[i('rmqalloc._engine.' + name) for name in modules];"
     "print(len(modules), getattr(sys, '_is_gil_enabled', lambda: True)(), sys.version.split()[0], sep='|')"
 )
@@ -49,8 +51,9 @@ class Trial:
     """Steps of one Python in one folder; `found` is what the report says."""
 
     def __init__(self, python, folder, sdist):
-        self.python, self.folder, self.found = python, folder.absolute(), {"label": python.label, "origin": python.origin}
-        self.found |= {"free": python.source is not None, "refused": python.refused}
+        self.python, self.folder = python, folder.absolute()
+        self.found = {"label": python.label, "origin": python.origin, "refused": python.refused}
+        self.found["free"] = python.source is not None
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         with tarfile.open(sdist) as packed:
@@ -63,7 +66,14 @@ class Trial:
         """Run a command of the trial; what it says is kept in a file of that name."""
         kept = {key: value for key, value in os.environ.items() if key in ("HOME", "LANG", "PATH") or key[:4] == "PIP_"}
         kept |= {"PYTHONSAFEPATH": "1", "CI": "true"} | self.python.variables | variables
-        asked = [*self.python.before, "/usr/bin/env", "-C", self.source, *(f"{k}={v}" for k, v in kept.items()), *command]
+        asked = [
+            *self.python.before,
+            "/usr/bin/env",
+            "-C",
+            self.source,
+            *(f"{k}={v}" for k, v in kept.items()),
+            *command,
+        ]
         with open(self.folder / f"{name}.out", "w") as out, open(self.folder / f"{name}.err", "w") as errors:
             done = subprocess.run(list(map(str, asked)), stdout=out, stderr=errors, timeout=timeout, check=False)
         said = (self.folder / f"{name}.out").read_text(errors="replace")
@@ -108,7 +118,8 @@ class Trial:
         places = [self.source / room for room in rooms]
         files = [path for place in places for path in ([place] if place.is_file() else sorted(place.glob("test_*.py")))]
         left = [] if self.found["pyarrow"] else [path for path in files if "import pyarrow" in path.read_text()]
-        command = ["-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", MARKS, "-k", "not the_reference"]
+        command = ["-W", "error", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k"]
+        command += ["not the_reference", "-m", MARKS]
         chosen = [path.relative_to(self.source) for path in files if path not in left]
         code, said = self.run("tests", self.venv / "bin/python", *command, *chosen, may_fail=True, timeout=3000)
         lines = said.strip().splitlines()
@@ -129,4 +140,5 @@ class Trial:
 
 def counts_of(line):
     """Numbers of pytest's last line, by word."""
-    return {word.rstrip("s"): int(number) for number, word in re.findall(r"(\d+) (passed|failed|skipped|deselected|errors?)", line)}
+    found = re.findall(r"(\d+) (passed|failed|skipped|deselected|errors?)", line)
+    return {word.rstrip("s"): int(number) for number, word in found}

@@ -16,8 +16,8 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := publishing mutants writing fuzz badday movement spark
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs movement instructions cluster cluster-stop clean
+QUICK := publishing mutants writing fuzz badday movement spark pythons
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs movement instructions pythons cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -31,6 +31,7 @@ help:
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
+	@echo "make pythons       the wheel on Debian's newer Pythons and on one without the interpreter lock (root; an hour)"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
 # The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
@@ -144,11 +145,17 @@ quick-badday:
 	$(PROOF) badday --quick
 quick-spark:
 	$(PROOF) spark_matrix --quick
+quick-pythons:
+	$(PROOF) pythons --quick
 quick-movement:
 	$(MOVEMENT) --quick
 # Java 17 and Maven; some tens of minutes.
 movement: install
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
+
+# Needs root, debootstrap, gcc and clang. Two builds of CPython are kept in build/pythons.
+pythons: install
+	$(PROOF) pythons $(WHEEL)/*.tar.gz --report $(EVIDENCE)/pythons.md
 
 lint: install
 	$(BIN)/ruff check .

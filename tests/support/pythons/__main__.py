@@ -2,7 +2,8 @@
 
 Pythons of a newer Debian in a root of their own (`debian`), those given by ``--also``, this one, and one without the
 interpreter lock, plain and under ThreadSanitizer (`cpython`). Each builds the wheel from the sdist, replays the golden
-answers and runs tests of three rooms (`trial`). ``--quick`` runs only the threads of `stress`, on this Python. Ends with 1 if anything differs or fails.
+answers and runs tests of three rooms (`trial`). ``--quick`` runs only the threads of `stress`, on this Python. Ends with 1
+if anything differs or fails.
 """
 
 import argparse

@@ -16,8 +16,8 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := release publishing mutants writing fuzz badday movement spark
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser
+QUICK := release publishing mutants writing fuzz badday movement spark pythons
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -34,6 +34,8 @@ help:
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
 	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to docs/performance.md"
+
+	@echo "make pythons       the wheel on Debian's newer Pythons and on one without the interpreter lock (root; an hour)"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
 # The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
@@ -153,11 +155,17 @@ quick-badday:
 	$(PROOF) badday --quick
 quick-spark:
 	$(PROOF) spark_matrix --quick
+quick-pythons:
+	$(PROOF) pythons --quick
 quick-movement:
 	$(MOVEMENT) --quick
 # Java 17 and Maven; some tens of minutes.
 movement: install
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
+
+# Needs root, debootstrap, gcc and clang. Two builds of CPython are kept in build/pythons.
+pythons: install
+	$(PROOF) pythons $(WHEEL)/*.tar.gz --report $(EVIDENCE)/pythons.md
 
 lint: install
 	$(BIN)/ruff check .

@@ -1,5 +1,6 @@
 # Rows of differing length laid end to end. A row's bytes are values[offsets[row]:offsets[row+1]].
 
+from libc.stdint cimport uint64_t
 from libc.string cimport memcpy
 
 from typedefs cimport byte_t, index_t, offset_t
@@ -7,7 +8,7 @@ from typedefs cimport byte_t, index_t, offset_t
 ctypedef unsigned long long digest_t
 
 cdef extern from "rows.h" nogil:
-    digest_t rmq_digest(const byte_t *s, offset_t n, unsigned int number, const digest_t *secret)
+    digest_t rmq_digest(const byte_t *s, offset_t n, unsigned int number, const uint64_t *secret)
     void rmq_prefetch(const void *at)
     bint rmq_same(const byte_t *a, const byte_t *b, offset_t n)
 
@@ -45,7 +46,7 @@ def distinct(const byte_t[::1] values not None, const offset_t[::1] offsets not 
             for i in range(min(<offset_t> BATCH, n - first)):
                 row = first + i
                 h[i] = rmq_digest(&values[0] + offsets[row], offsets[row + 1] - offsets[row],
-                                  <unsigned int> keys[row] if keys.shape[0] else 0, &secret[0])
+                                  <unsigned int> keys[row] if keys.shape[0] else 0, <const uint64_t *> &secret[0])
                 rmq_prefetch(&table[(h[i] >> 32) & mask])
             for i in range(min(<offset_t> BATCH, n - first)):
                 row = first + i

@@ -17,7 +17,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := publishing mutants writing fuzz badday movement spark
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs movement instructions cluster cluster-stop clean
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) targets bench bench-quick cliffs movement instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -29,6 +29,7 @@ help:
 	@echo "make site          the guide, in build/site; warnings are errors"
 	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
+	@echo "make targets       extension modules for other machines, linked by zig and run by qemu, musl and wine"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
@@ -149,6 +150,11 @@ quick-movement:
 # Java 17 and Maven; some tens of minutes.
 movement: install
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
+
+# Debian's apt-get, qemu-user-static, musl-tools, Maven and wine64; an hour. `python -m targets --quick` needs the two packages alone.
+targets: install
+	$(BIN)/pip install -q ziglang lief
+	$(PROOF) targets --report $(EVIDENCE)/targets.md
 
 lint: install
 	$(BIN)/ruff check .

@@ -6,7 +6,6 @@ Python with musl, Maven and wine64 for Windows. Ends with 1 if a module is not l
 
 import argparse
 import importlib.util
-import shutil
 import subprocess
 import sys
 import time
@@ -31,21 +30,16 @@ def row(target: Target, quick: bool) -> Row:
     if not linked.faults:
         made.abi = binaries.abi(target, linked.modules)
         made.faults += binaries.wrong(target, linked.modules)
-        if python.command and not quick and is_there(target):
+        if python.command and not quick:
             made.run_by = target.runner or "the processor"
             module = linked.modules["md5"]
             made.replayed = running.replay(python, running.package(module), module)
             made.faults += made.replayed.faults
-    if target.kernels and is_there(target):
+    if target.kernels and target.run_with is not None:
         made.run_kernels = target.runner or "the processor"
         made.kernels, faults = running.kernels(target)
         made.faults += faults
     return made
-
-
-def is_there(target: Target) -> bool:
-    """Whether what runs the target is installed."""
-    return target.runner is not None and (not target.runner or shutil.which(target.runner) is not None)
 
 
 def main() -> int:

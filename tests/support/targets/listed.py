@@ -1,5 +1,7 @@
 """The targets: how zig names them, where their Python comes from, and what runs it."""
 
+import os
+import shutil
 from dataclasses import dataclass
 
 
@@ -20,6 +22,14 @@ class Target:
     triplet: str = ""
     runner: str | None = None
     kernels: bool = False
+
+    @property
+    def run_with(self) -> list[str] | None:
+        """The words in front of a program, none for the processor; None if what runs it is not installed."""
+        if not self.runner:
+            return None if self.runner is None else []
+        found = shutil.which(self.runner, path=f"{os.environ['PATH']}:/usr/lib/wine")
+        return [found] if found else None
 
     @property
     def system(self) -> str:

@@ -48,8 +48,10 @@ def debian(target: Target) -> Python:
     libraries = root / "usr/lib" / target.triplet
     path = ":".join(str(libraries / name) for name in (".", "blas", "lapack"))
     program = str(root / "usr/bin" / include.name)
-    if target.runner:
-        command = [target.runner, "-cpu", "max", "-L", str(root), "-E", f"LD_LIBRARY_PATH={path}", program]
+    if target.run_with is None:
+        command = []
+    elif target.runner:
+        command = [*target.run_with, "-cpu", "max", "-L", str(root), "-E", f"LD_LIBRARY_PATH={path}", program]
     else:
         loader = root / "usr/lib64/ld-linux-x86-64.so.2"
         command = [str(loader), "--library-path", path, program]
@@ -133,9 +135,9 @@ def windows(target: Target) -> Python:
     shutil.copyfile(source() / "PC/pyconfig.h.in", settings / "pyconfig.h")
     headers = [settings, source() / "Include"]
     python = Python(VERSION, "Debian's source", headers)
-    if target.runner and shutil.which(target.runner):
+    if target.run_with:
         home = from_maven("windows-x86_64")
-        python.command = [target.runner, str(started(target, home))]
+        python.command = [*target.run_with, str(started(target, home))]
         python.environment = {"WINEPREFIX": str(BUILD / "wine"), "WINEDEBUG": "-all", "PYTHONHOME": f"Z:{home}"}
         python.packages = [numpy_wheel("win_amd64")]
     return python

@@ -92,9 +92,11 @@ class Apt:
         """The archive that upstream released, which a source package holds beside Debian's changes."""
         folder = self.folder / "source"
         folder.mkdir(exist_ok=True)
-        with suppress(AptError):  # Debian's changes may be missing at the mirror; they are not wanted
-            self.run("source", "--download-only", package, cwd=folder)
-        found = sorted(folder.glob(f"{package}_*.orig.tar.[gx]z"))
+        pattern = f"{package}_*.orig.tar.[gx]z"
+        if not list(folder.glob(pattern)):
+            with suppress(AptError):  # Debian's changes may be missing at the mirror; they are not wanted
+                self.run("source", "--download-only", package, cwd=folder)
+        found = sorted(folder.glob(pattern))
         if not found:
             raise AptError(f"apt-get source {package}, {self.suite}: no archive of it came")
         return found[-1]

@@ -86,7 +86,7 @@ ROWS = "f083ce8deebf9d75daf99889c30b1181bf721cf59caf350025f31614f15e411a"
 """SHA-256 of what the program of rows prints on every machine."""
 
 
-def kernels(target: Target, root: Path | None) -> tuple[list[str], list[str]]:
+def kernels(target: Target) -> tuple[list[str], list[str]]:
     """Link the C programs of tests/support/c for a target and run them; those that agree, and what is wrong."""
     folder = BUILD / "kernels" / target.zig
     folder.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ def kernels(target: Target, root: Path | None) -> tuple[list[str], list[str]]:
         if text := zig("cc", *flags, harness, *core, "-lm", "-o", program):
             faults.append(f"{name} was not linked: {text[-2000:]}")
             continue
-        command = [target.runner, str(program)] if target.runner else [str(program)]
+        command = [*(target.run_with or []), str(program)]
         environment = {**os.environ, "WINEPREFIX": str(BUILD / "wine"), "WINEDEBUG": "-all"}
         done = subprocess.run(command, env=environment, capture_output=True, timeout=1500, check=False)
         out = done.stdout.replace(b"\r\n", b"\n")

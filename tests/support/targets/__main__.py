@@ -32,8 +32,8 @@ def row(target: Target, quick: bool) -> Row:
         made.faults += binaries.wrong(target, linked.modules)
         if python.command and not quick:
             made.run_by = target.runner or "the processor"
-            module = linked.modules["md5"]
-            made.replayed = running.replay(python, running.package(module), module)
+            place = running.package(linked.modules["md5"])
+            made.replayed = running.replay(python, place, linked.modules)
             made.faults += made.replayed.faults
     if target.kernels and target.run_with is not None:
         made.run_kernels = target.runner or "the processor"

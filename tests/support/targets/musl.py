@@ -13,13 +13,12 @@ CONFIGURED = ["CFLAGS=-O1", "--disable-test-modules", "--without-ensurepip"]
 
 
 def built(source: Path, zlib: Path, folder: Path) -> Path:
-    """The prefix of the Python, built unless it is there."""
-    prefix = folder / "python"
+    """Where the Python was built, now or before; it runs from there, and so is not installed."""
+    work = folder / "build"
     if (folder / "complete").exists():
-        return prefix
+        return work
     if not shutil.which("musl-gcc"):
         raise SystemExit("a Python for musl is built by musl-gcc: put it on the PATH (Debian: musl-tools)")
-    work = folder / "build"
     work.mkdir(parents=True, exist_ok=True)
     compiler = folder / "cc"
     compiler.write_text(COMPILER)
@@ -27,11 +26,10 @@ def built(source: Path, zlib: Path, folder: Path) -> Path:
     _run(["./configure", "--static", f"--prefix={folder}/zlib"], zlib, CC=compiler, CFLAGS="-O1 -fPIC")
     _run(["make", "-s", "libz.a", "install"], zlib)
     places = {"ZLIB_CFLAGS": f"-I{folder}/zlib/include", "ZLIB_LIBS": f"-L{folder}/zlib/lib -lz", "PKG_CONFIG": "false"}
-    _run([source / "configure", "-q", f"CC={compiler}", f"--prefix={prefix}", *CONFIGURED], work, **places)
+    _run([source / "configure", "-q", f"CC={compiler}", *CONFIGURED], work, **places)
     _run(["make", "-s", "-j2", "build_all"], work, **places)
-    _run(["make", "-s", "altinstall"], work, **places)
     (folder / "complete").touch()
-    return prefix
+    return work
 
 
 def _run(command: list[object], folder: Path, **more: object) -> None:

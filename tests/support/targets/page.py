@@ -21,8 +21,10 @@ packages of that architecture, unpacked; a CPython built from source with musl-g
 for macOS from Maven Central. *Run by* names what runs that Python: the processor, qemu-user, wine, or nothing. There
 the whole package is imported and all golden answers of `tests/data/golden.jsonl.gz` are asked for, once with each
 instruction set the target offers, by `tests/support/replay_golden.py`; *differences* counts answers that are other
-than Java's. *Kernels in C* are the programs of `tests/support/c` without sanitizers: each judges the answers of one
-kernel, under every instruction set of the processor; the first number is how many agreed. A dash is what was not run.
+than Java's. Where numpy itself asks wine for what it lacks, the modules are imported without it and hash keys, as the
+list below the table says. *Kernels in C* are the programs of `tests/support/c` without sanitizers: each judges the
+answers of one kernel, under every instruction set of the processor; the first number is how many agreed. A dash is
+what was not run.
 """
 
 
@@ -59,9 +61,9 @@ class Row:
             f"{self.python}, {self.version}",
             state,
             ", ".join(seen.isas) if seen else "—",
-            f"{seen.cases:,}" if seen else "—",
-            f"{seen.answers:,}" if seen else "—",
-            str(seen.differences) if seen else "—",
+            f"{seen.cases:,}" if seen and seen.cases else "—",
+            f"{seen.answers:,}" if seen and seen.cases else "—",
+            str(seen.differences) if seen and seen.cases else "—",
             f"{len(self.kernels)} of {N_KERNELS}, {self.run_kernels}" if self.run_kernels else "—",
         ]
 
@@ -88,7 +90,7 @@ def table(rows: list[Row]) -> str:
     text = "".join(f"| {' | '.join(cells)} |\n" for cells in lines)
     machines = [f"- {row.name}: {row.replayed.machine}\n" for row in rows if row.replayed and row.replayed.machine]
     if machines:
-        text += "\nWhat said where it ran:\n\n" + "".join(machines)
+        text += "\nWhat was found where it ran:\n\n" + "".join(machines)
     wrong = [f"- {row.name}: {fault}\n" for row in rows for fault in row.faults]
     n_answers = sum(row.replayed.answers for row in rows if row.replayed)
     n_differences = sum(row.replayed.differences for row in rows if row.replayed)

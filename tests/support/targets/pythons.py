@@ -88,12 +88,12 @@ def numpy_wheel(platform: str) -> Path:
 
 
 def built(target: Target) -> Python:
-    """CPython built here by musl-gcc, and numpy's own wheel for musl."""
+    """CPython built here by musl-gcc, and numpy's own wheel for musl, which crashes in musl 1.2.3: a newer one loads them."""
     apt = Apt(BUILD / "apt/trixie-amd64", "amd64", "trixie")
     zlib = unpacked(apt.source("zlib"), BUILD / "source/zlib")
-    prefix = musl.built(source(), zlib, BUILD / "musl")
-    headers = [prefix / f"include/python{VERSION}"]
-    command = [str(prefix / f"bin/python{VERSION}")]
+    work = musl.built(source(), zlib, BUILD / "musl")
+    loader = apt.alone("musl", BUILD / "musl/loader") / "usr/lib/ld-musl-x86_64.so.1"
+    headers, command = [work, source() / "Include"], [str(loader), str(work / "python")]
     return Python(
         VERSION, "CPython of Debian's source", headers, command, packages=[numpy_wheel("musllinux_1_2_x86_64")]
     )

@@ -88,6 +88,15 @@ class Apt:
         (root / "complete").touch()
         return root
 
+    def alone(self, package: str, root: Path) -> Path:
+        """Unpack one package into `root`, without what it depends on."""
+        if not (root / "complete").exists():
+            root.mkdir(parents=True, exist_ok=True)
+            self.run("download", package, cwd=root)
+            subprocess.run(["dpkg-deb", "-x", next(root.glob("*.deb")), root], check=True)
+            (root / "complete").touch()
+        return root
+
     def source(self, package: str) -> Path:
         """The archive that upstream released, which a source package holds beside Debian's changes."""
         folder = self.folder / "source"

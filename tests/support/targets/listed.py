@@ -11,7 +11,8 @@ class Target:
 
     `zig` is what ``zig cc -target`` takes, the least version of glibc included. `python` says whose headers are used and who
     runs the modules: Debian's own, one built here, Windows' or macOS's. `runner` is the program in front of that Python, empty
-    if the processor itself runs it, None if nothing does. `kernels` asks for the C programs of tests/support/c as well.
+    if the processor itself runs it, None if nothing does; `processor` is what qemu plays: on aarch64 one that signs no
+    pointers, as signing takes most of the time. `kernels` asks for the C programs of tests/support/c as well.
     """
 
     name: str
@@ -21,6 +22,7 @@ class Target:
     debian: str = ""
     triplet: str = ""
     runner: str | None = None
+    processor: str = "max"
     kernels: bool = False
 
     @property
@@ -38,17 +40,26 @@ class Target:
         return "musl" if words[2:] == ["musl"] else words[1].partition(".")[0]
 
 
-def _debian(name: str, triplet: str, zig: str, runner: str, machine: str = "") -> Target:
+def _debian(name: str, triplet: str, zig: str, runner: str, machine: str = "", processor: str = "max") -> Target:
     machine = machine or triplet.partition("-")[0]
-    return Target(name, zig, "debian", f".cpython-{{version}}-{triplet}.so", machine, triplet, runner)
+    return Target(name, zig, "debian", f".cpython-{{version}}-{triplet}.so", machine, triplet, runner, processor)
 
 
 TARGETS = [
     _debian("linux x86-64", "x86_64-linux-gnu", "x86_64-linux-gnu.2.17", "", "amd64"),
-    _debian("linux aarch64", "aarch64-linux-gnu", "aarch64-linux-gnu.2.17", "qemu-aarch64-static", "arm64"),
-    _debian("linux riscv64", "riscv64-linux-gnu", "riscv64-linux-gnu.2.31", "qemu-riscv64-static"),
+    _debian(
+        "linux aarch64", "aarch64-linux-gnu", "aarch64-linux-gnu.2.17", "qemu-aarch64-static", "arm64", "cortex-a72"
+    ),
+    _debian("linux riscv64", "riscv64-linux-gnu", "riscv64-linux-gnu.2.31", "qemu-riscv64-static", "riscv64", "rv64"),
     _debian("linux s390x, big-endian", "s390x-linux-gnu", "s390x-linux-gnu.2.17", "qemu-s390x-static"),
-    _debian("linux ppc64le", "powerpc64le-linux-gnu", "powerpc64le-linux-gnu.2.17", "qemu-ppc64le-static", "ppc64el"),
+    _debian(
+        "linux ppc64le",
+        "powerpc64le-linux-gnu",
+        "powerpc64le-linux-gnu.2.17",
+        "qemu-ppc64le-static",
+        "ppc64el",
+        "power9",
+    ),
     Target(
         "musl x86-64",
         "x86_64-linux-musl",

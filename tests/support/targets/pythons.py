@@ -51,7 +51,16 @@ def debian(target: Target) -> Python:
     if target.run_with is None:
         command = []
     elif target.runner:
-        command = [*target.run_with, "-cpu", "max", "-L", str(root), "-E", f"LD_LIBRARY_PATH={path}", program]
+        command = [
+            *target.run_with,
+            "-cpu",
+            target.processor,
+            "-L",
+            str(root),
+            "-E",
+            f"LD_LIBRARY_PATH={path}",
+            program,
+        ]
     else:
         loader = root / "usr/lib64/ld-linux-x86-64.so.2"
         command = [str(loader), "--library-path", path, program]

@@ -84,5 +84,5 @@ TARGETS = [
     Target("Windows arm64", "aarch64-windows-gnu", "windows", ".cp{version}-win_arm64.pyd"),
 ]
 
-QUICK = ["musl x86-64", "musl aarch64"]
-"""Those of the short form, which needs no Python but the one that runs it: modules are linked, kernels run."""
+QUICK = ["musl x86-64"]
+"""That of the short form, which needs no Python but the one that runs it: modules are linked, kernels run."""

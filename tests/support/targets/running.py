@@ -53,7 +53,7 @@ def run(python: Python, place: Path, *words: object, timeout: float = 3000, **mo
     path = separator.join(str(part) for part in [place, *python.packages])
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "RMQALLOC"))}
     environment |= {**python.environment, "PYTHONPATH": path, **more}
-    command = [*python.command, *map(str, words)]
+    command = [*python.command, "-P", *map(str, words)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=timeout, check=False)
     return done.returncode, done.stdout, done.stderr
 

@@ -17,7 +17,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release publishing mutants writing fuzz badday movement spark pythons
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -31,6 +31,7 @@ help:
 	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make release-check a release rehearsed from a clean clone, written to docs/evidence/release.md"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
+	@echo "make targets       extension modules for other machines, linked by zig and run by qemu, musl and wine"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
 	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to docs/performance.md"
@@ -166,6 +167,11 @@ movement: install
 # Needs root, debootstrap, gcc and clang. Two builds of CPython are kept in build/pythons.
 pythons: install
 	$(PROOF) pythons $(WHEEL)/*.tar.gz --report $(EVIDENCE)/pythons.md
+
+# Debian's apt-get, qemu-user-static, musl-tools, Maven and wine64; an hour. `python -m targets --quick` needs the two packages alone.
+targets: install
+	$(BIN)/pip install -q ziglang lief
+	$(PROOF) targets --report $(EVIDENCE)/targets.md
 
 lint: install
 	$(BIN)/ruff check .

@@ -5,13 +5,12 @@
        qemu-aarch64 ./md5_sanitize */
 #include "isa.h"
 #include "md5.h"
+#include "pages.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
@@ -63,15 +62,15 @@ static column_t make_column(int n, uint32_t shortest, uint32_t longest)
     column.offsets[0] = 0;
     for (int i = 0; i < n; i++)
         column.offsets[i + 1] = column.offsets[i] + shortest + next(longest - shortest + 1);
-    size_t size = (size_t)column.offsets[n], page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t size = (size_t)column.offsets[n], page = page_size();
     if (next(2))
         column.values = malloc(size + (size == 0));
     else {
         column.n_bytes = (size / page + 2) * page;
-        column.pages = mmap(NULL, column.n_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-        column.values = (uint8_t *)column.pages + column.n_bytes - page - size;
-        if (column.pages == MAP_FAILED || mprotect((uint8_t *)column.pages + column.n_bytes - page, page, PROT_NONE))
+        column.pages = guarded_pages(column.n_bytes);
+        if (!column.pages)
             perror("no memory"), exit(2);
+        column.values = (uint8_t *)column.pages + column.n_bytes - page - size;
     }
     for (size_t i = 0; i < size; i++)
         column.values[i] = (uint8_t)(' ' + next(95));
@@ -81,7 +80,7 @@ static column_t make_column(int n, uint32_t shortest, uint32_t longest)
 static void free_column(column_t column)
 {
     if (column.pages)
-        munmap(column.pages, column.n_bytes);
+        free_pages(column.pages, column.n_bytes);
     else
         free(column.values);
     free(column.offsets);

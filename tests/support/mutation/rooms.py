@@ -1,0 +1,86 @@
+"""The rooms that mutants are made of, how many of each, and the tests that have to notice them."""
+
+from typing import NamedTuple
+
+from checkout import ROOT
+
+from mutation import c_edits, python_edits
+from mutation.mutant import named
+
+
+class Room(NamedTuple):
+    """Files that are changed, and tests that look at them.
+
+    Attributes
+    ----------
+    name : str
+    sources : tuple of str
+        Patterns of files.
+    tests : tuple of str
+        Files and folders of tests, those that look closest first. Tests that start servers are left out.
+    sample : int
+        How many mutants are tried.
+    without : tuple of str
+        Beginnings of names of files that are left out.
+    """
+
+    name: str
+    sources: tuple[str, ...]
+    tests: tuple[str, ...]
+    sample: int
+    without: tuple[str, ...] = ()
+
+    @property
+    def is_compiled(self):
+        return self.name == "pyx"
+
+    def files(self):
+        found = sorted(path for pattern in self.sources for path in ROOT.glob(pattern))
+        return [path for path in found if not path.name.startswith(self.without or "-")]
+
+    def mutants(self, files=None):
+        """Every mutant of the room, or of some of its files."""
+        made = []
+        for path in self.files():
+            text, file = path.read_text(encoding="utf-8"), path.relative_to(ROOT).as_posix()
+            if files is not None and file not in files:
+                continue
+            edits = c_edits.edits_of(file, text) if self.is_compiled else python_edits.edits_of(text)
+            made += named(file, text, edits)
+        return made
+
+    def sampled(self, seed, n):
+        """The sample of a seed: `n` mutants that compile, or all that there are."""
+        taken = []
+        for mutant in sorted(self.mutants(), key=lambda mutant: mutant.rank(seed)):
+            if len(taken) == n:
+                break
+            text = (ROOT / mutant.file).read_text(encoding="utf-8")
+            if self.is_compiled or python_edits.compiles(mutant.applied(text)):
+                taken.append(mutant)
+        return taken
+
+
+def python_room(name, tests, sample):
+    return Room(name, (f"rmqalloc/{name}/**/*.py",), tests, sample)
+
+
+# Of the kernels those are left out that a machine may be unable to run.
+ROOMS = (
+    python_room("scenarios", ("tests/scenarios", "tests/plans/test_plans.py"), 20),
+    python_room("evaluation", ("tests/evaluation", "tests/scenarios"), 20),
+    python_room("plans", ("tests/plans",), 20),
+    python_room("transitions", ("tests/transitions", "tests/plans/test_plan_transitions.py"), 20),
+    python_room("rollouts", ("tests/rollouts",), 20),
+    python_room("rebalance", ("tests/rebalance", "tests/broker"), 20),
+    python_room("snapshot", ("tests/snapshot",), 20),
+    Room("spark_udfs", ("spark_udfs/**/*.py",), ("tests/spark",), 20),
+    Room(
+        "pyx",
+        ("pyx/*.c", "pyx/*.h", "pyx/*.pyx"),
+        ("tests/engine", "tests/strategies", "tests/fleet", "tests/evaluation/test_evaluate.py"),
+        30,
+        ("split", "group", "isa", "md5_neon", "md5_avx512", "tally_avx512"),
+    ),
+)
+BY_NAME = {room.name: room for room in ROOMS}

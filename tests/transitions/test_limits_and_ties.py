@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rmqalloc.transitions._handovers import Handovers
+from rmqalloc.transitions._hearing import hearing_of
 from rmqalloc.transitions._open_queues import open_queues
 
 
@@ -20,7 +21,7 @@ def greatest_mean(old, new, n, needs_one):
     return max(np.mean([unowned(old, new, set(some)) for some in combinations(range(n), k)]) for k in sizes)
 
 
-def found(old, new, n, needs_one):
+def opened(old, new, n, needs_one=False, hearing=None):
     old, new = np.array(old, np.int64), np.array(new, np.int64)
     nobody = np.zeros(n, bool)
     counted = np.ones(old.size, bool)
@@ -28,7 +29,11 @@ def found(old, new, n, needs_one):
     of = Handovers(
         np.array([0, n]), np.arange(n), at, old, new, old >= 0, new >= 0, counted, np.array([needs_one]), nobody
     )
-    return open_queues(of.unowned(), [None], np.array([0])).expected[0]
+    return open_queues(of.unowned(), [hearing], np.array([0]))
+
+
+def found(old, new, n, needs_one):
+    return opened(old, new, n, needs_one).expected[0]
 
 
 @pytest.mark.parametrize("needs_one", [False, True])
@@ -54,3 +59,9 @@ def test_the_expected_number_is_the_greatest_mean_over_sets_of_one_size(seed, ne
 )
 def test_one_client_and_ties(old, new, n, needs_one):
     assert found(old, new, n, needs_one) == pytest.approx(greatest_mean(old, new, n, needs_one))
+
+
+def test_one_client_that_takes_over_from_many_bounds_the_percentile_by_itself():
+    """It waits longer than x with 0.05 (1 - x), so 0.8 s are enough, however many queues wait for it."""
+    taken_over = opened(range(1, 21), [0] * 20, 21, hearing=hearing_of("notice"))
+    assert taken_over.seconds_p99[0] == pytest.approx(0.8, abs=0.0011)

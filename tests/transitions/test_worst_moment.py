@@ -1,4 +1,4 @@
-"""The worst moment against all sets of informed clients, many graphs at once: ties, no client, one client, and clients in a row."""
+"""The worst moment against all sets of informed clients, many graphs at once, with ties and with few clients."""
 
 import numpy as np
 import pytest
@@ -93,3 +93,21 @@ def test_the_bound_of_clients_that_are_each_forced_takes_in_its_limit(monkeypatc
         monkeypatch.setattr(_worst_moment, "MOST_FORCED", most_forced)
         found = worst_moments(graphs, np.array([True]))
         assert (found.most.tolist(), found.is_exact.tolist()) == ([most], [is_exact])
+
+
+@pytest.mark.parametrize(("informed", "uninformed"), [(2, 0), (0, 2)])
+def test_a_client_whose_two_sides_are_equal_is_decided(monkeypatch, informed, uninformed):
+    """Two clients swap two queues each way; no table may be used, so that only the rule of decided clients solves it."""
+    monkeypatch.setattr(_worst_moment, "MOST_VALUES", 0)
+    ends = np.array([0, 1])
+    graphs = Graphs(
+        np.array([0, 2]),
+        np.array([0]),
+        np.array([informed, 0]),
+        np.array([uninformed, 0]),
+        ends,
+        ends[::-1],
+        ends * 0 + 2,
+    )
+    found = worst_moments(graphs)
+    assert (found.most.tolist(), found.is_exact.tolist()) == ([4], [True])

@@ -14,10 +14,10 @@ from mutation import page, survivors
 from mutation.reach import KEPT
 from mutation.rooms import BY_NAME, ROOMS
 from mutation.tree import Tree
-from mutation.trial import ALIVE, Trial
+from mutation.trial import ALIVE, Trial, Verdict
 
 SEED = 1
-QUICK = {"transitions": 3, "scenarios": 3}
+QUICK, QUICK_SAMPLE = "transitions", 6
 
 
 def options_of():
@@ -28,8 +28,9 @@ def options_of():
     parser.add_argument(
         "--again", action="store_true", help="only those that survived the run before, and the listed ones"
     )
+    parser.add_argument("--afresh", action="store_true", help="try those again, too, that were killed in a run before")
     parser.add_argument("--only", default="", help="mutants whose name holds this text")
-    parser.add_argument("--quick", action="store_true", help=f"a few of {', '.join(QUICK)}")
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK_SAMPLE} of {QUICK}, by its own tests")
     parser.add_argument(
         "--report", help="write the page of this run and of kept runs of other rooms into this file, too"
     )
@@ -38,7 +39,7 @@ def options_of():
 
 def chosen(room, options, kept):
     """Mutants of a room to try."""
-    n = options.sample or (QUICK[room.name] if options.quick else room.sample)
+    n = options.sample or (QUICK_SAMPLE if options.quick else room.sample)
     if not options.again:
         return [one for one in room.sampled(options.seed, n) if options.only in one.key]
     wanted = set(survivors.listed()) | {row["key"] for row in kept if row["what"] in ALIVE}
@@ -49,28 +50,30 @@ def tried(room, options, folder):
     """Verdicts on a room's sample, which are kept for the page."""
     path = KEPT / f"verdicts-{room.name}-{options.seed}.json"
     kept = json.loads(path.read_text("utf-8")) if path.exists() else []
-    verdicts = []
+    rows, verdicts = {row["key"]: row for row in kept}, []
     with Tree(folder) as tree:
         trial = Trial(room, tree)
         for mutant in chosen(room, options, kept):
-            verdicts.append(trial.verdict(mutant))
+            row = {} if options.afresh else rows.get(mutant.key, {})
+            is_known = page.is_killed_still(row, mutant)
+            verdicts.append(Verdict(mutant, row["what"], row["by"], 0.0) if is_known else trial.verdict(mutant))
             print(verdicts[-1], flush=True)
-    rows = {row["key"]: row for row in kept if options.again or options.only}
-    rows |= {one.mutant.key: page.row_of(one) for one in verdicts}
-    if not options.quick:
-        path.write_text(json.dumps(list(rows.values()), indent=1), encoding="utf-8")
+            rows[mutant.key] = row if is_known else page.row_of(verdicts[-1])
+            path.write_text(json.dumps(list(rows.values()), indent=1), encoding="utf-8")
     return verdicts
 
 
 def main():
     options = options_of()
-    names = options.room or (list(QUICK) if options.quick else [room.name for room in ROOMS])
+    rooms = [room for room in ROOMS if not options.room or room.name in options.room]
+    if options.quick:
+        rooms = [BY_NAME[QUICK]._replace(tests=BY_NAME[QUICK].tests[:1])]
     started, verdicts = time.monotonic(), []
     with tempfile.TemporaryDirectory() as home:
-        for name in names:
-            folder = Path(home, name)
+        for room in rooms:
+            folder = Path(home, room.name)
             folder.mkdir()
-            verdicts += tried(BY_NAME[name], options, folder)
+            verdicts += tried(room, options, folder)
     wrong = survivors.judged(verdicts, survivors.listed())
     alive = sum(one.what in ALIVE for one in verdicts)
     print(f"{len(verdicts)} mutants, {alive} survive, seed {options.seed}, {time.monotonic() - started:.0f} s")

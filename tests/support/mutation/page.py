@@ -2,8 +2,10 @@
 
 import json
 
+from checkout import ROOT
+
 from mutation import survivors
-from mutation.reach import BUDGET, KEPT
+from mutation.reach import BUDGET, KEPT, digest
 from mutation.rooms import ROOMS
 from mutation.trial import ALIVE, BY_TIME, KILLED, NO_PROGRAM
 
@@ -20,8 +22,21 @@ are not. A mutant whose tests do not end counts as killed, by time.
 COLUMNS = ("room", "possible", "tried", "killed", "of these by time", "survive", "equivalent", "open", "seconds")
 
 
+def mark_of(mutant, by):
+    """What a kill depends on: the changed file and the test that failed."""
+    files = [ROOT / mutant.file, *([ROOT / by.split("::")[0]] if "::" in by else [])]
+    return digest([file for file in files if file.exists()])
+
+
 def row_of(verdict):
-    return {"key": verdict.mutant.key, "what": verdict.what, "by": verdict.by, "seconds": verdict.seconds}
+    """What is kept of a verdict."""
+    mark = mark_of(verdict.mutant, verdict.by)
+    return {"key": verdict.mutant.key, "what": verdict.what, "by": verdict.by, "seconds": verdict.seconds, "mark": mark}
+
+
+def is_killed_still(row, mutant):
+    """Whether a mutant was killed before by a test that is still the same."""
+    return row.get("what") in (KILLED, BY_TIME, NO_PROGRAM) and row["mark"] == mark_of(mutant, row["by"])
 
 
 def line(cells):
@@ -53,7 +68,9 @@ def page(seed):
     for room in ROOMS:
         path = KEPT / f"verdicts-{room.name}-{seed}.json"
         if path.exists():
-            table.append((room.name, *cells_of(room, json.loads(path.read_text("utf-8")), known)))
+            there = {mutant.key for mutant in room.mutants()}
+            rows = [row for row in json.loads(path.read_text("utf-8")) if row["key"] in there]
+            table.append((room.name, *cells_of(room, rows, known)))
     sums = ("all", *(sum(column) for column in list(zip(*table, strict=True))[1:]))
     lines = [
         HEAD.format(seed=seed, budget=BUDGET),

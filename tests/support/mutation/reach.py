@@ -37,7 +37,7 @@ class Reach:
             known = kept.get(file)
             self.by_file[file] = known if known and known["mark"] == mark else self.measured(tree, file, mark)
             KEPT.mkdir(parents=True, exist_ok=True)
-            self.path.write_text(json.dumps(self.by_file), encoding="utf-8")
+            self.path.write_text(json.dumps(kept | self.by_file), encoding="utf-8")
 
     def measured(self, tree, file, mark):
         more = {} if self.room.is_compiled else {"include": list(self.room.sources)}

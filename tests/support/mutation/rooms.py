@@ -7,6 +7,8 @@ from checkout import ROOT
 from mutation import c_edits, python_edits
 from mutation.mutant import named
 
+BOUNDS = ("< to <=", "<= to <", "> to >=", ">= to >")
+
 
 class Room(NamedTuple):
     """Files that are changed, and tests that look at them.
@@ -50,15 +52,21 @@ class Room(NamedTuple):
         return made
 
     def sampled(self, seed, n):
-        """The sample of a seed: `n` mutants that compile, or all that there are."""
-        taken = []
-        for mutant in sorted(self.mutants(), key=lambda mutant: mutant.rank(seed)):
+        """The sample of a seed: `n` mutants; half of them are comparisons at their bound, as far as there are any."""
+        ranked = sorted(self.mutants(), key=lambda mutant: mutant.rank(seed))
+        bounds = [mutant for mutant in ranked if mutant.edit.operator in BOUNDS and self.is_program(mutant)][: n // 2]
+        taken = {mutant.key: mutant for mutant in bounds}
+        for mutant in ranked:
             if len(taken) == n:
                 break
-            text = (ROOT / mutant.file).read_text(encoding="utf-8")
-            if self.is_compiled or python_edits.compiles(mutant.applied(text)):
-                taken.append(mutant)
-        return taken
+            if mutant.key not in taken and self.is_program(mutant):
+                taken[mutant.key] = mutant
+        return list(taken.values())
+
+    def is_program(self, mutant):
+        """Is what it makes of a file a program? Of C that is known when it is compiled."""
+        text = (ROOT / mutant.file).read_text(encoding="utf-8")
+        return self.is_compiled or python_edits.compiles(mutant.applied(text))
 
 
 def python_room(name, tests, sample):
@@ -79,7 +87,7 @@ ROOMS = (
         "pyx",
         ("pyx/*.c", "pyx/*.h", "pyx/*.pyx"),
         ("tests/engine", "tests/strategies", "tests/fleet", "tests/evaluation/test_evaluate.py"),
-        30,
+        28,
         ("split", "group", "isa", "md5_neon", "md5_avx512", "tally_avx512"),
     ),
 )

@@ -5,7 +5,16 @@ import pytest
 
 from rmqalloc import Fleet, strategy
 from rmqalloc.fleet._columns import Strings
-from rmqalloc.scenarios import AddClients, RemoveClients, ScaleClients, Scenario, apply, ordered
+from rmqalloc.scenarios import (
+    AddClients,
+    RemoveBroker,
+    RemoveClients,
+    ScaleClients,
+    Scenario,
+    SetQueues,
+    apply,
+    ordered,
+)
 from rmqalloc.scenarios._lazy_strings import as_distinct
 from rmqalloc.scenarios._patterns import matches
 
@@ -65,3 +74,12 @@ def test_clients_are_counted_down_to_none(count):
 def test_a_group_is_scaled_to_less_to_the_same_and_to_more(to):
     [ids] = lists_after(fleet_of(["a", "b"]), ScaleClients(to))
     assert len(ids) == to and ids[:2] == ["a", "b"][:to]
+
+
+@pytest.mark.parametrize("change", [RemoveBroker("b"), SetQueues(0, brokers="b")])
+def test_a_route_that_lost_its_last_queue_is_gone(change):
+    row = {"consumer_group": "g", "topic": "T", "client_ids": ["x"]}
+    brokers = [{"broker_name": name, "read_queue_nums": n} for name, n in (("a", 1), ("b", 2))]
+    fleet = ordered(Fleet.from_arrow(pa.Table.from_pylist([{**row, "brokers": brokers}])))
+    lists = apply(Scenario("x", [change]), fleet, strategy("AVG")).fleet.queue_lists
+    assert (lists.offsets[:2].tolist(), lists.route_offsets.tolist()) == ([0, 1], [0, 1])

@@ -75,19 +75,19 @@ def python_room(name, tests, sample):
 
 # Of the kernels those are left out that a machine may be unable to run.
 ROOMS = (
-    python_room("scenarios", ("tests/scenarios", "tests/plans/test_plans.py"), 20),
-    python_room("evaluation", ("tests/evaluation", "tests/scenarios"), 20),
-    python_room("plans", ("tests/plans",), 20),
-    python_room("transitions", ("tests/transitions", "tests/plans/test_plan_transitions.py"), 20),
-    python_room("rollouts", ("tests/rollouts",), 20),
-    python_room("rebalance", ("tests/rebalance", "tests/broker"), 20),
-    python_room("snapshot", ("tests/snapshot",), 20),
-    Room("spark_udfs", ("spark_udfs/**/*.py",), ("tests/spark",), 20),
+    python_room("scenarios", ("tests/scenarios", "tests/plans/test_plans.py"), 16),
+    python_room("evaluation", ("tests/evaluation", "tests/scenarios"), 16),
+    python_room("plans", ("tests/plans",), 16),
+    python_room("transitions", ("tests/transitions", "tests/plans/test_plan_transitions.py"), 16),
+    python_room("rollouts", ("tests/rollouts",), 16),
+    python_room("rebalance", ("tests/rebalance", "tests/broker"), 16),
+    python_room("snapshot", ("tests/snapshot",), 16),
+    Room("spark_udfs", ("spark_udfs/**/*.py",), ("tests/spark",), 16),
     Room(
         "pyx",
         ("pyx/*.c", "pyx/*.h", "pyx/*.pyx"),
         ("tests/engine", "tests/strategies", "tests/fleet", "tests/evaluation/test_evaluate.py"),
-        28,
+        24,
         ("split", "group", "isa", "md5_neon", "md5_avx512", "tally_avx512"),
     ),
 )

@@ -72,7 +72,7 @@ class Trial:
         """What the tests say: any end but a good one is a kill."""
         files = list(dict.fromkeys(test.split("::")[0] for test in tests))
         needed = sum(self.reach.seconds(test) for test in tests)
-        answer = self.tree.run(["-x", *files], int(60 + 6 * needed), tests=tests, cpu=int(20 + 3 * needed))
+        answer = self.tree.run(["-x", *files], int(40 + 4 * needed), tests=tests, cpu=int(10 + needed))
         if answer["code"] == "timeout":
             return BY_TIME, ""
         if answer["code"] == 0:

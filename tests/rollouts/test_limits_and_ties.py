@@ -2,6 +2,7 @@
 
 import pytest
 
+from rmqalloc.rollouts._maintain import maintain_broker
 from rmqalloc.rollouts._restart import restart
 from rmqalloc.rollouts._rollout_gates import violated_gates
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
@@ -32,3 +33,14 @@ def test_a_figure_keeps_a_bound_that_it_reaches(n_queues, n_clients):
         [said] = violated_gates(rollout, max_unowned_seconds=f"{longest - 0.001:.9f}@{of}")
         first = next(row for row in steps if row[f"unowned_seconds_{of}"] == longest)
         assert f"step {first['step']} (" in said
+
+
+def test_what_nobody_reads_of_a_broker_counts_while_it_is_written_alone():
+    """MACHINE_ROOM gives the queues of other rooms to nobody; while their broker is read-only or gone, they are not written."""
+    clients = (Client("hz@c1"), Client("hz@c2"))
+    brokers = (TopicBroker("hz@a", 2), TopicBroker("sh@b", 3))
+    group = Group("g", ("T",), clients, strategy="MACHINE_ROOM", strategy_params={"machine_rooms": ["hz"]})
+    steps = maintain_broker(Snapshot((Topic("T", brokers),), (group,)), "sh@b").steps.to_pylist()
+    assert [(row["action"], row["unowned_written"]) for row in steps] == [
+        ("before", 3), ("read-only", 0), ("gone", 0), ("back, read-only", 0), ("writable", 3),
+    ]  # fmt: skip

@@ -37,11 +37,17 @@ def options_of():
     return parser.parse_args()
 
 
+def sample_of(room, options):
+    return options.sample or (QUICK_SAMPLE if options.quick else room.sample)
+
+
 def chosen(room, options, kept):
     """Mutants of a room to try."""
-    n = options.sample or (QUICK_SAMPLE if options.quick else room.sample)
+    n = sample_of(room, options)
     if not options.again:
-        return [one for one in room.sampled(options.seed, n) if options.only in one.key]
+        return [
+            one for one in room.sampled(options.seed, n * 20 if room.reached_alone else n) if options.only in one.key
+        ]
     wanted = set(survivors.listed()) | {row["key"] for row in kept if row["what"] in ALIVE}
     return [one for one in room.mutants() if one.key in wanted and options.only in one.key]
 
@@ -54,6 +60,8 @@ def tried(room, options, folder):
     with Tree(folder) as tree:
         trial = Trial(room, tree)
         for mutant in chosen(room, options, kept):
+            if room.reached_alone and (len(verdicts) == sample_of(room, options) or not trial.is_reached(mutant)):
+                continue
             row = {} if options.afresh else rows.get(mutant.key, {})
             is_known = page.is_killed_still(row, mutant)
             verdicts.append(Verdict(mutant, row["what"], row["by"], 0.0) if is_known else trial.verdict(mutant))

@@ -9,6 +9,17 @@ KEPT = ROOT / "build" / "mutation"
 TIMEOUT = 240
 BUDGET = 20
 """Seconds of tests that one mutant is given, as measured; the cheapest come first."""
+NEAREST = {
+    "crc32": "tests/strategies/test_golden.",
+    "mix": "tests/strategies/test_ordinal.",
+    "names": "tests/strategies/test_ordinal.",
+    "preferences": "tests/strategies/test_stable.",
+    "ragged": "tests/fleet/test_fleet.",
+    "rows": "tests/fleet/test_fleet.",
+    "slots": "tests/strategies/test_ordinal.",
+    "weigh": "tests/strategies/test_weighted.",
+}
+"""Tests of kernels that have no file of tests with their own name."""
 
 
 def digest(paths):
@@ -30,7 +41,7 @@ class Reach:
     def __init__(self, room, tree):
         self.room, self.path = room, KEPT / f"{room.name}.json"
         kept = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
-        sources = digest([*ROOT.glob("rmqalloc/**/*.py"), *ROOT.glob("spark_udfs/**/*.py"), *ROOT.glob("tests/*.py")])
+        sources = digest(room.files())
         self.by_file = {}
         for file in test_files(room):
             mark = f"{sources} {digest([ROOT / file])}"
@@ -74,9 +85,9 @@ class Reach:
 
     @staticmethod
     def is_near(mutant, test):
-        """Does the file of the test bear the name of the kernel?"""
+        """Does the file of the test look at the kernel first of all?"""
         kernel = mutant.file.split("/")[-1].split(".")[0].split("_")[0]
-        return f"test_{kernel}" in test
+        return test.startswith(NEAREST.get(kernel, f"tests/engine/test_{kernel}."))
 
     def cut(self, tests):
         spent, kept = 0.0, []

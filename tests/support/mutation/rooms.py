@@ -24,6 +24,8 @@ class Room(NamedTuple):
         How many mutants are tried.
     without : tuple of str
         Beginnings of names of files that are left out.
+    reached_alone : bool
+        Take only mutants that these tests reach: what runs in a Spark session alone is no part of the sample.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Room(NamedTuple):
     tests: tuple[str, ...]
     sample: int
     without: tuple[str, ...] = ()
+    reached_alone: bool = False
 
     @property
     def is_compiled(self):
@@ -69,25 +72,58 @@ class Room(NamedTuple):
         return self.is_compiled or python_edits.compiles(mutant.applied(text))
 
 
-def python_room(name, tests, sample):
-    return Room(name, (f"rmqalloc/{name}/**/*.py",), tests, sample)
+SAMPLE = 12
+"""Mutants of a room of Python."""
+
+
+def within(folder, *names):
+    return tuple(f"tests/{folder}/test_{name}.py" for name in names)
+
+
+def python_room(name, *tests):
+    return Room(name, (f"rmqalloc/{name}/**/*.py",), tests, SAMPLE)
 
 
 # Of the kernels those are left out that a machine may be unable to run.
 ROOMS = (
-    python_room("scenarios", ("tests/scenarios", "tests/plans/test_plans.py"), 16),
-    python_room("evaluation", ("tests/evaluation", "tests/scenarios"), 16),
-    python_room("plans", ("tests/plans",), 16),
-    python_room("transitions", ("tests/transitions", "tests/plans/test_plan_transitions.py"), 16),
-    python_room("rollouts", ("tests/rollouts",), 16),
-    python_room("rebalance", ("tests/rebalance", "tests/broker"), 16),
-    python_room("snapshot", ("tests/snapshot",), 16),
-    Room("spark_udfs", ("spark_udfs/**/*.py",), ("tests/spark",), 16),
+    python_room("scenarios", "tests/scenarios", *within("plans", "plans")),
+    python_room(
+        "evaluation",
+        *within("evaluation", "evaluate", "carried", "plan_batch", "plan_before", "bulk_strategies"),
+        *within("plans", "plans"),
+    ),
+    python_room(
+        "plans",
+        *within("plans", "limits_and_ties", "compare", "explain", "gates_file", "undo", "plans", "plan_transitions"),
+    ),
+    python_room("transitions", "tests/transitions", *within("plans", "plan_transitions")),
+    python_room("rollouts", "tests/rollouts"),
+    python_room("rebalance", "tests/rebalance", "tests/broker"),
+    python_room(
+        "snapshot",
+        *within("snapshot", "snapshot", "snapshot_files", "snapshot_mqadmin", "snapshot_tables", "mqadmin_blanks"),
+        *within(
+            "snapshot", "live_answers", "live_changes", "live_faults", "live_recorded", "live_views", "live_owners"
+        ),
+    ),
+    Room(
+        "spark_udfs",
+        ("spark_udfs/**/*.py",),
+        within(
+            "spark", "live_groups", "closed_form", "spark_layout", "spark_manifests", "spark_stores", "spark_columns"
+        ),
+        SAMPLE,
+        reached_alone=True,
+    ),
     Room(
         "pyx",
         ("pyx/*.c", "pyx/*.h", "pyx/*.pyx"),
-        ("tests/engine", "tests/strategies", "tests/fleet", "tests/evaluation/test_evaluate.py"),
-        24,
+        (
+            *within("engine", "md5", "ring", "tally", "strings", "digest"),
+            *within("strategies", "golden", "strategies", "ordinal", "stable", "weighted", "bounded", "promises"),
+            *within("fleet", "fleet", "fleet_errors", "fleet_out", "not_utf8", "cliffs"),
+        ),
+        20,
         ("split", "group", "isa", "md5_neon", "md5_avx512", "tally_avx512"),
     ),
 )

@@ -47,6 +47,9 @@ class Trial:
         self.reach = Reach(room, tree)
         self.kernels = Kernels(tree.folder) if room.is_compiled else None
 
+    def is_reached(self, mutant):
+        return bool(self.reach.tests(mutant, (ROOT / mutant.file).read_text(encoding="utf-8"))[0])
+
     def verdict(self, mutant):
         started = time.monotonic()
         text = (ROOT / mutant.file).read_text(encoding="utf-8")

@@ -16,8 +16,8 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := publishing mutants writing fuzz badday movement spark
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs movement instructions cluster cluster-stop clean
+QUICK := publishing mutants mutation writing fuzz badday movement spark
+.PHONY: mutation help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) bench bench-quick cliffs movement instructions cluster cluster-stop clean
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -29,6 +29,7 @@ help:
 	@echo "make site          the guide, in build/site; warnings are errors"
 	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
+	@echo "make mutation      a sample of machine-made mutants of every room, written to docs/evidence/mutation.md"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
@@ -134,6 +135,8 @@ evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%)
 quick-mutants:
 	$(PROOF) mutants --every 20
+quick-mutation:
+	$(PROOF) mutation --quick
 quick-writing:
 	$(PROOF) interrupted_writes --quick
 quick-fuzz:
@@ -146,6 +149,9 @@ quick-spark:
 	$(PROOF) spark_matrix --quick
 quick-movement:
 	$(MOVEMENT) --quick
+# Hours of one processor if nothing is kept in build/mutation; what was killed by a test that has not changed is not tried again.
+mutation: install
+	$(PROOF) mutation --report $(EVIDENCE)/mutation.md
 # Java 17 and Maven; some tens of minutes.
 movement: install
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md

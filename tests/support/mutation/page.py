@@ -18,6 +18,12 @@ made over the syntax tree, in C and Cython over tokens, and the modules that hol
 depends on the seed and on the names of its mutants alone, so that it hardly changes with the code. The tests that reach the
 line are run, the cheapest first, to {budget} s of tests for each mutant; tests that start servers, a Spark session among them,
 are not. A mutant whose tests do not end counts as killed, by time.
+
+Of kept tools mutmut 3.8.1 was run on `rmqalloc/transitions`, in a copy of the tree with the compiled kernels beside it: of its
+1,557 mutants it judged 446 in four minutes (113 killed, 56 survived, 277 reached by no test of `tests/transitions`). It changes
+neither C and Cython nor what stands outside functions, draws no sample, and numbers the mutants of a function, so that an edit
+renames those behind it. mutatest 3.1.0 asks for a coverage older than 6; cosmic-ray 8.7 has a command run for each mutant. So a
+program of our own makes the mutants, with coverage.py and pytest.
 """
 COLUMNS = ("room", "possible", "tried", "killed", "of these by time", "survive", "equivalent", "open", "seconds")
 

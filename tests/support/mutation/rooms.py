@@ -119,11 +119,11 @@ ROOMS = (
         "pyx",
         ("pyx/*.c", "pyx/*.h", "pyx/*.pyx"),
         (
-            *within("engine", "md5", "ring", "tally", "strings", "digest"),
-            *within("strategies", "golden", "strategies", "ordinal", "stable", "weighted", "bounded", "promises"),
-            *within("fleet", "fleet", "fleet_errors", "fleet_out", "not_utf8", "cliffs"),
+            *within("engine", "md5", "ring", "tally", "strings"),
+            *within("strategies", "golden", "ordinal", "stable", "weighted", "bounded"),
+            *within("fleet", "fleet", "fleet_out", "not_utf8"),
         ),
-        20,
+        14,
         ("split", "group", "isa", "md5_neon", "md5_avx512", "tally_avx512"),
     ),
 )

@@ -63,6 +63,11 @@ def test_a_change_of_the_route_reaches_every_group_that_has_clients():
     assert more.rows[0]["version"] == 3
 
 
+def test_the_first_time_of_all_is_a_time_and_one_before_it_is_none():
+    assert list(registers(step(None, [join("c", 0)]).state)["g"]) == ["c"]
+    assert registers(step(None, [join("c", -1)]).state) == {}
+
+
 def test_an_older_event_that_comes_later_changes_nothing():
     state = step(None, [join("c", 1), leave("c", 5)]).state
     done = step(state, [join("c", 4)])

@@ -17,7 +17,7 @@ NEAREST = {
     "ragged": "tests/fleet/test_fleet.",
     "rows": "tests/fleet/test_fleet.",
     "slots": "tests/strategies/test_ordinal.",
-    "weigh": "tests/strategies/test_weighted.",
+    "weigh": ("tests/strategies/test_weighted.", "tests/engine/test_weigh."),
 }
 """Tests of kernels that have no file of tests with their own name."""
 

@@ -89,7 +89,8 @@ ROOMS = (
     python_room("scenarios", "tests/scenarios", *within("plans", "plans")),
     python_room(
         "evaluation",
-        *within("evaluation", "evaluate", "carried", "plan_batch", "plan_before", "bulk_strategies"),
+        *within("evaluation", "limits_and_ties", "evaluate", "carried", "plan_batch", "plan_before", "bulk_strategies"),
+        *within("house", "edges"),
         *within("plans", "plans"),
     ),
     python_room(
@@ -101,7 +102,15 @@ ROOMS = (
     python_room("rebalance", "tests/rebalance", "tests/broker"),
     python_room(
         "snapshot",
-        *within("snapshot", "snapshot", "snapshot_files", "snapshot_mqadmin", "snapshot_tables", "mqadmin_blanks"),
+        *within(
+            "snapshot",
+            "limits_and_ties",
+            "snapshot",
+            "snapshot_files",
+            "snapshot_mqadmin",
+            "snapshot_tables",
+            "mqadmin_blanks",
+        ),
         *within(
             "snapshot", "live_answers", "live_changes", "live_faults", "live_recorded", "live_views", "live_owners"
         ),
@@ -119,7 +128,7 @@ ROOMS = (
         "pyx",
         ("pyx/*.c", "pyx/*.h", "pyx/*.pyx"),
         (
-            *within("engine", "md5", "ring", "tally", "strings"),
+            *within("engine", "md5", "ring", "tally", "strings", "weigh"),
             *within("strategies", "golden", "ordinal", "stable", "weighted", "bounded"),
             *within("fleet", "fleet", "fleet_out", "not_utf8"),
         ),

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from rmqalloc.plans import Gates, plan_snapshot
+from rmqalloc.plans._gates import GatesError, read_gates
 from rmqalloc.snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 GONE = [{"name": "one leaves", "changes": [{"remove_clients": {"ids": "c2"}}]}]
@@ -45,3 +46,15 @@ def test_what_is_open_keeps_a_bound_that_it_reaches(n_queues, n_clients, informe
         assert Gates(max_unowned_seconds=f"{seconds:.9f}@{of}", informed_by=informed_by).broken(plan) == ()
         [said] = Gates(max_unowned_seconds=f"{seconds - 0.001:.9f}@{of}", informed_by=informed_by).broken(plan)
         assert said.text.startswith("a queue has no owner for up to")
+
+
+@pytest.mark.parametrize("bound", ["max_unowned", "max_double"])
+def test_a_gate_of_queues_goes_to_what_an_int_holds(tmp_path, bound):
+    path = tmp_path / "gates.json"
+    for most, is_taken in ((-1, False), (0, True), (2**31 - 1, True), (2**31, False)):
+        path.write_text(f'{{"{bound}": {most}}}')
+        if is_taken:
+            assert getattr(read_gates(path), bound) == most
+        else:
+            with pytest.raises(GatesError, match=bound):
+                read_gates(path)

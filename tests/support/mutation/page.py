@@ -11,13 +11,14 @@ from mutation.trial import ALIVE, BY_TIME, KILLED, NO_PROGRAM
 
 HEAD = """# Machine-made mutants
 
-`make mutation`, or `python -m mutation --seed {seed} --report docs/evidence/mutation.md` (`tests/support/mutation/`). A mutant
+`make mutation`, or `python -m mutation --seed {seed}` (`tests/support/mutation/`). A mutant
 is one small change: a comparison that takes in its bound or leaves it out, another operator, a constant one larger, a
 condition that always or never holds, `None` for an answer, a statement left out, a sort the other way round. In Python it is
 made over the syntax tree, in C and Cython over tokens, and the modules that hold it are compiled anew. The sample of a room
 depends on the seed and on the names of its mutants alone, so that it hardly changes with the code. The tests that reach the
 line are run, the cheapest first, to {budget} s of tests for each mutant; tests that start servers, a Spark session among them,
-are not. A mutant whose tests do not end counts as killed, by time.
+are not; `rooms.py` names the files of tests of each room. Beside other work on the machine fewer tests fit in. A mutant whose
+tests do not end counts as killed, by time.
 
 Of kept tools mutmut 3.8.1 was run on `rmqalloc/transitions`, in a copy of the tree with the compiled kernels beside it: of its
 1,557 mutants it judged 446 in four minutes (113 killed, 56 survived, 277 reached by no test of `tests/transitions`). It changes

@@ -1,4 +1,4 @@
-"""The list of mutants that survive: it may only become shorter.
+"""The list of mutants that survive: it only becomes shorter.
 
 A line has three parts between tabs: name of the mutant, its change, and ``equivalent: why`` or ``open: why``.
 """

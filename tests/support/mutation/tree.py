@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import tied
 from checkout import ROOT
 from mutants.__main__ import copied
 
@@ -38,7 +39,7 @@ class Tree:
 
     def __enter__(self):
         environment = os.environ | {"PYTHONPATH": str(self.folder), "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
-        self.server = subprocess.Popen(
+        self.server = tied.popen(
             [sys.executable, Path(__file__).with_name("server.py")],
             cwd=self.folder,
             env=environment,

@@ -16,8 +16,8 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := release publishing mutants writing fuzz badday movement spark pythons
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets
+QUICK := release publishing mutants writing fuzz badday movement spark pythons mutation
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -32,6 +32,8 @@ help:
 	@echo "make release-check a release rehearsed from a clean clone, written to docs/evidence/release.md"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make targets       extension modules for other machines, linked by zig and run by qemu, musl and wine"
+
+	@echo "make mutation      a sample of machine-made mutants of every room, written to docs/evidence/mutation.md"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
 	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to docs/performance.md"
@@ -144,6 +146,8 @@ evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%)
 quick-mutants:
 	$(PROOF) mutants --every 20
+quick-mutation:
+	$(PROOF) mutation --quick
 quick-writing:
 	$(PROOF) interrupted_writes --quick
 quick-fuzz:
@@ -160,6 +164,9 @@ quick-pythons:
 	$(PROOF) pythons --quick
 quick-movement:
 	$(MOVEMENT) --quick
+# Hours of one processor if nothing is kept in build/mutation; what was killed by a test that has not changed is not tried again.
+mutation: install
+	$(PROOF) mutation --report $(EVIDENCE)/mutation.md
 # Java 17 and Maven; some tens of minutes.
 movement: install
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md

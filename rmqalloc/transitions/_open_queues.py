@@ -198,7 +198,9 @@ def _seconds(t: _Terms, rows: Counts, hearing: Hearing) -> tuple[Figures, Figure
     distinct, of_row = np.unique(clients, axis=1, return_inverse=True)
     p99 = _percentile(distinct, hearing)[of_row.reshape(-1)]
     common = np.where(waits, hearing.first[1], 0.0)  # of the common wait the longest
-    return worst, np.minimum(p99 + common, worst), total
+    # To decimals that a bound may have: one of the very seconds that are printed is kept.
+    worst, p99 = (np.round(seconds, 9) for seconds in (worst, np.minimum(p99 + common, worst)))
+    return worst, p99, total
 
 
 def _some(column: Any, rows: Counts) -> Any:

@@ -10,7 +10,7 @@ from hypothesis_budget import examples
 
 from rmqalloc import strategy
 from rmqalloc.evaluation import PlanSpec
-from spark_udfs._live_groups import LivePlansError, LiveRules, advance
+from spark_udfs._live_groups import MAX_CHANNELS, LivePlansError, LiveRules, advance
 from spark_udfs._live_rows import LiveRows
 
 FOREVER = LiveRules("AVG", client_ttl=None, group_ttl=1000)
@@ -61,6 +61,16 @@ def test_a_change_of_the_route_reaches_every_group_that_has_clients():
     assert [row["consumer_group"] for row in more.rows] == ["g", "h"]
     assert more.rows[0]["before"] == done.rows[0]["after"]
     assert more.rows[0]["version"] == 3
+
+
+def test_the_first_time_of_all_is_a_time_and_one_before_it_is_none():
+    assert list(registers(step(None, [join("c", 0)]).state)["g"]) == ["c"]
+    assert registers(step(None, [join("c", -1)]).state) == {}
+
+
+def test_a_client_has_from_one_channel_to_the_most():
+    for channels, is_taken in ((0, False), (1, True), (MAX_CHANNELS, True), (MAX_CHANNELS + 1, False)):
+        assert bool(registers(step(None, [join("c", 1, channels=channels)]).state)) == is_taken
 
 
 def test_an_older_event_that_comes_later_changes_nothing():

@@ -1,0 +1,67 @@
+"""Where no timer says when clients follow: the expected number against all sets of informed clients."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+
+from rmqalloc.transitions._handovers import Handovers
+from rmqalloc.transitions._hearing import hearing_of
+from rmqalloc.transitions._open_queues import open_queues
+
+
+def unowned(old, new, informed):
+    """Queues without an owner once these clients have followed; -1 is nobody."""
+    has_left = [o < 0 or o in informed for o in old]
+    return sum(gone and n not in informed for gone, o, n in zip(has_left, old, new, strict=True) if o != n or o < 0)
+
+
+def greatest_mean(old, new, n, needs_one):
+    sizes = range(int(needs_one), n + 1)
+    return max(np.mean([unowned(old, new, set(some)) for some in combinations(range(n), k)]) for k in sizes)
+
+
+def opened(old, new, n, needs_one=False, hearing=None):
+    old, new = np.array(old, np.int64), np.array(new, np.int64)
+    nobody = np.zeros(n, bool)
+    counted = np.ones(old.size, bool)
+    at = np.zeros(old.size, np.int64)
+    of = Handovers(
+        np.array([0, n]), np.arange(n), at, old, new, old >= 0, new >= 0, counted, np.array([needs_one]), nobody
+    )
+    return open_queues(of.unowned(), [hearing], np.array([0]))
+
+
+def found(old, new, n, needs_one):
+    return opened(old, new, n, needs_one).expected[0]
+
+
+@pytest.mark.parametrize("needs_one", [False, True])
+@pytest.mark.parametrize("seed", range(40))
+def test_the_expected_number_is_the_greatest_mean_over_sets_of_one_size(seed, needs_one):
+    rng = np.random.default_rng(seed)
+    n, n_queues = int(rng.integers(1, 6)), int(rng.integers(1, 9))
+    old, new = rng.integers(-1, n, (2, n_queues)).tolist()
+    assert found(old, new, n, needs_one) == pytest.approx(greatest_mean(old, new, n, needs_one)), (old, new)
+
+
+@pytest.mark.parametrize("needs_one", [False, True])
+@pytest.mark.parametrize(
+    ("old", "new", "n"),
+    [
+        ([-1], [0], 1),  # one client, which has to follow before it reads
+        ([0], [-1], 1),  # and which gives up what it had
+        ([0, 1], [1, 0], 2),  # a swap
+        ([-1, 0], [0, -1], 1),  # as many are open before as after
+        ([0, -1, -1], [1, 2, 2], 3),  # two sizes of a set tie
+        ([0, 0, 1, 1], [1, 1, 0, 0], 2),
+    ],
+)
+def test_one_client_and_ties(old, new, n, needs_one):
+    assert found(old, new, n, needs_one) == pytest.approx(greatest_mean(old, new, n, needs_one))
+
+
+def test_one_client_that_takes_over_from_many_bounds_the_percentile_by_itself():
+    """It waits longer than x with 0.05 (1 - x), so 0.8 s are enough, however many queues wait for it."""
+    taken_over = opened(range(1, 21), [0] * 20, 21, hearing=hearing_of("notice"))
+    assert taken_over.seconds_p99[0] == pytest.approx(0.8, abs=0.0011)

@@ -1,6 +1,7 @@
 /* Both splits of any units, in two calls as threads make them, against the plain meaning. */
 #include "fuzz_input.h"
 #include "plain_split.h"
+#include "split.h"
 
 enum { MOST_UNITS = 200, MOST_QUEUES = 1 << 15 };
 

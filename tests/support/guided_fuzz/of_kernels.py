@@ -1,7 +1,7 @@
 """The kernels behind their faces in Python as targets, with slow twins as oracles.
 
 What is fuzzed are whole calls: one group as plain objects, fleets, columns of text, counts, weights. So every loop of pyx/ that
-Cython compiles is reached as users reach it. They are run with extensions that were compiled with sanitizers and bounds checks.
+Cython compiles is reached as users reach it. They are run with extensions that were compiled with sanitizers.
 """
 
 from itertools import pairwise

@@ -15,13 +15,14 @@ from guided_fuzz.python_targets import NAMES, NAMES_OF_KERNELS
 
 HEAD = """# Fuzz guided by coverage
 
-`make fuzz MINUTES=60`, then `python -m guided_fuzz coverage --report docs/evidence/fuzzing.md`. libFuzzer runs a target for
-every C entry point of `pyx/`, under every instruction set of the machine and with address and undefined-behaviour sanitizers; a plain
-oracle in C says what is right (`tests/support/c/fuzz_*.c`, `plain_*.h`). atheris runs a target for every reader (an input may
-be read, or end in the reader's own error) and for the loops that Cython compiles, behind their faces and with the slow twins as
-oracles; there the extensions are compiled with the sanitizers and with bounds checks (`tests/support/guided_fuzz/`). More than
-30 s or 3 GiB for one input is a finding, too. The corpora are in `tests/data/fuzz/`: right files, and the smallest inputs that
-grew from them.
+`make fuzz MINUTES=60`, then `python -m guided_fuzz coverage --report docs/evidence/fuzzing.md`.
+
+libFuzzer runs a target for every C entry point of `pyx/`, under every instruction set of the machine and with address and
+undefined-behaviour sanitizers; a plain oracle in C says what is right (`tests/support/c/fuzz_*.c`, `plain_*.h`). atheris runs a
+target for every reader: an input may be read, or end in the reader's own error. It also runs targets for the loops that Cython
+compiles, behind their faces and with the slow twins as oracles; there the extensions are compiled with the sanitizers, too
+(`tests/support/guided_fuzz/`). More than 30 s or 3 GiB for one input is a finding, too. The corpora are in
+`tests/data/fuzz/`: right files, and the smallest inputs that grew from them.
 """
 FINDINGS = places.CORPORA / "findings.md"
 
@@ -102,13 +103,14 @@ def _runs():
     cpu, clock = sum(one.cpu for one in runs) / 3600, sum(one.seconds for one in runs) / 3600
     yield ""
     yield (
-        f"In all {sum(one.executions for one in runs):,} executions in {cpu:.2f} hours of the processor and {clock:.2f} hours of"
-        " the clock, on a machine that many others used. A finding in this table is a run that ended with one."
+        f"In all {sum(one.executions for one in runs):,} executions in {cpu:.2f} hours of the processor and"
+        f" {clock:.2f} hours of the clock, on a machine that many others used. A finding here is a run that ended with one."
     )
 
 
 def lines():
     """The page."""
+    of_c, python = c_coverage(), python_coverage()
     yield HEAD
     yield "## What was run\n"
     yield from _runs()
@@ -118,9 +120,8 @@ def lines():
     yield "C, by `llvm-cov`; a header of a loop counts once for all instruction sets that it is compiled for:\n"
     yield row("file of pyx/", "lines", "", "regions", "")
     yield row(*["---"] * 5)
-    for name, (of_lines, regions) in c_coverage().items():
+    for name, (of_lines, regions) in of_c.items():
         yield row(f"`{name}`", *share(*of_lines), *share(*regions))
-    python = python_coverage()
     yield f"\nPython, by coverage.py over the {python['inputs']} inputs of readers, lines that run at import included:\n"
     yield row("room of rmqalloc/", "lines", "")
     yield row(*["---"] * 3)

@@ -1,20 +1,20 @@
 """Corpora: right files that targets begin with, inputs that grew from them, and all of them given to the targets once more."""
 
-import json
-import os
 import shutil
 import subprocess
-import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
 from guided_fuzz import places
 from guided_fuzz.c_targets import C_TARGETS, build
-from guided_fuzz.python_targets import NAMES_OF_KERNELS, build_package, load, sanitized
+from guided_fuzz.python_targets import NAMES_OF_KERNELS, load
 
-KEPT = 6000
+KEPT = 5000
 """Bytes of grown inputs that are kept for a target."""
+
+MOST_KEPT = 40
+"""Of these files."""
 
 _load = cache(load)
 
@@ -69,32 +69,29 @@ def _seeds_of_c():
 
 
 def keep(names):
-    """Put the smallest inputs that reach all that the grown ones do beside the right files, as far as there is room."""
+    """Put the smallest inputs that grew and reach more beside the committed ones, as far as there is room.
+
+    Those of C are merged first. A merge starts the program anew, which a forked target of atheris cannot be.
+    """
     for name in names:
-        committed, grown = places.corpus(name, committed=True), places.corpus(name)
-        right = {path.name for path in places.inputs(name) if not path.name.startswith("grown-")}
         with tempfile.TemporaryDirectory() as least:
-            for path in places.inputs(name):
-                shutil.copy(path, least)
-            _merge(name, least, grown)
-            found = [
-                path for path in Path(least).iterdir() if path.name not in right and not path.name.startswith("grown-")
-            ]
-            room = KEPT - sum(path.stat().st_size for path in places.inputs(name) if path.name not in right)
-            for path in sorted(found, key=lambda path: (path.stat().st_size, path.name)):
-                room -= path.stat().st_size
-                if room >= 0:
-                    shutil.copy(path, committed / f"grown-{path.name[:12]}")
+            if name in C_TARGETS:
+                shutil.copytree(places.corpus(name, committed=True), least, dirs_exist_ok=True)
+                flags = ["-set_cover_merge=1", "-timeout=30", "-rss_limit_mb=3072"]
+                command = [build(C_TARGETS[name]), *flags, least, places.corpus(name)]
+                subprocess.run(list(map(str, command)), check=True, capture_output=True)
+            _take(name, Path(least) if name in C_TARGETS else places.corpus(name))
 
 
-def _merge(name, into, grown):
-    flags = ["-merge=1", "-timeout=30", "-rss_limit_mb=3072", into, grown]
-    if name in C_TARGETS:
-        command, environment = [build(C_TARGETS[name]), *flags], {}
-    else:
-        if name in NAMES_OF_KERNELS:
-            build_package()
-        command = [sys.executable, "-m", "guided_fuzz.python_targets", json.dumps([[name], *map(str, flags)])]
-        environment = sanitized() if name in NAMES_OF_KERNELS else {}
-
-    subprocess.run(list(map(str, command)), env=os.environ | environment, check=True, capture_output=True)
+def _take(name, least):
+    """The smallest files of a corpus that are new."""
+    committed = places.inputs(name)
+    grown = [path for path in committed if path.name.startswith("grown-")]
+    known = {path.read_bytes() for path in committed}
+    found = sorted(least.iterdir(), key=lambda path: (path.stat().st_size, path.name))
+    room = KEPT - sum(path.stat().st_size for path in grown)
+    new = [path for path in found if path.read_bytes() not in known]
+    for path in new[: max(0, MOST_KEPT - len(grown))]:
+        room -= path.stat().st_size
+        if room >= 0:
+            shutil.copy(path, places.corpus(name, committed=True) / f"grown-{path.name[:12]}")

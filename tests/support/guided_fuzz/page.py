@@ -52,7 +52,7 @@ def c_coverage():
     return {
         path.name: [(of[kind]["count"], of[kind]["covered"]) for kind in ("lines", "regions")]
         for path, of in sorted(files.items())
-        if path.resolve().parent == ROOT / "pyx"
+        if path.resolve().parent == ROOT / "pyx" and of["lines"]["count"]
     }
 
 

@@ -49,8 +49,7 @@ def test_a_step_too_many_in_a_split_is_found(tmp_path, monkeypatch):
     (broken / "split_body.h").write_text(body.replace("2 * step - n : 2 * step", "2 * step - n + 1 : 2 * step"))
     monkeypatch.setattr(c_targets, "WORK", tmp_path)
     program = c_targets.build(c_targets.C_TARGETS["split"], source_folder=broken)
-    done = subprocess.run(
-        [program, "-runs=20000", places.corpus("split", committed=True)], capture_output=True, text=True
-    )
+    command = [program, "-runs=20000", f"-artifact_prefix={tmp_path}/", places.corpus("split", committed=True)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode != 0
     assert "queue" in done.stderr or "AddressSanitizer" in done.stderr

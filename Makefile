@@ -6,6 +6,7 @@ UNITS    ?= 1000000
 STRATEGY ?= CONSISTENT_HASH
 SEED     ?= 1
 OUTPUT   ?= output
+MINUTES  ?= 5
 
 # The checkout's own rmqalloc/ is not compiled: no program started here may take it for the installed package.
 export PYTHONSAFEPATH := 1
@@ -17,7 +18,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release publishing mutants writing fuzz badday movement spark pythons mutation
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation
+.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -25,6 +26,7 @@ help:
 	@echo "make test-debug    the engine's tests with bounds checks in every kernel"
 	@echo "make test-isa      the engine's tests with every other instruction set this machine has"
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
+	@echo "make fuzz          fuzz guided by coverage for MINUTES=$(MINUTES) in all: kernels in C, readers, kernels in Python (clang, atheris)"
 	@echo "make lint          ruff, mypy and the doctests"
 	@echo "make site          the guide, in build/site; warnings are errors"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
@@ -125,6 +127,8 @@ evidence: install $(VENV)/site-tools
 	$(PROOF) interrupted_writes --report $(EVIDENCE)/writing.md
 	$(PROOF) fuzz readers --report $(EVIDENCE)/fuzz.md
 	$(PROOF) fuzz.wire --report $(EVIDENCE)/wire.md
+	$(BIN)/pip install -q "coverage>=7"
+	$(PROOF) guided_fuzz coverage --report $(EVIDENCE)/fuzzing.md
 	$(PROOF) badday --report $(EVIDENCE)/badday.md
 	$(PROOF) differential --report $(EVIDENCE)/differential.md
 	$(PROOF) simulation_speed --report $(EVIDENCE)/simulation.md
@@ -224,6 +228,14 @@ performance: install
 	$(RELEASES) measure $(WHEEL)/*.whl
 performance-quick: install
 	$(RELEASES) check $(WHEEL)/*.whl --quick
+
+# libFuzzer is part of clang; atheris is none of the product's. What is found lies in build/fuzz/found, and the inputs that grow in
+# build/fuzz/corpus: the next run goes on from there. fuzz-quick is for CI: targets in C for seconds each, the others over their corpora.
+fuzz: install
+	$(BIN)/pip install -q "atheris>=3"
+	$(PROOF) guided_fuzz run --minutes $(MINUTES)
+fuzz-quick: install
+	$(PROOF) guided_fuzz run --quick
 
 # A name server and two brokers from Maven Central's jars, with small heaps: needs a JDK and Maven, no virtual environment.
 CLUSTER := build/cluster

@@ -46,17 +46,22 @@ cdef extern from "tally.h" nogil:
 ABSENT = RMQ_TALLY_ABSENT
 
 
-# The first element's place, also for an empty view (which has none to point at).
+# The first element's place. An empty view has none to point at, and C may not add even 0 to a null pointer, as the loops do with the
+# offsets of units: it gets a place that is never read or written.
+cdef owner_t no_owner = -1
+cdef int64_t no_offset = 0
+
+
 cdef inline const owner_t *of(const owner_t[::1] view) noexcept nogil:
-    return &view[0] if view.shape[0] else NULL
+    return &view[0] if view.shape[0] else &no_owner
 
 
 cdef inline const int64_t *offsets_of(const offset_t[::1] view) noexcept nogil:
-    return <const int64_t *> &view[0] if view.shape[0] else NULL
+    return <const int64_t *> &view[0] if view.shape[0] else &no_offset
 
 
 cdef inline owner_t *into(owner_t[::1] view) noexcept nogil:
-    return &view[0] if view.shape[0] else NULL
+    return &view[0] if view.shape[0] else &no_owner
 
 
 def loads(

@@ -117,7 +117,10 @@ class Canary(ExclusiveOver[Inner]):
         if len(canary) in (0, len(client_ids)):
             return [Share(range(len(queues)), range(len(client_ids)))]
         names = (queue_fields(queue)[1] for queue in queues)
-        codes = np.unique(["null" if name is None else joined(name) for name in names], return_inverse=True)[1]
+        # By a dict: an array of text would take a name for another that goes on with NULs.
+        known: dict[str, int] = {}
+        spelled = ("null" if name is None else joined(name) for name in names)
+        codes = np.array([known.setdefault(name, len(known)) for name in spelled], np.int64)
         n_first = 0 if topic.startswith(RETRY) else self._n_first(np.bincount(codes)[codes])
         is_first = repeats_of(codes) < n_first
         others = np.delete(np.arange(len(client_ids)), canary).tolist()

@@ -25,6 +25,15 @@ def test_canary_clients_have_their_share_of_every_broker(sizes, points):
         assert mine == [True] * k + [False] * (n - k)
 
 
+def test_names_that_differ_by_a_nul_are_two_brokers():
+    """An array of text dropped NULs at its end, so that the second broker gave no queue of its own to the canary clients."""
+    queues = [MessageQueue("T", name, i) for name in ("b", "b\0", "", "\0") for i in range(2)]
+    made = strategy("CANARY", share=0.5)
+    owners = made.assign(queues, CLIENTS).owners
+    assert IS_CANARY[owners].tolist() == [True, False] * 4
+    assert made.assign_fleet(Fleet.from_groups([("g", "T", queues, CLIENTS)])).tolist() == owners.tolist()
+
+
 @pytest.mark.parametrize("name", ["CANARY", "CANARY-ROTATED-AVG", "CANARY-CONSISTENT_HASH"])
 def test_a_retry_topic_is_not_for_them(name):
     queues = [MessageQueue("%RETRY%g", f"b{b}", 0) for b in range(4)]

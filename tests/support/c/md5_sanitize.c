@@ -6,8 +6,8 @@
 #include "isa.h"
 #include "md5.h"
 #include "pages.h"
+#include "plain_md5.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,33 +18,6 @@ static uint32_t next(uint32_t below)
 {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return (uint32_t)(state >> 16) % below;
-}
-
-/* The first 32 bits of MD5 as RFC 1321 words it, slowly. */
-static uint32_t plain_md5(const char *text, size_t length)
-{
-    static const int shifts[4][4] = {{7, 12, 17, 22}, {5, 9, 14, 20}, {4, 11, 16, 23}, {6, 10, 15, 21}};
-    uint32_t sum[4] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476};
-    size_t padded = (length + 8) / 64 * 64 + 64;
-    uint8_t *bytes = calloc(padded, 1);
-    memcpy(bytes, text, length);
-    bytes[length] = 0x80;
-    for (int i = 0; i < 8; i++)
-        bytes[padded - 8 + i] = (uint8_t)((uint64_t)length * 8 >> 8 * i);
-    for (size_t at = 0; at < padded; at += 64) {
-        uint32_t a = sum[0], b = sum[1], c = sum[2], d = sum[3];
-        for (int i = 0; i < 64; i++) {
-            uint32_t f = i < 16 ? (b & c) | (~b & d) : i < 32 ? (d & b) | (~d & c) : i < 48 ? b ^ c ^ d : c ^ (b | ~d);
-            int word = (i < 16 ? i : i < 32 ? 5 * i + 1 : i < 48 ? 3 * i + 5 : 7 * i) % 16, shift = shifts[i / 16][i % 4];
-            const uint8_t *m = bytes + at + 4 * word;
-            f += a + (uint32_t)(int64_t)floor(fabs(sin(i + 1)) * 4294967296.0);
-            f += m[0] | (uint32_t)m[1] << 8 | (uint32_t)m[2] << 16 | (uint32_t)m[3] << 24;
-            a = d, d = c, c = b, b += f << shift | f >> (32 - shift);
-        }
-        sum[0] += a, sum[1] += b, sum[2] += c, sum[3] += d;
-    }
-    free(bytes);
-    return sum[0] << 24 | (sum[0] & 0xff00) << 8 | (sum[0] >> 8 & 0xff00) | sum[0] >> 24;
 }
 
 /* Strings with nothing after the last for a vector to touch: on the heap, where sanitizers watch, or before a page that
@@ -107,8 +80,8 @@ static int wrong_points(int n, uint32_t shortest, uint32_t longest, int32_t v)
     rmq_md5_points(ids.values, ids.offsets, 0, n, with_starts ? starts : NULL, v, out);
     for (int i = 0; i < n; i++)
         for (int32_t k = 0; k < v; k++) {
-            int length = sprintf(key, "%.*s-%d", length_of(ids, i), text_of(ids, i), (with_starts ? starts[i] : 0) + k);
-            wrong += out[i * v + k] != plain_md5(key, (size_t)length);
+            uint32_t hash = plain_point(text_of(ids, i), length_of(ids, i), (with_starts ? starts[i] : 0) + k, key);
+            wrong += out[i * v + k] != hash;
         }
     free(key), free(out), free(starts), free_column(ids);
     return wrong;
@@ -132,10 +105,9 @@ static int wrong_queues(int n, uint32_t longest, uint32_t most)
     rmq_md5_queues(topics.values, topics.offsets, brokers.values, brokers.offsets, topic, broker, offsets, 0, n, queue_ids, out);
     for (int r = 0; r < n; r++)
         for (int64_t i = offsets[r]; i < offsets[r + 1]; i++) {
-            int length = sprintf(key, "MessageQueue [topic=%.*s, brokerName=%.*s, queueId=%d]", length_of(topics, topic[r]),
-                                 text_of(topics, topic[r]), length_of(brokers, broker[r]), text_of(brokers, broker[r]),
-                                 queue_ids[i]);
-            wrong += out[i] != plain_md5(key, (size_t)length);
+            uint32_t hash = plain_queue(text_of(topics, topic[r]), length_of(topics, topic[r]), text_of(brokers, broker[r]),
+                                        length_of(brokers, broker[r]), queue_ids[i], key);
+            wrong += out[i] != hash;
         }
     free(out), free(queue_ids), free(key), free(offsets), free(broker), free(topic);
     free_column(topics), free_column(brokers);

@@ -1,6 +1,7 @@
 /* Match queues and clients of many numbers under every instruction set, on buffers of exactly the right size, and compare with
    all pairs in order. Compiled with address and undefined-behaviour sanitizers by tests/engine/test_sanitizers.py. */
 #include "isa.h"
+#include "plain_preferences.h"
 #include "preferences.h"
 
 #include <stdio.h>
@@ -13,50 +14,6 @@ static uint32_t next(void)
 {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return (uint32_t)(state >> 16);
-}
-
-static uint32_t score_of(uint32_t queue, uint32_t client)
-{
-    uint32_t h = queue ^ client;
-    h = (h ^ h >> 16) * 0x85ebca6bu;
-    h = (h ^ h >> 13) * 0xc2b2ae35u;
-    return h ^ h >> 16;
-}
-
-typedef struct {
-    uint32_t score;
-    int32_t queue, client;
-} pair_t;
-
-static int in_order(const void *one, const void *other)
-{
-    const pair_t *a = one, *b = other;
-    if (a->score != b->score)
-        return a->score > b->score ? -1 : 1;
-    return a->queue != b->queue ? a->queue - b->queue : a->client - b->client;
-}
-
-/* All pairs in order; a pair is taken if the queue is free and the client has room. */
-static void match(const uint32_t *queues, int32_t m, const uint32_t *clients, int32_t n, int32_t *out)
-{
-    const int64_t n_pairs = (int64_t)m * n;
-    pair_t *pairs = malloc((size_t)n_pairs * sizeof *pairs);
-    int32_t *load = calloc((size_t)n, sizeof *load), pool = m % n;
-    for (int32_t q = 0; q < m; q++, out[q - 1] = -1)
-        for (int32_t c = 0; c < n; c++)
-            pairs[(int64_t)q * n + c] = (pair_t){score_of(queues[q], clients[c]), q, c};
-    qsort(pairs, (size_t)n_pairs, sizeof *pairs, in_order);
-    for (int64_t i = 0; i < n_pairs; i++) {
-        const pair_t one = pairs[i];
-        const int extra = load[one.client] == m / n && pool > 0;
-        if (out[one.queue] < 0 && (load[one.client] < m / n || extra)) {
-            pool -= extra;
-            load[one.client]++;
-            out[one.queue] = one.client;
-        }
-    }
-    free(pairs);
-    free(load);
 }
 
 /* Loads of the draft lie between these two, and every queue has an owner. */

@@ -1,6 +1,7 @@
 /* Run every way of the ring lookup on buffers of exactly the right size, and compare with the plain meaning.
    Compiled with address and undefined-behaviour sanitizers by tests/engine/test_ring.py. */
 #include "isa.h"
+#include "plain_ring.h"
 #include "ring.h"
 
 #include <stdio.h>
@@ -24,15 +25,6 @@ static uint32_t value(int kind)
     case 2: return UINT32_MAX - next() % 3;
     default: return next() % 8 ? 7000 + next() % 900 : next();
     }
-}
-
-static int32_t owner(const uint32_t *points, int64_t n_points, int32_t virtual_nodes, uint32_t hash)
-{
-    int64_t best = -1;
-    for (int64_t i = 0; i < n_points; i++)
-        if (best < 0 || points[i] - hash <= points[best] - hash)
-            best = i;
-    return best < 0 ? -1 : (int32_t)(best / virtual_nodes);
 }
 
 /* Values on the heap, with nothing after the last for a vector to touch. */

@@ -1,6 +1,7 @@
 /* Own queues by slots of many kinds, on buffers of exactly the right size: every queue has a present owner, and loads are even.
    Compiled with address and undefined-behaviour sanitizers by tests/engine/test_sanitizers.py; which owner it is, the tests of
    the strategy say. */
+#include "plain_slots.h"
 #include "slots.h"
 
 #include <stdio.h>
@@ -26,22 +27,6 @@ static int32_t *slots_of(int32_t n, int kind)
             slots[i] = below(3) - 2;
     }
     return slots;
-}
-
-static int is_even(const int32_t *owners, int32_t m, const int32_t *slots, int32_t n)
-{
-    int32_t *load = calloc((size_t)n, sizeof *load), present = 0, even = 1;
-    for (int32_t c = 0; c < n; c++)
-        present += slots[c] != -2;
-    for (int32_t q = 0; q < m && even; q++) {
-        even = present ? owners[q] >= 0 && owners[q] < n && slots[owners[q]] != -2 : owners[q] == -1;
-        if (present && even)
-            load[owners[q]]++;
-    }
-    for (int32_t c = 0; c < n && present; c++)
-        even &= slots[c] == -2 || (load[c] >= m / present && load[c] <= (m + present - 1) / present);
-    free(load);
-    return even;
 }
 
 static int wrong(int32_t m, int32_t n, int kind)

@@ -1,12 +1,11 @@
 /* Run every split on buffers of exactly the right size, and compare with the plain meaning.
    Compiled with address and undefined-behaviour sanitizers by tests/engine/test_sanitizers.py. */
 #include "isa.h"
+#include "plain_split.h"
 #include "split.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-
-typedef void split_t(const int64_t *queue_offsets, const int32_t *n_clients, int64_t n_units, int32_t *out);
 
 static uint64_t state = 0x9e3779b97f4a7c15u;
 
@@ -14,17 +13,6 @@ static int64_t next(int64_t below)
 {
     state ^= state << 13, state ^= state >> 7, state ^= state << 17;
     return (int64_t)(state >> 16) % below;
-}
-
-/* Owner of queue q of n among m clients: by blocks, the first n mod m of which are one longer, or round and round. */
-static int64_t owner(split_t *split, int64_t q, int64_t n, int64_t m)
-{
-    if (m == 0)
-        return -1;
-    if (split == rmq_split_circular)
-        return q % m;
-    const int64_t size = n / m, longer = n % m * (size + 1);
-    return q < longer ? q / (size + 1) : n % m + (q - longer) / size;
 }
 
 /* How many of the owners are wrong. */

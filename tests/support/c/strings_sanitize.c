@@ -1,6 +1,7 @@
 /* Sort lists of text on buffers of exactly the right size, and compare with a plain sort by UTF-16 code units.
    Compiled with address and undefined-behaviour sanitizers by tests/engine/test_sanitizers.py. */
 #include "isa.h"
+#include "plain_strings.h"
 #include "strings.h"
 
 #include <stdio.h>
@@ -81,30 +82,9 @@ static int64_t longest_of(const lists_t *lists)
     return longest;
 }
 
-/* UTF-16 code units of a string and a 0 behind them. */
-static void units_of(const lists_t *lists, int64_t i, uint32_t *units)
-{
-    const uint8_t *s = lists->values + lists->offsets[i], *end = lists->values + lists->offsets[i + 1];
-    while (s < end) {
-        const int more = *s < 0x80 ? 0 : *s < 0xE0 ? 1 : *s < 0xF0 ? 2 : 3;
-        uint32_t point = *s++ & (0x7Fu >> (more + (more > 0)));
-        for (int k = 0; k < more; k++)
-            point = point << 6 | (*s++ & 0x3F);
-        if (point >= 0x10000)
-            *units++ = 0xD7C0 + (point >> 10), point = 0xDC00 + (point & 0x3FF);
-        *units++ = point;
-    }
-    *units = 0;
-}
-
 static int compare(const lists_t *lists, int64_t i, int64_t j)
 {
-    uint32_t a[LONGEST + 1], b[LONGEST + 1];
-    int at = 0;
-    units_of(lists, i, a), units_of(lists, j, b);
-    while (a[at] && a[at] == b[at])
-        at++;
-    return (a[at] > b[at]) - (a[at] < b[at]);
+    return compare_text(lists->values + lists->offsets[i], size_of(lists, i), lists->values + lists->offsets[j], size_of(lists, j));
 }
 
 /* Is this the stable order of the list, and is `odd` right? Of bytes that are no text, only whether every place is there once. */

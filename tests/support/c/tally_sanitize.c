@@ -1,6 +1,7 @@
 /* Count units of many sizes under every instruction set, on buffers of exactly the right size, and compare with counts made
    client by client. Compiled with address and undefined-behaviour sanitizers by tests/engine/test_tally.py. */
 #include "isa.h"
+#include "plain_tally.h"
 #include "tally.h"
 
 #include <stdio.h>
@@ -33,14 +34,6 @@ static void fill(int32_t *owners, int64_t n_queues, int32_t n_clients, int kind)
     }
 }
 
-static int32_t count(const int32_t *owners, int64_t n, int32_t owner)
-{
-    int32_t found = 0;
-    for (int64_t queue = 0; queue < n; queue++)
-        found += owners[queue] == owner;
-    return found;
-}
-
 static int wrong_balance(const int64_t *queue_offsets, const int32_t *n_clients, const int32_t *owners, int64_t n)
 {
     int64_t *slots = room(n + 1, sizeof *slots), most_clients = slots[0] = 0;
@@ -49,45 +42,21 @@ static int wrong_balance(const int64_t *queue_offsets, const int32_t *n_clients,
         most_clients = n_clients[unit] > most_clients ? n_clients[unit] : most_clients;
     }
     int32_t *loads = room(slots[n], sizeof *loads), *figures = room(4 * n, sizeof *figures);
-    int32_t *scratch = room(most_clients, sizeof *scratch);
+    int32_t *scratch = room(most_clients, sizeof *scratch), *wanted = room(most_clients, sizeof *wanted);
     const rmq_tally_balance_t out = {figures, figures + n, figures + 2 * n, figures + 3 * n};
     int wrong = 0;
     rmq_tally_loads(queue_offsets, slots, owners, n, loads);
     rmq_tally_balance(queue_offsets, n_clients, owners, n, scratch, &out);
     for (int64_t unit = 0; unit < n; unit++) {
         const int64_t n_queues = queue_offsets[unit + 1] - queue_offsets[unit];
-        int32_t unowned = (int32_t)n_queues, idle = 0, least = n_clients[unit] ? INT32_MAX : 0, most = 0;
-        for (int32_t c = 0; c < n_clients[unit]; c++) {
-            const int32_t load = count(owners + queue_offsets[unit], n_queues, c);
-            wrong += loads[slots[unit] + c] != load;
-            unowned -= load;
-            idle += load == 0;
-            least = load < least ? load : least;
-            most = load > most ? load : most;
-        }
-        wrong += out.unowned[unit] != unowned || out.idle[unit] != idle || out.least[unit] != least || out.most[unit] != most;
+        const plain_balance_t want = plain_balance(owners + queue_offsets[unit], n_queues, n_clients[unit], wanted);
+        for (int32_t c = 0; c < n_clients[unit]; c++)
+            wrong += loads[slots[unit] + c] != wanted[c];
+        wrong += out.unowned[unit] != want.unowned || out.idle[unit] != want.idle || out.least[unit] != want.least
+                 || out.most[unit] != want.most;
     }
-    free(slots), free(loads), free(figures), free(scratch);
+    free(slots), free(loads), free(figures), free(scratch), free(wanted);
     return wrong;
-}
-
-/* Who has a queue, by a number that means the same client on both sides; -1 is nobody. */
-static int32_t client(int32_t owner, const int32_t *renamed)
-{
-    if (owner < 0 || owner == RMQ_TALLY_ABSENT)
-        return -1;
-    return renamed == NULL ? owner : renamed[owner] < 0 ? 1000 + owner : renamed[owner];
-}
-
-static int32_t moved(const rmq_tally_change_t *change, int64_t unit)
-{
-    const int32_t *renamed = change->renamed + change->slot_starts[unit];
-    int32_t found = 0;
-    for (int64_t queue = change->queue_offsets[unit]; queue < change->queue_offsets[unit + 1]; queue++) {
-        const int32_t had = change->before[queue], has = change->after[queue];
-        found += had != RMQ_TALLY_ABSENT && has != RMQ_TALLY_ABSENT && client(had, renamed) != client(has, NULL);
-    }
-    return found;
 }
 
 static int wrong_movement(const rmq_tally_change_t *change, int some_absent)
@@ -103,7 +72,8 @@ static int wrong_movement(const rmq_tally_change_t *change, int some_absent)
     int wrong = 0;
     rmq_tally_movement(change, scratch, &out);
     for (int64_t unit = 0; unit < n; unit++)
-        wrong += out.moved[unit] != moved(change, unit);
+        wrong += out.moved[unit] != moved(change, unit) || out.least_moves[unit] != least_moves(change, unit)
+                 || out.affected[unit] != affected(change, unit);
     if (!some_absent) {
         rmq_tally_moved(change, alone);
         for (int64_t unit = 0; unit < n; unit++)

@@ -90,7 +90,7 @@ def link(target: Target, headers: list[Path], version: str, libraries: "Librarie
     flags = [
         "-target",
         target.zig,
-        *setup().COMPILE_ARGS,
+        *setup().compile_args("unix"),
         "-DNDEBUG",
         "-fPIC",
         "-Ipyx",

@@ -111,7 +111,7 @@ def kernels(target: Target) -> tuple[list[str], list[str]]:
         name = harness.stem.removesuffix("_sanitize")
         core = [path for path in (ROOT / f"pyx/{name}_core.c", ROOT / "pyx/isa.c") if name != "rows"]
         program = folder / f"{name}.exe"
-        flags = ["-target", target.zig, *setup().COMPILE_ARGS, "-UNDEBUG", "-Ipyx", "-s"]
+        flags = ["-target", target.zig, *setup().compile_args("unix"), "-UNDEBUG", "-Ipyx", "-s"]
         if text := zig("cc", *flags, harness, *core, "-lm", "-o", program):
             faults.append(f"{name} was not linked: {text[-2000:]}")
             continue

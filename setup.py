@@ -122,7 +122,7 @@ class BuildOnce(build_ext):
 
 
 class ReproducibleSdist(sdist):
-    """Writes an archive that says nothing of who made it, where, or under which umask; nor when, if SOURCE_DATE_EPOCH is set."""
+    """Writes an archive that does not say who made it, where, or under which umask; nor when, if SOURCE_DATE_EPOCH is set."""
 
     def make_archive(self, base_name: str, format: str, root_dir=None, base_dir=None, owner=None, group=None) -> str:
         """Pack the tree in order of names; formats other than gztar are left to setuptools."""
@@ -138,9 +138,12 @@ class ReproducibleSdist(sdist):
             return entry
 
         name = f"{base_name}.tar.gz"
-        with open(name, "wb") as file, gzip.GzipFile("", "wb", fileobj=file, mtime=int(stamp or 0)) as packed:
-            with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
-                archive.add(base_dir, filter=plain)
+        with (
+            open(name, "wb") as file,
+            gzip.GzipFile("", "wb", fileobj=file, mtime=int(stamp or 0)) as packed,
+            tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive,
+        ):
+            archive.add(base_dir, filter=plain)
         return name
 
 

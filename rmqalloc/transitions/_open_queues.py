@@ -199,8 +199,7 @@ def _seconds(t: _Terms, rows: Counts, hearing: Hearing) -> tuple[Figures, Figure
     p99 = _percentile(distinct, hearing)[of_row.reshape(-1)]
     common = np.where(waits, hearing.first[1], 0.0)  # of the common wait the longest
     # To decimals that a bound may have: one of the very seconds that are printed is kept.
-    worst, p99 = (np.round(seconds, 9) for seconds in (worst, np.minimum(p99 + common, worst)))
-    return worst, p99, total
+    return worst.round(9), np.minimum(p99 + common, worst).round(9), total
 
 
 def _some(column: Any, rows: Counts) -> Any:

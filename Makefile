@@ -17,7 +17,7 @@ WHEEL := build/wheel
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := release publishing mutants writing fuzz badday movement spark pythons mutation
+QUICK := release targets publishing mutants mutation writing fuzz badday movement spark pythons
 .PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
@@ -34,12 +34,10 @@ help:
 	@echo "make release-check a release rehearsed from a clean clone, written to docs/evidence/release.md"
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make targets       extension modules for other machines, linked by zig and run by qemu, musl and wine"
-
 	@echo "make mutation      a sample of machine-made mutants of every room, written to docs/evidence/mutation.md"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
 	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to docs/performance.md"
-
 	@echo "make pythons       the wheel on Debian's newer Pythons and on one without the interpreter lock (root; an hour)"
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
@@ -147,7 +145,7 @@ release-check: $(VENV)/tools
 	$(PROOF) release_check --report $(EVIDENCE)/release.md
 # Two at a time, as there are two processors.
 evidence-quick: install
-	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%)
+	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%) fuzz-quick performance-quick
 quick-mutants:
 	$(PROOF) mutants --every 20
 quick-mutation:
@@ -158,6 +156,9 @@ quick-fuzz:
 	$(PROOF) fuzz all --quick
 quick-release:
 	$(PROOF) release_check --quick
+quick-targets:
+	$(BIN)/pip install -q ziglang lief
+	$(PROOF) targets --quick
 quick-publishing:
 	$(PROOF) publishing --quick
 quick-badday:

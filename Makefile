@@ -135,6 +135,7 @@ evidence: install $(VENV)/site-tools
 	$(PROOF) first_minute $(WHEEL)/*.whl --report $(EVIDENCE)/first-minute.md
 	$(PROOF) publishing --report $(EVIDENCE)/publishing.md
 	$(PROOF) browser --report $(EVIDENCE)/browser.md
+	$(MAKE) --no-print-directory mutation targets pythons performance release-check
 	$(PROOF) sql_transcript --report $(EVIDENCE)/spark-sql.md
 	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md
 	RMQALLOC_SPARK_RELEASES=$(abspath build/spark) $(PYTEST) -q tests/spark/test_live_stream.py

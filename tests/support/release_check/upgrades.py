@@ -11,17 +11,15 @@ BEFORE = "020e78a5636cee7ebe4f0a1368dbc7d670d6c1f9"
 CHANGE = ("--scale", "3", "--assume", "--allow-partial")
 
 NAMES = """
-import importlib, json, pkgutil, sys
+import importlib, json, pkgutil
 names = {}
 for package in ("rmqalloc", "spark_udfs"):
-    try:
-        root = importlib.import_module(package)
-        for one in [package, *(m.name for m in pkgutil.walk_packages(root.__path__, package + "."))]:
-            if not any(part.startswith("_") for part in one.split(".")[1:]):
-                names[one] = sorted(getattr(importlib.import_module(one), "__all__", []))
-    except ImportError as error:
-        print(error, file=sys.stderr)
-print(json.dumps(names))
+    root = importlib.import_module(package)
+    rooms = [package, *(m.name for m in pkgutil.walk_packages(root.__path__, package + ".") if "__main__" not in m.name)]
+    for one in rooms:
+        if "._" not in one and not one.startswith("rmqalloc.cli"):
+            names[one] = sorted(getattr(importlib.import_module(one), "__all__", []))
+print(json.dumps({room: public for room, public in names.items() if public}))
 """
 MISSING = """
 import importlib, json, sys, warnings

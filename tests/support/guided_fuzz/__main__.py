@@ -13,6 +13,8 @@ import subprocess
 import sys
 import time
 
+import tied
+
 from guided_fuzz import ledger, places
 from guided_fuzz.c_targets import C_TARGETS, build
 from guided_fuzz.python_targets import NAMES, NAMES_OF_KERNELS, NAMES_OF_READERS, build_package, sanitized
@@ -53,7 +55,7 @@ def of_python(names, seconds):
     ]
     command = [sys.executable, "-m", "guided_fuzz.python_targets", json.dumps([names, *flags, *folders])]
     environment = os.environ | (sanitized() if of_kernels else {})
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
+    with tied.popen(command, env=environment, stdout=subprocess.PIPE, text=True) as process:
         for line in process.stdout:
             yield ledger.Run(**json.loads(line))
     if process.returncode:

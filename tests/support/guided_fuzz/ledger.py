@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import tied
+
 from guided_fuzz.places import LEDGER, WORK
 
 
@@ -61,7 +63,7 @@ def run(target: str, command: Sequence[str | Path]) -> Run:
     """Run a program of a target, keep what it says, and say what came of it."""
     started = time.monotonic()
     with log_of(target).open("wb") as out:
-        process = subprocess.Popen(list(map(str, command)), stdout=out, stderr=subprocess.STDOUT)
+        process = tied.popen(list(map(str, command)), stdout=out, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(process.pid, 0)
     return of_log(target, time.monotonic() - started, used.ru_utime + used.ru_stime, status)
 

@@ -33,5 +33,5 @@ MUTANTS = [
     Mutant(_HASHING, "if not can_sift[0]:\n            self._block(first, last, points, hashes, scratch)\n", "if not can_sift[0]:\n", "queues that crowd get no owners", f"{_STOP} -k crowd"),
     Mutant("rmqalloc/strategies/_parallel.py", "            halted.append(True)\n", "            pass\n", "threads go on after Ctrl-C", f"{_STOP} -k others_stop"),
     Mutant("rmqalloc/evaluation/_parquet_plan.py", "            if halted:\n                break\n", "", "bulk goes on to the end of every file after Ctrl-C", f"{_STOP} -k bulk_stops"),
-    Mutant("rmqalloc/strategies/_consistent_hash.py", "and len(cid_all) * self.virtual_nodes + len(mq_all) <= STEP", "", "one group of any size is one call of a kernel", f"{_STOP} -k more_than_a_step"),
+    Mutant("rmqalloc/strategies/_consistent_hash.py", "and len(client_ids) * self.virtual_nodes + len(queues) <= STEP", "", "one group of any size is one call of a kernel", f"{_STOP} -k more_than_a_step"),
 ]  # fmt: skip

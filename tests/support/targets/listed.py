@@ -52,14 +52,6 @@ TARGETS = [
     ),
     _debian("linux riscv64", "riscv64-linux-gnu", "riscv64-linux-gnu.2.31", "qemu-riscv64-static", "riscv64", "rv64"),
     _debian("linux s390x, big-endian", "s390x-linux-gnu", "s390x-linux-gnu.2.17", "qemu-s390x-static"),
-    _debian(
-        "linux ppc64le",
-        "powerpc64le-linux-gnu",
-        "powerpc64le-linux-gnu.2.17",
-        "qemu-ppc64le-static",
-        "ppc64el",
-        "power9",
-    ),
     Target(
         "musl x86-64",
         "x86_64-linux-musl",

@@ -84,15 +84,15 @@ def main() -> int:
             print(*(check.row for check in answers), sep="\n", flush=True)
             print(f"after {time.monotonic() - started:.0f} s", file=sys.stderr)
     if given.report is not None:
-        given.report.write_text(page(checks, time.monotonic() - started), encoding="utf-8")
+        given.report.write_text(page(checks, work / "one", time.monotonic() - started), encoding="utf-8")
     wrong = [check for check in checks if check.held is False]
     print(f"{len(checks)} checks, {len(wrong)} do not hold", file=sys.stderr)
     return int(bool(wrong))
 
 
-def page(checks: list[Check], seconds: float) -> str:
+def page(checks: list[Check], clone: Path, seconds: float) -> str:
     """All answers as one page."""
-    commit = run("git", "log", "-1", "--format=%h of %cs", cwd=ROOT).strip()
+    commit = run("git", "log", "-1", "--format=%h of %cs", cwd=clone).strip()
     end = f"Commit {commit}; Python {platform.python_version()}, {platform.system()} {platform.machine()}; {seconds:,.0f} s.\n"
     return HEAD + "\n".join(check.row for check in checks) + "\n\n" + end
 

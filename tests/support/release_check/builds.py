@@ -20,13 +20,13 @@ def cloned(source: Path, folder: Path) -> Path:
 def built(source: Path, work: Path, python: Path) -> tuple[list[Path], list[Path]]:
     """Sdist and wheel of both builds."""
     stamp = run("git", "log", "-1", "--format=%ct", cwd=source).strip()
-    made = []
+    made: list[list[Path]] = []
     for folder, umask, settings in zip(("one", "a-longer-name/two"), UMASKS, SETTINGS, strict=True):
         (work / folder).parent.mkdir(parents=True, exist_ok=True)
-        clone = cloned(source, work / folder)
+        source = cloned(source, work / folder)  # the second is a clone of the first, so of the same commit
         command = f"umask {umask} && exec {python} -m build --outdir dist . "
-        run("sh", "-c", command, cwd=clone, SOURCE_DATE_EPOCH=stamp, **settings)
-        made.append(sorted((clone / "dist").iterdir()))
+        run("sh", "-c", command, cwd=source, SOURCE_DATE_EPOCH=stamp, **settings)
+        made.append(sorted((source / "dist").iterdir()))
     return made[0], made[1]
 
 

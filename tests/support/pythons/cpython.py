@@ -21,6 +21,9 @@ _gdbm _lsprof _lzma _multibytecodec _sqlite3 _tkinter _uuid _zoneinfo readline s
 """Modules of the standard library that nothing here needs."""
 
 SANITIZED = "-fsanitize=thread -g1"
+SANITIZED_MAKE = ("CONFIGURE_LDFLAGS=-fsanitize=thread", "COMPILEALL_OPTS=-x .")
+"""Debian's build forgets what configure adds to LDFLAGS; compiling all of the library beforehand would take long in it."""
+
 SUPPRESSIONS = ("Tools/tsan/suppressions.txt", "Tools/tsan/suppressions_free_threading.txt")
 OURS = re.compile(r"\((?:{})\.cpython-".format("|".join(sorted(path.stem for path in (ROOT / "pyx").glob("*.pyx")))))
 """A frame in one of this package's modules: a report names the file of a frame's code without its folder."""
@@ -38,13 +41,11 @@ def built(source, folder, name, sanitizer=False):
     (objects / "Modules" / "Setup.local").write_text(LEFT_OUT)
     pip = f"--with-ensurepip={'no' if sanitizer else 'install'}"
     more = ["--with-thread-sanitizer"] if sanitizer else []
-    steps = [
-        [source / "configure", *CONFIGURE, pip, *more, f"--prefix={prefix}"],
-        ["make", "-s", "-j2", f"OPT={QUICK}"],
-    ]
+    make = ["make", "-s", "-j2", f"OPT={QUICK}", *(SANITIZED_MAKE if sanitizer else ())]
+    steps = ([source / "configure", *CONFIGURE, pip, *more, f"--prefix={prefix}"], make, [*make, "install"])
     variables = {"CC": "clang", "TSAN_OPTIONS": "report_bugs=0"} if sanitizer else {}
     with open(folder / f"{name}.log", "w") as log:
-        for command in (*steps, ["make", "-s", "install"]):
+        for command in steps:
             subprocess.run(
                 ["nice", "-n", "10", *PLAIN_ADDRESSES, *command], cwd=objects, env=os.environ | variables,
                 stdout=log, stderr=log, check=True,

@@ -24,7 +24,7 @@ FREE = ("3.14", "3.15", "3.13")
 
 FREE_SUITES = ("sid", "forky")
 FREE_LABEL, SANITIZED_LABEL = "without the lock", "ThreadSanitizer"
-SANITIZED_TESTS = tuple(f"tests/fleet/test_{name}.py" for name in ("changing_lists", "parallel", "threads"))
+SANITIZED_TESTS = tuple(f"tests/fleet/test_{name}.py" for name in ("changing_lists", "threads"))
 THREADS = 16
 TRIES = 5
 QUICK_SECONDS = 8

@@ -177,9 +177,10 @@ mutation: install
 movement: install
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 
-# Needs root, debootstrap, gcc and clang. Two builds of CPython are kept in build/pythons.
+# Needs root, debootstrap, gcc, clang and sources of packages from apt. A root with Pythons and two builds of CPython are kept in
+# build/pythons; ONLY=3.14,scaling does only that, and the page keeps what was found before for the rest.
 pythons: install
-	$(PROOF) pythons $(WHEEL)/*.tar.gz --report $(EVIDENCE)/pythons.md
+	$(PROOF) pythons $(WHEEL)/*.tar.gz $(if $(ONLY),--only "$(ONLY)") --report $(EVIDENCE)/pythons.md
 
 # Debian's apt-get, qemu-user-static, musl-tools, Maven and wine64; an hour. `python -m targets --quick` needs the two packages alone.
 targets: install

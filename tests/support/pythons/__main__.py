@@ -1,16 +1,15 @@
-"""``python -m pythons SDIST [--report F] [--quick] [--only LABELS] [--also LABEL=PATH]``: the product on every Python.
+"""``python -m pythons SDIST [--report F] [--quick] [--only LABELS]``: the product on every Python.
 
-Pythons of a newer Debian in a root of their own (`debian`), those given by ``--also``, this one, and one without the
-interpreter lock, plain and under ThreadSanitizer (`cpython`). Each builds the wheel from the sdist, replays the golden
-answers and runs tests of three rooms (`trial`). ``--quick`` runs only the threads of `stress`, on this Python. Ends with 1
-if anything differs or fails.
+Pythons of a newer Debian in a root of their own (`debian`), and one without the interpreter lock, plain and under
+ThreadSanitizer (`cpython`). Each builds the wheel from the sdist, replays the golden answers and runs tests of three rooms
+(`trial`). ``--quick`` runs only the threads of `stress`, on this Python. Ends with 1 if anything differs or fails.
 """
 
 import argparse
-import contextlib
 import json
-import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 from checkout import ROOT
@@ -20,12 +19,16 @@ from pythons.trial import Python, Stopped, Trial
 
 SUITE = "forky"
 RELEASES = ("3.13", "3.14", "3.15")
-FREE = ("3.14", "3.13")
+FREE = ("3.14", "3.15", "3.13")
 """Releases to build without the lock: the first whose source is to be had."""
 
 FREE_SUITES = ("sid", "forky")
+FREE_LABEL, SANITIZED_LABEL = "without the lock", "ThreadSanitizer"
+SANITIZED_TESTS = tuple(f"tests/fleet/test_{name}.py" for name in ("changing_lists", "threads"))
 THREADS = 16
+TRIES = 5
 QUICK_SECONDS = 8
+SHORT_SECONDS = 30
 
 
 def main():
@@ -35,10 +38,12 @@ def main():
     )
     parser.add_argument("--report", type=Path, help="page to write")
     parser.add_argument("--quick", action="store_true", help="only the threads, on this Python, for some seconds")
-    parser.add_argument("--only", help="labels such as 3.14,3.13t; others keep what an earlier run found")
-    parser.add_argument("--also", action="append", default=[], metavar="LABEL=PATH", help="another interpreter")
+    parser.add_argument(
+        "--only", help="labels such as 3.14,ThreadSanitizer or scaling; others keep what was found before"
+    )
+    parser.add_argument("--reuse", action="store_true", help="wheels and environments as an earlier run left them")
     parser.add_argument("--folder", type=Path, default=ROOT / "build" / "pythons")
-    parser.add_argument("--seconds", type=float, default=180, help="how long threads are at it, without the lock")
+    parser.add_argument("--seconds", type=float, default=60, help="how long threads are at it, without the lock")
     given = parser.parse_args()
     if given.quick:
         sys.argv[1:] = ["--seconds", str(QUICK_SECONDS), "--threads", str(THREADS)]
@@ -47,104 +52,157 @@ def main():
         parser.error("name the sdist, such as build/wheel/rmqalloc-0.1.0.tar.gz")
     folder = given.folder.absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    plan = dict(pythons(folder, given.also))
-    for label in given.only.split(",") if given.only else plan:
+    plan = plan_of(folder, None if given.reuse else given.sdist.absolute(), given.seconds)
+    wanted = given.only.split(",") if given.only else list(plan)
+    for label in wanted:
         if label not in plan:
             parser.error(f"no Python {label}; there are {', '.join(plan)}")
-        found = tried(*plan[label], folder / "trials" / label, given.sdist.absolute(), given.seconds)
-        (folder / f"{label}.json").write_text(json.dumps(found, indent=1))
-        print(json.dumps(found), file=sys.stderr)
-    results = [
-        json.loads((folder / f"{label}.json").read_text()) for label in plan if (folder / f"{label}.json").exists()
-    ]
-    text = page.text_of(results)
+    ready(wanted, folder)
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda label: keep(folder, label, plan[label]), [one for one in wanted if one != "scaling"]))
+    if "scaling" in wanted:  # by itself: it measures
+        keep(folder, "scaling", plan["scaling"])
+    return report(folder, plan, given.report)
+
+
+def report(folder, plan, path):
+    """Print the page from what was found, now or before; 1 if anything is wrong."""
+    found = {label: read(folder, label) or {"label": label, "stopped": "not run"} for label in plan}
+    rates = found.pop("scaling")
+    text = page.text_of(list(found.values()), rates)
     print(text)
-    if given.report:
-        given.report.write_text(f"{page.HEAD}\n{text}\n", encoding="utf-8")
-    return int(any(map(page.is_wrong, results)))
+    if path:
+        path.write_text(f"{page.HEAD}\n{text}\n", encoding="utf-8")
+    return int(any(map(page.is_wrong, found.values())))
 
 
-def pythons(folder, also):
-    """Label by label, a function that makes the interpreter ready, and the trial that it has."""
-    yield "{}.{}".format(*sys.version_info), (lambda: Python("this", "this environment", sys.executable), with_lock)
-    for label, _, path in (one.partition("=") for one in also):
-        yield label, (lambda label=label, path=path: Python(label, "given", path), with_lock)
-    for release in RELEASES:
-        yield release, (lambda release=release: of_debian(release, folder), with_lock)
-    yield "free", (lambda: without_lock(folder), free)
-    yield "free-tsan", (lambda: without_lock(folder, sanitizer=True), sanitized)
+def plan_of(folder, sdist, seconds):
+    """Label by label, what is done for it."""
+
+    def with_lock(release):
+        return lambda: plain(Trial(of_debian(release, folder), place(folder, release), sdist), SHORT_SECONDS)
+
+    plan = {release: with_lock(release) for release in RELEASES}
+    plan[FREE_LABEL] = lambda: plain(Trial(without_lock(folder), place(folder, FREE_LABEL), sdist), seconds)
+    plan[SANITIZED_LABEL] = lambda: sanitized(folder, sdist, seconds)
+    plan["scaling"] = lambda: scaling(folder)
+    return plan
+
+
+def place(folder, label):
+    """The folder of a trial."""
+    return folder / "trials" / label.replace(" ", "-")
+
+
+def ready(wanted, folder):
+    """What several trials share is made before they start side by side."""
+    if set(wanted) & set(RELEASES):
+        debian.root_with(SUITE, RELEASES, folder / "root")
+    if {FREE_LABEL, SANITIZED_LABEL} & set(wanted):
+        without_lock(folder)
+
+
+def keep(folder, label, work):
+    """Do it, and write down what was found; an end in between is a finding too."""
+    try:
+        found = work()
+    except Stopped as stopped:
+        found = stopped.found or {"label": label, "stopped": str(stopped)}
+    (folder / f"{label.replace(' ', '-')}.json").write_text(json.dumps(found, indent=1))
+    print(label, json.dumps(found), file=sys.stderr)
+
+
+def read(folder, label):
+    """What was found before."""
+    path = folder / f"{label.replace(' ', '-')}.json"
+    return json.loads(path.read_text()) if path.exists() else {}
 
 
 def of_debian(release, folder):
     """A Python of the newer Debian."""
-    root = debian.root_with(SUITE, RELEASES, folder / "root")
-    return Python(release, f"Debian {SUITE}", f"/usr/bin/python{release}", debian.in_root(root, folder / "trials"))
+    before = debian.in_root(folder / "root", folder / "trials")
+    return Python(release, f"Debian {SUITE}", f"/usr/bin/python{release}", before)
 
 
-def without_lock(folder, sanitizer=False):
-    """A Python without the lock, of the newest release whose source can be had."""
+def without_lock(folder):
+    """A Python without the lock, of the newest release whose source can be had; found once."""
+    kept = read(folder, "source")
+    if not kept:
+        kept = source_of(folder)
+        (folder / "source.json").write_text(json.dumps(kept))
+    source = folder / kept["source"]
+    executable = cpython.built(source, folder, f"free-{kept['release']}")
+    origin = f"Debian's source {source.name}, `--disable-gil`"
+    return Python(f"{kept['release']}t", origin, str(executable), source=source, refused=kept["refused"])
+
+
+def source_of(folder):
+    """The first source of the releases that are wanted, and why those before it could not be had."""
     refused = []
     for release in FREE:
         for suite in FREE_SUITES:
             source, why = debian.source_of(f"python{release}", suite, folder)
-            if source is None:
-                refused.append(f"{suite}: {why}")
-                continue
-            label = f"{release}t" + (" with ThreadSanitizer" if sanitizer else "")
-            executable = cpython.built(source, folder, f"free-{release}" + ("-tsan" if sanitizer else ""), sanitizer)
-            return Python(label, f"Debian's source, {source.name}", str(executable), source=source, refused=refused)
+            if source is not None:
+                return {"release": release, "source": source.name, "refused": refused}
+            refused.append(f"python{release} of {suite}: {why}")
     raise Stopped("; ".join(refused))
 
 
-def tried(make, trial, folder, sdist, seconds):
-    """What came of a trial."""
-    try:
-        python = make()
-    except Stopped as stopped:
-        return {"label": folder.name, "stopped": str(stopped)}
-    one = Trial(python, folder, sdist)
-    with contextlib.suppress(Stopped):  # the reason is among what was found
-        trial(one, seconds)
-    return one.found
-
-
-def with_lock(trial, seconds):
-    """Install, replay, test, and a short time of threads."""
+def plain(trial, seconds):
+    """Install, replay, test, and threads."""
     trial.install()
     trial.imports()
     trial.golden()
     trial.tests()
-    threads = ("--threads", str(THREADS), "--json")
-    trial.found["stress"] = trial.program("pythons.stress", "--seconds", str(min(seconds, 30)), *threads)
-    trial.found["scaling"] = trial.program("pythons.scaling")
+    threads(trial, seconds)
+    return trial.found
 
 
-def free(trial, seconds):
-    """The same without the lock, for longer."""
-    trial.install()
-    trial.imports()
-    trial.golden()
-    trial.tests()
-    trial.found["stress"] = trial.program(
-        "pythons.stress", "--seconds", str(seconds), "--threads", str(THREADS), "--json", timeout=seconds * 5 + 600
-    )
-    trial.found["scaling"] = trial.program("pythons.scaling")
+def threads(trial, seconds):
+    """Threads over one fleet; every answer is compared with that of one thread."""
+    asked = ("--seconds", str(seconds), "--threads", str(THREADS), "--json")
+    trial.found["stress"] = trial.program("pythons.stress", *asked, timeout=seconds * 10 + 600)
 
 
-def sanitized(trial, seconds):
-    """Everything compiled for ThreadSanitizer but numpy: the tests of the engine and the threads."""
-    variables = cpython.sanitizer_variables(trial.python.source, trial.folder)
-    trial.python.variables |= variables
-    trial.python.before = ["setarch", os.uname().machine, "-R"]
+def sanitized(folder, sdist, seconds):
+    """Everything compiled for ThreadSanitizer but numpy. The plain Python installs: it takes the same wheels, and is faster."""
+    python = without_lock(folder)
+    label = f"{python.label} with ThreadSanitizer"
+    python = replace(python, label=label, refused=[], before=list(cpython.PLAIN_ADDRESSES))
+    name = python.source.name.split("-")[0].replace("python", "free-") + "-tsan"
+    trial = Trial(python, place(folder, SANITIZED_LABEL), sdist)
     trial.install(**cpython.sanitizer_compiler())
+    trial.executable = cpython.built(python.source, folder, name, sanitizer=True)
+    trial.paths += (trial.venv / "lib").glob("python*t/site-packages")
+    python.variables.update(cpython.sanitizer_variables(python.source, trial.folder))
+    python.variables["RMQALLOC_ISA"] = "scalar"  # stores of whole vectors are not seen
     trial.imports()
-    trial.golden()
-    trial.tests(("tests/engine",))
-    trial.found["stress"] = trial.program(
-        "pythons.stress", "--seconds", str(seconds), "--threads", str(THREADS), "--json", timeout=seconds * 10 + 900
-    )
-    n_reports, ours = cpython.races(trial.folder)
-    trial.found["races"] = {"reports": n_reports, "ours": len(ours), "first": ours[:2]}
+    trial.ask("race", "-m", "pythons.race")
+    control, seen = cpython.races(trial.folder)
+    threads(trial, seconds)
+    trial.tests(SANITIZED_TESTS, ("fork",))
+    reports, ours = cpython.races(trial.folder)
+    trial.found["races"] = {"reports": len(reports), "ours": len(ours), "first": ours[:2], "other": reports[:2]}
+    trial.found |= {"control": {"reports": len(control), "ours": len(seen)}, "test files": SANITIZED_TESTS}
+    return trial.found
+
+
+def scaling(folder):
+    """Rates of calls on several threads, on all Pythons that were tried; tries take turns, the best counts.
+
+    Other work on the machine only takes away.
+    """
+    tried = {release: (of_debian(release, folder), release) for release in RELEASES}
+    tried["free"] = (without_lock(folder), FREE_LABEL)
+    best = {}
+    for _ in range(TRIES):
+        for python, label in tried.values():
+            answers = Trial(python, place(folder, label)).program("pythons.scaling")
+            for name, by_threads in answers.items() if "ended with" not in answers else ():
+                for n, (rate, cost) in by_threads.items():
+                    row = best.setdefault(name, {}).setdefault(python.label, {}).setdefault(n, [0, cost])
+                    row[:] = max(row[0], rate), min(row[1], cost)
+    return best
 
 
 if __name__ == "__main__":

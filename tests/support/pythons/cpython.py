@@ -5,7 +5,12 @@ import re
 import subprocess
 from pathlib import Path
 
-CONFIGURE = ("-q", "--disable-gil", "--disable-test-modules", "--with-ensurepip=install")
+from checkout import ROOT
+
+CONFIGURE = ("-q", "--disable-gil", "--disable-test-modules")
+PLAIN_ADDRESSES = ("setarch", os.uname().machine, "-R")
+"""ThreadSanitizer knows only addresses that are not chosen by chance."""
+
 QUICK = "-DNDEBUG -O1 -g1 -fwrapv"
 """Options of a compiler that saves its own time: without profiles and without link-time optimisation."""
 
@@ -16,27 +21,35 @@ _gdbm _lsprof _lzma _multibytecodec _sqlite3 _tkinter _uuid _zoneinfo readline s
 """Modules of the standard library that nothing here needs."""
 
 SANITIZED = "-fsanitize=thread -g1"
+SANITIZED_MAKE = ("CONFIGURE_LDFLAGS=-fsanitize=thread", "COMPILEALL_OPTS=-x .")
+"""Debian's build forgets what configure adds to LDFLAGS; compiling all of the library beforehand would take long in it."""
+
 SUPPRESSIONS = ("Tools/tsan/suppressions.txt", "Tools/tsan/suppressions_free_threading.txt")
-OURS = re.compile(r"rmqalloc/_engine/\w+\.[\w-]+\.so|/pyx/\w+\.(?:c|h|pyx)")
+OURS = re.compile(r"\((?:{})\.cpython-".format("|".join(sorted(path.stem for path in (ROOT / "pyx").glob("*.pyx")))))
+"""A frame in one of this package's modules: a report names the file of a frame's code without its folder."""
+
 REPORT = re.compile(r"^={18}\nWARNING: ThreadSanitizer: (.*?)^={18}", re.MULTILINE | re.DOTALL)
 
 
 def built(source, folder, name, sanitizer=False):
-    """The interpreter, built once into a folder; with ThreadSanitizer by clang."""
+    """The interpreter, built once into a folder; with ThreadSanitizer by clang and without pip, which would take long in it."""
     prefix, objects = folder / name, folder / f"{name}-objects"
     executable = prefix / "bin" / "python3"
     if executable.exists():
         return executable
     (objects / "Modules").mkdir(parents=True, exist_ok=True)
     (objects / "Modules" / "Setup.local").write_text(LEFT_OUT)
+    pip = f"--with-ensurepip={'no' if sanitizer else 'install'}"
     more = ["--with-thread-sanitizer"] if sanitizer else []
-    steps = [[source / "configure", *CONFIGURE, *more, f"--prefix={prefix}"], ["make", "-s", "-j2", f"OPT={QUICK}"]]
+    make = ["make", "-s", "-j2", f"OPT={QUICK}", *(SANITIZED_MAKE if sanitizer else ())]
+    steps = ([source / "configure", *CONFIGURE, pip, *more, f"--prefix={prefix}"], make, [*make, "install"])
+    variables = {"CC": "clang", "TSAN_OPTIONS": "report_bugs=0"} if sanitizer else {}
     with open(folder / f"{name}.log", "w") as log:
-        for command in (*steps, ["make", "-s", "install"]):
-            environment = os.environ | ({"CC": "clang"} if sanitizer else {})
+        for command in steps:
             subprocess.run(
-                ["nice", "-n", "10", *command], cwd=objects, env=environment, stdout=log, stderr=log, check=True
-            )
+                ["nice", "-n", "10", *PLAIN_ADDRESSES, *command], cwd=objects, env=os.environ | variables,
+                stdout=log, stderr=log, check=True,
+            )  # fmt: skip
     return executable
 
 
@@ -54,10 +67,12 @@ def sanitizer_compiler():
 
 
 def races(folder):
-    """Reports of ThreadSanitizer: how many, and those with a frame of this package's compiled code in an access."""
-    text = "".join(path.read_text(errors="replace") for path in sorted(Path(folder).glob("races.*")))
-    reports = REPORT.findall(text)
-    return len(reports), [one for one in reports if OURS.search(accesses(one))]
+    """Take the reports of ThreadSanitizer away: all, and those with a frame of this package's in one of the two accesses."""
+    reports = []
+    for path in sorted(Path(folder).glob("races.*")):
+        reports += REPORT.findall(path.read_text(errors="replace"))
+        path.unlink()
+    return reports, [one for one in reports if OURS.search(accesses(one))]
 
 
 def accesses(report):

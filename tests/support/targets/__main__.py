@@ -75,7 +75,8 @@ def main() -> int:
             file=sys.stderr,
             flush=True,
         )
-    text = f"{table(rows)}\n{time.monotonic() - started:.0f} s.\n"
+    kept = ", beside rows of earlier runs" if given.goes_on else ""
+    text = f"{table(rows)}\n{time.monotonic() - started:.0f} s{kept}.\n"
     print(text)
     if given.report:
         given.report.write_text(f"{HEAD}\n{text}", encoding="utf-8")

@@ -25,6 +25,9 @@ than Java's. Where numpy itself asks wine for what it lacks, the modules are imp
 list below the table says. *Kernels in C* are the programs of `tests/support/c` without sanitizers: each judges the
 answers of one kernel, under every instruction set of the processor; the first number is how many agreed. A dash is
 what was not run.
+
+On x86-64 only the scalar kernels are seen here: in what zig links, `__builtin_cpu_supports` answers no. The wheels are not
+built by zig; those by GCC and clang choose at run time (`make wheel`, `make test-isa`).
 """
 
 

@@ -72,3 +72,13 @@ def test_what_could_not_be_asked_is_not_said_to_hold(monkeypatch, tmp_path):
     monkeypatch.setattr(bare_debian, "SUITES", {})
     (check,) = bare_debian.newcomer(tmp_path, tmp_path, tmp_path)
     assert check.held is None and "| not asked |" in check.row
+
+
+def test_a_tree_that_is_no_checkout_is_copied_without_what_was_made(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    tree = tmp_path / "tree"
+    for name in ("pyx/md5.pyx", "build/wheel/old.whl", ".venv/bin/python"):
+        (tree / name).parent.mkdir(parents=True)
+        (tree / name).write_text("")
+    copy = builds.cloned(tree, tmp_path / "copy")
+    assert [path.relative_to(copy).as_posix() for path in copy.rglob("*") if path.is_file()] == ["pyx/md5.pyx"]

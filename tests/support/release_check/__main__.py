@@ -71,7 +71,9 @@ def main() -> int:
     parser.add_argument("--work", type=Path, default=ROOT / "build" / "release", help="folder that is made anew")
     parser.add_argument("--report", type=Path, help="page to write")
     given = parser.parse_args()
-    if dirty := run("git", "status", "--porcelain", cwd=ROOT).strip():
+    if builds.stamp(ROOT) == builds.NO_COMMIT:
+        print("note: this is no checkout of git, so its files are taken as they are", file=sys.stderr)
+    elif dirty := run("git", "status", "--porcelain", cwd=ROOT).strip():
         print(f"note: not committed, so not part of this: {dirty.splitlines()[0]} ...", file=sys.stderr)
     work = given.work.absolute()
     shutil.rmtree(work, ignore_errors=True)

@@ -1,6 +1,7 @@
 """Two builds of one commit: the same bytes, whoever builds, where, and under which settings."""
 
 import hashlib
+import shutil
 import zipfile
 from pathlib import Path
 
@@ -9,23 +10,49 @@ from release_check.check import Check, environment, run
 SETTINGS = ({"TZ": "UTC", "LANG": "C.UTF-8"}, {"TZ": "Pacific/Auckland", "LANG": "C", "PYTHONHASHSEED": "7"})
 """What differs between the two builds besides the folder and the umask."""
 UMASKS = ("022", "077")
+NO_COMMIT = "1000000000"
+"""The time of files of a tree that is no checkout of git."""
+MADE = (
+    ".git",
+    ".venv",
+    "build",
+    "dist",
+    "output",
+    "target",
+    "*.egg-info",
+    "*.so",
+    "__pycache__",
+    ".*_cache",
+    ".hypothesis",
+)
 
 
 def cloned(source: Path, folder: Path) -> Path:
-    """A clone of what is committed."""
-    run("git", "clone", "-q", "--no-hardlinks", source, folder)
+    """A clone of what is committed; of a tree that is no checkout, such as an unpacked sdist, a copy without what was made."""
+    if stamp(source) == NO_COMMIT:
+        shutil.copytree(source, folder, ignore=shutil.ignore_patterns(*MADE))
+    else:
+        run("git", "clone", "-q", "--no-hardlinks", source, folder)
     return folder
+
+
+def stamp(source: Path) -> str:
+    """When the commit of a checkout was made, in seconds."""
+    try:
+        return run("git", "log", "-1", "--format=%ct", cwd=source).strip()
+    except (RuntimeError, FileNotFoundError):
+        return NO_COMMIT
 
 
 def built(source: Path, work: Path, python: Path) -> tuple[list[Path], list[Path]]:
     """Sdist and wheel of both builds."""
-    stamp = run("git", "log", "-1", "--format=%ct", cwd=source).strip()
+    since = stamp(source)
     made: list[list[Path]] = []
     for folder, umask, settings in zip(("one", "a-longer-name/two"), UMASKS, SETTINGS, strict=True):
         (work / folder).parent.mkdir(parents=True, exist_ok=True)
         source = cloned(source, work / folder)  # the second is a clone of the first, so of the same commit
         command = f"umask {umask} && exec {python} -m build --outdir dist . "
-        run("sh", "-c", command, cwd=source, SOURCE_DATE_EPOCH=stamp, **settings)
+        run("sh", "-c", command, cwd=source, SOURCE_DATE_EPOCH=since, **settings)
         made.append(sorted((source / "dist").iterdir()))
     return made[0], made[1]
 

@@ -117,8 +117,10 @@ class Averagely(Even):
         self, consumer_group: str, current_cid: str, mq_all: Sequence[Queue], cid_all: Sequence[str]
     ) -> list[Queue]:
         """Queues of one client; see `Strategy.allocate`."""
-        if type(mq_all) is list and type(cid_all) is list:  # which another thread may change between two looks
-            mq_all, cid_all = tuple(mq_all), tuple(cid_all)
+        if type(mq_all) is list:  # which another thread may change between two looks, as the other
+            mq_all = tuple(mq_all)
+        if type(cid_all) is list:
+            cid_all = tuple(cid_all)
         position = position_of(current_cid, mq_all, cid_all)
         if position < 0:
             return []

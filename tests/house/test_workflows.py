@@ -164,6 +164,12 @@ def identifiers(*arguments):
     return done.stdout.split()
 
 
+def test_the_tests_are_installed_with_the_release_that_the_workflows_take():
+    """Else those that ask cibuildwheel would only be skipped."""
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert f"cibuildwheel=={pinned()}" in extras["dev"]
+
+
 def test_every_system_has_a_job():
     assert sorted(matrix()) == sorted(SYSTEMS)
 

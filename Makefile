@@ -183,6 +183,7 @@ pythons: install
 	$(PROOF) pythons $(WHEEL)/*.tar.gz $(if $(ONLY),--only "$(ONLY)") --report $(EVIDENCE)/pythons.md
 
 # Debian's apt-get, qemu-user-static, musl-tools, Maven and wine64; an hour. `python -m targets --quick` needs the two packages alone.
+# Take musl-tools off the machine again: where its loader is, Spark writes no Parquet (docs/spark.md, What a cluster needs).
 targets: install
 	$(BIN)/pip install -q ziglang lief
 	$(PROOF) targets --report $(EVIDENCE)/targets.md

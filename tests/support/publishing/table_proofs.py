@@ -42,10 +42,16 @@ class Release:
         with open(self.where / "log.txt", "a", encoding="utf-8") as log:
             done = spark_releases.run(self.name, *command, folders=FOLDERS, stderr=log, **how)
         if done.returncode not in (0, -signal.SIGKILL):
-            raise RuntimeError(done.stdout + (self.where / "log.txt").read_text(encoding="utf-8")[-5000:])
+            raise RuntimeError(f"{done.stdout}{causes((self.where / 'log.txt').read_text(encoding='utf-8'))}")
         *notes, answer = done.stdout.splitlines() or [""]
         print(*notes, sep="\n", end="\n" if notes else "", flush=True)
         return json.loads(answer) if not done.returncode else None
+
+
+def causes(log):
+    """What ended a program of Java: each cause once, which is often far from the end, and then the end."""
+    found = dict.fromkeys(line.strip()[:500] for line in log.splitlines() if line.lstrip().startswith("Caused by: "))
+    return "\n".join([*found, log[-3000:]])
 
 
 def prove(proof, names, every, every_process):

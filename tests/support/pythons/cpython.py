@@ -7,7 +7,7 @@ from pathlib import Path
 
 from checkout import ROOT
 
-CONFIGURE = ("-q", "--disable-gil", "--disable-test-modules")
+CONFIGURE = ("-q", "--disable-gil", "--disable-test-modules", "--with-ensurepip=no")
 PLAIN_ADDRESSES = ("setarch", os.uname().machine, "-R")
 """ThreadSanitizer knows only addresses that are not chosen by chance."""
 
@@ -32,17 +32,19 @@ REPORT = re.compile(r"^={18}\nWARNING: ThreadSanitizer: (.*?)^={18}", re.MULTILI
 
 
 def built(source, folder, name, sanitizer=False):
-    """The interpreter, built once into a folder; with ThreadSanitizer by clang and without pip, which would take long in it."""
+    """The interpreter, built once into a folder, without pip, which Debian's source has for virtual environments alone.
+
+    With ThreadSanitizer it is built by clang.
+    """
     prefix, objects = folder / name, folder / f"{name}-objects"
-    executable = prefix / "bin" / "python3"
-    if executable.exists():
+    executable, complete = prefix / "bin" / "python3", folder / f"{name}-complete"
+    if complete.exists():
         return executable
     (objects / "Modules").mkdir(parents=True, exist_ok=True)
     (objects / "Modules" / "Setup.local").write_text(LEFT_OUT)
-    pip = f"--with-ensurepip={'no' if sanitizer else 'install'}"
     more = ["--with-thread-sanitizer"] if sanitizer else []
     make = ["make", "-s", "-j2", f"OPT={QUICK}", *(SANITIZED_MAKE if sanitizer else ())]
-    steps = ([source / "configure", *CONFIGURE, pip, *more, f"--prefix={prefix}"], make, [*make, "install"])
+    steps = ([source / "configure", *CONFIGURE, *more, f"--prefix={prefix}"], make, [*make, "install"])
     variables = {"CC": "clang", "TSAN_OPTIONS": "report_bugs=0"} if sanitizer else {}
     with open(folder / f"{name}.log", "w") as log:
         for command in steps:
@@ -50,6 +52,7 @@ def built(source, folder, name, sanitizer=False):
                 ["nice", "-n", "10", *PLAIN_ADDRESSES, *command], cwd=objects, env=os.environ | variables,
                 stdout=log, stderr=log, check=True,
             )  # fmt: skip
+    complete.touch()
     return executable
 
 

@@ -124,7 +124,7 @@ def find_table(spark: SparkSession, name: TableName) -> TableFacts | None:
     except PySparkException as error:
         if any(sign in str(error) for sign in _MISSING):
             return None
-        first = str(error).strip().splitlines()[0]
+        first = str(error).strip().splitlines()[0].rstrip("; ")
         raise TableError(f"{name} cannot be looked up: {first}; {_needed(spark)}") from error
     pairs = [(str(row["col_name"]), str(row["data_type"] or "")) for row in described]
     return facts_of(pairs, {field.name: field.dataType.simpleString() for field in fields})

@@ -63,6 +63,17 @@ def test_a_wrong_block_is_seen(block, said, tmp_path):
     assert said in wrong
 
 
+@pytest.mark.spark
+def test_a_page_leaves_no_view_behind(spark, tmp_path):
+    page = tmp_path / "page.md"
+    page.write_text("```sql\nCREATE TEMPORARY VIEW of_a_page AS SELECT 1\n```\n")
+    before = page_blocks.views_of(spark)
+    wrong, _ = run_page(page, tmp_path, spark)
+    assert not wrong
+    assert page_blocks.views_of(spark) == before
+    assert not spark.catalog.tableExists("of_a_page")
+
+
 def test_an_updated_page_holds_what_its_commands_print(tmp_path):
     page = tmp_path / "page.md"
     page.write_text("Text.\n\n```console\n$ rmqalloc --version\nsomething else\n```\n")

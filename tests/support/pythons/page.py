@@ -24,9 +24,9 @@ thread can change, and the faces read a list once. This was run by hand; `tests/
 
 SCALING = """Calls of all threads together in a second, and in brackets the processor time of one call: the best of five
 tries, in which all Pythons take turns. `allocate` is asked for one client of a thread's own group of 16 queues and 4 clients;
-`assign_fleet` divides one fleet of 400 groups that all threads share. The machine has two processors, and did nothing else
-meanwhile. The Python without the lock was optimised less than Debian's (`-O1`, no profiles): compare along a row, not down a
-column."""
+`assign_fleet` divides one fleet of 400 groups that all threads share. The machine has two processors; what else it does
+meanwhile takes away from all. The Python without the lock was optimised less than Debian's (`-O1`, no profiles): compare
+along a row, not down a column."""
 
 
 def text_of(results, rates):

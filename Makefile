@@ -137,7 +137,7 @@ evidence: install $(VENV)/site-tools
 	$(PROOF) browser --report $(EVIDENCE)/browser.md
 	$(PROOF) sql_transcript --report $(EVIDENCE)/spark-sql.md
 	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md
-	RMQALLOC_SPARK_RELEASES=$(abspath build/spark) $(PYTEST) -q tests/spark/test_live_stream.py
+	RMQALLOC_EVERY_RELEASE=1 $(PYTEST) -q tests/spark/test_live_stream.py
 	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(MAKE) --no-print-directory --keep-going mutation targets pythons performance release-check # one that fails stops no other
@@ -249,4 +249,4 @@ cluster-stop:
 	@PYTHONPATH=tests:tests/support $(PYTHON) -m live_cluster stop $(CLUSTER)
 
 clean:
-	rm -rf $(VENV) build dist output *.egg-info build.log rmqalloc/_engine/*.so
+	rm -rf $(VENV) .cache build dist output *.egg-info build.log rmqalloc/_engine/*.so

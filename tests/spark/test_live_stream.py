@@ -136,17 +136,7 @@ def test_killed_it_loses_and_repeats_nothing(spark, events, tmp_path):
     assert followed(plain(run(spark, tmp_path, "parquet"))) == answer(events, STRATEGY)
 
 
-def fitting_pyarrow(release):
-    """A folder with a pyarrow that Spark 3.5 can keep state with."""
-    folder = spark_releases.CACHE / "pyarrow-25"
-    if not (folder / "complete").exists():
-        pip = [str(spark_releases.python(release)), "-m", "pip", "install", "-q", "--no-deps", "--target", str(folder)]
-        subprocess.run([*pip, "pyarrow<26"], check=True, timeout=300)
-        (folder / "complete").touch()
-    return folder
-
-
-WHOLE = "RMQALLOC_SPARK_RELEASES" in os.environ
+WHOLE = "RMQALLOC_EVERY_RELEASE" in os.environ
 """Whether all releases are asked, which takes half an hour: `make evidence` does that."""
 
 
@@ -163,7 +153,7 @@ def test_killed_again_and_again_on_every_release_with_tables(events, tmp_path, r
 
     connectors = [] if sink == "parquet" else [sink]
     settings = spark_releases.settings(release, *connectors, warehouse=tmp_path) if connectors else {}
-    older = [fitting_pyarrow(release)] if release == "3.5" else []
+    older = [spark_releases.fitting_pyarrow()] if release == "3.5" else []
     variables = spark_releases.variables(release, *older, Path(live_events.__file__).parent)
     command = [str(spark_releases.python(release))]
     killed(tmp_path, sink, 3, command, variables, settings)

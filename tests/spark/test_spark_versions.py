@@ -205,7 +205,6 @@ print(spark.sql(f"SELECT rmq_allocate('AVG', 4, 3), {counted}").first())
 
 
 @pytest.mark.spark
-@pytest.mark.skipif(not spark_releases.is_made("3.5"), reason="`make evidence-quick` makes the environment")
 def test_spark_3_5_answers():
     done = spark_releases.run("3.5", "-c", PROBE, timeout=240)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -225,7 +224,6 @@ BY_ROWS = {
 
 
 @pytest.mark.spark
-@pytest.mark.skipif(not spark_releases.is_made("4.1"), reason="`make evidence-quick` makes the environment")
 def test_tables_are_planned_from_their_files_where_these_alone_are_the_table(tmp_path):
     settings = spark_releases.settings("4.1", "delta", "iceberg", warehouse=tmp_path)
     command = ["-m", "table_sources", tmp_path / "work", json.dumps(settings)]

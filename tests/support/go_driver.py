@@ -2,12 +2,13 @@
 
 import functools
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
+
+import cache
 
 PROJECT = Path(__file__).resolve().parent / "go"
 INSTALL = "install Go 1.18 or newer (Debian: apt-get install golang-go)"
@@ -27,21 +28,21 @@ def command() -> str:
 
 
 @functools.cache
-def built(program: str = ".") -> Path:
-    """Build one of the programs if one of the sources is newer, and return its path; by default the one of `witness`."""
-    name = "witness" if program == "." else program
-    path = PROJECT / "target" / name
-    sources = [*PROJECT.glob("**/*.go"), PROJECT / "go.mod", PROJECT / "go.sum"]
-    if not path.is_file() or any(one.stat().st_mtime >= path.stat().st_mtime for one in sources):
-        # Built beside, and put in its place at once: another process of the same run may be building it, too.
-        fresh = path.with_name(f"{name}-{os.getpid()}")
-        package = program if program == "." else f"./{program}"
+def built(program: str = ".", module: Path = PROJECT) -> Path:
+    """Return one of the programs of a module, by default the one of `witness`; it is built once for one content."""
+
+    def make(folder: Path) -> None:
         done = subprocess.run(
-            [command(), "build", "-o", str(fresh), package], cwd=PROJECT, capture_output=True, text=True
+            [command(), "build", "-o", str(folder / "program"), f"./{program}"],
+            cwd=module,
+            capture_output=True,
+            text=True,
         )
         assert done.returncode == 0, done.stderr
-        fresh.replace(path)
-    return path
+
+    content = [program, *(path for path in cache.sources(module) if path.suffix in {".go", ".mod", ".sum", ".txt"})]
+    name = "witness" if program == "." else Path(program).name
+    return cache.folder(f"go-{name}", content, make) / "program"
 
 
 def witness(groups: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -1,7 +1,6 @@
 """Build and run Java programs of ours, ``tests/support/java`` above all, which asks the real RocketMQ classes.
 
-Everything comes from Maven Central; output goes to ``target`` of the project. A tree that is built already is built again
-only if one of its sources is newer.
+Everything comes from Maven Central; what Maven makes of one content of a project is kept by `cache`.
 """
 
 import functools
@@ -13,6 +12,9 @@ import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
+
+import cache
+from checkout import ROOT
 
 PROJECT = Path(__file__).resolve().parent / "java"
 JAVA_RELEASE = 17
@@ -46,30 +48,11 @@ def require_tools() -> None:
         raise JavaMissing(f"the JDK here is {(said.stdout + said.stderr).strip()!r}: {INSTALL}")
 
 
-def target(project: Path, version: str | None = None) -> Path:
-    """Where Maven's output goes; a project that is built with several releases of RocketMQ keeps them apart."""
-    return project / ("target" if version is None else f"target-{version}")
-
-
-def is_built(project: Path, version: str | None = None) -> bool:
-    """Whether the classes are newer than their sources and every jar they need is still in place."""
-    classpath = target(project, version) / "classpath"
-    if not classpath.is_file():
-        return False
-    folders = (project / "src", project.parent / "src")  # the second is shared by several projects
-    sources = [project / "pom.xml", *(path for one in folders for path in one.rglob("*") if path.is_file())]
-    built = classpath.stat().st_mtime
-    return all(path.stat().st_mtime < built for path in sources) and all(map(os.path.exists, jars(project, version)))
-
-
-def jars(project: Path, version: str | None = None) -> list[str]:
-    """Paths of the jars that the classes need."""
-    return (target(project, version) / "classpath").read_text(encoding="utf-8").strip().split(os.pathsep)
-
-
 @functools.cache
-def maven_classpath(project: Path, version: str | None = None) -> str:
-    """Build a Maven project if need be and return its class path.
+def output(
+    project: Path, version: str | None = None, goal: str = "process-classes", more: tuple[Path, ...] = ()
+) -> Path:
+    """Return the folder of what Maven makes of a project; it is built once for one content of its sources.
 
     The local Maven repository is tried first, as it answers at once; the network only if something is missing there.
 
@@ -78,7 +61,11 @@ def maven_classpath(project: Path, version: str | None = None) -> str:
     project : Path
         Its folder.
     version : str, optional
-        Release of RocketMQ, for a project that keeps its output in ``target-<version>``; by default what its pom says.
+        Release of RocketMQ; by default what its pom says.
+    goal : str
+        How far Maven goes.
+    more : tuple of Path
+        Files outside the project that the goal reads.
 
     Raises
     ------
@@ -88,14 +75,38 @@ def maven_classpath(project: Path, version: str | None = None) -> str:
         Maven could not build, even with the network.
     """
     require_tools()
-    if not is_built(project, version):
-        (target(project, version) / "classpath").unlink(missing_ok=True)
-        maven = [command("mvn"), "-B", "-q", "-f", str(project / "pom.xml"), "process-classes"]
-        if version is not None:
-            maven.append(f"-Drocketmq.version={version}")
+
+    def make(folder: Path) -> None:
+        maven = [command("mvn"), "-B", "-q", "-f", str(project / "pom.xml"), goal, f"-Drmqalloc.output={folder}"]
+        maven += [] if version is None else [f"-Drocketmq.version={version}"]
         if subprocess.run([*maven, "-o"], capture_output=True).returncode != 0:
             run(maven, f"building {project.name} with Maven")
-    return os.pathsep.join([str(target(project, version) / "classes"), *jars(project, version)])
+
+    name = "-".join(["java", *project.relative_to(ROOT).parts[-2:], *([version] if version else [])])
+    # The second folder is shared by several projects.
+    content = [goal, version or "", project / "pom.xml", *cache.sources(project / "src", project.parent / "src"), *more]
+    return cache.folder(name, content, make, has_jars)
+
+
+def has_jars(folder: Path) -> bool:
+    """Tell whether a project is built and every jar it needs is still in the local Maven repository."""
+    return (folder / "classpath").is_file() and all(map(os.path.exists, jars_of(folder)))
+
+
+def jars_of(folder: Path) -> list[str]:
+    """Read the paths of the jars that the classes in an output folder need."""
+    return (folder / "classpath").read_text(encoding="utf-8").strip().split(os.pathsep)
+
+
+def jars(project: Path, version: str | None = None) -> list[str]:
+    """Return the paths of the jars that the classes of a project need; build it if need be."""
+    return jars_of(output(project, version))
+
+
+def maven_classpath(project: Path, version: str | None = None) -> str:
+    """Return the class path of a Maven project; build it if need be, with the errors of `output`."""
+    folder = output(project, version)
+    return os.pathsep.join([str(folder / "classes"), *jars_of(folder)])
 
 
 def run(arguments: list[str], doing: str, text: str = "") -> str:

@@ -8,13 +8,13 @@ import sys
 import zipfile
 from pathlib import Path
 
-from checkout import ROOT
+import cache
 from interpreter import PLACES
 
 SNAPPY = "libsnappyjava.so"
 
 
-def beside_musl(loader="/lib/ld-musl-x86_64.so.1", folder=ROOT / "build" / "snappy"):
+def beside_musl(loader="/lib/ld-musl-x86_64.so.1", folder=cache.HOME / "snappy"):
     """Options for a machine with glibc where musl is installed, too: snappy-java, by which Spark writes Parquet, looks for
     musl's loader alone and then takes a library that glibc cannot load; these name the right one.
     """

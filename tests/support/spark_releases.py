@@ -1,13 +1,11 @@
 """Releases of Spark beside the installed one: an environment of each, and the connectors that are published for it.
 
 An environment holds third-party packages alone; the packages under test come by ``PYTHONPATH``, as links to those that this
-process has imported. Environments and jars stay in the folder that ``RMQALLOC_SPARK_RELEASES`` names, or in ``build/spark``.
+process has imported. Environments and jars are made once and kept by `cache`; ``python -m spark_releases`` makes all of them.
 """
 
 import functools
-import hashlib
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -15,13 +13,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import NamedTuple
 
-from checkout import ROOT
+import cache
 from programs import QUICK_START
 
 import rmqalloc
 import spark_udfs
-
-CACHE = Path(os.environ.get("RMQALLOC_SPARK_RELEASES", ROOT / "build" / "spark")).absolute()
 
 
 class Release(NamedTuple):
@@ -64,32 +60,37 @@ _POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0
 
 @functools.cache
 def python(name: str) -> Path:
-    """The interpreter of an environment with that release, made if it is not there yet (half a minute, 700 MB)."""
+    """Return the interpreter of an environment with that release, made on the first call (half a minute, 700 MB)."""
     if version("pyspark") == RELEASES[name].version:
         return Path(sys.executable)
-    home = CACHE / name
-    if not (home / "complete").exists():
-        shutil.rmtree(home, ignore_errors=True)
-        _run(sys.executable, "-m", "venv", home)
-        _run(home / "bin" / "pip", "install", "-q", f"pyspark=={RELEASES[name].version}", *_WITH)
-        (home / "complete").touch()
-    return home / "bin" / "python"
+    packages = (f"pyspark=={RELEASES[name].version}", *_WITH)
+
+    def make(folder: Path) -> None:
+        _run(sys.executable, "-m", "venv", folder)
+        _run(folder / "bin" / "python", "-m", "pip", "install", "-q", *packages)
+
+    return cache.folder(f"spark-{name}", [sys.version, *packages], make) / "bin" / "python"
 
 
-def is_made(name: str) -> bool:
-    """Whether there is an environment with that release."""
-    return version("pyspark") == RELEASES[name].version or (CACHE / name / "complete").exists()
+@functools.cache
+def fitting_pyarrow() -> Path:
+    """Return a folder with a pyarrow that Spark 3.5 can keep state with."""
+
+    def make(folder: Path) -> None:
+        _run(python("3.5"), "-m", "pip", "install", "-q", "--no-deps", "--target", folder, "pyarrow<26")
+
+    return cache.folder("pyarrow-25", [sys.version], make)
 
 
 def variables(name: str, *folders: Path) -> dict[str, str]:
     """The environment variables of a program on that release, which imports the packages under test, and these folders."""
-    tested = CACHE / "tested" / hashlib.sha256(rmqalloc.__file__.encode()).hexdigest()[:12]
-    tested.mkdir(parents=True, exist_ok=True)
-    for package in (rmqalloc, spark_udfs):
-        link, target = tested / package.__name__, Path(str(package.__file__)).parent
-        if not link.is_symlink() or link.resolve() != target.resolve():
-            link.unlink(missing_ok=True)
-            link.symlink_to(target)
+    packages = [Path(str(one.__file__)).parent for one in (rmqalloc, spark_udfs)]
+
+    def link(folder: Path) -> None:
+        for package in packages:
+            (folder / package.name).symlink_to(package)
+
+    tested = cache.folder("tested", map(str, packages), link)
     interpreter = str(python(name))
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("SPARK_", "PYSPARK_"))}
     return kept | {
@@ -104,16 +105,15 @@ def variables(name: str, *folders: Path) -> dict[str, str]:
 
 @functools.cache
 def jars(name: str, connector: str) -> list[str]:
-    """Jars of a connector, "delta" or "iceberg", for that release: those that Spark has not itself."""
+    """Return the jars of a connector, "delta" or "iceberg", for that release: those that Spark has not itself."""
     coordinate = getattr(RELEASES[name], connector)
-    folder = CACHE / "jars" / coordinate.replace(":", "_")
-    if not (folder / "complete").exists():
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
+
+    def make(folder: Path) -> None:
         (folder / "pom.xml").write_text(_POM.format(*coordinate.split(":")), encoding="utf-8")
         goal = ["dependency:copy-dependencies", f"-DoutputDirectory={folder}", "-DincludeScope=runtime"]
         _run("mvn", "-B", "-q", "-f", folder / "pom.xml", *goal)
-        (folder / "complete").touch()
+
+    folder = cache.folder(f"jars-{connector}-{name}", [coordinate], make)
     [spark] = python(name).parents[1].glob("lib/python*/site-packages/pyspark/jars")
     theirs = {_artifact(path) for path in spark.glob("*.jar")}
     return sorted(str(path) for path in folder.glob("*.jar") if _artifact(path) not in theirs)
@@ -156,3 +156,17 @@ def _run(*command: object) -> None:
     """Run a program; its output is seen only if it fails."""
     done = subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=900, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def make_all() -> None:
+    """Make every environment and fetch every connector, for tests and proofs that ask all releases."""
+    for name, release in RELEASES.items():
+        python(name)
+        for connector in ("delta", "iceberg"):
+            if getattr(release, connector):
+                jars(name, connector)
+    fitting_pyarrow()
+
+
+if __name__ == "__main__":
+    make_all()

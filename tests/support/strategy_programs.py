@@ -1,30 +1,28 @@
 """The strategies of `java/` and `go/` as programs that answer the cases of `strategy_vectors`."""
 
-import functools
 import os
-import subprocess
 from collections.abc import Iterable
+from pathlib import Path
 
 import go_driver
 import java_driver
-from checkout import ROOT
+from checkout import DATA, ROOT
 from strategy_vectors import StrategyCase
 
 JAVA_PROJECT = ROOT / "java"
 GO_MODULE = ROOT / "go"
+ORDINAL_TABLES = ROOT / "rmqalloc" / "strategies" / "ordinal-tables.txt"
 
 
-@functools.cache
 def tested_java() -> str:
-    """Build the Java project and run its tests; returns the class path of its own classes, without RocketMQ's.
+    """Build the Java project and run its tests; returns the class path of its own classes, without RocketMQ's."""
+    folder = _tested()
+    return os.pathsep.join(str(folder / name) for name in ("test-classes", "classes"))
 
-    The local Maven repository is tried first, as `java_driver.maven_classpath` does.
-    """
-    java_driver.require_tools()
-    maven = [java_driver.command("mvn"), "-B", "-q", "-f", str(JAVA_PROJECT / "pom.xml"), "test"]
-    if subprocess.run([*maven, "-o"], capture_output=True).returncode != 0:
-        java_driver.run(maven, "building and testing java/ with Maven")
-    return os.pathsep.join(str(JAVA_PROJECT / "target" / name) for name in ("test-classes", "classes"))
+
+def _tested() -> Path:
+    vectors = sorted(DATA.glob("*-vectors.tsv"))
+    return java_driver.output(JAVA_PROJECT, None, "test", (ORDINAL_TABLES, *vectors))
 
 
 def java_answers(cases: Iterable[StrategyCase], rocketmq: str | None = None) -> list[str]:
@@ -37,7 +35,7 @@ def java_answers(cases: Iterable[StrategyCase], rocketmq: str | None = None) -> 
     rocketmq : str, optional
         Class path of a RocketMQ client; by default of the one that the project is compiled with.
     """
-    jars = os.pathsep.join(java_driver.jars(JAVA_PROJECT)) if rocketmq is None else rocketmq
+    jars = os.pathsep.join(java_driver.jars_of(_tested())) if rocketmq is None else rocketmq
     classpath = os.pathsep.join([tested_java(), jars])
     main = "io.github.rmqalloc.strategies.Answers"
     return answers([java_driver.command("java"), "-cp", classpath, main], cases)
@@ -50,9 +48,7 @@ def go(*arguments: str) -> str:
 
 def go_answers(cases: Iterable[StrategyCase]) -> list[str]:
     """What the Go functions answer: owners between commas, or an error."""
-    program = ROOT / "build" / "go-answers"
-    go("build", "-o", str(program), "./internal/answers")
-    return answers([str(program)], cases)
+    return answers([str(go_driver.built("internal/answers", GO_MODULE))], cases)
 
 
 def answers(program: list[str], cases: Iterable[StrategyCase]) -> list[str]:

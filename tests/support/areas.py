@@ -1,0 +1,195 @@
+"""Tests that `make test` leaves to `make test-all`, by area, and the choice of those that a change runs.
+
+`make test` holds all other tests: each finds in seconds what it alone finds. The areas below cost more, so they run where a
+file that they depend on has changed, and in turn: every commit runs about an eighth of the rest. The commit's name decides
+which eighth, so the choice is a pure function of the base and the commit.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+TURNS = 8
+BUDGET = 1000
+"""CPU seconds of tests of areas that one run of CI takes at most; what does not fit is named."""
+
+EVERYTHING = (
+    *("pyx/", "setup.py", "rmqalloc/_engine/", "rmqalloc/fleet/", "rmqalloc/model.py"),
+    *("pyproject.toml", "tests/conftest.py", "tests/support/areas.py", "tests/support/cache.py"),
+)
+"""A change of one of these touches every area."""
+
+
+class Area(NamedTuple):
+    """Tests that belong together."""
+
+    touched_by: tuple[str, ...]
+    """Beginnings of paths; a change of the tests themselves counts, too."""
+    seconds: dict[str, int]
+    """Beginnings of the tests' ids, and the CPU seconds of all that begin so."""
+
+
+_SPARK = ("spark_udfs/", "rmqalloc/evaluation/", "tests/support/spark_")
+_LIVE = ("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "tests/support/live_")
+
+AREAS = {
+    "c": Area(
+        ("pyx/", "setup.py", "tests/support/c/", "tests/support/c_programs.py", "proofs/guided_fuzz/"),
+        {
+            "tests/engine/test_sanitizers.py": 60,
+            "tests/engine/test_fuzz_targets.py": 96,
+            "tests/engine/test_pointers.py": 19,
+            "tests/engine/test_portable_c.py": 19,
+            "tests/engine/test_ring.py::test_under_sanitizers": 3,
+        },
+    ),
+    "solver": Area(
+        ("rmqalloc/strategies/ordinal", "rmqalloc/strategies/_ordinal", "tests/support/order_tables.py"),
+        {"tests/strategies/test_order_tables.py": 51},
+    ),
+    "java": Area(
+        ("java/", "docs/strategies/", "rmqalloc/strategies/", "tests/support/strategy_", "tests/support/java"),
+        {"tests/strategies/test_java_strategies.py": 72},
+    ),
+    "go": Area(
+        ("go/", "docs/strategies/", "rmqalloc/strategies/", "tests/support/go"),
+        {"tests/strategies/test_go.py": 56, "tests/strategies/test_go_strategies.py": 20},
+    ),
+    "differential": Area(
+        ("rmqalloc/rebalance/", "rmqalloc/broker/", "proofs/differential/", "tests/support/java/differential/"),
+        {"tests/rebalance/test_differential.py": 72},
+    ),
+    "pages": Area(
+        ("docs/", "README.md", "rmqalloc/cli/", "rmqalloc/report/", "tests/support/page_blocks.py"),
+        {"tests/house/test_page_blocks.py::test_the_blocks_of_a_page": 60, "tests/house/test_typing.py": 24},
+    ),
+    "notebook": Area(
+        ("docs/notebook.md", "examples/notebooks/", "tests/support/notebook_page.py"),
+        {"tests/spark/test_notebook.py": 52},
+    ),
+    "rocketmq": Area(
+        (*_LIVE, "rmqalloc/views/", "rmqalloc/evidence/", "tests/support/live_java/"),
+        {
+            "tests/snapshot/test_live_restarts.py": 86,
+            "tests/snapshot/test_live_languages.py": 30,
+            "tests/snapshot/test_live_evidence.py": 63,
+            "tests/snapshot/test_live_views.py": 40,
+            "tests/snapshot/test_live_changes.py": 30,
+            "tests/snapshot/test_live_faults.py": 20,
+            "tests/snapshot/test_live_acl.py": 20,
+            "tests/snapshot/test_live_server.py": 10,
+            "tests/snapshot/test_live_watch.py": 15,
+            "tests/snapshot/test_live_wire.py": 10,
+        },
+    ),
+    "left behind": Area(
+        tuple(f"tests/support/{name}.py" for name in ("tied", "chromium", "spark_standalone", "live_cluster")),
+        {"tests/house/test_left_behind.py": 90},
+    ),
+    "spark jobs": Area(
+        _SPARK,
+        {
+            "tests/spark/test_spark_job.py": 61,
+            "tests/spark/test_spark_job_killed.py": 98,
+            "tests/spark/test_spark_job_sources.py": 71,
+            "tests/spark/test_datasource.py": 23,
+        },
+    ),
+    "spark cluster": Area(
+        _SPARK,
+        {
+            "tests/spark/test_spark_cluster.py": 246,
+            "tests/spark/test_spark_connect.py": 41,
+            "tests/spark/test_spark_sql_server.py": 40,
+        },
+    ),
+    "spark releases": Area(
+        _SPARK,
+        {
+            "tests/spark/test_live_stream.py::test_killed_it_loses": 40,
+            "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[3.5": 110,
+            "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[4.1-delta": 160,
+            "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[4.1-iceberg": 140,
+            "tests/spark/test_live_stream.py::test_killed_again_and_again_on_every_release_with_tables[4.3": 100,
+            "tests/spark/test_spark_into_table.py::test_a_plan_in_delta_and_in_iceberg": 140,
+            "tests/spark/test_spark_versions.py::test_spark_3_5": 20,
+            "tests/spark/test_spark_versions.py::test_tables_are_planned": 40,
+        },
+    ),
+    "proofs": Area(("proofs/", "benchmarks/movement/"), {"proofs/tests/": 40}),
+    "project": Area(
+        (".github/", "Makefile", "docs/project/", "tests/support/public_names.py"),
+        {"tests/house/test_workflows.py": 3, "tests/house/test_papers.py": 3, "tests/house/test_sdist.py": 3},
+    ),
+}
+
+
+def area_of(test: str) -> str | None:
+    """Return the area of a test, or None for one that `make test` runs."""
+    fits = [(len(start), name) for name, area in AREAS.items() for start in area.seconds if test.startswith(start)]
+    return max(fits)[1] if fits else None
+
+
+class Choice(NamedTuple):
+    """Which tests of areas a change runs, by the beginnings of their ids."""
+
+    touched: dict[str, str]
+    """What a changed file touches, and that file."""
+    in_turn: list[str]
+    """What runs because it is its turn."""
+    left_out: list[str]
+    """What is touched and does not fit into the budget."""
+
+    def __contains__(self, test: str) -> bool:
+        return any(test.startswith(start) for start in (*self.touched, *self.in_turn))
+
+
+def choose(changed: Iterable[str] | None, head: str, budget: float = BUDGET) -> Choice:
+    """Choose tests of areas for a change.
+
+    Parameters
+    ----------
+    changed : iterable of str, or None
+        Paths of the files that differ from the base; None if there is no base, which touches everything.
+    head : str
+        The commit's name in hexadecimal digits; its turn among the eighths follows from it.
+    budget : float
+        CPU seconds at most.
+
+    Returns
+    -------
+    Choice
+        Cheap tests come first where not all that is touched fits.
+    """
+    paths = ["pyproject.toml"] if changed is None else list(changed)
+    costs = {start: cost for area in AREAS.values() for start, cost in area.seconds.items()}
+    reasons = {start: why for start in costs if (why := _touching(start, paths))}
+    touched, left_out = _within(budget, sorted(reasons, key=costs.__getitem__), costs)
+    rest = [start for start in costs if start not in reasons]
+    turn = int(head[:8], 16) % TURNS
+    in_turn, _ = _within(budget - sum(costs[start] for start in touched), _part(rest, costs, turn), costs)
+    return Choice({start: reasons[start] for start in touched}, in_turn, left_out)
+
+
+def _touching(start: str, paths: list[str]) -> str:
+    """Return the first changed file that touches tests, or an empty text."""
+    area = next(area for area in AREAS.values() if start in area.seconds)
+    causes = (*area.touched_by, *EVERYTHING, start.partition("::")[0])
+    return next((path for path in paths if path.startswith(causes)), "")
+
+
+def _within(budget: float, starts: list[str], costs: dict[str, int]) -> tuple[list[str], list[str]]:
+    """Split tests into those that fit into a budget, in their order, and the others."""
+    fitting: list[str] = []
+    for start in starts:
+        if costs[start] <= budget:
+            fitting.append(start)
+            budget -= costs[start]
+    return fitting, [start for start in starts if start not in fitting]
+
+
+def _part(starts: list[str], costs: dict[str, int], turn: int) -> list[str]:
+    """Return one of `TURNS` parts that cost about the same: the dearest first, each to the part that has least."""
+    parts: list[list[str]] = [[] for _ in range(TURNS)]
+    for start in sorted(starts, key=lambda one: (-costs[one], one)):
+        min(parts, key=lambda part: sum(costs[one] for one in part)).append(start)
+    return parts[turn]

@@ -1,0 +1,112 @@
+"""A plugin of pytest that selects the part of the tests to run, spreads it over workers, and reports the seconds it took.
+
+``--part quick`` leaves out the tests of `areas.AREAS`; ``--part touched`` runs those of them that a change touches or that are
+in turn; ``--part all``, the default, leaves nothing out.
+
+Tests share a Spark session and a real RocketMQ, which are costly to start. All tests with the session are one scope, all tests
+at the cluster another, and every other file is a scope of its own; a scope runs on one worker.
+"""
+
+from collections import Counter
+
+import areas
+import changes
+import pytest
+from xdist.scheduler import LoadGroupScheduling
+
+SCOPES = {"spark": "spark", "cluster": "rocketmq"}
+"""By the fixture that a test asks for."""
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("rmqalloc")
+    group.addoption("--part", choices=("quick", "touched", "all"), default="all", help=__doc__.partition("\n\n")[2])
+
+
+@pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks, and before xdist adds scopes to their names
+def pytest_collection_modifyitems(config, items):
+    """Leave out what the part does not hold; tests with servers come first, as their scopes take longest."""
+    part = config.getoption("--part")
+    chosen = choice() if part == "touched" else None
+    kept, left = [], []
+    for item in items:
+        is_quick = areas.area_of(item.nodeid) is None
+        holds = part == "all" or (is_quick if part == "quick" else not is_quick and item.nodeid in chosen)
+        (kept if holds else left).append(item)
+    for item in kept:
+        scope = next((SCOPES[name] for name in SCOPES if name in item.fixturenames), None)
+        if scope:
+            item.add_marker(pytest.mark.xdist_group(scope))
+    order = [*SCOPES, None]
+    kept.sort(key=lambda item: min(order.index(name) for name in order if name is None or name in item.fixturenames))
+    items[:] = kept
+    if left:
+        config.hook.pytest_deselected(items=left)
+
+
+def choice():
+    """Choose tests of areas for the commit that is checked out."""
+    return areas.choose(changes.changed(changes.base()), changes.git("rev-parse", "HEAD"))
+
+
+class Scheduling(LoadGroupScheduling):
+    """Every scope to one worker: what a test's name has behind its last ``@``, else its file."""
+
+    def _split_scope(self, nodeid):
+        scope = super()._split_scope(nodeid)
+        return scope if scope != nodeid else nodeid.partition("::")[0]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    if config.getoption("dist") == "loadgroup":
+        return Scheduling(config, log)
+    return None
+
+
+def part_of(test):
+    """Name the part of a run that a test counts for: its area, or its folder.
+
+    >>> part_of("tests/plans/test_plans.py::test_x"), part_of("tests/strategies/test_go.py::test_x")
+    ('plans', 'go')
+    """
+    return areas.area_of(test) or "/".join(test.partition("::")[0].split("/")[1:-1]) or "tests"
+
+
+def pytest_terminal_summary(terminalreporter, config):
+    """Write a line for each part, and what the run left out."""
+    part = config.getoption("--part")
+    if part == "all" and not config.getoption("numprocesses", None):
+        return
+    seconds, tests = Counter(), Counter()
+    for reports in terminalreporter.stats.values():
+        for one in reports:
+            if isinstance(one, pytest.TestReport):
+                seconds[part_of(one.nodeid)] += one.duration
+                tests[part_of(one.nodeid)] += one.when == "call"
+    terminalreporter.section("parts", sep="-")
+    for name, spent in seconds.most_common():
+        terminalreporter.write_line(f"{name}: {tests[name]} tests, {spent:.0f} s")
+    if part == "quick":
+        left = ", ".join(f"{name} ({sum(area.seconds.values())} s)" for name, area in areas.AREAS.items())
+        terminalreporter.write_line(f"left to `make test-all`: {left}")
+    if part == "touched":
+        write_choice(terminalreporter)
+
+
+def write_choice(reporter):
+    """Write why tests were chosen, what did not fit, and of failures whether the change reaches them."""
+    chosen = choice()
+    for start, path in chosen.touched.items():
+        reporter.write_line(f"touched by {path}: {start}")
+    for start in chosen.in_turn:
+        reporter.write_line(f"in turn: {start}")
+    for start in chosen.left_out:
+        reporter.write_line(f"touched, but over the budget of {areas.BUDGET} CPU s (make test-all runs it): {start}")
+    reporter.write_line(f"to repeat: git checkout {changes.git('rev-parse', 'HEAD')} && make test-touched")
+    for report in (*reporter.stats.get("failed", []), *reporter.stats.get("error", [])):
+        if any(report.nodeid.startswith(start) for start in chosen.in_turn):
+            why = (
+                f"area {areas.area_of(report.nodeid)!r} depends on none of the changed files; does the base fail, too?"
+            )
+            reporter.write_line(f"{report.nodeid} ran in turn: {why}")

@@ -111,10 +111,10 @@ wheel-of-%:
 
 # Proofs in their long form: a brute force of every verb, mutants of the product, what 0.1.0 answered wrongly, a real cluster,
 # every writer killed at every call.
-# They look at the checkout's tests and at the package that is installed.
+# They look at the checkout's tests and at the package that is installed. proofs/README.md lists them; each has --quick.
 EVIDENCE  := docs/evidence
 SNAPSHOTS ?= 1000
-PROOF     := PYTHONPATH=tests:tests/support $(BIN)/python -m
+PROOF     := PYTHONPATH=proofs:tests:tests/support $(BIN)/python -m
 MOVEMENT  := PYTHONPATH=benchmarks:tests/support $(BIN)/python -m movement
 evidence: install $(VENV)/site-tools
 	mkdir -p $(EVIDENCE)
@@ -138,7 +138,7 @@ evidence: install $(VENV)/site-tools
 	$(PROOF) sql_transcript --report $(EVIDENCE)/spark-sql.md
 	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md
 	RMQALLOC_EVERY_RELEASE=1 $(PYTEST) -q tests/spark/test_live_stream.py
-	$(PROOF) live_evidence $(EVIDENCE)/live.md --grpc
+	$(PROOF) live_evidence --grpc --report $(EVIDENCE)/live.md
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(MAKE) --no-print-directory --keep-going mutation targets pythons performance release-check # one that fails stops no other
 # What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.
@@ -148,7 +148,7 @@ release-check: $(VENV)/tools
 evidence-quick: install
 	$(MAKE) --no-print-directory -j 2 $(QUICK:%=quick-%) performance-quick
 quick-mutants:
-	$(PROOF) mutants --every 20
+	$(PROOF) mutants --quick
 quick-mutation:
 	$(PROOF) mutation --quick
 quick-writing:

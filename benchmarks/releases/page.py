@@ -23,7 +23,7 @@ instructions) and compares it with the newest file. A growth that is meant is co
 is made, its file is named for it.
 
 `unreleased` is the tree after 0.1.0. 0.1.0 is the wheel of the commit that the rehearsal of a release upgrades
-from (`tests/support/release_check/upgrades.py`), measured on the same machine.
+from (`proofs/release_check/upgrades.py`), measured on the same machine.
 
 ![Bars of every figure by release](images/performance.svg)
 """

@@ -117,7 +117,7 @@ def in_session(given: dict[str, Any]) -> Rows:
 
 def measured(n_units: int, rounds: int, home: Path) -> tuple[Rows, float]:
     """The rows, and the seconds of CPU that the S3 took."""
-    sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "tests" / "support"), str(HERE)]
+    sys.path[:0] = [*(str(ROOT / one) for one in ("proofs", "tests", "tests/support")), str(HERE)]
     import spark_releases
     from publishing.s3 import jars
     from s3_server import KEYS, s3_server

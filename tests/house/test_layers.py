@@ -7,10 +7,9 @@ import sys
 from collections import Counter
 
 import pytest
-from checkout import ROOT
-from house_survey import needs_of, repeated
+from checkout import PROOFS, ROOT, SUPPORT
 from interpreter import run_python
-from source_modules import MODULES, as_module, circles, imports, imports_of
+from source_modules import MODULES, as_module, circles, imports, imports_of, needs_of, repeated
 
 import rmqalloc
 
@@ -117,10 +116,18 @@ def test_a_name_of_a_module_or_of_a_class_stands_for_one_thing():
     assert {name for name in names["classes"] if not name.startswith("_")} <= JAVAS_OWN
 
 
-def test_no_helper_of_the_tests_is_named_like_a_module_of_the_product():
+def test_no_helper_and_no_proof_is_named_like_a_module_of_the_product():
     product = {module.rpartition(".")[2].lstrip("_") for module in MODULES}
-    helpers = {path.stem for path in (ROOT / "tests" / "support").iterdir()}
+    helpers = {path.stem for folder in (SUPPORT, PROOFS) for path in folder.iterdir()}
     assert helpers & product == set()
+
+
+def test_no_helper_of_the_tests_imports_a_proof():
+    """Proofs stand on helpers: a test that needs no proof must run without them."""
+    proofs = {path.stem for path in PROOFS.iterdir()}
+    for path in SUPPORT.glob("*.py"):
+        imported = {name.partition(".")[0] for name in imports_of(path.stem, path.read_text("utf-8"), False)}
+        assert imported & proofs == set(), path.name
 
 
 def test_tests_lie_in_folders_that_are_named_for_rooms():
@@ -129,6 +136,13 @@ def test_tests_lie_in_folders_that_are_named_for_rooms():
         path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and not path.name.startswith(("_", "."))
     }
     assert folders - rooms == set()
+
+
+def test_no_room_imports_numpy_in_other_words():
+    """In a browser, where pointers have 32 bits, `browser.cross` replaces these words: kernels refuse narrow indices."""
+    other = re.compile(r"^\s*(from numpy import|import numpy$|import numpy as (?!np$))", re.MULTILINE)
+    rooms = {name: path for name, path in MODULES.items() if name.startswith("rmqalloc.")}
+    assert [name for name, path in rooms.items() if other.search(path.read_text("utf-8"))] == []
 
 
 def test_no_modules_import_one_another_in_a_circle():
@@ -362,7 +376,7 @@ def test_every_kernel_module_has_a_stub_and_comes_through_the_door():
 
 def source_files():
     suffixes = (".py", ".pyi", ".pyx", ".pxd", ".c", ".h")
-    rooms = ("rmqalloc", "spark_udfs", "pyx", "tests", "benchmarks")
+    rooms = ("rmqalloc", "spark_udfs", "pyx", "tests", "proofs", "benchmarks")
     return [path for room in rooms for path in sorted((ROOT / room).rglob("*")) if path.suffix in suffixes]
 
 
@@ -381,7 +395,8 @@ def starts_programs(tree):
 
 def test_tests_start_servers_by_a_way_that_ends_them():
     """By `tied.popen`; only the cluster that somebody asked for outlives the program that starts it."""
-    paths = [path for path in (ROOT / "tests").rglob("*.py") if "target" not in path.parts]
+    folders = (ROOT / "tests", PROOFS)
+    paths = [path for folder in folders for path in folder.rglob("*.py") if "target" not in path.parts]
     starting = {
         path.relative_to(ROOT).as_posix() for path in paths if starts_programs(ast.parse(path.read_text("utf-8")))
     }

@@ -24,7 +24,7 @@ def listed():
 
 
 @pytest.mark.parametrize(
-    "folder", [".devcontainer", ".github", "benchmarks", "docs", "examples", "go", "java", "pyx", "tests"]
+    "folder", [".devcontainer", ".github", "benchmarks", "docs", "examples", "go", "java", "proofs", "pyx", "tests"]
 )
 def test_each_file_of_a_folder_that_tests_read_is_in_the_sdist(folder, listed):
     """The docs and the examples of clients once were not, so that their tests failed."""

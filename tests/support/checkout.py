@@ -5,3 +5,4 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "data"
 SUPPORT = ROOT / "tests" / "support"
+PROOFS = ROOT / "proofs"

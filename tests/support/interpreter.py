@@ -1,15 +1,15 @@
-"""Scripts in an interpreter of their own, which finds the very package tested here and the helpers of the tests."""
+"""Scripts in an interpreter of their own, which finds the very package tested here and the helpers of tests and proofs."""
 
 import os
 import subprocess
 import sys
 from pathlib import Path
 
-from checkout import SUPPORT
+from checkout import PROOFS, SUPPORT
 
 import rmqalloc
 
-PLACES = [Path(rmqalloc.__file__).parents[1], SUPPORT, SUPPORT.parent]
+PLACES = [Path(rmqalloc.__file__).parents[1], SUPPORT, SUPPORT.parent, PROOFS]
 
 
 def run_python(script, timeout=60):

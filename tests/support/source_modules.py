@@ -1,6 +1,7 @@
 """Modules of the two packages and what each of them imports."""
 
 import ast
+from collections import defaultdict
 
 from checkout import ROOT
 
@@ -39,6 +40,15 @@ def as_module(name, modules=MODULES):
     return name if name in modules else name.rpartition(".")[0]
 
 
+def needs_of(modules):
+    """What every module imports anywhere in it, by module."""
+    needs = {}
+    for name, path in modules.items():
+        found = imports_of(name, path.read_text(), path.name == "__init__.py")
+        needs[name] = ({as_module(one, modules) for one in found} - {name}) & modules.keys()
+    return needs
+
+
 def circles(needs):
     """What is left when modules that need nothing of the rest, or are not needed by it, are taken away again and again."""
     while True:
@@ -51,3 +61,19 @@ def circles(needs):
         if kept.keys() == needs.keys():
             return kept
         needs = kept
+
+
+def repeated(modules):
+    """Names of modules, classes and functions that several modules have."""
+    names = {kind: defaultdict(set) for kind in ("modules", "classes", "functions")}
+    for name, path in modules.items():
+        if path.name not in ("__init__.py", "__main__.py") and not name.startswith("rmqalloc.whatif"):
+            names["modules"][name.rpartition(".")[2].lstrip("_")].add(name)
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef):
+                names["classes"][node.name].add(name)
+            elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
+                names["functions"][node.name].add(name)
+    return {
+        kind: {key: sorted(where) for key, where in found.items() if len(where) > 1} for kind, found in names.items()
+    }

@@ -1,0 +1,21 @@
+"""Brute force: every verb's answers worked out once more from the specification, client by client and queue by queue.
+
+Nothing that an answer is compared with comes from rmqalloc, nor from the slow twin of the other tests: hashlib, and loops that
+ask every client alone. Snapshots are random, made by `clusters` as plain documents, and every case is found again by
+the name of its verb, the seed and its number.
+
+``python -m bruteforce --snapshots 1000 --seed 1`` runs the long form, `tests/plans/test_bruteforce.py` a short one.
+
+``java``
+    The strategies, one client at a time.
+``clusters``, ``changes``
+    Random snapshots and scenarios.
+``planned``, ``audited``, ``rolled``, ``matching``
+    What plans, audits and rollouts should say.
+``mixed``
+    The same of plans of groups whose clients differ, every client asked with every list that it may be given.
+``verbs``, ``rollout_verbs``
+    A verb's cases, and the comparison with what the product says.
+``runs``, ``shrink``
+    Many cases; a smaller one that still differs.
+"""

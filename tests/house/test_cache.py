@@ -9,6 +9,7 @@ from pathlib import Path
 
 import cache
 import pytest
+import tied
 from checkout import SUPPORT
 
 MAKER = """
@@ -37,7 +38,7 @@ def home(tmp_path, monkeypatch):
 def start(tmp_path, seconds):
     variables = {**os.environ, "RMQALLOC_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(SUPPORT)}
     command = [sys.executable, "-c", MAKER, str(tmp_path), str(seconds)]
-    return subprocess.Popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return tied.popen(command, env=variables, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
 def test_four_at_once_make_it_once(tmp_path):

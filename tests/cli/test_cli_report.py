@@ -135,7 +135,7 @@ def complete(tmp_path, *words):
     return offered
 
 
-@pytest.mark.skipif(BASH is None, reason="needs bash: apt-get install bash")
+@pytest.mark.needs("bash")
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -150,7 +150,7 @@ def test_bash_completes_verbs_options_and_choices(tmp_path, words, offered):
     assert complete(tmp_path, *words) == offered
 
 
-@pytest.mark.skipif(BASH is None, reason="needs bash: apt-get install bash")
+@pytest.mark.needs("bash")
 def test_bash_offers_every_verb(tmp_path):
     assert complete(tmp_path, "") == list(VERBS)
 

@@ -121,8 +121,9 @@ def test_a_verb_names_the_smallest_extra(missing, argv, extra, tmp_path, monkeyp
     )
 
 
+@pytest.mark.needs("pyspark")
 def test_a_spark_connect_without_its_packages_is_no_defect(monkeypatch, capsys):
-    job = pytest.importorskip("spark_udfs.job._command", reason="needs PySpark")
+    from spark_udfs.job import _command as job
 
     def lacking(*_args, **_kwargs):
         raise ImportError("[PACKAGE_NOT_INSTALLED] grpcio >= 1.76.0 must be installed; however, it was not found.")

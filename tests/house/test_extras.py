@@ -113,7 +113,7 @@ def test_a_verb_names_the_smallest_extra(missing, argv, extra, tmp_path, monkeyp
     (tmp_path / "s.yaml").write_text("apiVersion: rmqalloc/v2\n")
     (tmp_path / "s.json").write_text('{"apiVersion": "rmqalloc/v2", "kind": "Snapshot"}')
     script = f"import sys; sys.modules[{missing!r}] = None\nfrom rmqalloc.cli import main\nsys.exit(main({argv!r}))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=180)
     assert (done.returncode, done.stdout) == (exit_codes.FAILURE, "")
     assert (
         done.stderr.splitlines()[-1]

@@ -41,7 +41,7 @@ LEFT = {
     "limit RLIMIT_FSIZE: ": "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 40, -1))",
     "handler of SIGINT: ": "signal.signal(signal.SIGINT, signal.SIG_IGN)",
     "sys.path : ": "sys.path.insert(0, 'x')",
-    "thread ": "threading.Thread(target=time.sleep, args=(20,), daemon=True).start()",
+    "thread ": "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
     "program ": "subprocess.Popen(['sleep', '20'])",
 }
 
@@ -61,7 +61,7 @@ def test_first(held): pass
 def test_second(): assert "HELD" in os.environ
 """
     lines = "".join(f"def test_left_{i}(): {one}\ndef test_after_{i}(): pass\n" for i, one in enumerate(LEFT.values()))
-    code, said = run(text + lines.replace("(20,)", "(60,)"))
+    code, said = run(f"import leaks\nleaks.PATIENCE = 0.2\n{text}{lines}")
     assert code == 1
     assert said.count("does not give back what it changed") == len(LEFT)
     for i, words in enumerate(LEFT):

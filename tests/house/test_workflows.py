@@ -147,7 +147,7 @@ def matrix():
 def identifiers(*arguments):
     """The wheels that cibuildwheel would build."""
     command = [sys.executable, "-m", "cibuildwheel", "--print-build-identifiers", *arguments, str(ROOT)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stderr
     return done.stdout.split()
 
@@ -207,5 +207,5 @@ def test_the_classifiers_are_the_pythons_of_the_wheels():
 def test_tools_for_workflows_find_nothing(command):
     path = program(command[0])
     arguments = [str(path) for path in sorted(FOLDER.glob("*.yml"))] if command == ["actionlint"] else command[1:]
-    done = subprocess.run([path, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    done = subprocess.run([path, *arguments], cwd=ROOT, capture_output=True, text=True, timeout=180)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -25,8 +25,8 @@ PROJECT = Path(__file__).resolve().parent / "live_java"
 BROKERS = ("hz@broker-a", "sh@broker-b")
 """Broker names, each with its machine room in front, as MACHINE_ROOM expects."""
 
-READY_WITHIN = 60
-PATIENCE = 20
+READY_WITHIN = 240
+PATIENCE = 60
 SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
 OPENED = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
@@ -189,7 +189,7 @@ def mqadmin(cluster: LiveCluster, *arguments: str) -> str:
     tool = "org.apache.rocketmq.tools.command.MQAdminStartup"
     done = subprocess.run(
         [command("java"), *home, *SMALL, "-cp", cluster.classpath, tool, *arguments],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=READY_WITHIN,
     )  # fmt: skip
     return without_logging(done.stdout)
 

@@ -27,7 +27,7 @@ def run(tmp_path):
         done = subprocess.run(
             command, cwd=tmp_path, env=ALONE, capture_output=True, text=True, timeout=200, check=False
         )
-        return done.returncode, done.stdout
+        return done.returncode, done.stdout + done.stderr
 
     return run
 
@@ -185,6 +185,13 @@ def test_one_that_hangs_fails_where_it_stands_and_the_run_goes_on(run, options):
     assert code == 1
     assert "1 failed, 1 passed" in said
     assert "Timeout" in said and "threading.Event().wait()" in said
+
+
+def test_code_that_keeps_the_interpreter_ends_the_run_with_its_stack(run):
+    text = "import ctypes\ndef test_it(): ctypes.PyDLL(None).sleep(100)\n"
+    code, said = run(text, "-s", "-o", "faulthandler_timeout=1", "-o", "faulthandler_exit_on_timeout=true")
+    assert code == 1
+    assert "Timeout (0:00:01)!" in said and 'test_it.py", line 4 in test_it' in said
 
 
 def test_every_test_has_a_limit(request):

@@ -3,6 +3,7 @@
 The limit is for a test that hangs, not for one that is slow: the longest of each kind on a slow machine, four times.
 """
 
+import hypothesis_budget
 import pytest
 
 QUICK = 240
@@ -14,13 +15,15 @@ BUILDS = 900
 SERVERS = 1200
 """The longest test with servers took 274, and the start of a cluster 91; the first one downloads what it needs, too."""
 
-DUMP_AFTER = 60
-"""Seconds after the limit in which code that holds the interpreter lock must let it go; else the run ends, with all stacks."""
+NIGHTLY = 3000
+"""Twenty-five times as many examples. Code that does not return to Python for an hour ends the run (`faulthandler_timeout`)."""
 
 
 def limit(item: pytest.Item) -> int:
     """Seconds of one test, unless it has a mark ``timeout`` of its own."""
     marks = {mark.name for mark in item.iter_markers()}
+    if hypothesis_budget.NIGHTLY:
+        return NIGHTLY
     if "servers" in marks:
         return SERVERS
     return BUILDS if marks & {"go", "slow"} else QUICK

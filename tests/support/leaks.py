@@ -132,7 +132,8 @@ class Guard:
         before = state()
         result = yield
         if found := changes(before, state()):
-            self.held[id(fixturedef)] = found
+            if fixturedef.scope != "session":  # what one of the whole run changes goes with the process
+                self.held[id(fixturedef)] = found
             self._expect({key: new for key, (_, new) in found.items()})
         if fixturedef.argname == "spark" and fixturedef.scope == "session":
             self.session = SharedSession(result)

@@ -1,6 +1,6 @@
 """``--shuffle SEED``: files in a random order, and the tests of each; the same seed gives the same order.
 
-A file stays together, as its fixtures are set up once. Tests at a real RocketMQ still come last.
+A file stays together, as its fixtures are set up once. What shares a server still begins first, as it takes longest.
 """
 
 import random
@@ -18,4 +18,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: item.nodeid)
         random.Random(seed).shuffle(items)
         place = {path: i for i, path in enumerate(dict.fromkeys(item.path for item in items))}
-        items.sort(key=lambda item: ("cluster" in getattr(item, "fixturenames", ()), place[item.path]))
+        items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, place[item.path]))

@@ -18,7 +18,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release targets publishing mutants mutation writing fuzz badday movement spark pythons
-.PHONY: help install plan test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+.PHONY: help install plan java test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -62,10 +62,14 @@ plan: install
 	@test -d $(FLEET) || $(BIN)/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET)
 	$(BIN)/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
 
+# What the tests need beside Python, said before anything is built.
+java: $(VENV)/tools
+	@PYTHONPATH=tests/support $(PYTHON) -m tools java maven
+
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
 # Tests with servers of their own are moved file by file, so that each process starts a server once.
-test: install
+test: java install
 	$(PYTEST) -q -m "not servers" $(BESIDE)
 	$(PYTEST) -q -m servers -n 2 --dist loadfile --no-loadscope-reorder
 	$(PYTEST) -q --pyargs rmqalloc spark_udfs --doctest-modules

@@ -7,7 +7,6 @@ or answers nothing. The program ``spark-sql`` is asked once, without the server.
 import argparse
 import contextlib
 import os
-import socket
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import pyspark
 import tied
 from checkout import ROOT
 from page_blocks import blocks_of
+from ports import free_ports
 from programs import QUICK_START, environment
 
 from rmqalloc.cli import main as rmqalloc
@@ -75,8 +75,7 @@ def served(folder, port, *words):
 def transcript(folder, asked):
     """Statements and their answers, as lines of a page."""
     assert rmqalloc(["generate", "--units", "500", "--seed", "1", "--files", "1", "--out", str(folder / "fleet")]) == 0
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_ports(1)
     with served(folder, port):
         address, last = f"jdbc:hive2://127.0.0.1:{port}/", None
         for heading, statement in asked:

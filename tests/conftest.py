@@ -8,6 +8,8 @@ import hypothesis
 import pytest
 from programs import QUICK_START
 
+pytest_plugins = ["leaks", "limits", "order", "skips"]
+
 # "ci" finds the same examples in every run; "dev" looks for new ones, "nightly" for very many; see `examples`.
 hypothesis.settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)
 hypothesis.settings.register_profile("dev", max_examples=40, deadline=None)
@@ -59,14 +61,9 @@ def spark():
 @pytest.fixture(scope="session")
 def cluster():
     """A real RocketMQ; its servers take about ten seconds to start."""
-    from java_driver import JavaMissing
     from live_cluster import LiveCluster
 
-    try:
-        live = LiveCluster()
-    except JavaMissing as missing:
-        pytest.skip(str(missing))
-    with live:
+    with LiveCluster() as live:
         yield live
 
 

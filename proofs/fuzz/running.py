@@ -55,8 +55,8 @@ def _one(reader, path, data, tracebacks):
     def alarm(_number, _frame):
         raise TookTooLong(f"more than {MOST_SECONDS} s")
 
-    signal.signal(signal.SIGALRM, alarm)
-    signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)
+    before = signal.signal(signal.SIGALRM, alarm)
+    rest, _ = signal.setitimer(signal.ITIMER_REAL, MOST_SECONDS)  # a test has a limit by the same clock
     try:
         reader.read(str(path))
         return "read"
@@ -69,4 +69,5 @@ def _one(reader, path, data, tracebacks):
         tracebacks.setdefault((type(error), where.filename, where.lineno), f"{said}\ninput: {data[:3000]!r}")
         return "traceback"
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_REAL, rest)

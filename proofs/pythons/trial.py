@@ -17,7 +17,7 @@ STRATEGIES = tuple(
     f"tests/strategies/test_{name}.py" for name in ("errors", "golden", "ordinal", "promises", "stable", "strategies")
 )
 ROOMS = ("tests/engine", "tests/fleet", *STRATEGIES)
-TOOLS = ("pytest", "hypothesis")
+TOOLS = ("pytest", "pytest-timeout", "hypothesis")
 BESIDE = ("pyarrow", "pandas", "click", "pyyaml")
 """Packages that some tests import; they are left out where they have no wheel for a Python."""
 

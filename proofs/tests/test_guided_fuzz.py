@@ -86,7 +86,7 @@ def test_every_c_file_of_the_kernels_has_a_target():
     assert [header for header in promised if f'#include "{header}"' not in included] == []
 
 
-@pytest.mark.skipif(not shutil.which("clang"), reason="no clang, which libFuzzer is part of")
+@pytest.mark.needs("clang")  # libFuzzer is part of it
 @pytest.mark.slow
 def test_a_step_too_many_in_a_split_is_found(tmp_path, monkeypatch):
     """Over the committed inputs alone, so in no time."""

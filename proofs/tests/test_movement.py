@@ -17,7 +17,7 @@ from movement.course import Trials
 from movement.figures import event_moves, mean_join, measure, ratio
 from movement.groups import ID_KINDS, GroupShape, History, queues
 from movement.histories import N_WALK_STEPS, RESTARTS, joins, leaves, restart, scaling, walk
-from movement.kafka import kafka_owners, kafka_times, why_missing
+from movement.kafka import kafka_owners, kafka_times
 from movement.page import page
 from movement.queue_lists import Layout, divided, loss_and_growth, topic_skews
 from movement.run import QUICK, run
@@ -334,9 +334,6 @@ def test_promises_that_are_not_kept_are_seen():
 
 @pytest.fixture(scope="module")
 def kafka():
-    missing = why_missing()
-    if missing:
-        pytest.skip(missing)
     return {one.name: one for one in KAFKA}
 
 

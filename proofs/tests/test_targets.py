@@ -62,8 +62,8 @@ def test_a_target_that_cannot_be_tried_is_a_fault(error, monkeypatch):
     assert "1 faults" in page.table([made])
 
 
+@pytest.mark.needs("lief")
 def test_modules_of_another_machine_are_seen():
-    pytest.importorskip("lief")
     from targets import binaries
 
     from rmqalloc._engine import md5

@@ -127,7 +127,7 @@ def complete(tmp_path, *words):
     path = f"{tmp_path}{os.pathsep}{os.environ['PATH']}"
     command = [BASH, "--noprofile", "--norc", "-c", script, "bash", *words]
     done = subprocess.run(
-        command, env=environment(PATH=path), cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False
+        command, env=environment(PATH=path), cwd=tmp_path, capture_output=True, text=True, timeout=180, check=False
     )
     assert done.stderr == ""
     registered, *offered = done.stdout.split("\n")[:-1]
@@ -135,7 +135,7 @@ def complete(tmp_path, *words):
     return offered
 
 
-@pytest.mark.skipif(BASH is None, reason="needs bash: apt-get install bash")
+@pytest.mark.needs("bash")
 @pytest.mark.parametrize(
     ("words", "offered"),
     [
@@ -150,7 +150,7 @@ def test_bash_completes_verbs_options_and_choices(tmp_path, words, offered):
     assert complete(tmp_path, *words) == offered
 
 
-@pytest.mark.skipif(BASH is None, reason="needs bash: apt-get install bash")
+@pytest.mark.needs("bash")
 def test_bash_offers_every_verb(tmp_path):
     assert complete(tmp_path, "") == list(VERBS)
 
@@ -164,7 +164,7 @@ def test_other_shells_get_a_script_of_their_own(run, shell, mark):
     assert mark in script and "_RMQALLOC_COMPLETE" in script
     program = shutil.which(shell)
     if program is not None:
-        done = subprocess.run([program, "-n"], input=script, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([program, "-n"], input=script, capture_output=True, text=True, timeout=180, check=False)
         assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -1,7 +1,6 @@
 """One header names what compilers have each in its own way; without any of it the kernels are plain C with the same answers."""
 
 import re
-import shutil
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,7 @@ NAMED = re.compile(
 )
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 
-clang = pytest.mark.skipif(not shutil.which("clang"), reason="clang is not installed")
+clang = pytest.mark.needs("clang")
 
 
 def constructs(text: str) -> list[str]:
@@ -36,11 +35,9 @@ def test_the_header_names_all_that_is_looked_for() -> None:
     assert not constructs("__m256i x; __mmask16 y; __m512 z; /* __asm__ */")
 
 
-@pytest.mark.parametrize("by", ["cc", "clang"])
+@pytest.mark.parametrize("by", ["cc", pytest.param("clang", marks=clang)])
 @pytest.mark.parametrize("path", C_FILES, ids=lambda path: path.name)
 def test_plain_c_is_standard(path: Path, by: str, tmp_path: Path) -> None:
-    if not shutil.which(by):
-        pytest.skip(f"{by} is not installed")
     compiled(path, tmp_path / "made.o", (*STANDARD, *PLAIN), by)
 
 

@@ -255,9 +255,9 @@ def test_any_object_that_streams_arrow_will_do():
     assert_same_fleet(Fleet.from_arrow(OnlyAStream(columns(text="string_view"))), python_fleet())
 
 
+@pytest.mark.needs("pandas")  # a new Python has no wheel of it at first
 @pytest.mark.parametrize("form", ["queues", "brokers"])
 def test_a_data_frame_of_pandas_will_do(form):
-    pytest.importorskip("pandas")  # a new Python has no wheel of it at first
     frame = columns(form=form).to_pandas()
     assert_same_fleet(Fleet.from_arrow(frame), python_fleet())
     assert_same_fleet(Fleet.from_arrow(frame.astype({"topic": "category"})[1:]), python_fleet(GROUPS[1:]))

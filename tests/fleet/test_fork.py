@@ -36,7 +36,7 @@ assert thread_is_in.wait(30)
 warnings.simplefilter("ignore", DeprecationWarning)  # later Pythons warn of just this
 child = os.fork()
 if not child:
-    signal.alarm(10)  # ends a child that hangs
+    signal.alarm(120)  # ends a child that hangs
     read()
     fleet = Fleet.from_groups(groups).sorted()
     answers = [strategy(name).assign_fleet(fleet, threads=2) for name in ("AVG", "CONSISTENT_HASH")]

@@ -46,7 +46,7 @@ def test_all_names_are_there_and_no_others():
 
 def test_a_verb_says_which_package_is_missing():
     script = "import sys; sys.modules['pyarrow'] = None; import rmqalloc; rmqalloc.plan"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=180)
     assert 'rmqalloc.plan needs pyarrow, which is not installed: pip install "rmqalloc[arrow]"' in done.stderr
 
 

@@ -113,7 +113,7 @@ def test_a_verb_names_the_smallest_extra(missing, argv, extra, tmp_path, monkeyp
     (tmp_path / "s.yaml").write_text("apiVersion: rmqalloc/v2\n")
     (tmp_path / "s.json").write_text('{"apiVersion": "rmqalloc/v2", "kind": "Snapshot"}')
     script = f"import sys; sys.modules[{missing!r}] = None\nfrom rmqalloc.cli import main\nsys.exit(main({argv!r}))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=180)
     assert (done.returncode, done.stdout) == (exit_codes.FAILURE, "")
     assert (
         done.stderr.splitlines()[-1]
@@ -121,8 +121,9 @@ def test_a_verb_names_the_smallest_extra(missing, argv, extra, tmp_path, monkeyp
     )
 
 
+@pytest.mark.needs("pyspark")
 def test_a_spark_connect_without_its_packages_is_no_defect(monkeypatch, capsys):
-    job = pytest.importorskip("spark_udfs.job._command", reason="needs PySpark")
+    from spark_udfs.job import _command as job
 
     def lacking(*_args, **_kwargs):
         raise ImportError("[PACKAGE_NOT_INSTALLED] grpcio >= 1.76.0 must be installed; however, it was not found.")

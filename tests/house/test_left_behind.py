@@ -16,7 +16,7 @@ from programs import environment
 pytestmark = [pytest.mark.cluster, pytest.mark.java, pytest.mark.spark]
 
 MARK = "RMQALLOC_TEST_RUN"
-ENDS_WITHIN = 60
+ENDS_WITHIN = 180
 
 RUN = """
 import contextlib, pathlib, time
@@ -83,7 +83,7 @@ def programs(mark):
     return found
 
 
-def wait_until(what, says, within=120):
+def wait_until(what, says, within=400):
     until = time.monotonic() + within
     while not what():
         assert time.monotonic() < until, says()

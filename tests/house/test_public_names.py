@@ -5,7 +5,7 @@ import inspect
 import pytest
 from public_names import LIST, lines, rooms
 
-pytest.importorskip("pyspark", reason="pyspark is not installed: its names are part of the list")
+pytestmark = pytest.mark.needs("pyspark")  # its names are part of the list
 
 
 def test_the_public_names_are_those_of_the_list():

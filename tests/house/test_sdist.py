@@ -14,8 +14,9 @@ MADE = ["*/__pycache__/*", "*.py[cod]", "*.so", "*.orig", "*.rej", "*/target/*",
 @pytest.fixture(scope="module")
 def listed():
     """The files that MANIFEST.in names, but for those that setuptools adds by itself."""
-    filelist = pytest.importorskip("setuptools.command.egg_info").FileList
-    found = filelist()
+    from setuptools.command.egg_info import FileList
+
+    found = FileList()
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         patch.chdir(ROOT)
         for line in Path("MANIFEST.in").read_text().splitlines():

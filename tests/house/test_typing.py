@@ -4,8 +4,11 @@ import doctest
 import subprocess
 import sys
 
+import pytest
 import typed_pages
 from checkout import ROOT
+
+pytestmark = pytest.mark.timeout(900)  # mypy reads everything once
 
 
 def mypy(*files):

@@ -58,7 +58,7 @@ def run(text, folder):
         cwd=folder,
         env={"PATH": f"{tools}:/usr/bin:/bin", **names},
         capture_output=True,
-        timeout=60,
+        timeout=180,
         check=False,
     )
     assert done.returncode == 0, done.stderr
@@ -161,7 +161,7 @@ def test_a_word_is_one_word_for_bash(texts):
     script = "printf '%s\\0' " + " ".join(map(shell_word, texts))
     assert script.isprintable()
     done = subprocess.run(
-        ["bash", "-c", script], capture_output=True, check=True, timeout=60, env={"LC_ALL": "C.UTF-8"}
+        ["bash", "-c", script], capture_output=True, check=True, timeout=180, env={"LC_ALL": "C.UTF-8"}
     )
     assert done.stdout.decode().split("\0")[:-1] == texts
 

@@ -343,14 +343,18 @@ def test_other_libraries_read_a_plan_as_arrow():
     assert pandas.DataFrame(pa.table(plan).to_pandas())["moved"].sum() == sum(plan.units["moved"].to_pylist())
 
 
+@pytest.mark.needs("polars")
 def test_polars_reads_a_plan():
-    polars = pytest.importorskip("polars", reason="polars is not installed: pip install polars")
+    import polars
+
     plan = report_plans.everyday()
     assert polars.DataFrame(plan)["moved"].to_list() == plan.units["moved"].to_pylist()
 
 
+@pytest.mark.needs("duckdb")
 def test_duckdb_reads_a_plan():
-    duckdb = pytest.importorskip("duckdb", reason="duckdb is not installed: pip install duckdb")
+    import duckdb
+
     plan = report_plans.everyday()
     assert duckdb.sql("select sum(moved) from plan").fetchall() == [(sum(plan.units["moved"].to_pylist()),)]
 

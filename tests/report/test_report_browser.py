@@ -11,7 +11,7 @@ from rmqalloc.plans import Gates
 from rmqalloc.report.html import report
 from rmqalloc.report.html._palette import DARK, LIGHT
 
-pytestmark = pytest.mark.skipif(chromium.find() is None, reason=chromium.HOW_TO_INSTALL)
+pytestmark = pytest.mark.needs("chromium")
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from rmqalloc.report.html._palette import LIGHT
 from rmqalloc.report.html._rollout_page import rollout_page
 from rmqalloc.report.html._style import style_sheet
 
-pytestmark = pytest.mark.skipif(chromium.find() is None, reason=chromium.HOW_TO_INSTALL)
+pytestmark = pytest.mark.needs("chromium")
 
 DESKTOP, PHONES = (1280, 800), ((360, 640), (390, 844))
 KEY_FIGURES = ("moved", "idle", "unowned", "double-owned")

@@ -246,6 +246,8 @@ def test_spark_connect_tells_of_its_progress_itself():
     out.isatty = lambda: True
     with progress.Watch(spark, out):
         spark.handlers[0](stages=[StageInfo(0, 8, 3, 0, False)], inflight_tasks=2, operation_id="o", done=False)
-        time.sleep(0.6)
+        until = time.monotonic() + 60
+        while "tasks" not in out.getvalue() and time.monotonic() < until:
+            time.sleep(0.02)
     assert " 37 %  3 of 8 tasks" in out.getvalue()
     assert spark.handlers == ()

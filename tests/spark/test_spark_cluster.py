@@ -17,7 +17,7 @@ from spark_standalone import SPARK_HOME, connect_server, standalone
 
 from spark_udfs.job._published import files_of_plan
 
-pytestmark = [pytest.mark.spark, pytest.mark.cluster]
+pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.needs("venv-pack")]
 
 ANSWERS = SUPPORT / "spark_answers.py"
 SHIPPED = {"PYSPARK_PYTHON": "./environment/bin/python", "PYSPARK_DRIVER_PYTHON": sys.executable}
@@ -44,7 +44,6 @@ def fleet(place):
 
 @pytest.fixture(scope="module")
 def archive(place):
-    pytest.importorskip("venv_pack", reason="packing a virtual environment needs venv-pack")
     (place / "packed").mkdir()
     return packed_environment(place / "packed")
 
@@ -103,7 +102,7 @@ def test_the_job_is_submitted_with_its_environment(master, fleet, archive, place
     submit = [str(SPARK_HOME / "bin" / "spark-submit"), "--master", master, "--archives", f"{archive}#environment"]
     options = ["--input", str(fleet), "--output", str(place / "submitted"), "--strategy", "AVG", "--master", master]
     command = [*submit, *settings, job.__file__, *options]
-    done = subprocess.run(command, env=variables(**SHIPPED), capture_output=True, text=True, timeout=240)
+    done = subprocess.run(command, env=variables(**SHIPPED), capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stderr
     plan = ds.dataset(files_of_plan(place / "submitted"), format="parquet").to_table().to_pylist()
     assert in_order(plan) == without_spark(fleet)["AVG"]
@@ -112,13 +111,13 @@ def test_the_job_is_submitted_with_its_environment(master, fleet, archive, place
 @pytest.fixture(scope="module")
 def answers_by_connect(master, fleet, archive, place):
     """From a Spark Connect server that works on the cluster; the client ships the environment."""
-    pytest.importorskip("grpc", reason='Spark Connect needs pip install "pyspark[connect]"')
     with connect_server(place / "connect", master, SETTINGS) as server:
         done = python(ANSWERS, server, fleet, place / "written-by-connect", "{}", archive)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
+@pytest.mark.needs("grpc")
 def test_connect_on_the_cluster_answers_the_same(answers_by_connect, place, fleet):
     assert answers_by_connect["kind"].startswith("pyspark.sql.connect")
     assert len(answers_by_connect["workers"]) == 2

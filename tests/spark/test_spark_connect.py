@@ -11,7 +11,7 @@ from programs import python
 from spark_answers import assigned_in, owners_in, transformed, without_spark, write_units
 from spark_standalone import connect_server
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.needs("grpc")]
 
 ANSWERS = SUPPORT / "spark_answers.py"
 
@@ -23,7 +23,6 @@ def fleet(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def answers(fleet):
-    pytest.importorskip("grpc", reason='Spark Connect needs pip install "pyspark[connect]"')
     here = {"PYSPARK_PYTHON": sys.executable, "PYTHONPATH": os.pathsep.join(map(str, PLACES))}
     with connect_server(fleet.parent / "server", "local[2]", {}, **here) as server:
         done = python(ANSWERS, server, fleet, fleet.parent / "written", "{}")

@@ -178,7 +178,8 @@ def sql(spark, fleet):
 
     register_all(spark)
     spark.createDataFrame(fleet).createOrReplaceTempView("units")
-    return lambda expression: of_column(spark.table("units"), spark_expr(expression))
+    yield lambda expression: of_column(spark.table("units"), spark_expr(expression))
+    spark.catalog.dropTempView("units")
 
 
 def spark_expr(expression):

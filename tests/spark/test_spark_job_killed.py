@@ -61,7 +61,7 @@ def buckets_in(target):
 
 
 def wait_for_a_bucket(running, target):
-    until = time.monotonic() + 120
+    until = time.monotonic() + 300
     while not buckets_in(target):
         assert running.poll() is None, running.stderr.read().decode()
         assert time.monotonic() < until
@@ -128,7 +128,7 @@ def test_workers_are_killed(spark, fleet, tmp_path, master, code):
     wait_for_a_bucket(running, tmp_path / "plans")
     for worker in workers_of(running.pid):  # all, for some may be idle
         os.kill(worker, signal.SIGKILL)
-    _, err = running.communicate(timeout=240)
+    _, err = running.communicate(timeout=600)
     assert running.returncode == code, err.decode()
     if code:
         assert err.decode().splitlines()[-1].startswith("rmqalloc: a Python worker was killed or crashed")

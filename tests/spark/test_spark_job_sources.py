@@ -80,10 +80,25 @@ def test_csv_with_lists_as_json(spark, fleet):
     assert len(said) == 1
 
 
-def test_a_table_in_buckets_by_hash(spark, fleet):
+@pytest.fixture
+def view(spark, fleet):
+    """Give rows of the fleet a name in the session, until the test ends."""
+    names = set()
+
+    def named(name, rows=None):
+        frame = spark.read.parquet(str(fleet / "fleet"))
+        (frame.limit(rows) if rows else frame).createOrReplaceTempView(name)
+        names.add(name)
+
+    yield named
+    for name in names:
+        spark.catalog.dropTempView(name)
+
+
+def test_a_table_in_buckets_by_hash(spark, fleet, view):
     from spark_udfs.job._sources import UnitSource, cut_source
 
-    spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("fleet_of_a_test")
+    view("fleet_of_a_test")
     outcome = job(fleet / "plans", table="fleet_of_a_test")
     assert_same(fleet, outcome)
     assert outcome.n_buckets == 8
@@ -91,15 +106,15 @@ def test_a_table_in_buckets_by_hash(spark, fleet):
     source = UnitSource(table="fleet_of_a_test")
     before = cut_source(source, spark).identity
     assert cut_source(source, spark).identity == before
-    spark.read.parquet(str(fleet / "fleet")).limit(50).createOrReplaceTempView("fleet_of_a_test")
+    view("fleet_of_a_test", rows=50)
     assert cut_source(source, spark).identity != before
 
 
-def test_a_table_that_changes_while_it_is_read_is_no_plan(spark, fleet, monkeypatch):
+def test_a_table_that_changes_while_it_is_read_is_no_plan(fleet, view, monkeypatch):
     from spark_udfs.job import _sources as sources
     from spark_udfs.job._planning_job import JobError
 
-    spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("changing_fleet")
+    view("changing_fleet")
     real = sources.cut_source
 
     def cut_source(source, spark):
@@ -115,14 +130,14 @@ def test_a_table_that_changes_while_it_is_read_is_no_plan(spark, fleet, monkeypa
     assert list((fleet / "plans").glob("plan=*")) == []
 
 
-def test_an_update_of_as_many_rows_while_a_table_is_read_is_no_plan(spark, fleet, monkeypatch):
+def test_an_update_of_as_many_rows_while_a_table_is_read_is_no_plan(fleet, view, monkeypatch):
     """Counts alone let a plan of two versions pass: half of the buckets read the table after the update."""
     from pyspark.sql import functions as F
 
     from spark_udfs.job import _sources as sources
     from spark_udfs.job._planning_job import JobError
 
-    spark.read.parquet(str(fleet / "fleet")).createOrReplaceTempView("updated_fleet")
+    view("updated_fleet")
     real = sources.cut_source
 
     def cut_source(source, spark):

@@ -223,10 +223,10 @@ def test_sql_and_strategies_in_a_column(spark, fleet, answers):
     texts = [text for text in SPELLED if not rooms_of(text)]
     chosen = [texts[i % len(texts)] for i in range(fleet[0].num_rows)]
     table = fleet[0].append_column("chosen", pa.array(chosen))
-    spark.createDataFrame(table).createOrReplaceTempView("own_units")
     call = "rmq_allocate_or_error({}, {}, client_ids, topic)"
     got = spark.sql(
-        f"SELECT {call.format('chosen', 'brokers')} AS c, {call.format(repr(SPELLED[1]), 'queues')} AS t FROM own_units"
+        f"SELECT {call.format('chosen', 'brokers')} AS c, {call.format(repr(SPELLED[1]), 'queues')} AS t FROM {{own}}",
+        own=spark.createDataFrame(table),
     ).toArrow()
     assert_said(got["t"].to_pylist(), answers[SPELLED[1]])
     assert_said(got["c"].to_pylist(), [answers[text][row] for row, text in enumerate(chosen)])

@@ -112,6 +112,7 @@ def frame(spark):
     made = spark.createDataFrame(table()).selectExpr("*", "monotonically_increasing_id() AS row_id").cache()
     made.createOrReplaceTempView("units_with_id")
     yield made
+    spark.catalog.dropTempView("units_with_id")
     made.unpersist()
 
 

@@ -18,9 +18,8 @@ def sql(spark):
 def batches(spark):
     """Set how many rows a batch has."""
     name = "spark.sql.execution.arrow.maxRecordsPerBatch"
-    before = spark.conf.get(name)
     yield lambda n_rows: spark.conf.set(name, n_rows)
-    spark.conf.set(name, before)
+    spark.conf.unset(name)
 
 
 ROWS = "(VALUES ('AVG', 4), ('{}', 4), ('AVG', 0), (NULL, 4)) AS t(strategy, n)"

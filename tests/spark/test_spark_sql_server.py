@@ -3,6 +3,7 @@
 import socket
 
 import pytest
+from ports import free_ports
 
 pytestmark = pytest.mark.spark
 
@@ -38,8 +39,7 @@ def test_a_port_that_is_taken_is_an_error_before_spark_ends_the_process(monkeypa
 def test_beeline_has_the_functions_and_a_server_ends_in_good_order(tmp_path):
     import sql_transcript
 
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    port = free_ports(1)
     (tmp_path / "views.sql").write_text("CREATE TEMPORARY VIEW four AS\nSELECT 4 AS n;\n")
     with sql_transcript.served(tmp_path, port, "--init", "views.sql") as server:
         query = "SELECT rmq_allocate(clients => 3, queues => n, strategy => 'AVG') AS owners FROM four;"

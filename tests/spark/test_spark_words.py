@@ -159,8 +159,10 @@ AT = "\n\tat org.apache.spark.sql.Dataset.count(Dataset.scala:1)\n\tat java.base
         (f"Job aborted.\nCaused by: java.io.FileNotFoundException: x{AT}", "FileNotFoundException: x"),
     ],
 )
+@pytest.mark.needs("pyspark")
 def test_an_error_of_java_keeps_the_name_of_its_class(text, said):
-    planning = pytest.importorskip("spark_udfs.job._planning_job")
+    from spark_udfs.job import _planning_job as planning
+
     told = planning._cause(RuntimeError(text))
     assert told.startswith(said)
     assert ("a jar is missing" in told) == ("a jar is missing" in said)
@@ -169,9 +171,9 @@ def test_an_error_of_java_keeps_the_name_of_its_class(text, said):
 # --- The page ---
 
 
+@pytest.mark.needs("venv-pack")
 def test_the_page_packs_an_environment_that_is_not_activated(tmp_path):
     """The command as it stands on the page, but by the venv-pack of this interpreter."""
-    pytest.importorskip("venv_pack", reason="packing a virtual environment needs venv-pack")
     (line,) = [one for one in SPARK_PAGE.read_text().splitlines() if "venv-pack -" in one]
     program, *arguments = shlex.split(line)
     assert program == "environment/bin/venv-pack"

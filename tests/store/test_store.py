@@ -408,7 +408,8 @@ def test_a_forked_child_does_not_hold_what_its_parent_let_go(tmp_path):
 def test_a_lock_is_of_the_kind_that_a_killed_process_lets_go(tmp_path):
     descriptor = os.open(tmp_path, os.O_RDONLY)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    assert locks.try_lock(os.open(tmp_path, os.O_RDONLY)) is False
-    os.close(descriptor)
+    other = os.open(tmp_path, os.O_RDONLY)
+    assert locks.try_lock(other) is False
+    os.close(descriptor), os.close(other)
     with locked(tmp_path, 0):
         pass

@@ -3,7 +3,6 @@
 Where Go is missing, these tests are skipped and say what to install.
 """
 
-import go_driver
 import pytest
 import strategy_programs
 from strategy_comparison import GO_CASES, SPECIFIED, check, engine_answers, page_answers, random_cases
@@ -16,10 +15,6 @@ N_SPECIFIED = 1000
 @pytest.fixture(scope="module")
 def go():
     """The program that answers."""
-    try:
-        go_driver.command()
-    except go_driver.GoMissing as missing:
-        pytest.skip(str(missing))
     return strategy_programs.go_answers
 
 

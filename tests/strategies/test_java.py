@@ -49,10 +49,7 @@ JAVA_CLASS = {
 @pytest.fixture(scope="module")
 def witness():
     """The real classes."""
-    try:
-        java_driver.maven_classpath(java_driver.PROJECT)
-    except java_driver.JavaMissing as missing:
-        pytest.skip(str(missing))
+    java_driver.maven_classpath(java_driver.PROJECT)
     return java_driver.witness
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import tied
 
 HOW_TO_INSTALL = "needs Chromium: apt-get install chromium (Debian, Ubuntu), dnf install chromium (Fedora)"
-SECONDS = 60
+SECONDS = 180
 _MIDDLE = """(e => {
   e.scrollIntoView({block: "center"});
   const r = e.getBoundingClientRect();

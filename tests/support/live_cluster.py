@@ -7,10 +7,8 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -21,13 +19,14 @@ from typing import Any, Self
 
 import tied
 from java_driver import JavaFailed, command, maven_classpath
+from ports import free_ports
 
 PROJECT = Path(__file__).resolve().parent / "live_java"
 BROKERS = ("hz@broker-a", "sh@broker-b")
 """Broker names, each with its machine room in front, as MACHINE_ROOM expects."""
 
-READY_WITHIN = 60
-PATIENCE = 20
+READY_WITHIN = 240
+PATIENCE = 60
 SMALL = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xss512k")
 OPENED = (
     "--add-opens=java.base/java.nio=ALL-UNNAMED",
@@ -190,7 +189,7 @@ def mqadmin(cluster: LiveCluster, *arguments: str) -> str:
     tool = "org.apache.rocketmq.tools.command.MQAdminStartup"
     done = subprocess.run(
         [command("java"), *home, *SMALL, "-cp", cluster.classpath, tool, *arguments],
-        capture_output=True, text=True, check=True, timeout=60,
+        capture_output=True, text=True, check=True, timeout=READY_WITHIN,
     )  # fmt: skip
     return without_logging(done.stdout)
 
@@ -198,27 +197,6 @@ def mqadmin(cluster: LiveCluster, *arguments: str) -> str:
 def without_logging(text: str) -> str:
     """What a Java program printed, without what its logging says about itself."""
     return "\n".join(line for line in text.splitlines() if "|-INFO" not in line and "|-WARN" not in line)
-
-
-def free_ports(n: int) -> int:
-    """The first of ``n`` neighbouring ports that nobody uses, and that no connection is given before a server takes them."""
-    kernels = Path("/proc/sys/net/ipv4/ip_local_port_range")
-    below = int(kernels.read_text().split()[0]) if kernels.exists() else 32_768
-    for _ in range(100):
-        port = random.SystemRandom().randrange(10_240, below - n)
-        if all(map(_is_free, range(port, port + n))):
-            return port
-    raise RuntimeError(f"no {n} neighbouring free ports found below {below}")
-
-
-def _is_free(port: int) -> bool:
-    """Whether a server could listen at a port on all addresses, as the servers here do."""
-    with socket.socket() as one:
-        try:
-            one.bind(("", port))
-        except OSError:
-            return False
-    return True
 
 
 def _runs(pid: int, home: Path) -> bool:

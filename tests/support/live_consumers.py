@@ -28,6 +28,8 @@ QUICK = (
 )
 """Settings of a Java client that make it look around every second rather than every twenty or thirty."""
 
+ANSWERS_WITHIN = 180
+"""Seconds to the answer of a command; it takes less than one where the machine is not busy."""
 
 CLIENTS = {"4.9.8": PROJECT / "clients" / "v4", "5.3.3": PROJECT / "clients" / "v5"}
 """Where consumers of other releases are built, see ``Plain.java``."""
@@ -89,7 +91,7 @@ class Consumers:
         Raises
         ------
         JavaFailed
-            If the command failed, or no answer came within a minute.
+            If the command failed, or no answer came within `ANSWERS_WITHIN`.
         """
         line = json.dumps({"do": what, **arguments}) + "\n"
         assert self.process.stdin is not None
@@ -151,7 +153,7 @@ class Consumers:
 
     def _answer(self) -> dict[str, Any]:
         try:
-            return self._answers.get(timeout=60)
+            return self._answers.get(timeout=ANSWERS_WITHIN)
         except queue.Empty:
             log = without_logging((self._home / "consumers.log").read_text(errors="replace"))[-2000:]
             raise JavaFailed(f"the Java consumers do not answer; they said last:\n{log}") from None

@@ -231,7 +231,7 @@ class Folder:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=180,
         )
         return done.returncode, done.stdout
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import tied
+from ports import free_ports
 from pyarrow import fs as pafs
 
 KEYS = {"access_key": "an-access-key", "secret_key": "a-secret-key"}
@@ -41,9 +42,7 @@ class S3Server:
 @contextmanager
 def s3_server(*buckets):
     """A server with these buckets while the block runs."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_ports(1)
     command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(port)]
     process = tied.popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:

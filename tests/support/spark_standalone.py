@@ -14,8 +14,8 @@ import tied
 from programs import QUICK_START
 
 SPARK_HOME = Path(pyspark.__file__).parent
-START_SECONDS = 90
-STOP_SECONDS = 15
+START_SECONDS = 300
+STOP_SECONDS = 60
 
 
 @contextmanager

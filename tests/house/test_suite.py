@@ -1,0 +1,210 @@
+"""The suite itself: what a test leaves behind, a tool that is missing, a test that hangs, another order."""
+
+import subprocess
+import sys
+
+import pytest
+import skips
+import tools
+from interpreter import SUPPORT
+from programs import environment
+
+PLUGINS = ("pytest_timeout", "xdist", "leaks", "limits", "order", "skips")
+ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run a file of tests with the plugins of the suite; its exit code and what it prints."""
+
+    def run(text, *options):
+        (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers =\n    needs(*tools): t\n    servers: s\n    slow: s\n")
+        (tmp_path / "test_it.py").write_text(
+            f"import os, signal, subprocess, sys, threading, time\nimport pytest\n{text}"
+        )
+        plugins = [word for name in PLUGINS for word in ("-p", name)]
+        command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", *plugins, *options]
+        done = subprocess.run(
+            command, cwd=tmp_path, env=ALONE, capture_output=True, text=True, timeout=200, check=False
+        )
+        return done.returncode, done.stdout + done.stderr
+
+    return run
+
+
+# --- What a test gives back ---
+
+LEFT = {
+    "working directory : ": "os.chdir('/')",
+    "variable LEFT: 'not there' became b'1'": "os.environ['LEFT'] = '1'",
+    "umask : ": "os.umask(0o077)",
+    "limit RLIMIT_FSIZE: ": "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 40, -1))",
+    "handler of SIGINT: ": "signal.signal(signal.SIGINT, signal.SIG_IGN)",
+    "sys.path : ": "sys.path.insert(0, 'x')",
+    "thread ": "threading.Thread(target=time.sleep, args=(60,), daemon=True).start()",
+    "program ": "subprocess.Popen(['sleep', '20'])",
+}
+
+
+def test_what_a_test_leaves_behind_fails_that_test_and_no_other(run):
+    """And neither does a fixture of the file that holds something while its tests run."""
+    text = """
+@pytest.fixture(scope="module")
+def held():
+    os.environ["HELD"] = "1"
+    server = subprocess.Popen(["sleep", "60"])
+    yield
+    del os.environ["HELD"]
+    server.kill(), server.wait()
+
+def test_first(held): pass
+def test_second(): assert "HELD" in os.environ
+"""
+    lines = "".join(f"def test_left_{i}(): {one}\ndef test_after_{i}(): pass\n" for i, one in enumerate(LEFT.values()))
+    code, said = run(f"import leaks\nleaks.PATIENCE = 0.2\n{text}{lines}")
+    assert code == 1
+    assert said.count("does not give back what it changed") == len(LEFT)
+    for i, words in enumerate(LEFT):
+        part = said.split(f"ERROR at teardown of test_left_{i} ")[1].split("\n_____")[0]
+        assert f"\n  {words}" in part
+    assert f"{2 * len(LEFT) + 2} passed, {len(LEFT)} errors" in said
+
+
+def test_a_fixture_of_a_file_gives_back_too(run):
+    text = """
+@pytest.fixture(scope="module", autouse=True)
+def held():
+    os.environ["HELD"] = "1"
+
+def test_it(): pass
+"""
+    code, said = run(text)
+    assert code == 1
+    assert "ERROR at teardown of test_it" in said and "variable HELD: 'not there' became b'1'" in said
+
+
+SESSION = """
+class View:
+    isTemporary, name = True, "left"
+class Catalog:
+    views = []
+    def listTables(self): return list(self.views)
+class Session:
+    catalog, settings = Catalog(), []
+    def sql(self, text): return self
+    def collect(self): return list(self.settings)
+
+@pytest.fixture(scope="session")
+def spark():
+    yield Session()
+
+def test_it(spark):
+    if sys.platform: CHANGE
+"""
+
+
+@pytest.mark.parametrize(("change", "code"), [("Catalog.views.append(View)", 1), ("pass", 0)])
+def test_a_view_that_a_file_leaves_in_the_one_session_fails(run, change, code):
+    found, said = run(SESSION.replace("CHANGE", change))
+    assert found == code
+    assert ("table or view left: 'not there' became 'there'" in said) == bool(code)
+
+
+# --- Tools that are missing ---
+
+MISSING = """
+import tools
+tools.TOOLS["clang"] = tools.TOOLS["clang"]._replace(is_here=lambda: False)
+tools.TOOLS["chromium"] = tools.TOOLS["chromium"]._replace(is_here=lambda: False)
+
+@pytest.fixture
+def late(): raise AssertionError("a skipped test sets nothing up")
+
+@pytest.mark.needs("clang")
+@pytest.mark.parametrize("i", range(30))
+def test_c(i, late): pass
+
+@pytest.mark.needs("chromium")
+@pytest.mark.parametrize("i", range(20))
+def test_page(i): pass
+
+def test_it(): pass
+"""
+
+
+@pytest.mark.parametrize(("options", "code"), [((), 0), (("--no-skips",), 1), (("-n", "2", "--no-skips"), 1)])
+def test_a_missing_tool_is_one_line_and_one_command(run, options, code):
+    found, said = run(MISSING, *options)
+    assert found == code
+    assert "1 passed, 50 skipped" in said
+    assert "50 tests lack chromium, clang: apt-get install chromium clang libclang-rt-dev\n" in said
+    assert said.count("SKIPPED [") == 2
+    assert ("not among those that may be" in said) == bool(code)
+
+
+def test_a_skip_that_is_allowed_passes_and_any_other_fails(run):
+    allowed = skips.ALLOWED[2].said
+    text = f"@pytest.mark.skipif(True, reason={allowed!r})\ndef test_it(): pass\n"
+    assert run(text, "--no-skips")[0] == 0
+    code, said = run(text.replace("only root", "nobody"), "--no-skips")
+    assert code == 1 and "test_it.py::test_it: nobody gives files away" in said
+
+
+def test_each_command_installs_what_it_is_for():
+    assert tools.command_for(["go", "zizmor", "chromium", "lief"]) == (
+        "apt-get install chromium golang-go && pip install lief zizmor"
+    )
+    assert all(one.install.split(" ", 2)[1] == "install" for one in tools.TOOLS.values())
+
+
+def test_the_missing_java_is_named_before_anything_is_built(tmp_path):
+    program = [sys.executable, "-m", "tools", "java", "maven"]
+    done = subprocess.run(
+        program, env={"PATH": str(tmp_path), "PYTHONPATH": SUPPORT}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 1
+    assert "Debian, Ubuntu: apt-get install openjdk-17-jdk-headless maven\n" in done.stderr
+    assert "dnf install" in done.stderr and "brew install" in done.stderr
+    assert subprocess.run([*program[:3], "bash"], env=ALONE, check=False).returncode == 0
+
+
+# --- Tests that hang, and their order ---
+
+HANGS = """
+@pytest.mark.timeout(2)
+def test_hangs():
+    threading.Event().wait()
+
+def test_after(): pass
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "1")])
+def test_one_that_hangs_fails_where_it_stands_and_the_run_goes_on(run, options):
+    code, said = run(HANGS, *options)
+    assert code == 1
+    assert "1 failed, 1 passed" in said
+    assert "Timeout" in said and "threading.Event().wait()" in said
+
+
+def test_code_that_keeps_the_interpreter_ends_the_run_with_its_stack(run):
+    text = "import ctypes\ndef test_it(): ctypes.PyDLL(None).sleep(100)\n"
+    code, said = run(text, "-s", "-o", "faulthandler_timeout=1", "-o", "faulthandler_exit_on_timeout=true")
+    assert code == 1
+    assert "Timeout (0:00:01)!" in said and 'test_it.py", line 4 in test_it' in said
+
+
+def test_every_test_has_a_limit(request):
+    assert all(item.get_closest_marker("timeout") for item in request.session.items)
+    assert request.node.get_closest_marker("timeout").args == (240 if "slow" not in request.keywords else 900,)
+
+
+def test_a_seed_is_an_order(run):
+    text = "@pytest.mark.parametrize('i', range(20))\ndef test_it(i): pass\n"
+    orders = [
+        [line for line in run(text, *shuffled)[1].splitlines() if line.startswith("PASSED")]
+        for shuffled in ((), ("--shuffle", "1"), ("--shuffle", "1"), ("--shuffle", "2"))
+    ]
+    assert orders[1] == orders[2]
+    assert len({tuple(order) for order in orders}) == 3
+    assert all(len(order) == 20 for order in orders)

@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from programs import QUICK_START
 
-pytest_plugins = ["leaks", "limits", "order", "skips"]
+pytest_plugins = ["leaks", "limits", "order", "selected", "skips"]
 
 # "ci" finds the same examples in every run; "dev" looks for new ones, "nightly" for very many; see `examples`.
 hypothesis.settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)
@@ -27,11 +27,10 @@ os.environ["SPARK_SUBMIT_OPTS"] = QUICK_START
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks
 def pytest_collection_modifyitems(items):
-    """Tests that start servers are marked; those at a real RocketMQ come last, as it takes from every other test."""
+    """Tests that start servers are marked."""
     for item in items:
         if {"spark", "cluster", "java"} & {one.name for one in item.iter_markers()} or "spark" in item.fixturenames:
             item.add_marker("servers")
-    items.sort(key=lambda item: "cluster" in item.fixturenames)
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,6 @@ from collections import Counter
 import areas
 import changes
 import pytest
-from xdist.scheduler import LoadGroupScheduling
 
 SCOPES = {"spark": "spark", "cluster": "rocketmq"}
 """By the fixture that a test asks for."""
@@ -25,23 +24,30 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks, and before xdist adds scopes to their names
 def pytest_collection_modifyitems(config, items):
-    """Leave out what the part does not hold; tests with servers come first, as their scopes take longest."""
+    """Leave out what the part does not hold, and order the rest.
+
+    Scopes with servers take longest, so workers begin with them; one process alone takes them last, after what fails sooner.
+    """
     part = config.getoption("--part")
-    chosen = choice() if part == "touched" else None
+    chosen = choice() if part == "touched" else ()
     kept, left = [], []
     for item in items:
         is_quick = areas.area_of(item.nodeid) is None
-        holds = part == "all" or (is_quick if part == "quick" else not is_quick and item.nodeid in chosen)
+        holds = part == "all" or (is_quick if part == "quick" else item.nodeid in chosen)
         (kept if holds else left).append(item)
+    is_spread = config.getoption("loadgroup", False)  # set by xdist in a worker
+    order = [*SCOPES.values(), None] if is_spread else [None, *SCOPES.values()]
     for item in kept:
-        scope = next((SCOPES[name] for name in SCOPES if name in item.fixturenames), None)
-        if scope:
+        if scope := scope_of(item):
             item.add_marker(pytest.mark.xdist_group(scope))
-    order = [*SCOPES, None]
-    kept.sort(key=lambda item: min(order.index(name) for name in order if name is None or name in item.fixturenames))
-    items[:] = kept
+    items[:] = sorted(kept, key=lambda item: order.index(scope_of(item)))
     if left:
         config.hook.pytest_deselected(items=left)
+
+
+def scope_of(item):
+    """Return the scope of a test with a shared server, or None."""
+    return next((SCOPES[name] for name in SCOPES if name in item.fixturenames), None)
 
 
 def choice():
@@ -49,19 +55,19 @@ def choice():
     return areas.choose(changes.changed(changes.base()), changes.git("rev-parse", "HEAD"))
 
 
-class Scheduling(LoadGroupScheduling):
-    """Every scope to one worker: what a test's name has behind its last ``@``, else its file."""
-
-    def _split_scope(self, nodeid):
-        scope = super()._split_scope(nodeid)
-        return scope if scope != nodeid else nodeid.partition("::")[0]
-
-
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    if config.getoption("dist") == "loadgroup":
-        return Scheduling(config, log)
-    return None
+    """Give each scope to one worker: what a test's name has behind its last ``@``, else its file."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadGroupScheduling
+
+    class Scheduling(LoadGroupScheduling):
+        def _split_scope(self, nodeid):
+            scope = super()._split_scope(nodeid)
+            return scope if scope != nodeid else nodeid.partition("::")[0]
+
+    return Scheduling(config, log)
 
 
 def part_of(test):

@@ -1,7 +1,8 @@
 """Compile ``pyx/<name>.pyx`` into ``rmqalloc._engine.<name>``; every compiler flag lives here.
 
 The C files are most of the work, and some serve several modules: each is compiled once, and linked into every module that names
-it. All files, and then all modules, are worked on side by side.
+it. All files, and then all modules, are worked on side by side. Cython's own code for memory views is a module too,
+``_cython_memoryviews``, which the others import: compiled into each of them it was more than half of all work.
 
 Environment
 -----------
@@ -16,6 +17,7 @@ import os
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from Cython.Build import cythonize
 from setuptools import Extension, setup
@@ -66,6 +68,8 @@ DIRECTIVES = {
     "freethreading_compatible": True,
 }
 
+MEMORY_VIEWS = "rmqalloc._engine._cython_memoryviews"
+
 JOBS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -80,6 +84,21 @@ def extension(path: Path) -> Extension:
         [path.as_posix()],
         depends=[*c_sources, *headers, *COMMON_HEADERS],
         include_dirs=["pyx"],
+    )
+
+
+def extensions(build_dir: str, **options: Any) -> list[Extension]:
+    """Generate the C of every module below `build_dir`; options are those of `cythonize`."""
+    memory_views = Extension(MEMORY_VIEWS, [f"{MEMORY_VIEWS.replace('.', '/')}.c"])
+    return list(
+        cythonize(
+            [*(extension(path) for path in sorted(Path("pyx").glob("*.pyx"))), memory_views],
+            compiler_directives=DIRECTIVES,
+            include_path=["pyx"],
+            shared_utility_qualified_name=MEMORY_VIEWS,
+            build_dir=build_dir,
+            **options,
+        )
     )
 
 
@@ -150,13 +169,8 @@ class ReproducibleSdist(sdist):
 if __name__ == "__main__":
     os.umask(0o022)  # modes of files are part of a wheel
     setup(
-        ext_modules=cythonize(
-            [extension(path) for path in sorted(Path("pyx").glob("*.pyx"))],
-            compiler_directives=DIRECTIVES,
-            include_path=["pyx"],
-            build_dir="build/cython-debug" if DEBUG else "build/cython",
-            force=DEBUG,
-            nthreads=JOBS if JOBS > 1 else 0,
+        ext_modules=extensions(
+            "build/cython-debug" if DEBUG else "build/cython", force=DEBUG, nthreads=JOBS if JOBS > 1 else 0
         ),
         cmdclass={"build_ext": BuildOnce, "sdist": ReproducibleSdist},
     )

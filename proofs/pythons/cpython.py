@@ -25,7 +25,11 @@ SANITIZED_MAKE = ("CONFIGURE_LDFLAGS=-fsanitize=thread", "COMPILEALL_OPTS=-x .")
 """Debian's build forgets what configure adds to LDFLAGS; compiling all of the library beforehand would take long in it."""
 
 SUPPRESSIONS = ("Tools/tsan/suppressions.txt", "Tools/tsan/suppressions_free_threading.txt")
-OURS = re.compile(r"\((?:{})\.cpython-".format("|".join(sorted(path.stem for path in (ROOT / "pyx").glob("*.pyx")))))
+OURS = re.compile(
+    r"\((?:{})\.cpython-".format(
+        "|".join(["_cython_memoryviews", *sorted(path.stem for path in (ROOT / "pyx").glob("*.pyx"))])
+    )
+)
 """A frame in one of this package's modules: a report names the file of a frame's code without its folder."""
 
 REPORT = re.compile(r"^={18}\nWARNING: ThreadSanitizer: (.*?)^={18}", re.MULTILINE | re.DOTALL)

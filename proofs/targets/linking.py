@@ -34,16 +34,8 @@ def setup() -> ModuleType:
 @cache
 def module_sources() -> dict[str, list[Path]]:
     """C files of every extension module, the generated one first. Cython runs once for all targets."""
-    from Cython.Build import cythonize
-
     with contextlib.chdir(ROOT):  # the lists of setup.py are relative
-        extensions = cythonize(
-            [setup().extension(path) for path in sorted(Path("pyx").glob("*.pyx"))],
-            compiler_directives=setup().DIRECTIVES,
-            include_path=["pyx"],
-            build_dir=str(BUILD / "cython"),
-            quiet=True,
-        )
+        extensions = setup().extensions(str(BUILD / "cython"), quiet=True)
     names = [extension.name.rpartition(".")[2] for extension in extensions]
     return {
         name: [Path(extension.sources[0]), *map(Path, setup().C_SOURCES.get(name, []))]

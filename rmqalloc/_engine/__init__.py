@@ -25,6 +25,7 @@ tally      loads, unowned queues, idle clients, queues in other rooms, moves, cl
 Terms: *owners* is int32, the position of the client that owns a queue, -1 for nobody. *Offsets* are int64, one more than
 there are lists. A *slot* is one entry of a client list. A *route* is one (topic, broker name) with its queue ids.
 
-The modules are built from ``pyx/<name>.pyx``. ``RMQALLOC_ISA`` (``scalar``, ``avx2``, ``avx512``, ``neon``) forces an
-instruction set; by default the widest the machine has is chosen when a module is imported.
+The modules are built from ``pyx/<name>.pyx``; ``_cython_memoryviews`` is Cython's own code, which all of them import.
+``RMQALLOC_ISA`` (``scalar``, ``avx2``, ``avx512``, ``neon``) forces an instruction set; by default the widest the machine
+has is chosen when a module is imported.
 """

@@ -1,21 +1,15 @@
 """What Spark needs on this machine, and a clear error if it is missing. Imports no pyspark."""
 
-import os
 import re
-import shutil
-import subprocess
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 
 from rmqalloc._extras import needs
 from rmqalloc.errors import Error
+from spark_udfs._java_rule import INSTALL_JAVA, Release, java_fault, java_needed
+from spark_udfs._java_rule import java_version as java_version
 
 LEAST_SPARK = (3, 5)
 """Oldest release of Spark that is supported."""
-
-NEWEST_JAVA = {(3, 5): 20, (4, 0): 23, (4, 1): 23}
-"""Newest Java of some releases. The Arrow of 3.5 calls a constructor that Java 21 no longer has, and the Hadoop of 4.0 and 4.1
-asks a security manager who the user is, which Java 24 no longer has."""
 
 CONNECTORS = {
     (3, 5): ("delta-spark_2.12", "iceberg-spark-runtime-3.5_2.12"),
@@ -27,8 +21,6 @@ CONNECTORS = {
 
 PACKAGES = ("pyspark", "pandas", "pyarrow")
 """Python packages that every job needs; pandas is required by PySpark."""
-
-Release = tuple[int, int]
 
 
 class JavaNotFoundError(Error, RuntimeError):
@@ -82,62 +74,22 @@ def require_spark(text: str) -> None:
         raise SparkTooOldError(problem)
 
 
-def java_version() -> tuple[str, int] | None:
-    """Path and major version of the Java that Spark would start, None without one."""
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home, "bin", "java")) if home else shutil.which("java")
-    if java is None or not os.access(java, os.X_OK):
-        return None
-    said = subprocess.run([java, "-version"], capture_output=True, text=True, check=False)
-    match = re.search(r'version "(?:1\.)?(\d+)', said.stderr + said.stdout)
-    return (java, int(match[1])) if match else None
-
-
-def java_bounds(release: Release | None) -> tuple[int, int | None]:
-    """Oldest Java that a release of Spark runs on, and the newest if it fails on newer ones; None is the newest release.
-
-    Examples
-    --------
-    >>> java_bounds((3, 5)), java_bounds((4, 3))
-    ((8, 20), (17, None))
-    """
-    return 8 if release is not None and release < (4, 0) else 17, NEWEST_JAVA.get(release) if release else None
-
-
 def java_problem() -> str:
     """What is wrong with the Java of this machine for the PySpark that is installed, "" if nothing."""
-    found, (least, newest) = java_version(), java_bounds(spark_release())
-    if found is None:
-        home = os.environ.get("JAVA_HOME")
-        return f"no Java was found{f' (JAVA_HOME is {home})' if home else ''}"
-    if found[1] < least:
-        return f"Java {found[1]} at {found[0]} is too old"
-    if newest is not None and found[1] > newest:
-        return f"Java {found[1]} at {found[0]} is too new"
-    return ""
+    return java_fault(java_version(), spark_release())
 
 
 def java_wanted() -> str:
-    """The Java that the PySpark of this machine needs.
-
-    Examples
-    --------
-    >>> java_wanted()  # doctest: +SKIP
-    'Spark 3.5 needs Java 8 to 20'
-    """
-    release = spark_release()
-    least, newest = java_bounds(release)
-    name = f"Spark {release[0]}.{release[1]}" if release else "Spark"
-    return f"{name} needs Java {least} {f'to {newest}' if newest else 'or newer'}"
+    """The Java that the PySpark of this machine needs."""
+    return java_needed(spark_release())
 
 
 def require_java() -> None:
     """Raise JavaNotFoundError unless there is a Java that the installed PySpark runs on."""
     if problem := java_problem():
         raise JavaNotFoundError(
-            f"{java_wanted()}, but {problem}. Install it (Debian or Ubuntu: apt-get install "
-            f"openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17) "
-            f"or point JAVA_HOME at one; without Spark, `rmqalloc bulk` does the same on the threads of this machine"
+            f"{java_wanted()}, but {problem}. {INSTALL_JAVA}; without Spark, `rmqalloc bulk` does the same on the "
+            f"threads of this machine"
         )
 
 

@@ -14,7 +14,7 @@ from rmqalloc.remoting import _frame, _loose_json
 PAGE = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
 RUNS_DATA = {"eval", "exec", "compile", "__import__", "execfile", "unsafe_load", "full_load", "system", "popen"}
 NOT_IMPORTED = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "code", "codeop", "pty", "runpy"}
-STARTS = {"spark_udfs._requirements": "asks the Java that was found for its version"}
+STARTS = {"spark_udfs._java_rule": "asks the Java that was found for its version"}
 FOREIGN = {"rmqalloc.store._disk": "renameat2, which the standard library does not have"}
 SECRET = re.compile(r"key|secret|password|token|credential|acl")
 

@@ -13,12 +13,13 @@ export PYTHONSAFEPATH := 1
 
 BIN   := $(VENV)/bin
 WHEEL := build/wheel
+NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "rmqalloc needs Python 3.11 or later, this is " + sys.version)'
 # What ends up in the wheel; the package is built and installed anew when one of these changes.
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release targets publishing mutants mutation writing fuzz badday movement spark pythons
-.PHONY: help install plan java test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+.PHONY: help install plan machine java test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel"
@@ -50,17 +51,29 @@ $(VENV)/installed: $(VENV)/tools $(SOURCES)
 	$(BIN)/pip install -q --no-deps --force-reinstall $(WHEEL)/*.whl
 	@touch $@
 $(VENV)/tools:
-	$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "rmqalloc needs Python 3.11 or later, this is " + sys.version)'
+	$(NEW_ENOUGH)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install -q "build>=1.2"
 	@touch $@
 
 FLEET := $(OUTPUT)/fleet-$(UNITS)-$(SEED)
-plan: install
-	@$(BIN)/python -c 'import sys; from spark_udfs import _requirements as r; problem = r.java_problem(); \
-	  sys.exit(None if not problem else "%s, but %s. Debian, Ubuntu: apt-get install openjdk-17-jre-headless; Fedora: dnf install java-17-openjdk-headless; macOS: brew install openjdk@17" % (r.java_wanted(), problem))'
-	@test -d $(FLEET) || $(BIN)/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET)
-	$(BIN)/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
+# An environment of its own, with what running needs: the developers' tools are two gigabytes more. Java, Python and the compiler
+# are looked at before anything is downloaded.
+RUN_VENV ?= .venv-run
+RUNNING  := $(PYTHON) tests/support/run_environment.py
+plan: machine $(RUN_VENV)/installed
+	@test -d $(FLEET) || { echo "make plan: generating $(UNITS) units" >&2; $(RUN_VENV)/bin/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET); }
+	@echo "make plan: planning on Spark" >&2
+	$(RUN_VENV)/bin/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
+machine:
+	@$(NEW_ENOUGH)
+	@$(RUNNING) check
+$(RUN_VENV)/packages: pyproject.toml tests/support/run_environment.py | machine
+	@$(RUNNING) packages $(RUN_VENV)
+	@touch $@
+$(RUN_VENV)/installed: $(RUN_VENV)/packages $(SOURCES)
+	@$(RUNNING) package $(RUN_VENV)
+	@touch $@
 
 # What the tests need beside Python, said before anything is built.
 java: $(VENV)/tools
@@ -253,4 +266,4 @@ cluster-stop:
 	@PYTHONPATH=tests:tests/support $(PYTHON) -m live_cluster stop $(CLUSTER)
 
 clean:
-	rm -rf $(VENV) .cache build dist output *.egg-info build.log rmqalloc/_engine/*.so
+	rm -rf $(VENV) $(RUN_VENV) .cache build dist output *.egg-info build.log rmqalloc/_engine/*.so

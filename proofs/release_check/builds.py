@@ -15,6 +15,7 @@ NO_COMMIT = "1000000000"
 MADE = (
     ".git",
     ".venv",
+    ".venv-run",
     "build",
     "dist",
     "output",

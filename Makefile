@@ -19,10 +19,12 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release targets publishing mutants mutation writing fuzz badday movement spark pythons
-.PHONY: help install plan machine java test nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+.PHONY: help install plan python machine java test test-all test-touched nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
-	@echo "make test          build, install and test the wheel"
+	@echo "make test          build, install and test the wheel: what each test alone finds in seconds"
+	@echo "make test-all      all tests: releases of Spark, clusters of RocketMQ, kernels compiled in other ways, all pages"
+	@echo "make test-touched  of what make test leaves out: what the last change touches, and an eighth of the rest in turn"
 	@echo "make nightly       the tests against slow twins, on very many examples"
 	@echo "make test-debug    the engine's tests with bounds checks in every kernel"
 	@echo "make test-isa      the engine's tests with every other instruction set this machine has"
@@ -43,49 +45,55 @@ help:
 	@echo "make cliffs        how much more work odd inputs take, against bounds"
 
 # The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
+ENVIRONMENT := $(PYTHON) tests/support/environments.py
 install: $(VENV)/installed
-$(VENV)/installed: $(VENV)/tools $(SOURCES)
-	rm -rf $(WHEEL)
-	$(BIN)/python -m build --outdir $(WHEEL) . > build.log 2>&1 || { tail -40 build.log; exit 1; }
-	$(BIN)/pip install -q "$$(echo $(WHEEL)/*.whl)[dev]"
-	$(BIN)/pip install -q --no-deps --force-reinstall $(WHEEL)/*.whl
+$(VENV)/installed: $(VENV)/packages $(SOURCES)
+	@$(ENVIRONMENT) wheel $(VENV) $(WHEEL)
 	@touch $@
-$(VENV)/tools:
-	$(NEW_ENOUGH)
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install -q "build>=1.2"
+$(VENV)/packages: pyproject.toml | python
+	@$(ENVIRONMENT) packages $(VENV) dev
 	@touch $@
+python:
+	@$(NEW_ENOUGH)
 
 FLEET := $(OUTPUT)/fleet-$(UNITS)-$(SEED)
 # An environment of its own, with what running needs: the developers' tools are two gigabytes more. Java, Python and the compiler
 # are looked at before anything is downloaded.
 RUN_VENV ?= .venv-run
-RUNNING  := $(PYTHON) tests/support/run_environment.py
 plan: machine $(RUN_VENV)/installed
-	@test -d $(FLEET) || { echo "make plan: generating $(UNITS) units" >&2; $(RUN_VENV)/bin/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET); }
-	@echo "make plan: planning on Spark" >&2
+	@test -d $(FLEET) || { echo "generating $(UNITS) units" >&2; $(RUN_VENV)/bin/rmqalloc generate --units $(UNITS) --seed $(SEED) --out $(FLEET); }
+	@echo "planning on Spark" >&2
 	$(RUN_VENV)/bin/rmqalloc bulk --spark --in $(FLEET) --out $(OUTPUT)/owners -s $(STRATEGY)
-machine:
-	@$(NEW_ENOUGH)
-	@$(RUNNING) check
-$(RUN_VENV)/packages: pyproject.toml tests/support/run_environment.py | machine
-	@$(RUNNING) packages $(RUN_VENV)
+machine: python
+	@$(ENVIRONMENT) check
+$(RUN_VENV)/packages: pyproject.toml tests/support/environments.py | machine
+	@$(ENVIRONMENT) packages $(RUN_VENV) cli,spark
 	@touch $@
 $(RUN_VENV)/installed: $(RUN_VENV)/packages $(SOURCES)
-	@$(RUNNING) package $(RUN_VENV)
+	@$(ENVIRONMENT) checkout $(RUN_VENV)
 	@touch $@
 
 # What the tests need beside Python, said before anything is built.
-java: $(VENV)/tools
-	@PYTHONPATH=tests/support $(PYTHON) -m tools java maven
+java: python
+	@PYTHONPATH=tests/support $(PYTHON) -m tools java
+prepared-%: java
+	@PYTHONPATH=tests/support $(PYTHON) -m prepared $*
 
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
-# Tests with servers of their own are moved file by file, so that each process starts a server once.
-test: java install
-	$(PYTEST) -q -m "not servers" $(BESIDE)
-	$(PYTEST) -q -m servers -n 2 --dist loadfile --no-loadscope-reorder
-	$(PYTEST) -q --pyargs rmqalloc spark_udfs --doctest-modules
+# A Spark session is on one worker, a real RocketMQ on another, and each other file goes to the worker that is free first.
+SCOPED := -n 2 --dist loadgroup --no-loadscope-reorder
+READY   = $(MAKE) --no-print-directory -j 2 prepared-$(1) install
+test: java
+	@$(call READY,quick)
+	$(PYTEST) -q --part quick $(SCOPED)
+# What is left to it: tests/support/areas.py.
+test-all: java
+	@$(call READY,all)
+	$(PYTEST) -q --part all $(SCOPED)
+test-touched: java
+	@$(call READY,quick)
+	$(PYTEST) -q --part touched $(SCOPED)
 
 # Tests that compare with slow twins, on very many new examples: some hours.
 NIGHTLY_TESTS := $(foreach name,plan_batch plan_before plans scenarios compare rollout advice parquet_plan strategies fleet,tests/*/test_$(name).py)
@@ -159,7 +167,7 @@ evidence: install $(VENV)/site-tools
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(MAKE) --no-print-directory --keep-going mutation targets pythons performance release-check # one that fails stops no other
 # What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.
-release-check: $(VENV)/tools
+release-check: $(VENV)/packages
 	$(PROOF) release_check --report $(EVIDENCE)/release.md
 # Two at a time, as there are two processors.
 evidence-quick: install
@@ -214,7 +222,7 @@ lint: install
 
 # The guide: pages of docs/ and names from the docstrings. Its tools are none of the product's.
 SITE := build/site
-$(VENV)/site-tools: docs/requirements.txt $(VENV)/tools
+$(VENV)/site-tools: docs/requirements.txt $(VENV)/packages
 	$(BIN)/pip install -q -r docs/requirements.txt
 	@touch $@
 site: $(VENV)/site-tools

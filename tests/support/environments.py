@@ -1,14 +1,16 @@
-"""Make the environment of `make plan`: what running needs and no more, and say what is being done meanwhile.
+"""Make the environments of `make plan` and `make test`, and say what is being done meanwhile.
 
-    python tests/support/run_environment.py check                  # Java, Python and a compiler; installs nothing
-    python tests/support/run_environment.py packages .venv-run     # the environment and what rmqalloc depends on
-    python tests/support/run_environment.py package .venv-run      # rmqalloc itself, from the checkout
+    python tests/support/environments.py check                           # Java, Python and a compiler; installs nothing
+    python tests/support/environments.py packages .venv-run cli,spark    # an environment and what rmqalloc[cli,spark] needs
+    python tests/support/environments.py checkout .venv-run              # rmqalloc itself, from the checkout
+    python tests/support/environments.py wheel .venv build/wheel         # sdist, the wheel from the sdist, and that installed
 
 The standard library alone: it runs on the Python of the machine, before there is an environment.
 """
 
 import importlib.util
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -20,9 +22,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-EXTRAS = ("cli", "spark")
 LOG_TAIL = 30
 
 STORED = "[bdist_wheel]\ncompression = stored\n"
@@ -65,7 +67,7 @@ def problems() -> Iterator[str]:
 @contextmanager
 def step(text: str) -> Iterator[None]:
     """Say on standard error what is being done, and then how long it took."""
-    print(f"make plan: {text} ...", end=" ", file=sys.stderr, flush=True)
+    print(f"{text} ...", end=" ", file=sys.stderr, flush=True)
     begun = time.monotonic()
     try:
         yield
@@ -95,48 +97,74 @@ class Environment:
 
     def install(self, *arguments: str) -> None:
         """Install by uv, and by pip where uv cannot be had or fails, as it does with an index that only pip is set up for."""
-        if self.run(self.python, "-m", "uv", "pip", "install", *arguments):
-            return
-        if not self.run(self.python, "-m", "pip", "install", "--no-compile", *arguments):
-            tail = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_TAIL:]
-            raise StepError(
-                "\n".join([*tail, f"The whole log is in {self.log}. Run `make plan` again once the cause is gone."])
-            )
+        is_done = self.run(self.python, "-m", "uv", "pip", "install", *arguments)
+        self.require(is_done or self.run(self.python, "-m", "pip", "install", "--no-compile", *arguments))
 
-    def add_packages(self) -> None:
-        """Make the environment and install what rmqalloc and its extras depend on."""
+    def require(self, done: bool) -> None:
+        """Raise an error with the end of the log unless a step is done."""
+        if not done:
+            tail = self.log.read_text(encoding="utf-8", errors="replace").splitlines()[-LOG_TAIL:]
+            hint = f"The whole log is in {self.log}. Run the command again once the cause is gone."
+            raise StepError("\n".join([*tail, hint]))
+
+    def add_packages(self, extras: list[str]) -> None:
+        """Make the environment and install what rmqalloc and its extras depend on, and what it is built with."""
         if not self.python.exists():
             with step(f"making {self.folder}"):
                 shutil.rmtree(self.folder, ignore_errors=True)
                 subprocess.run([sys.executable, "-m", "venv", self.folder], check=True)
-                # Half the processor time of pip; without it, `install` does all by pip.
-                self.run(self.python, "-m", "pip", "install", "--no-compile", "uv")
+                self.run(
+                    self.python, "-m", "pip", "install", "--no-compile", "uv"
+                )  # four times as fast; pip does it, too
         pyproject = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-        project = pyproject["project"]
-        needed = [*project["dependencies"], *(name for one in EXTRAS for name in project["optional-dependencies"][one])]
-        with step("installing PySpark and what else rmqalloc[cli,spark] needs, a download of 500 MB"):
-            self.install(*pyproject["build-system"]["requires"], *needed)
+        needed = [*pyproject["build-system"]["requires"], *dependencies(pyproject["project"], extras)]
+        with step(f"installing what rmqalloc[{','.join(extras)}] needs, PySpark above all: a download of 500 MB"):
+            self.install(*needed)
 
-    def add_package(self) -> None:
+    def add_checkout(self) -> None:
         """Build rmqalloc in the checkout and install it; what was compiled before and has not changed is kept."""
         for path in (ROOT / "build").glob("lib.*/**/*"):
             if path.is_file() and path.suffix not in (".so", ".dylib"):
                 path.unlink()  # setuptools would put modules that are gone from the checkout into the wheel
         # Isolated, Cython would be unpacked for each build, and so be newer than everything that was compiled before.
-        with step("compiling and installing rmqalloc (the first time 40 s of processor time)"):
+        with step("compiling and installing rmqalloc, the first time 40 s of processor time"):
             self.install("--no-build-isolation", "--no-deps", "--force-reinstall", str(ROOT))
 
+    def add_wheel(self, folder: Path) -> None:
+        """Build the sdist, the wheel from the sdist, and install the wheel: what ships."""
+        with step("building the sdist and the wheel, the first time 40 s of processor time"):
+            shutil.rmtree(folder, ignore_errors=True)
+            self.require(self.run(self.python, "-m", "build", "--no-isolation", "--outdir", folder.resolve(), ROOT))
+        [wheel] = folder.glob("*.whl")
+        with step(f"installing {wheel.name}"):
+            self.install("--no-deps", "--force-reinstall", str(wheel))
 
-def main(verb: str, folder: str = "") -> int:
-    """Do one of the three, and end with 1 if it failed."""
+
+def dependencies(project: dict[str, Any], extras: list[str]) -> list[str]:
+    """List what a project and its extras depend on; an extra may name others of the same project."""
+    found = list(project["dependencies"])
+    for extra in extras:
+        for one in project["optional-dependencies"][extra]:
+            own = re.fullmatch(rf"{project['name']}\[(.*)\]", one)
+            found += dependencies(project, own[1].split(",")) if own else [one]
+    return list(dict.fromkeys(found))
+
+
+def main(verb: str, folder: str = "", more: str = "") -> int:
+    """Do one of the four, and end with 1 if it failed."""
     if verb == "check":
         found = list(problems())
         print("\n".join(found), end="\n" if found else "", file=sys.stderr)
         return bool(found)
     environment = Environment(Path(folder))
     try:
-        environment.add_packages() if verb == "packages" else environment.add_package()
-    except (StepError, subprocess.CalledProcessError) as error:
+        if verb == "packages":
+            environment.add_packages(more.split(","))
+        elif verb == "wheel":
+            environment.add_wheel(Path(more))
+        else:
+            environment.add_checkout()
+    except StepError as error:
         print(error, file=sys.stderr)
         return 1
     return 0

@@ -1,11 +1,11 @@
-"""What `make plan` does before it plans: it names what a machine lacks, and installs by uv or else by pip."""
+"""What `make plan` and `make test` do first: they name what a machine lacks, and install by uv or else by pip."""
 
 import os
 import subprocess
 import sys
 
+import environments
 import pytest
-import run_environment
 from checkout import ROOT, SUPPORT
 
 
@@ -25,7 +25,7 @@ def java_home(tmp_path):
 
 def check(**variables):
     """Run the check as on a bare machine: without any package that is installed."""
-    command = [sys.executable, "-I", "-S", SUPPORT / "run_environment.py", "check"]
+    command = [sys.executable, "-I", "-S", SUPPORT / "environments.py", "check"]
     done = subprocess.run(command, env={**os.environ, **variables}, capture_output=True, text=True, check=False)
     return done.returncode, done.stderr
 
@@ -43,16 +43,16 @@ def test_everything_missing_is_named_with_what_to_install(java_home):
 
 
 def test_headers_and_virtual_environments_are_looked_for(monkeypatch):
-    monkeypatch.setattr(run_environment.sysconfig, "get_path", lambda name: "/nonexistent")
-    monkeypatch.setattr(run_environment.importlib.util, "find_spec", lambda name: None)
-    said = "\n".join(run_environment.problems())
+    monkeypatch.setattr(environments.sysconfig, "get_path", lambda name: "/nonexistent")
+    monkeypatch.setattr(environments.importlib.util, "find_spec", lambda name: None)
+    said = "\n".join(environments.problems())
     assert "python3-dev" in said and "python3-venv" in said
 
 
 @pytest.fixture
 def environment(tmp_path):
     """An environment whose python writes its arguments to a file, and fails for the modules named in another."""
-    made = run_environment.Environment(tmp_path / "env")
+    made = environments.Environment(tmp_path / "env")
     made.python.parent.mkdir(parents=True)
     made.python.write_text(
         f'#!/bin/sh\necho "$*" >> {tmp_path}/calls\necho "said by $2, $DIST_EXTRA_CONFIG"\n! grep -qx "$2" {tmp_path}/failing\n'
@@ -75,32 +75,54 @@ def test_uv_installs_and_pip_where_uv_cannot(environment, tmp_path):
 
 def test_a_failure_shows_the_end_of_the_log(environment, tmp_path, capsys):
     (tmp_path / "failing").write_text("uv\npip\n")
-    assert run_environment.main("packages", str(environment.folder)) == 1
+    assert environments.main("packages", str(environment.folder), "cli,spark") == 1
     said = capsys.readouterr().err
-    assert said.startswith("make plan: installing PySpark") and "... failed" in said
+    assert said.startswith("installing what rmqalloc[cli,spark] needs") and "... failed" in said
     assert f"said by pip, {environment.folder / 'stored.cfg'}" in said
     assert f"The whole log is in {environment.log}" in said
 
 
 def test_packages_are_those_of_the_extras_for_running(environment, tmp_path):
-    assert run_environment.main("packages", str(environment.folder)) == 0
+    assert environments.main("packages", str(environment.folder), "cli,spark") == 0
     [call] = (tmp_path / "calls").read_text().splitlines()
     assert {"cython>=3.1", "pyspark>=3.5,<5", "click>=8.1", "numpy>=1.26"} <= set(call.split())
     assert "pytest" not in call
 
 
+def test_an_extra_that_names_others_brings_what_they_need():
+    project = {
+        "name": "p",
+        "dependencies": ["n"],
+        "optional-dependencies": {"a": ["x"], "b": ["y", "x"], "all": ["p[a,b]"], "dev": ["p[all]", "z"]},
+    }
+    assert environments.dependencies(project, ["dev"]) == ["n", "x", "y", "z"]
+    assert environments.dependencies(project, ["a"]) == ["n", "x"]
+
+
+def test_the_wheel_is_built_from_the_sdist_and_installed(environment, tmp_path, monkeypatch):
+    monkeypatch.setattr(environments, "ROOT", tmp_path)
+    made = tmp_path / "wheels"
+    build = 'if [ "$2" = build ]; then mkdir -p ' + f"{made}; touch {made}/p-1.whl; fi\n"
+    environment.python.write_text(environment.python.read_text() + build)
+    assert environments.main("wheel", str(environment.folder), str(made)) == 0
+    assert (tmp_path / "calls").read_text().splitlines() == [
+        f"-m build --no-isolation --outdir {made} {tmp_path}",
+        f"-m uv pip install --no-deps --force-reinstall {made}/p-1.whl",
+    ]
+
+
 def test_a_module_gone_from_the_checkout_does_not_stay_in_the_wheel(environment, tmp_path, monkeypatch):
-    monkeypatch.setattr(run_environment, "ROOT", tmp_path)
+    monkeypatch.setattr(environments, "ROOT", tmp_path)
     kept, gone = (tmp_path / "build" / "lib.linux" / "rmqalloc" / name for name in ("ring.so", "old.py"))
     kept.parent.mkdir(parents=True)
     for path in (kept, gone):
         path.write_text("")
-    assert run_environment.main("package", str(environment.folder)) == 0
+    assert environments.main("checkout", str(environment.folder)) == 0
     assert kept.exists() and not gone.exists()
 
 
 def test_the_makefile_checks_the_machine_before_it_downloads():
     plan = subprocess.run(["make", "-n", "plan"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    steps = [plan.index(f"run_environment.py {verb}") for verb in ("check", "packages", "package .")]
+    steps = [plan.index(f"environments.py {verb}") for verb in ("check", "packages", "checkout")]
     assert steps == sorted(steps)
     assert plan.index("rmqalloc bulk --spark") > steps[-1]

@@ -19,7 +19,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release targets publishing mutants mutation writing fuzz badday movement spark pythons
-.PHONY: help install plan python machine java test test-all test-touched nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+.PHONY: help install plan python machine java prepared test test-all test-touched nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make test          build, install and test the wheel: what each test alone finds in seconds"
@@ -76,23 +76,24 @@ $(RUN_VENV)/installed: $(RUN_VENV)/packages $(SOURCES)
 # What the tests need beside Python, said before anything is built.
 java: python
 	@PYTHONPATH=tests/support $(PYTHON) -m tools java
-prepared-%: java
-	@PYTHONPATH=tests/support $(PYTHON) -m prepared $*
+prepared: java
+	@PYTHONPATH=tests/support $(PYTHON) -m prepared quick
 
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
 # A Spark session is on one worker, a real RocketMQ on another, and each other file goes to the worker that is free first.
 SCOPED := -n 2 --dist loadgroup --no-loadscope-reorder
-READY   = $(MAKE) --no-print-directory -j 2 prepared-$(1) install
+READY  := $(MAKE) --no-print-directory -j 2 prepared install
 test: java
-	@$(call READY,quick)
+	@$(READY)
 	$(PYTEST) -q --part quick $(SCOPED)
 # What is left to it: tests/support/areas.py.
 test-all: java
-	@$(call READY,all)
+	@$(READY)
+	@PYTHONPATH=tests/support $(BIN)/python -m prepared all
 	$(PYTEST) -q --part all $(SCOPED)
 test-touched: java
-	@$(call READY,quick)
+	@$(READY)
 	$(PYTEST) -q --part touched $(SCOPED)
 
 # Tests that compare with slow twins, on very many new examples: some hours.

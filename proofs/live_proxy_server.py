@@ -13,7 +13,7 @@ from typing import Self
 import tied
 from java_driver import JavaFailed, command, maven_classpath
 from live_cluster import OPENED, PROJECT, READY_WITHIN, SMALL, LiveCluster
-from ports import free_ports
+from server_ports import free_ports
 
 PROXY, GRPC = PROJECT / "proxy", PROJECT / "clients" / "grpc"
 NAME = "px@proxy"

@@ -16,8 +16,8 @@ import pyspark
 import tied
 from checkout import ROOT
 from page_blocks import blocks_of
-from ports import free_ports
 from programs import QUICK_START, environment
+from server_ports import free_ports
 
 from rmqalloc.cli import main as rmqalloc
 from spark_udfs.sql_server import statements

@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from programs import QUICK_START
 
-pytest_plugins = ["leaks", "limits", "order", "selected", "skips"]
+pytest_plugins = ["leaks", "order", "selected", "skips", "time_limits"]
 
 # "ci" finds the same examples in every run; "dev" looks for new ones, "nightly" for very many; see `examples`.
 hypothesis.settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)

@@ -1,5 +1,6 @@
 """What the sdist holds: whoever unpacks it can run every test; and what the wheel holds: the packages and nothing else."""
 
+import sys
 import warnings
 from fnmatch import fnmatch
 from pathlib import Path
@@ -14,10 +15,11 @@ MADE = ["*/__pycache__/*", "*.py[cod]", "*.so", "*.orig", "*.rej", "*/target/*",
 @pytest.fixture(scope="module")
 def listed():
     """The files that MANIFEST.in names, but for those that setuptools adds by itself."""
-    from setuptools.command.egg_info import FileList
-
-    found = FileList()
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        patch.setattr(sys, "path", [*sys.path])  # setuptools puts its own packages there
+        from setuptools.command.egg_info import FileList
+
+        found = FileList()
         patch.chdir(ROOT)
         for line in Path("MANIFEST.in").read_text().splitlines():
             found.process_template_line(line)

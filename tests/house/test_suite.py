@@ -9,7 +9,7 @@ import tools
 from interpreter import SUPPORT
 from programs import environment
 
-PLUGINS = ("pytest_timeout", "xdist", "leaks", "limits", "order", "skips")
+PLUGINS = ("pytest_timeout", "xdist", "leaks", "order", "skips", "time_limits")
 ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
 
 

@@ -3,7 +3,7 @@
 import socket
 
 import pytest
-from ports import free_ports
+from server_ports import free_ports
 
 pytestmark = pytest.mark.spark
 

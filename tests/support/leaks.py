@@ -32,6 +32,9 @@ PATIENCE = 5.0
 LIBRARIES = {"execnet", "pyspark", "py4j", "pytest_timeout"}
 """Packages that start a thread when they need one, and keep it."""
 
+OF_OTHERS = [os.fsencode(name) for name in ("PYTEST_CURRENT_TEST", "_RJEM_MALLOC_CONF")]
+"""Variables that pytest sets for each test, and Polars for its allocator when it is imported."""
+
 GONE = "not there"
 Parts = dict[str, dict[Any, Any]]
 Changes = dict[tuple[str, Any], tuple[Any, Any]]
@@ -40,7 +43,8 @@ Changes = dict[tuple[str, Any], tuple[Any, Any]]
 def state() -> Parts:
     """Everything that is compared, by what it is and its name; it takes 30 µs, and every test asks once."""
     variables = dict(getattr(os.environ, "_data", os.environ))  # `os.environ.copy()` decodes each and takes 50 µs
-    variables.pop(b"PYTEST_CURRENT_TEST", None)
+    for name in OF_OTHERS:
+        variables.pop(name, None)
     return {
         "working directory": {"": os.getcwd()},
         "umask": {"": _umask()},

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 import tied
 from java_driver import JavaFailed, command, maven_classpath
-from ports import free_ports
+from server_ports import free_ports
 
 PROJECT = Path(__file__).resolve().parent / "live_java"
 BROKERS = ("hz@broker-a", "sh@broker-b")

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import tied
-from ports import free_ports
 from pyarrow import fs as pafs
+from server_ports import free_ports
 
 KEYS = {"access_key": "an-access-key", "secret_key": "a-secret-key"}
 

@@ -82,7 +82,7 @@ prepared: java
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
 # A Spark session is on one worker, a real RocketMQ on another, and each other file goes to the worker that is free first.
-SCOPED := -n 2 --dist loadgroup --no-loadscope-reorder
+SCOPED := -n 2 --dist loadscope --no-loadscope-reorder
 READY  := $(MAKE) --no-print-directory -j 2 prepared install
 test: java
 	@$(READY)

@@ -320,30 +320,6 @@ def test_foreign_files_are_never_replaced(run, tmp_path):
     assert read(tmp_path / "fleet").num_rows == 3
 
 
-@pytest.mark.spark
-def test_bulk_on_spark(spark, run, tmp_path):
-    run("generate", "--units", 50, "--files", 2, "--out", tmp_path / "fleet")
-    (tmp_path / "s.json").write_text(json.dumps(SCENARIOS))
-    arguments = ["bulk", "--spark", "--in", tmp_path / "fleet", "--out", tmp_path / "plans"]
-    code, out, _ = run(*arguments, "-s", "AVG")
-    assert code == 0
-    lines = out.splitlines()
-    assert lines[0].split() == ["units", "50"]
-    assert lines[-1].startswith(f"Parquet of owners, AVG unless a row names another: {tmp_path / 'plans'}/plan=")
-    assert read(lines[-1].rpartition(" ")[2]).num_rows == 50
-    code, out, _ = run(*arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best")
-    assert code == 0
-    place = out.splitlines()[-1].rpartition(" ")[2]
-    assert out.splitlines()[-1].startswith("Parquet of best, AVG unless a row names another: ")
-    assert read(place).num_rows == 50
-    assert out.splitlines()[0].split()[:3] == ["scenario", "units", "bad_units"]
-    pq.write_table(pa.table(units.mixed()[0]), tmp_path / "bad.parquet")
-    arguments[3] = tmp_path / "bad.parquet"
-    code, out, err = run(*arguments, "--max-bad-fraction", 0)
-    assert (code, out) == (1, "")
-    assert f"rmqalloc: {len(units.BAD)} rows of the plan (" in err
-
-
 # --- The rest ---
 
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
-from plan_rows import COLUMNS, assert_same, batch_of, good_row
+from plan_rows import assert_same, batch_of, good_row
 
 from rmqalloc.cli import main
 from rmqalloc.evaluation._expand import client_load, expand_owners
@@ -141,22 +141,6 @@ def test_files_have_the_rows_of_the_kernel(tmp_path):
         "current": (2, 1, 0), "three": (2, 0, 7),
     }  # fmt: skip
     assert pq.read_table(tmp_path / "out").to_pylist() == plan_batch(batch, spec).to_pylist()
-
-
-@pytest.mark.spark
-def test_spark_cures_as_the_kernel_does(spark):
-    from spark_udfs.transforms import plan
-
-    rows = [good_row(client_ids=[]), good_row(), good_row(strategy="BEST")]
-    table = pa.Table.from_pylist(
-        rows, schema=pa.schema([(n, COLUMNS[n]) for n in COLUMNS if n in rows[0] or n == "strategy"])
-    )
-    none = {"name": "none", "changes": [{"scale_clients": {"to": 0}}]}
-    found = [row.asDict() for row in spark.createDataFrame(table).transform(plan([THREE, AVG, none], "AVG")).collect()]
-    wanted = plan_batch(table.to_batches()[0], PlanSpec("AVG", scenarios=[THREE, AVG, none])).to_pylist()
-    key = str
-    assert sorted(found, key=key) == sorted(wanted, key=key)
-    assert [row["err_code"] for row in wanted] == [2, 0, 2, 2, 0, 0, 0, 0, 5, 5, 0, 2]
 
 
 # --- Units without clients ---

@@ -6,6 +6,7 @@ A file stays together, as its fixtures are set up once. What shares a server sti
 import random
 
 import pytest
+import selected
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -18,4 +19,4 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items.sort(key=lambda item: item.nodeid)
         random.Random(seed).shuffle(items)
         place = {path: i for i, path in enumerate(dict.fromkeys(item.path for item in items))}
-        items.sort(key=lambda item: (item.get_closest_marker("xdist_group") is None, place[item.path]))
+        items.sort(key=lambda item: (selected.rank(config, item.nodeid), place[item.path]))

@@ -3,8 +3,8 @@
 ``--part quick`` leaves out the tests of `areas.AREAS`; ``--part touched`` runs those of them that a change touches or that are
 in turn; ``--part all``, the default, leaves nothing out.
 
-Tests share a Spark session and a real RocketMQ, which are costly to start. All tests with the session are one scope, all tests
-at the cluster another, and every other file is a scope of its own; a scope runs on one worker.
+Tests share a Spark session and a real RocketMQ, which are costly to start. Quick tests of Spark are one scope, all tests at a
+real cluster another, and every other file is a scope of its own; a scope runs on one worker.
 """
 
 from collections import Counter
@@ -13,8 +13,8 @@ import areas
 import changes
 import pytest
 
-SCOPES = {"spark": "spark", "cluster": "rocketmq"}
-"""By the fixture that a test asks for."""
+SCOPES = {"tests/spark/": "spark", "tests/snapshot/test_live_": "rocketmq"}
+"""By the beginning of a test's id."""
 
 
 def pytest_addoption(parser):
@@ -24,10 +24,7 @@ def pytest_addoption(parser):
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks, and before xdist adds scopes to their names
 def pytest_collection_modifyitems(config, items):
-    """Leave out what the part does not hold, and order the rest.
-
-    Scopes with servers take longest, so workers begin with them; one process alone takes them last, after what fails sooner.
-    """
+    """Leave out what the part does not hold, and order the rest."""
     part = config.getoption("--part")
     chosen = choice() if part == "touched" else ()
     kept, left = [], []
@@ -35,19 +32,27 @@ def pytest_collection_modifyitems(config, items):
         is_quick = areas.area_of(item.nodeid) is None
         holds = part == "all" or (is_quick if part == "quick" else item.nodeid in chosen)
         (kept if holds else left).append(item)
-    is_spread = config.getoption("loadgroup", False)  # set by xdist in a worker
-    order = [*SCOPES.values(), None] if is_spread else [None, *SCOPES.values()]
-    for item in kept:
-        if scope := scope_of(item):
-            item.add_marker(pytest.mark.xdist_group(scope))
-    items[:] = sorted(kept, key=lambda item: order.index(scope_of(item)))
+    items[:] = sorted(kept, key=lambda item: rank(config, item.nodeid))
     if left:
         config.hook.pytest_deselected(items=left)
 
 
-def scope_of(item):
-    """Return the scope of a test with a shared server, or None."""
-    return next((SCOPES[name] for name in SCOPES if name in item.fixturenames), None)
+def rank(config, test):
+    """Order scopes: those with servers take longest, so workers begin with them; one process alone takes them last."""
+    scopes, scope = list(SCOPES.values()), scope_of(test)
+    is_spread = hasattr(config, "workerinput")
+    return scopes.index(scope) if scope in scopes else len(scopes) if is_spread else -1
+
+
+def scope_of(test):
+    """Return the scope of a test: tests of one scope run on one worker.
+
+    >>> scope_of("tests/spark/test_spark_sql.py::test_x"), scope_of("tests/plans/test_undo.py::test_x")
+    ('spark', 'tests/plans/test_undo.py')
+    """
+    shared = next((scope for start, scope in SCOPES.items() if test.startswith(start)), None)
+    # Tests of areas have sessions and clusters of their own, apart from those that need the one RocketMQ.
+    return shared if shared and (shared != "spark" or areas.area_of(test) is None) else test.partition("::")[0]
 
 
 def choice():
@@ -57,15 +62,14 @@ def choice():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Give each scope to one worker: what a test's name has behind its last ``@``, else its file."""
-    if config.getoption("dist") != "loadgroup":
+    """Give each scope to one worker."""
+    if config.getoption("dist") != "loadscope":
         return None
-    from xdist.scheduler import LoadGroupScheduling
+    from xdist.scheduler import LoadScopeScheduling
 
-    class Scheduling(LoadGroupScheduling):
+    class Scheduling(LoadScopeScheduling):
         def _split_scope(self, nodeid):
-            scope = super()._split_scope(nodeid)
-            return scope if scope != nodeid else nodeid.partition("::")[0]
+            return scope_of(nodeid)
 
     return Scheduling(config, log)
 

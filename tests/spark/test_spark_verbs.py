@@ -1,0 +1,71 @@
+"""What other rooms promise, asked in a session: the verb `bulk`, and scenarios that cure units."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+import random_units as units
+from plan_rows import COLUMNS, good_row
+
+from rmqalloc.cli import main
+from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
+
+pytestmark = pytest.mark.spark
+
+THREE = {"name": "three", "changes": [{"scale_clients": {"to": 3}}]}
+AVG = {"name": "avg", "changes": [{"set_strategy": {"strategy": "AVG"}}]}
+
+
+@pytest.fixture
+def run(capsys):
+    """Run one command; gives exit code, standard output and standard error."""
+
+    def run(*arguments):
+        code = main([str(argument) for argument in arguments])
+        return code, *capsys.readouterr()
+
+    return run
+
+
+def read(path):
+    return ds.dataset(path, format="parquet").to_table()
+
+
+def test_bulk_on_spark(spark, run, tmp_path):
+    run("generate", "--units", 50, "--files", 2, "--out", tmp_path / "fleet")
+    (tmp_path / "s.json").write_text(json.dumps({"scenarios": [THREE, AVG]}))
+    arguments = ["bulk", "--spark", "--in", tmp_path / "fleet", "--out", tmp_path / "plans"]
+    code, out, _ = run(*arguments, "-s", "AVG")
+    assert code == 0
+    lines = out.splitlines()
+    assert lines[0].split() == ["units", "50"]
+    assert lines[-1].startswith(f"Parquet of owners, AVG unless a row names another: {tmp_path / 'plans'}/plan=")
+    assert read(lines[-1].rpartition(" ")[2]).num_rows == 50
+    code, out, _ = run(*arguments, "--scenarios", tmp_path / "s.json", "--worst", 2, "--no-file-job", "--show", "best")
+    assert code == 0
+    place = out.splitlines()[-1].rpartition(" ")[2]
+    assert out.splitlines()[-1].startswith("Parquet of best, AVG unless a row names another: ")
+    assert read(place).num_rows == 50
+    assert out.splitlines()[0].split()[:3] == ["scenario", "units", "bad_units"]
+    pq.write_table(pa.table(units.mixed()[0]), tmp_path / "bad.parquet")
+    arguments[3] = tmp_path / "bad.parquet"
+    code, out, err = run(*arguments, "--max-bad-fraction", 0)
+    assert (code, out) == (1, "")
+    assert f"rmqalloc: {len(units.BAD)} rows of the plan (" in err
+
+
+def test_spark_cures_as_the_kernel_does(spark):
+    from spark_udfs.transforms import plan
+
+    rows = [good_row(client_ids=[]), good_row(), good_row(strategy="BEST")]
+    table = pa.Table.from_pylist(
+        rows, schema=pa.schema([(n, COLUMNS[n]) for n in COLUMNS if n in rows[0] or n == "strategy"])
+    )
+    none = {"name": "none", "changes": [{"scale_clients": {"to": 0}}]}
+    found = [row.asDict() for row in spark.createDataFrame(table).transform(plan([THREE, AVG, none], "AVG")).collect()]
+    wanted = plan_batch(table.to_batches()[0], PlanSpec("AVG", scenarios=[THREE, AVG, none])).to_pylist()
+    key = str
+    assert sorted(found, key=key) == sorted(wanted, key=key)
+    assert [row["err_code"] for row in wanted] == [2, 0, 2, 2, 0, 0, 0, 0, 5, 5, 0, 2]

@@ -8,7 +8,7 @@ import hypothesis
 import pytest
 from programs import QUICK_START
 
-pytest_plugins = ["leaks", "order", "selected", "skips", "time_limits"]
+pytest_plugins = ["selected", "leaks", "order", "skips", "time_limits"]  # selected first, as order imports it
 
 # "ci" finds the same examples in every run; "dev" looks for new ones, "nightly" for very many; see `examples`.
 hypothesis.settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)

@@ -10,7 +10,7 @@ real cluster another, and every other file is a scope of its own; a scope runs o
 from collections import Counter
 
 import areas
-import changes
+import changed_files
 import pytest
 
 SCOPES = {"tests/spark/": "spark", "tests/snapshot/test_live_": "rocketmq"}
@@ -57,7 +57,7 @@ def scope_of(test):
 
 def choice():
     """Choose tests of areas for the commit that is checked out."""
-    return areas.choose(changes.changed(changes.base()), changes.git("rev-parse", "HEAD"))
+    return areas.choose(changed_files.changed(changed_files.base()), changed_files.git("rev-parse", "HEAD"))
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -113,7 +113,7 @@ def write_choice(reporter):
         reporter.write_line(f"in turn: {start}")
     for start in chosen.left_out:
         reporter.write_line(f"touched, but over the budget of {areas.BUDGET} CPU s (make test-all runs it): {start}")
-    reporter.write_line(f"to repeat: git checkout {changes.git('rev-parse', 'HEAD')} && make test-touched")
+    reporter.write_line(f"to repeat: git checkout {changed_files.git('rev-parse', 'HEAD')} && make test-touched")
     for report in (*reporter.stats.get("failed", []), *reporter.stats.get("error", [])):
         if any(report.nodeid.startswith(start) for start in chosen.in_turn):
             why = (

@@ -2,6 +2,7 @@
 
 PYTHON   ?= python3
 VENV     ?= .venv
+DEV_VENV ?= .venv-dev
 UNITS    ?= 1000000
 STRATEGY ?= CONSISTENT_HASH
 SEED     ?= 1
@@ -10,6 +11,8 @@ MINUTES  ?= 5
 
 # The checkout's own rmqalloc/ is not compiled: no program started here may take it for the installed package.
 export PYTHONSAFEPATH := 1
+# Tests started here test the wheel of this checkout, installed in $(VENV), unless they say otherwise (tests/support/package_under_test.py).
+export RMQALLOC_WHEEL_OF := $(CURDIR)
 
 BIN   := $(VENV)/bin
 WHEEL := build/wheel
@@ -19,9 +22,12 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release targets publishing mutants mutation writing fuzz badday movement spark pythons
-.PHONY: help install plan python machine java prepared test test-all test-touched nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
+	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
+	@echo "make check         style and tests of one room, in place: ROOM=plans"
+	@echo "make test-changed  tests of what differs from main, in place, the nearest first"
 	@echo "make test          build, install and test the wheel: what each test alone finds in seconds"
 	@echo "make test-all      all tests: releases of Spark, clusters of RocketMQ, kernels compiled in other ways, all pages"
 	@echo "make test-touched  of what make test leaves out: what the last change touches, and an eighth of the rest in turn"
@@ -46,15 +52,37 @@ help:
 
 # The tests run against what ships: the sdist is made, the wheel is made from the sdist, and the wheel is installed.
 ENVIRONMENT := $(PYTHON) tests/support/environments.py
+DIGESTS     := PYTHONPATH=tests/support $(PYTHON) -m package_under_test digests
 install: $(VENV)/installed
 $(VENV)/installed: $(VENV)/packages $(SOURCES)
+	@$(DIGESTS) > $@.new
 	@$(ENVIRONMENT) wheel $(VENV) $(WHEEL)
-	@touch $@
+	@mv $@.new $@
 $(VENV)/packages: pyproject.toml | python
 	@$(ENVIRONMENT) packages $(VENV) dev
 	@touch $@
 python:
 	@$(NEW_ENOUGH)
+
+# The checkout itself, compiled in place, in an environment other than the wheel's: what an edit is tested with. Content decides
+# what is compiled, and setup.py keeps the objects.
+DEV     := RMQALLOC_WHEEL_OF= PYTHONPATH=tests/support $(DEV_VENV)/bin
+CHANGES := $(DEV)/python -m changed_files
+dev: $(DEV_VENV)/editable
+	@$(DEV)/python -m package_under_test || $(DEV)/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
+$(DEV_VENV)/editable: $(DEV_VENV)/packages
+	@$(DEV)/pip install -q --no-deps --no-build-isolation --editable .
+	@touch $@
+$(DEV_VENV)/packages: pyproject.toml | python
+	@$(ENVIRONMENT) packages $(DEV_VENV) dev
+	@touch $@
+
+# A room's name is its folder's: plans, cli, _engine, pyx, spark_udfs.
+check: dev
+	@sources=$$($(CHANGES) sources $(ROOM)) && tests=$$($(CHANGES) room $(ROOM)) \
+	&& $(DEV)/ruff check -q $$sources && $(DEV)/ruff format -q --check $$sources && $(DEV)/pytest -q $(BESIDE) $$tests
+test-changed: dev
+	@tests=$$($(CHANGES) tests) && if [ -z "$$tests" ]; then echo "no test belongs to what changed"; else $(DEV)/pytest -q --part quick $(SCOPED) $$tests; fi
 
 FLEET := $(OUTPUT)/fleet-$(UNITS)-$(SEED)
 # An environment of its own, with what running needs: the developers' tools are two gigabytes more. Java, Python and the compiler
@@ -275,4 +303,4 @@ cluster-stop:
 	@PYTHONPATH=tests:tests/support $(PYTHON) -m live_cluster stop $(CLUSTER)
 
 clean:
-	rm -rf $(VENV) $(RUN_VENV) .cache build dist output *.egg-info build.log rmqalloc/_engine/*.so
+	rm -rf $(VENV) $(RUN_VENV) $(DEV_VENV) .cache build dist output *.egg-info build.log rmqalloc/_engine/*.so rmqalloc/_engine/*.sha256

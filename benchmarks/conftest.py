@@ -12,6 +12,7 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+import package_under_test
 import pyarrow as pa
 import pytest
 from machines import cpu_model
@@ -25,6 +26,12 @@ MOST_ROUNDS = 101
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add ``--quick``."""
     parser.addoption("--quick", action="store_true", help="tiny fleets and few rounds: shows that the harness runs")
+
+
+def pytest_configure() -> None:
+    """Refuse to measure another package than the one meant."""
+    if problem := package_under_test.problem():
+        raise pytest.UsageError(problem)
 
 
 @pytest.fixture(scope="session")

@@ -5,8 +5,8 @@ import signal
 import sys
 
 import hypothesis
+import package_under_test
 import pytest
-from programs import QUICK_START
 
 pytest_plugins = ["selected", "leaks", "order", "skips", "time_limits"]  # selected first, as order imports it
 
@@ -21,8 +21,15 @@ hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Every program that a test starts takes it over: the driver of a Spark session is one of them.
-os.environ["SPARK_SUBMIT_OPTS"] = QUICK_START
+
+def pytest_configure(config):
+    """Refuse to test another package than the one meant, once and not in every worker."""
+    if not hasattr(config, "workerinput") and (problem := package_under_test.problem()):
+        raise pytest.UsageError(problem)
+    from programs import QUICK_START
+
+    # Every program that a test starts takes it over: the driver of a Spark session is one of them.
+    os.environ["SPARK_SUBMIT_OPTS"] = QUICK_START
 
 
 @pytest.hookimpl(tryfirst=True)  # before tests are chosen by their marks

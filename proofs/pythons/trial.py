@@ -159,7 +159,8 @@ class Trial:
             "-m",
             MARKS,
         ]
-        code, said = self.ask("tests", "-m", "pytest", *options, *paths, may_fail=True, timeout=1200)
+        meant = {"RMQALLOC_WHEEL_OF": str(self.source)}
+        code, said = self.ask("tests", "-m", "pytest", *options, *paths, may_fail=True, timeout=1200, **meant)
         lines = said.strip().splitlines()
         self.found["tests"] = counts_of(lines[-1]) if lines else {}
         self.found["tests"]["code"] = code

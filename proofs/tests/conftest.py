@@ -1,3 +1,3 @@
 """The plugins of the tests, where the tests of the proofs run alone."""
 
-pytest_plugins = ["leaks", "order", "skips", "time_limits"]
+pytest_plugins = ["selected", "leaks", "order", "skips", "time_limits"]

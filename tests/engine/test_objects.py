@@ -4,6 +4,7 @@ import importlib.util
 import os
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -16,6 +17,7 @@ def setup(tmp_path, monkeypatch):
     """The module setup.py in a copy of the kernels."""
     shutil.copytree(ROOT / "pyx", tmp_path / "pyx")
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])  # setuptools adds packages of its own
     spec = importlib.util.spec_from_file_location("setup_of_rmqalloc", ROOT / "setup.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

@@ -23,8 +23,8 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := release targets publishing mutants mutation writing fuzz badday movement spark pythons
-.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched nightly test-debug test-isa lint site wheel evidence evidence-quick $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+QUICK := release targets publishing mutants mutation strength writing fuzz badday movement spark pythons bruteforce
+.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -34,11 +34,11 @@ help:
 	@echo "make test-all      all tests: releases of Spark, clusters of RocketMQ, kernels compiled in other ways, all pages"
 	@echo "make test-touched  of what make test leaves out: what the last change touches, and an eighth of the rest in turn"
 	@echo "make nightly       the tests against slow twins, on very many examples"
-	@echo "make test-debug    the engine's tests with bounds checks in every kernel"
-	@echo "make test-isa      the engine's tests with every other instruction set this machine has"
+	@echo "make test-debug    golden answers and fleets with bounds checks in every kernel"
+	@echo "make test-isa      golden answers with every other instruction set this machine has"
 	@echo "make wheel         the wheel and one by clang, checked in clean virtual environments"
 	@echo "make fuzz          fuzz guided by coverage for MINUTES=$(MINUTES) in all: kernels in C, readers, kernels in Python (clang, atheris)"
-	@echo "make lint          ruff, mypy and the doctests"
+	@echo "make lint          ruff, mypy and the rules of the house"
 	@echo "make site          the guide, in build/site; warnings are errors"
 	@echo "make browser       the guide with a page that plans in the browser, in build/browser/site (root of a Debian; npm, node)"
 	@echo "make evidence      the long proofs, written to docs/evidence/ (make evidence-quick: a short form of them)"
@@ -111,29 +111,31 @@ prepared: java
 
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
+# STRICT=--no-skips: a skip that is not on the list of tests/support/skips.py fails.
 # A Spark session is on one worker, a real RocketMQ on another, and each other file goes to the worker that is free first.
 SCOPED := -n 2 --dist loadscope --no-loadscope-reorder
 READY  := $(MAKE) --no-print-directory -j 2 prepared install
 test: java
 	@$(READY)
-	$(PYTEST) -q --part quick $(SCOPED)
+	$(PYTEST) -q --part quick $(SCOPED) $(STRICT)
 # What is left to it: tests/support/areas.py.
 test-all: java
 	@$(READY)
 	@PYTHONPATH=tests/support $(BIN)/python -m prepared all
-	$(PYTEST) -q --part all $(SCOPED)
+	$(PYTEST) -q --part all $(SCOPED) $(STRICT)
 test-touched: java
 	@$(READY)
-	$(PYTEST) -q --part touched $(SCOPED)
+	$(PYTEST) -q --part touched $(SCOPED) $(STRICT)
 
 # Tests that compare with slow twins, on very many new examples: some hours.
 NIGHTLY_TESTS := $(foreach name,plan_batch plan_before plans scenarios compare rollout advice parquet_plan strategies fleet,tests/*/test_$(name).py)
 nightly: install
 	HYPOTHESIS_PROFILE=nightly $(PYTEST) -q $(BESIDE) $(NIGHTLY_TESTS)
 
-ENGINE_TESTS := tests/strategies/test_golden.py tests/strategies/test_strategies.py tests/fleet/test_fleet.py tests/fleet/test_fleet_errors.py tests/strategies/test_promises.py \
-                tests/strategies/test_ordinal.py tests/strategies/test_stable.py \
-                tests/engine/test_md5.py tests/engine/test_ring.py tests/engine/test_tally.py tests/engine/test_split.py tests/engine/test_strings.py
+GOLDEN := tests/strategies/test_golden.py
+# The loops over memory views; their C files run with sanitizers (tests/engine/test_sanitizers.py).
+CHECKED_TESTS := $(GOLDEN) tests/fleet/test_fleet.py tests/fleet/test_fleet_errors.py tests/strategies/test_ordinal.py \
+                 tests/strategies/test_stable.py tests/engine/test_tally.py
 # A copy of the tree, compiled in place with bounds checks, so that neither the wheel nor the checkout is touched. The slow twin has
 # no kernel, and what is compiled with sanitizers is compiled anew: both are the same here as in `make test`. Pages of strategies
 # are there because their code is the twin of kernels.
@@ -141,12 +143,12 @@ test-debug: install
 	rm -rf build/debug && mkdir -p build/debug/docs && cp -r docs/strategies build/debug/docs/
 	cp -r setup.py pyproject.toml README.md LICENSE NOTICE pyx rmqalloc spark_udfs tests build/debug/ && rm -f build/debug/rmqalloc/_engine/*.so
 	cd build/debug && RMQALLOC_DEBUG=1 $(abspath $(BIN))/python setup.py -q build_ext --inplace > build.log 2>&1 || { tail -40 build.log; exit 1; }
-	cd build/debug && PYTHONPATH=. $(abspath $(PYTEST)) -q $(BESIDE) -k "not the_reference and not sanitizers" $(ENGINE_TESTS)
+	cd build/debug && PYTHONPATH=. $(abspath $(PYTEST)) -q $(BESIDE) -k "not the_reference" $(CHECKED_TESTS)
 
-# All but the one that is taken by itself, which is what the other tests run with.
+# All but the one that is taken by itself, which is what the other tests run with. Tests of kernels run all by themselves.
 test-isa: install
 	for isa in $$($(BIN)/python -c 'from rmqalloc._engine import md5; print(*(set(md5.available_isas()) - {md5.isa()}))'); do \
-	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q $(BESIDE) -k "not the_reference" tests/strategies/test_golden.py tests/engine/test_md5.py tests/engine/test_ring.py tests/engine/test_split.py tests/engine/test_strings.py || exit 1; done
+	  echo "RMQALLOC_ISA=$$isa"; RMQALLOC_ISA=$$isa $(PYTEST) -q -k "not the_reference" $(GOLDEN) || exit 1; done
 
 # The wheel that is installed, of the compiler of this machine, and wheels by others from the sdist: they need no newer C library
 # than manylinux allows, and each answers right in a virtual environment that holds nothing but the wheel and numpy. Then one of these
@@ -226,6 +228,13 @@ quick-pythons:
 	$(PROOF) pythons --quick
 quick-movement:
 	$(MOVEMENT) --quick
+quick-strength:
+	$(PROOF) strength --quick
+quick-bruteforce:
+	$(PROOF) bruteforce --quick
+# Those that the last change touches, and an eighth of the rest in turn.
+proofs-in-turn: install
+	chosen=$$(PYTHONPATH=tests/support $(BIN)/python -m areas) && $(MAKE) --no-print-directory -j 2 $$chosen
 # Hours of one processor if nothing is kept in build/mutation; what was killed by a test that has not changed is not tried again.
 mutation: install
 	$(PROOF) mutation --report $(EVIDENCE)/mutation.md
@@ -244,12 +253,15 @@ targets: install
 	$(BIN)/pip install -q ziglang lief
 	$(PROOF) targets --report $(EVIDENCE)/targets.md
 
+# Rules over the source; make test leaves them to this.
+HOUSE_RULES := $(foreach name,layers security strategy_names errors,tests/house/test_$(name).py)
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/mypy examples/clients/*.py
 	MYPYPATH=benchmarks:tests/support $(BIN)/mypy -p cliffs -p movement -p releases
+	$(PYTEST) -q $(BESIDE) $(HOUSE_RULES)
 
 # The guide: pages of docs/ and names from the docstrings. Its tools are none of the product's.
 SITE := build/site

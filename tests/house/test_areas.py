@@ -69,3 +69,12 @@ def test_what_is_in_turn_does_not_exceed_what_is_left_of_the_budget():
     dearest = max(COSTS.values())
     chosen = choose(["LICENSE"], HEADS[0], budget=dearest - 1)
     assert sum(COSTS[start] for start in chosen.in_turn) < dearest
+
+
+def test_every_short_proof_is_a_target_and_all_are_chosen_within_eight_turns():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    names = {start for area in areas.PROOFS.values() for start in area.seconds}
+    assert all(f"\n{name}:" in makefile for name in names)
+    turns = [choose(["LICENSE"], head, areas.PROOFS_BUDGET, areas.PROOFS) for head in HEADS]
+    assert {name for turn in turns for name in turn.all()} == names
+    assert "quick-release" in turns[0].touched

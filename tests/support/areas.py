@@ -1,16 +1,20 @@
-"""Tests that `make test` leaves to `make test-all`, by area, and the choice of those that a change runs.
+"""Tests that `make test` leaves to `make test-all`, by area, short proofs, and the choice of those that a change runs.
 
 `make test` holds all other tests: each finds in seconds what it alone finds. The areas below cost more, so they run where a
 file that they depend on has changed, and in turn: every commit runs about an eighth of the rest. The commit's name decides
-which eighth, so the choice is a pure function of the base and the commit.
+which eighth, so the choice is a pure function of the base and the commit. Short forms of proofs are chosen in the same way:
+``python -m areas`` prints the targets of make for the commit that is checked out.
 """
 
+import sys
 from collections.abc import Iterable
 from typing import NamedTuple
 
+import changed_files
+
 TURNS = 8
-BUDGET = 1000
-"""CPU seconds of tests of areas that one run of CI takes at most; what does not fit is named."""
+BUDGET, PROOFS_BUDGET = 600, 240
+"""CPU seconds of tests of areas, and of proofs, that one run of CI takes at most; what does not fit is named."""
 
 EVERYTHING = (
     *("pyx/", "setup.py", "rmqalloc/_engine/", "rmqalloc/fleet/", "rmqalloc/model.py"),
@@ -138,6 +142,27 @@ AREAS = {
 }
 
 
+PROOFS = {
+    name: Area(causes, {f"quick-{name}": seconds})
+    for name, causes, seconds in (
+        ("release", ("proofs/release_check/", "pyproject.toml", "MANIFEST.in", "LICENSE", "NOTICE"), 80),
+        ("targets", ("proofs/targets/", "setup.py"), 60),
+        ("publishing", ("proofs/publishing/", "spark_udfs/job/", "rmqalloc/store/"), 200),
+        ("mutants", ("proofs/mutants/",), 100),
+        ("mutation", ("proofs/mutation/",), 40),
+        ("strength", ("proofs/strength/", "tests/support/areas.py"), 60),
+        ("writing", ("proofs/interrupted_writes/", "rmqalloc/store/"), 40),
+        ("fuzz", ("proofs/fuzz/", "rmqalloc/documents/", "rmqalloc/remoting/"), 20),
+        ("badday", ("proofs/badday/", "rmqalloc/snapshot/live/"), 20),
+        ("movement", ("benchmarks/movement/", "rmqalloc/strategies/"), 60),
+        ("spark", ("proofs/spark_matrix/", "spark_udfs/"), 150),
+        ("pythons", ("proofs/pythons/",), 20),
+        ("bruteforce", ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/rollouts/"), 20),
+    )
+}
+"""Targets of make."""
+
+
 def area_of(test: str) -> str | None:
     """Return the area of a test, or None for one that `make test` runs."""
     fits = [(len(start), name) for name, area in AREAS.items() for start in area.seconds if test.startswith(start)]
@@ -154,12 +179,16 @@ class Choice(NamedTuple):
     left_out: list[str]
     """What is touched and does not fit into the budget."""
 
+    def all(self) -> list[str]:
+        """List what runs."""
+        return [*self.touched, *self.in_turn]
+
     def __contains__(self, test: str) -> bool:
-        return any(test.startswith(start) for start in (*self.touched, *self.in_turn))
+        return test.startswith(tuple(self.all()))
 
 
-def choose(changed: Iterable[str] | None, head: str, budget: float = BUDGET) -> Choice:
-    """Choose tests of areas for a change.
+def choose(changed: Iterable[str] | None, head: str, budget: float = BUDGET, table: dict[str, Area] = AREAS) -> Choice:
+    """Choose tests of areas, or proofs, for a change.
 
     Parameters
     ----------
@@ -169,6 +198,8 @@ def choose(changed: Iterable[str] | None, head: str, budget: float = BUDGET) -> 
         The commit's name in hexadecimal digits; its turn among the eighths follows from it.
     budget : float
         CPU seconds at most.
+    table : dict
+        `AREAS` or `PROOFS`.
 
     Returns
     -------
@@ -176,8 +207,8 @@ def choose(changed: Iterable[str] | None, head: str, budget: float = BUDGET) -> 
         Cheap tests come first where not all that is touched fits.
     """
     paths = ["pyproject.toml"] if changed is None else list(changed)
-    costs = {start: cost for area in AREAS.values() if area.touched_by for start, cost in area.seconds.items()}
-    reasons = {start: why for start in costs if (why := _touching(start, paths))}
+    costs = {start: cost for area in table.values() if area.touched_by for start, cost in area.seconds.items()}
+    reasons = {start: why for start in costs if (why := _touching(start, paths, table))}
     touched, left_out = _within(budget, sorted(reasons, key=costs.__getitem__), costs)
     rest = [start for start in costs if start not in reasons]
     turn = int(head[:8], 16) % TURNS
@@ -185,9 +216,9 @@ def choose(changed: Iterable[str] | None, head: str, budget: float = BUDGET) -> 
     return Choice({start: reasons[start] for start in touched}, in_turn, left_out)
 
 
-def _touching(start: str, paths: list[str]) -> str:
+def _touching(start: str, paths: list[str], table: dict[str, Area]) -> str:
     """Return the first changed file that touches tests, or an empty text."""
-    area = next(area for area in AREAS.values() if start in area.seconds)
+    area = next(area for area in table.values() if start in area.seconds)
     causes = (*area.touched_by, *EVERYTHING, start.partition("::")[0])
     return next((path for path in paths if path.startswith(causes)), "")
 
@@ -208,3 +239,24 @@ def _part(starts: list[str], costs: dict[str, int], turn: int) -> list[str]:
     for start in sorted(starts, key=lambda one: (-costs[one], one)):
         min(parts, key=lambda part: sum(costs[one] for one in part)).append(start)
     return parts[turn]
+
+
+def main() -> int:
+    """Print the short proofs for the commit that is checked out, and why on standard error."""
+    head = changed_files.git("rev-parse", "HEAD")
+    chosen = choose(changed_files.changed(changed_files.base()), head, PROOFS_BUDGET, PROOFS)
+    for name, path in chosen.touched.items():
+        print(f"{name}: touched by {path}", file=sys.stderr)
+    for name in chosen.in_turn:
+        print(f"{name}: in turn", file=sys.stderr)
+    for name in chosen.left_out:
+        print(
+            f"{name}: touched, but over the budget of {PROOFS_BUDGET} CPU s; make evidence-quick runs it",
+            file=sys.stderr,
+        )
+    print(*chosen.all())
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

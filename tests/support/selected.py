@@ -7,11 +7,13 @@ Tests share a Spark session and a real RocketMQ, which are costly to start. Quic
 real cluster another, and every other file is a scope of its own; a scope runs on one worker.
 """
 
+import functools
 from collections import Counter
 
 import areas
 import changed_files
 import pytest
+from checkout import ROOT
 
 SCOPES = {"tests/spark/": "spark", "tests/snapshot/test_live_": "rocketmq"}
 """By the beginning of a test's id."""
@@ -55,6 +57,18 @@ def scope_of(test):
     return shared if shared and (shared != "spark" or areas.area_of(test) is None) else test.partition("::")[0]
 
 
+def pytest_ignore_collect(collection_path, config):
+    """Do not import a file that lies in an area as a whole where the part has none of it."""
+    if config.getoption("--part") == "all" or collection_path.suffix != ".py":
+        return None
+    test = collection_path.relative_to(ROOT).as_posix() if collection_path.is_relative_to(ROOT) else ""
+    is_quick = areas.area_of(test) is None
+    if config.getoption("--part") == "quick":
+        return None if is_quick else True
+    return None if any(start.startswith(test) or test.startswith(start) for start in choice().all()) else True
+
+
+@functools.cache
 def choice():
     """Choose tests of areas for the commit that is checked out."""
     return areas.choose(changed_files.changed(changed_files.base()), changed_files.git("rev-parse", "HEAD"))

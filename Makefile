@@ -11,6 +11,8 @@ MINUTES  ?= 5
 
 # The checkout's own rmqalloc/ is not compiled: no program started here may take it for the installed package.
 export PYTHONSAFEPATH := 1
+# Hundreds of programs are started: each would compile its modules again.
+unexport PYTHONDONTWRITEBYTECODE
 # What is costly to make is kept here by content: objects of C, builds of Maven and Go, environments of other releases.
 export RMQALLOC_CACHE ?= $(CURDIR)/.cache
 # Tests started here test the wheel of this checkout, installed in $(VENV), unless they say otherwise (tests/support/package_under_test.py).

@@ -15,7 +15,7 @@ a trial has a topic and client ids of its own. `±` is half the width of the 95%
 **The least** is what an assignor moves that remembers its last answer and keeps max − min ≤ 1: of one event exactly
 the fewest queues that can move (from the contender's own allocation where that is balanced), of restarts and walks the sum of
 its steps. A strategy that is less even than that may move less.
-`proofs/tests/test_movement.py` holds it to a brute force.
+`tests/proofs/test_movement.py` holds it to a brute force.
 
 Client ids: {_KINDS}.
 

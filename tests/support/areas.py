@@ -134,7 +134,7 @@ AREAS = {
             "tests/spark/test_spark_versions.py::test_tables_are_planned": 40,
         },
     ),
-    "proofs": Area(("proofs/", "benchmarks/movement/"), {"proofs/tests/": 40}),
+    "proofs": Area(("proofs/", "benchmarks/movement/"), {"tests/proofs/": 40}),
     "project": Area(
         (".github/", "Makefile", "docs/project/", "tests/support/public_names.py"),
         {"tests/house/test_workflows.py": 3, "tests/house/test_papers.py": 3, "tests/house/test_sdist.py": 3},

@@ -26,7 +26,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release targets publishing mutants mutation strength writing fuzz badday movement spark pythons bruteforce
-.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -127,7 +127,12 @@ test-all: java
 	$(PYTEST) -q --part all $(SCOPED) $(STRICT)
 test-touched: java
 	@$(READY)
+	@PYTHONPATH=tests/support $(BIN)/python -m prepared touched
 	$(PYTEST) -q --part touched $(SCOPED) $(STRICT)
+
+# Environments of every release of Spark, and their connectors: 4 GB.
+spark-envs: install
+	@PYTHONPATH=tests/support $(BIN)/python -m spark_releases
 
 # Tests that compare with slow twins, on very many new examples: some hours.
 NIGHTLY_TESTS := $(foreach name,plan_batch plan_before plans scenarios compare rollout advice parquet_plan strategies fleet,tests/*/test_$(name).py)

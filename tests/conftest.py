@@ -8,7 +8,7 @@ import hypothesis
 import package_under_test
 import pytest
 
-pytest_plugins = ["selected", "leaks", "order", "skips", "time_limits"]  # selected first, as order imports it
+pytest_plugins = ["selected", "leaks", "order", "skips", "starts", "time_limits"]  # selected first, as order imports it
 
 # "ci" finds the same examples in every run; "dev" looks for new ones, "nightly" for very many; see `examples`.
 hypothesis.settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)

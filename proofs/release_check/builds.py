@@ -15,7 +15,9 @@ NO_COMMIT = "1000000000"
 MADE = (
     ".git",
     ".venv",
+    ".venv-dev",
     ".venv-run",
+    ".cache",
     "build",
     "dist",
     "output",

@@ -113,22 +113,23 @@ prepared: java
 
 PYTEST := $(BIN)/pytest
 BESIDE := -n 2 --dist worksteal
-# STRICT=--no-skips: a skip that is not on the list of tests/support/skips.py fails.
+# STRICT=--no-skips: a skip that is not on the list of tests/support/skips.py fails. SHUFFLE=7: files, and the tests of each, in
+# an order of that seed.
 # A Spark session is on one worker, a real RocketMQ on another, and each other file goes to the worker that is free first.
 SCOPED := -n 2 --dist loadscope --no-loadscope-reorder
 READY  := $(MAKE) --no-print-directory -j 2 prepared install
 test: java
 	@$(READY)
-	$(PYTEST) -q --part quick $(SCOPED) $(STRICT)
+	$(PYTEST) -q --part quick $(SCOPED) $(STRICT) $(SHUFFLE:%=--shuffle %)
 # What is left to it: tests/support/areas.py.
 test-all: java
 	@$(READY)
 	@PYTHONPATH=tests/support $(BIN)/python -m prepared all
-	$(PYTEST) -q --part all $(SCOPED) $(STRICT)
+	$(PYTEST) -q --part all $(SCOPED) $(STRICT) $(SHUFFLE:%=--shuffle %)
 test-touched: java
 	@$(READY)
 	@PYTHONPATH=tests/support $(BIN)/python -m prepared touched
-	$(PYTEST) -q --part touched $(SCOPED) $(STRICT)
+	$(PYTEST) -q --part touched $(SCOPED) $(STRICT) $(SHUFFLE:%=--shuffle %)
 
 # Environments of every release of Spark, and their connectors: 4 GB.
 spark-envs: install

@@ -25,7 +25,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := release targets publishing mutants mutation strength writing fuzz badday movement spark pythons bruteforce
+QUICK := release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
 .PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
@@ -238,8 +238,6 @@ quick-movement:
 	$(MOVEMENT) --quick
 quick-strength:
 	$(PROOF) strength --quick
-quick-bruteforce:
-	$(PROOF) bruteforce --quick
 # Those that the last change touches, and an eighth of the rest in turn.
 proofs-in-turn: install
 	chosen=$$(PYTHONPATH=tests/support $(BIN)/python -m areas) && $(MAKE) --no-print-directory -j 2 $$chosen

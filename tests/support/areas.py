@@ -157,7 +157,6 @@ PROOFS = {
         ("movement", ("benchmarks/movement/", "rmqalloc/strategies/"), 60),
         ("spark", ("proofs/spark_matrix/", "spark_udfs/"), 150),
         ("pythons", ("proofs/pythons/",), 20),
-        ("bruteforce", ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/rollouts/"), 20),
     )
 }
 """Targets of make."""

@@ -163,7 +163,7 @@ def test_pytest_refuses_at_its_start(tmp_path):
     done = subprocess.run(
         command,
         cwd=ROOT,
-        env=os.environ | {"PYTHONPATH": paths, "PYTHONSAFEPATH": "1"},
+        env=os.environ | {"PYTHONPATH": paths, "PYTHONSAFEPATH": "1", "PYTEST_ADDOPTS": ""},
         capture_output=True,
         text=True,
         timeout=60,

@@ -10,7 +10,7 @@ from interpreter import SUPPORT
 from programs import environment
 
 PLUGINS = ("pytest_timeout", "xdist", "leaks", "order", "skips", "time_limits")
-ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1")
+ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="")
 
 
 @pytest.fixture

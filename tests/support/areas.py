@@ -52,7 +52,6 @@ AREAS = {
         {
             "tests/engine/test_sanitizers.py": 60,
             "tests/engine/test_fuzz_targets.py": 96,
-            "tests/engine/test_pointers.py": 19,
             "tests/engine/test_portable_c.py": 19,
             "tests/engine/test_ring.py::test_under_sanitizers": 3,
         },

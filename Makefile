@@ -226,7 +226,7 @@ quick-pythons:
 	$(PROOF) pythons --quick
 quick-movement:
 	$(MOVEMENT) --quick
-# Hours of one processor if nothing is kept in build/mutation; what was killed by a test that has not changed is not tried again.
+# Hours of one processor if nothing is kept in .cache/mutation; what was killed by a test that has not changed is not tried again.
 mutation: install
 	$(PROOF) mutation --report $(EVIDENCE)/mutation.md
 # Java 17 and Maven; some tens of minutes.

@@ -53,9 +53,9 @@ class Tree:
         self.server.stdin.close()
         self.server.wait()
 
-    def run(self, paths, timeout, **more):
+    def run(self, paths, timeout, marks=SELECTED, **more):
         """Answer of pytest on these files and folders of tests; see `server.run`."""
-        request = {"arguments": ["-m", SELECTED, *paths], "timeout": timeout, **more}
+        request = {"arguments": ["-m", marks, *paths], "timeout": timeout, **more}
         print(json.dumps(request), file=self.server.stdin, flush=True)
         return json.loads(self.server.stdout.readline())
 

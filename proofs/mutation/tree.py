@@ -2,13 +2,11 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import tied
-from checkout import ROOT
 from mutants.__main__ import copied
 
 SELECTED = "not servers and not slow and not java and not go"
@@ -23,7 +21,6 @@ class Tree:
     def __init__(self, folder):
         self.folder = folder
         copied(folder)
-        shutil.copytree(ROOT / "pyx", folder / "pyx")
         done = [
             sys.executable,
             "-m",

@@ -83,7 +83,10 @@ def main():
     with tempfile.TemporaryDirectory() as home, Tree(Path(home)) as tree:
         kernels = Kernels(Path(home))
         folders = tuple(dict.fromkeys(folder_of(one.file) for one in mutants)) if options.quick else ("tests",)
-        try_alone(mutants, rows, tree, kernels, QuickReach(tree, mutants, folders))
+        reach = QuickReach(tree, mutants, folders)
+        if not any(known["seconds"] for known in reach.by_file.values()):
+            sys.exit("no test passes without a mutant")
+        try_alone(mutants, rows, tree, kernels, reach)
         if not options.quick:
             try_together(rows, tree, kernels, options.budget)
     wrong = verdicts.wrong(rooms, rows, gone)

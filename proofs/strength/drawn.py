@@ -31,25 +31,30 @@ STRICT = ("plans", "strategies", "rebalance", "pyx")
 """Rooms of which the quick tier may miss nothing that the other tests kill."""
 
 
-def parts(sizes):
-    """How many mutants each room gives: the next is of the room that has most possible ones for each that it gave."""
-    given = dict.fromkeys(sizes, LEAST)
+def parts(sizes, kept):
+    """How many mutants each room gives, of which it has some: the next is of the room that has most possible ones for each."""
+    given = {name: max(kept.get(name, 0), LEAST) for name in sizes}
     while sum(given.values()) < SIZE:
         given[max(sizes, key=lambda name: sizes[name] / given[name])] += 1
     return given
 
 
 def draw():
-    """Lines of the list: those of today's list that still apply, and the next of the seed for the others."""
+    """Text of the list: the lines of today's list that still apply, and the next of the seed for the others."""
     listed = survivors.listed(LIST) if LIST.exists() else {}
-    rooms, lines = all_rooms(), []
-    given = parts({room.name: len(room.mutants()) for room in rooms})
-    for room in rooms:
-        n = given[room.name]
-        kept = [one.key for one in room.mutants() if one.key in listed and listed[one.key].change == one.change]
-        new = [one for one in room.sampled(SEED, n + len(kept), at_bounds=0) if one.key not in kept]
-        lines += [f"{key}\t{listed[key].change}\t{listed[key].state}".rstrip() for key in kept]
-        lines += [f"{one.key}\t{one.change}" for one in new[: max(n - len(kept), 0)]]
+    possible = {room: room.mutants() for room in all_rooms()}
+    there = {room: {one.key: one.change for one in made} for room, made in possible.items()}
+    kept = {room: [one for key, one in listed.items() if made.get(key) == one.change] for room, made in there.items()}
+    given = parts(
+        {room: len(made) for room, made in possible.items()}, {room: len(ones) for room, ones in kept.items()}
+    )
+    lines = []
+    for room, ones in kept.items():
+        lines += ["\t".join(one).rstrip() for one in ones]
+        if lacking := given[room] - len(ones):
+            had = {one.key for one in ones}
+            new = [one for one in room.sampled(SEED, given[room] + len(ones), at_bounds=0) if one.key not in had]
+            lines += [f"{one.key}\t{one.change}" for one in new[:lacking]]
     return HEAD + "\n".join(lines) + "\n"
 
 

@@ -64,7 +64,7 @@ class Reach:
 
     def measured(self, tree, file, mark):
         more = {} if self.room.is_compiled else {"include": list(self.room.sources), "wanted": self.wanted}
-        answer = tree.run([*self.options, file], TIMEOUT, **more)
+        answer = tree.run([*self.options, file], TIMEOUT, memory=0, **more)
         failed = set(answer.get("failures", ()))
         if answer["code"] not in (0, 5):  # 5: no test is left
             print(f"{file}: {answer['code']} without a mutant {sorted(failed)}\n{tree.log()[-1500:]}", flush=True)

@@ -37,6 +37,8 @@ def alone(tree, kernels, mutant, reach):
             if what == SURVIVED and tests:
                 needed = sum(map(reach.seconds, tests))
                 bounds = {"timeout": int(60 + PATIENCE * needed), "cpu": int(20 + 2 * needed)}
+                if mutant.file.startswith("pyx/"):
+                    bounds["memory"] = 0  # no kernel allocates, and some of their tests compile with sanitizers
                 what, by = judgement(tree.run(["-x", *files_of(tests)], marks=NO_SERVERS, tests=tests, **bounds))
     return what, by, left_out if what == SURVIVED else 0
 
@@ -48,12 +50,12 @@ def together(tree, kernels, mutants, arguments, seconds, **chosen):
     """
     timeout = int(120 + PATIENCE * seconds)
     with mutated(tree, kernels, mutants):
-        answer = tree.run(arguments, timeout, **chosen)
+        answer = tree.run(arguments, timeout, memory=0, **chosen)
     if judgement(answer)[0] == SURVIVED:
         return {}
     suspects = answer.get("failures") or None
     if suspects:
-        good = tree.run(files_of(suspects), timeout, tests=suspects, marks="").get("failures", suspects)
+        good = tree.run(files_of(suspects), timeout, tests=suspects, marks="", memory=0).get("failures", suspects)
         suspects = [test for test in suspects if test not in good]
         print(f"    {len(suspects)} fail with mutants alone, {len(good)} without, too: {good}", flush=True)
         if not suspects:
@@ -62,7 +64,7 @@ def together(tree, kernels, mutants, arguments, seconds, **chosen):
     killed = {}
     for mutant in mutants:
         with mutated(tree, kernels, [mutant]):
-            what, by = judgement(tree.run(["-x", *arguments], timeout, **chosen))
+            what, by = judgement(tree.run(["-x", *arguments], timeout, memory=0, **chosen))
         if what != SURVIVED:
             killed[mutant.key] = by or what
     return killed

@@ -16,7 +16,7 @@ NEAREST = {
     "names": "tests/strategies/test_ordinal.",
     "preferences": "tests/strategies/test_stable.",
     "ragged": "tests/fleet/test_fleet.",
-    "rows": "tests/fleet/test_fleet.",
+    "rows": ("tests/engine/test_digest.", "tests/fleet/test_fleet."),
     "slots": "tests/strategies/test_ordinal.",
     "weigh": ("tests/strategies/test_weighted.", "tests/engine/test_weigh."),
 }

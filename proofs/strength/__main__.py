@@ -18,8 +18,8 @@ from mutation.tree import Tree
 from mutation.trial import SURVIVED
 
 from strength import drawn, page, stages, verdicts
-from strength.nearest import QUICK, QuickReach, folder_of
-from strength.verdicts import BY_NONE, BY_QUICK, NO_PROGRAM, SERVERS, Row, Verdicts
+from strength.nearest import NO_SERVERS, QUICK, QuickReach, folder_of
+from strength.verdicts import BY_NONE, BY_QUICK, FARTHER, NO_PROGRAM, SERVERS, Row, Verdicts
 
 FEW = ("diffs", "evidence", "store", "transitions")
 """Rooms of the short form: their tests take seconds."""
@@ -44,26 +44,33 @@ def try_alone(found, rows, tree, kernels, reach):
     for mutant in found:
         if mutant.key in rows:
             continue
-        started, outcome = time.monotonic(), stages.alone(tree, kernels, mutant, reach)
-        what, by, left_out = outcome or (NO_PROGRAM, "", 0)
+        started, (what, by) = time.monotonic(), stages.alone(tree, kernels, mutant, reach)
         tier = {SURVIVED: BY_NONE, NO_PROGRAM: NO_PROGRAM}.get(what, BY_QUICK)
-        rows.note(mutant.key, Row(tier, by or ("" if what == SURVIVED else what), left_out))
+        rows.note(mutant.key, Row(tier, by or ("" if what == SURVIVED else what)))
         print(f"{what} {by} ({time.monotonic() - started:.0f} s): {mutant.key}", flush=True)
 
 
-def try_together(rows, tree, kernels, budget):
-    """Try all survivors at once: quick tests with servers, then areas within the budget."""
-    parts = {SERVERS: (SERVERS_SECONDS, [*QUICK, "tests"], {"marks": "servers"})}
-    for name in stages.order_of(areas.AREAS, [mutant.file for mutant in rows.alive("")]):
+def parts_of(alive, reach, budget):
+    """What is run on all survivors at once: seconds, arguments of pytest, and which tests."""
+    farther = {test for mutant in alive for test in stages.slices(reach.nearest(mutant), reach.seconds)[2]}
+    if farther:
+        chosen = {"marks": NO_SERVERS, "tests": sorted(farther)}
+        yield FARTHER, sum(map(reach.seconds, farther)), stages.files_of(sorted(farther)), chosen
+    yield SERVERS, SERVERS_SECONDS, [*QUICK, "tests"], {"marks": "servers"}
+    for name in stages.order_of(areas.AREAS, [mutant.file for mutant in alive]):
         starts = areas.AREAS[name].seconds
         seconds = sum(starts.values())
         if seconds <= budget:
             budget -= seconds
-            parts[name] = seconds, stages.files_of(starts), {"marks": "", "starts": list(starts)}
-    for part, (seconds, arguments, chosen) in parts.items():
+            yield name, seconds, stages.files_of(starts), {"marks": "", "starts": list(starts)}
+
+
+def try_together(rows, tree, kernels, reach, budget):
+    """Try all survivors at once: quick tests that are farther away or have servers, then areas within the budget."""
+    for part, seconds, arguments, chosen in parts_of(rows.alive(""), reach, budget):
         alive = rows.alive(part)
         if alive:
-            print(f"{part}: {len(alive)} survivors, about {seconds} s", flush=True)
+            print(f"{part}: {len(alive)} survivors, about {seconds:.0f} s", flush=True)
             killed = stages.together(tree, kernels, alive, arguments, seconds, **chosen)
             rows.note_part(part, alive, killed)
             print("\n".join(f"    {key}: {by}" for key, by in killed.items()), flush=True)
@@ -88,7 +95,7 @@ def main():
             sys.exit("no test passes without a mutant")
         try_alone(mutants, rows, tree, kernels, reach)
         if not options.quick:
-            try_together(rows, tree, kernels, options.budget)
+            try_together(rows, tree, kernels, reach, options.budget)
     wrong = verdicts.wrong(rooms, rows, gone)
     quick, lost, none = verdicts.counts(rows.values())
     print(f"{len(rows)} mutants: {quick} killed by quick, {lost} only by all, {none} by none", flush=True)

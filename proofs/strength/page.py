@@ -16,7 +16,8 @@ from all rooms in proportion to their possible mutants, two at least ([mutation.
 
 1. The quick tests without servers that reach its line are run on each mutant, nearest first, to the first failure or to
    {limit} s of tests. A kernel is not traced; it gets the tests of `engine`, `strategies` and `fleet`.
-2. All survivors are put into one copy of the tree, for the quick tests with a Spark session or a real RocketMQ.
+2. All survivors are put into one copy of the tree, for those of these tests that had no time, and for the quick tests with a
+   Spark session or a real RocketMQ.
 3. The same for the areas that `make test-all` adds.
 
 A test that fails in 2 or 3 is run without a mutant and then on each survivor alone. A mutant whose tests do not end counts as
@@ -54,19 +55,18 @@ def page(rooms, verdicts, gone):
     lines += [f"{len(untried)} of the list were not tried.", ""] if untried else []
     for what, keys in (("no longer in the code", gone), ("not compiled", no_program)):
         lines += [f"{len(keys)} {what}: {', '.join(map(cell, keys))}.", ""] if keys else []
-    seconds = ", ".join(
-        f"{part} ({sum(AREAS[part].seconds.values())} s)" for part in not_run(verdicts) if part in AREAS
-    )
-    lines += [f"Areas that were not run on every survivor: {seconds}.", ""] if seconds else []
+    lacking = [
+        f"{part} ({sum(AREAS[part].seconds.values())} s)" if part in AREAS else part for part in not_run(verdicts)
+    ]
+    lines += [f"Not run on every survivor: {', '.join(lacking)}.", ""] if lacking else []
     lines += ["## Lost to the quick tier", ""]
     lost = [(key, row) for key, row in verdicts.items() if row.what == BY_ALL]
     lines += ["| mutant | change | killed by |", "| --- | --- | --- |"] if lost else ["None.", ""]
     lines += [line([cell(key), cell(listed[key].change), cell(row.by)]) for key, row in lost]
     lines += ["", "## Killed by none", ""] if lost else ["## Killed by none", ""]
-    lines += ["Tests left out reach the line, and no time was left for them.", ""]
-    lines += ["| mutant | change | tests left out | |", "| --- | --- | --- | --- |"]
+    lines += ["| mutant | change | |", "| --- | --- | --- |"]
     for key, row in verdicts.items():
         if row.what == BY_NONE:
             note = listed[key].state or "not looked into"
-            lines.append(line([cell(key), cell(listed[key].change), row.left_out, note]))
+            lines.append(line([cell(key), cell(listed[key].change), note]))
     return "\n".join(lines) + "\n"

@@ -1,10 +1,10 @@
-"""What is tried with a mutant: quick tests on it alone, then, on all survivors at once, what costs more.
+"""What is tried with a mutant: the nearest quick tests on it alone, then, on all survivors at once, all others.
 
-Tests with servers and those of areas take minutes, so all survivors are put into one copy of the tree. If the tests pass, they
+These take minutes, so all survivors are put into one copy of the tree. If the tests pass, they
 kill none of them. If one fails, it is run without a mutant, and, unless it fails then, too, on each survivor alone.
 """
 
-from mutation.trial import SURVIVED, judgement, mutated
+from mutation.trial import NO_PROGRAM, SURVIVED, judgement, mutated
 
 from strength.nearest import NO_SERVERS
 
@@ -15,24 +15,21 @@ PATIENCE = 6
 
 
 def slices(tests, seconds):
-    """The nearest tests, the others up to the limit, and how many are left out."""
+    """The nearest tests, the others up to the limit, and those beyond it."""
     spent, found = 0.0, ([], [], [])
     for test in tests:
         found[0 if spent < FIRST else 1 if spent < LIMIT else 2].append(test)
         spent += seconds(test)
-    return found[0], found[1], len(found[2])
+    return found
 
 
 def alone(tree, kernels, mutant, reach):
-    """What the quick tests without servers say of a mutant: verdict, the test that failed, and how many were left out.
-
-    None if it does not compile.
-    """
-    first, more, left_out = slices(reach.nearest(mutant), reach.seconds)
+    """What the nearest quick tests say of a mutant, and the test that failed."""
+    first, more, _ = slices(reach.nearest(mutant), reach.seconds)
     what, by = SURVIVED, ""
     with mutated(tree, kernels, [mutant]) as is_program:
         if not is_program:
-            return None
+            return NO_PROGRAM, ""
         for tests in (first, more):
             if what == SURVIVED and tests:
                 needed = sum(map(reach.seconds, tests))
@@ -40,7 +37,7 @@ def alone(tree, kernels, mutant, reach):
                 if mutant.file.startswith("pyx/"):
                     bounds["memory"] = 0  # no kernel allocates, and some of their tests compile with sanitizers
                 what, by = judgement(tree.run(["-x", *files_of(tests)], marks=NO_SERVERS, tests=tests, **bounds))
-    return what, by, left_out if what == SURVIVED else 0
+    return what, by
 
 
 def together(tree, kernels, mutants, arguments, seconds, **chosen):

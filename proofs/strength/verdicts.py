@@ -11,8 +11,8 @@ from mutation.reach import digest
 from strength.drawn import STRICT
 
 BY_QUICK, BY_ALL, BY_NONE, NO_PROGRAM = "quick", "only by all", "none", "not compiled"
-SERVERS = "quick, with servers"
-"""The part of the quick tier that is run on all survivors at once; the other such parts are areas."""
+FARTHER, SERVERS = QUICK_PARTS = "quick, farther away", "quick, with servers"
+"""Parts of the quick tier that are run on all survivors at once; the other such parts are areas."""
 
 
 class Row(NamedTuple):
@@ -23,7 +23,6 @@ class Row(NamedTuple):
 
     what: str
     by: str = ""
-    left_out: int = 0
     survived: tuple[str, ...] = ()
     mark: str = ""
 
@@ -61,7 +60,7 @@ class Verdicts(dict):
         for mutant in tried:
             row = self[mutant.key]
             by = killed.get(mutant.key)
-            what = BY_NONE if by is None else BY_QUICK if part == SERVERS else BY_ALL
+            what = BY_NONE if by is None else BY_QUICK if part in QUICK_PARTS else BY_ALL
             self.note(mutant.key, row._replace(what=what, by=by or "", survived=(*row.survived, part)))
 
 
@@ -84,4 +83,4 @@ def wrong(rooms, verdicts, gone):
 
 def not_run(verdicts):
     """Parts that were not run on every survivor."""
-    return [part for part in (SERVERS, *areas.AREAS) if verdicts.alive(part)]
+    return [part for part in (*QUICK_PARTS, *areas.AREAS) if verdicts.alive(part)]

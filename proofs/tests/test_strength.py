@@ -56,7 +56,7 @@ def test_tests_named_like_the_module_come_first_then_those_of_the_room():
 
 def test_slices_keep_to_the_limit():
     tests = [*"abcdef"]
-    assert stages.slices(tests, lambda _: 20) == (["a"], ["b", "c"], 3)
+    assert stages.slices(tests, lambda _: 20) == (["a"], ["b", "c"], ["d", "e", "f"])
 
 
 class Copy(Tree):

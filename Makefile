@@ -26,7 +26,7 @@ SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
 QUICK := release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
-.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation fuzz fuzz-quick
+.PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
 	@echo "make dev           $(DEV_VENV): the checkout itself, compiled in place; again after an edit of pyx/"
@@ -48,6 +48,7 @@ help:
 	@echo "make cluster       a real RocketMQ on loopback, to try things at (make cluster-stop ends it)"
 	@echo "make targets       extension modules for other machines, linked by zig and run by qemu, musl and wine"
 	@echo "make mutation      a sample of machine-made mutants of every room, written to docs/evidence/mutation.md"
+	@echo "make strength      mutants that make test misses and make test-all kills, written to docs/evidence/strength.md"
 	@echo "make bench         benchmarks against the rivals, as one table (make bench-quick: a short form)"
 	@echo "make movement      what every strategy moves, Kafka's assignors beside, written to docs/evidence/movement.md"
 	@echo "make performance   size, import, memory and speed of this tree beside the releases, written to docs/performance.md"
@@ -206,7 +207,7 @@ evidence: install $(VENV)/site-tools
 	RMQALLOC_EVERY_RELEASE=1 $(PYTEST) -q tests/spark/test_live_stream.py
 	$(PROOF) live_evidence --grpc --report $(EVIDENCE)/live.md
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
-	$(MAKE) --no-print-directory --keep-going mutation targets pythons performance release-check # one that fails stops no other
+	$(MAKE) --no-print-directory --keep-going mutation strength targets pythons performance release-check # one that fails stops no other
 # What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.
 release-check: $(VENV)/packages
 	$(PROOF) release_check --report $(EVIDENCE)/release.md
@@ -217,6 +218,8 @@ quick-mutants:
 	$(PROOF) mutants --quick
 quick-mutation:
 	$(PROOF) mutation --quick
+quick-strength:
+	$(PROOF) strength --quick
 quick-writing:
 	$(PROOF) interrupted_writes --quick
 quick-fuzz:
@@ -241,9 +244,12 @@ quick-strength:
 # Those that the last change touches, and an eighth of the rest in turn.
 proofs-in-turn: install
 	chosen=$$(PYTHONPATH=tests/support $(BIN)/python -m areas) && $(MAKE) --no-print-directory -j 2 $$chosen
-# Hours of one processor if nothing is kept in build/mutation; what was killed by a test that has not changed is not tried again.
+# Hours of one processor if nothing is kept in .cache/mutation; what was killed by a test that has not changed is not tried again.
 mutation: install
 	$(PROOF) mutation --report $(EVIDENCE)/mutation.md
+# An hour of one processor, with Java 17 and Maven; an interrupted run goes on.
+strength: install
+	$(PROOF) strength --report $(EVIDENCE)/strength.md
 # Java 17 and Maven; some tens of minutes.
 movement: install
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md

@@ -24,29 +24,21 @@ AREAS = {name: import_module(f"mutants.{name}").MUTANTS for name in NAMES}
 QUICK_EVERY = 20
 COPIES = 2
 """Copies of the tree that are worked on side by side."""
-NEEDED = (
-    "rmqalloc",
-    "spark_udfs",
-    "tests",
-    "proofs",
-    "benchmarks",
-    "examples",
-    "docs",
-    "README.md",
-    "pyproject.toml",
-    "setup.py",
-    "Makefile",
-)
 
 
 def copied(folder):
-    """A copy of the tree, with the kernels of the package that is installed."""
-    for name in NEEDED:
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, folder / name, ignore=shutil.ignore_patterns("__pycache__", "target*"))
-        else:
-            shutil.copy(source, folder / name)
+    """A copy of what git does not ignore, with the kernels of the package that is installed."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        check=True,
+    )
+    for name in filter(None, listed.stdout.decode().split("\0")):
+        target = folder / name
+        if os.path.lexists(ROOT / name):  # not deleted meanwhile
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, target, follow_symlinks=False)
     import rmqalloc._engine
 
     for kernel in Path(rmqalloc._engine.__file__).parent.glob("*.so"):

@@ -75,10 +75,10 @@ class Kernels:
             if units & set(needed):
                 yield name, needed
 
-    def built(self, file):
-        """Build the modules that hold a file anew, and give the files that they replace; None if it does not compile."""
-        name = Path(file).name
-        units = {unit for unit in self.units if name in self.parts(unit)}
+    def built(self, *files):
+        """Rebuild the modules that hold these files, and return the modules that they replace; None if one does not compile."""
+        names = {Path(file).name for file in files}
+        units = {unit for unit in self.units if names & self.parts(unit)}
         changed = {unit: self.objects / f"changed-{unit}.o" for unit in units}
         try:
             for unit, target in changed.items():

@@ -1,12 +1,13 @@
-"""Which tests reach a line: one run of a room's tests, file by file, kept in `build/` until a file changes."""
+"""Which tests reach a line: one run of a room's tests, file by file, kept in the cache until a file changes."""
 
 import hashlib
 import json
 
+import cache
 from checkout import ROOT
 
-KEPT = ROOT / "build" / "mutation"
-TIMEOUT = 240
+KEPT = cache.HOME / "mutation"
+TIMEOUT = 600
 BUDGET = 20
 """Seconds of tests that one mutant is given, as measured; the cheapest come first."""
 NEAREST = {
@@ -15,7 +16,7 @@ NEAREST = {
     "names": "tests/strategies/test_ordinal.",
     "preferences": "tests/strategies/test_stable.",
     "ragged": "tests/fleet/test_fleet.",
-    "rows": "tests/fleet/test_fleet.",
+    "rows": ("tests/engine/test_digest.", "tests/fleet/test_fleet."),
     "slots": "tests/strategies/test_ordinal.",
     "weigh": ("tests/strategies/test_weighted.", "tests/engine/test_weigh."),
 }
@@ -35,11 +36,22 @@ def test_files(room):
     return [path.relative_to(ROOT).as_posix() for path in dict.fromkeys(found)]
 
 
-class Reach:
-    """Tests of a room, the seconds each takes, and the lines each reaches."""
+def lines_of(mutant, text):
+    """The lines of a mutant of Python, and those before it to look at if no test is seen to reach them."""
+    if not mutant.edit.scope.split(".")[-1].lstrip("_")[:1].islower():  # of a file or of a class
+        return range(1, 1 + text.count("\n")), ()
+    last = mutant.line + text.count("\n", mutant.edit.start, mutant.edit.end)
+    return range(mutant.line, last + 1), range(mutant.line - 1, max(mutant.line - 12, 0), -1)
 
-    def __init__(self, room, tree):
-        self.room, self.path = room, KEPT / f"{room.name}.json"
+
+class Reach:
+    """Tests of a room, the seconds each takes, and the lines each reaches.
+
+    `options` of pytest may leave tests out; `wanted` may name the only lines that matter, by file.
+    """
+
+    def __init__(self, room, tree, options=(), wanted=None):
+        self.room, self.options, self.wanted, self.path = room, options, wanted, KEPT / f"{room.name}.json"
         kept = json.loads(self.path.read_text("utf-8")) if self.path.exists() else {}
         sources = digest(room.files())
         self.by_file = {}
@@ -51,13 +63,15 @@ class Reach:
             self.path.write_text(json.dumps(kept | self.by_file), encoding="utf-8")
 
     def measured(self, tree, file, mark):
-        more = {} if self.room.is_compiled else {"include": list(self.room.sources)}
-        answer = tree.run([file], TIMEOUT, **more)
+        more = {} if self.room.is_compiled else {"include": list(self.room.sources), "wanted": self.wanted}
+        answer = tree.run([*self.options, file], TIMEOUT, memory=0, **more)
+        failed = set(answer.get("failures", ()))
         if answer["code"] not in (0, 5):  # 5: no test is left
-            print(f"{file}: {answer['code']} without a mutant {answer.get('failed')}\n{tree.log()[-1500:]}", flush=True)
-            return {"mark": "", "seconds": {}, "lines": {}}
-        print(f"{file}: {len(answer['tests'])} tests, {answer['seconds']:.0f} s", flush=True)
-        return {"mark": mark, "seconds": answer["tests"], "lines": answer.get("lines", {})}
+            print(f"{file}: {answer['code']} without a mutant {sorted(failed)}\n{tree.log()[-1500:]}", flush=True)
+            mark = ""  # measured again in the next run
+        seconds = {test: spent for test, spent in answer.get("tests", {}).items() if test not in failed}
+        print(f"{file}: {len(seconds)} tests, {answer['seconds']:.0f} s", flush=True)
+        return {"mark": mark, "seconds": seconds, "lines": answer.get("lines", {})}
 
     def seconds(self, test):
         return self.by_file[test.split("::")[0]]["seconds"].get(test, 1)
@@ -66,22 +80,23 @@ class Reach:
         found = set()
         for known in self.by_file.values():
             reached = known["lines"].get(file, {})
-            found.update(test for line in lines for test in reached.get(str(line), ()))
+            found.update(test for line in lines for test in reached.get(str(line), ()) if test in known["seconds"])
         return found
 
     def tests(self, mutant, text):
         """Tests that reach a mutant, the cheapest first, and how many are left out as they take too long."""
-        last = mutant.line + text.count("\n", mutant.edit.start, mutant.edit.end)
         if self.room.is_compiled:
             found = {test for known in self.by_file.values() for test in known["seconds"]}
             return self.cut(sorted(found, key=lambda test: (not self.is_near(mutant, test), self.seconds(test))))
-        if not mutant.edit.scope.split(".")[-1].lstrip("_")[:1].islower():  # of a file or of a class
-            found = self.of_lines(mutant.file, range(1, 1 + text.count("\n")))
-        else:
-            found = self.of_lines(mutant.file, range(mutant.line, last + 1))
-            for line in range(mutant.line - 1, max(mutant.line - 12, 0), -1):
-                found = found or self.of_lines(mutant.file, [line])
-        return self.cut(sorted(found, key=self.seconds))
+        return self.cut(sorted(self.found(mutant, text), key=self.seconds))
+
+    def found(self, mutant, text):
+        """Tests that reach the lines of a mutant of Python."""
+        lines, before = lines_of(mutant, text)
+        found = self.of_lines(mutant.file, lines)
+        for line in before:
+            found = found or self.of_lines(mutant.file, [line])
+        return found
 
     @staticmethod
     def is_near(mutant, test):

@@ -54,10 +54,11 @@ class Room(NamedTuple):
             made += named(file, text, edits)
         return made
 
-    def sampled(self, seed, n):
-        """The sample of a seed: `n` mutants; half of them are comparisons at their bound, as far as there are any."""
+    def sampled(self, seed, n, at_bounds=None):
+        """The sample of a seed: `n` mutants; half of them, or `at_bounds`, are comparisons at their bound, if possible."""
+        at_bounds = n // 2 if at_bounds is None else at_bounds
         ranked = sorted(self.mutants(), key=lambda mutant: mutant.rank(seed))
-        bounds = [mutant for mutant in ranked if mutant.edit.operator in BOUNDS and self.is_program(mutant)][: n // 2]
+        bounds = [mutant for mutant in ranked if mutant.edit.operator in BOUNDS and self.is_program(mutant)][:at_bounds]
         taken = {mutant.key: mutant for mutant in bounds}
         for mutant in ranked:
             if len(taken) == n:

@@ -21,36 +21,51 @@ import pytest
 import yaml  # noqa: F401
 
 MEMORY = 12 << 30
+"""Bytes that a mutant may map; 0 in a request lifts the limit, as what is compiled with sanitizers maps far more."""
 LOG = "mutation.log"
 OPTIONS = (
     "-q",
     "-p",
     "no:cacheprovider",
-    "-p",
-    "no:xdist",
+    "-n",
+    "0",
     "-W",
     "ignore:Module already imported:pytest.PytestAssertRewriteWarning",
 )
 
 
 class Chosen:
-    """Keeps the tests that are asked for, in the order in which they are named, and notes how long each takes."""
+    """Keeps the tests that are asked for, in the order in which they are named, and notes how long each takes.
 
-    def __init__(self, tests):
+    `tests` are names, `starts` beginnings of names. No test begins after `limit` seconds of tests.
+    """
+
+    def __init__(self, tests, starts, limit):
         self.order = None if tests is None else {test: place for place, test in enumerate(tests)}
+        self.starts, self.limit = tuple(starts), limit
         self.seconds = {}
-        self.failed = ""
+        self.failures = []
+        self.is_cut = False
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items):
+        if self.starts:
+            items[:] = [item for item in items if item.nodeid.startswith(self.starts)]
         if self.order is not None:
             kept = [item for item in items if item.nodeid in self.order]
             items[:] = sorted(kept, key=lambda item: self.order[item.nodeid])
 
     def pytest_runtest_logreport(self, report):
         self.seconds[report.nodeid] = self.seconds.get(report.nodeid, 0) + report.duration
-        if report.failed:
-            self.failed = self.failed or report.nodeid
+        if report.failed and report.nodeid not in self.failures:
+            self.failures.append(report.nodeid)
+
+    def pytest_runtest_logfinish(self):
+        self.is_cut = bool(self.limit) and sum(self.seconds.values()) > self.limit
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self):
+        return True if self.is_cut else None
 
 
 class Reached:
@@ -66,12 +81,14 @@ class Reached:
         self.coverage.switch_context("")
 
 
-def lines_of(coverage):
-    """File, line and the tests that reach it."""
+def lines_of(coverage, wanted):
+    """File, line and the tests that reach it; of all lines, or of those wanted by file."""
     data = coverage.get_data()
     return {
         os.path.relpath(file): {
-            line: sorted(filter(None, tests)) for line, tests in data.contexts_by_lineno(file).items()
+            line: sorted(filter(None, tests))
+            for line, tests in data.contexts_by_lineno(file).items()
+            if wanted is None or line in wanted[os.path.relpath(file)]
         }
         for file in data.measured_files()
     }
@@ -80,7 +97,7 @@ def lines_of(coverage):
 def run(request):
     """What a child does: the tests of a request; its answer goes into a file."""
     os.environ.update(request.get("environment", {}))
-    plugins = [Chosen(request.get("tests"))]
+    plugins = [Chosen(request.get("tests"), request.get("starts", ()), request.get("limit"))]
     coverage = None
     if request.get("include"):
         from coverage import Coverage
@@ -90,10 +107,11 @@ def run(request):
         plugins.append(Reached(coverage))
         coverage.start()
     code = pytest.main([*OPTIONS, *request["arguments"]], plugins)
-    answer = {"code": int(code), "tests": plugins[0].seconds, "failed": plugins[0].failed}
+    chosen = plugins[0]
+    answer = {"code": int(code), "tests": chosen.seconds, "failures": chosen.failures, "is_cut": chosen.is_cut}
     if coverage:
         coverage.stop()
-        answer["lines"] = lines_of(coverage)
+        answer["lines"] = lines_of(coverage, request.get("wanted"))
     with open("mutation.json", "w", encoding="utf-8") as file:
         json.dump(answer, file)
 
@@ -103,7 +121,8 @@ def child(request):
     log = os.open(LOG, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
     for number, handle in ((0, os.open(os.devnull, os.O_RDONLY)), (1, log), (2, log)):
         os.dup2(handle, number)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    if memory := request.get("memory", MEMORY):
+        resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     if request.get("cpu"):
         resource.setrlimit(resource.RLIMIT_CPU, (request["cpu"], request["cpu"] + 5))

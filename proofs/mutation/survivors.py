@@ -14,16 +14,16 @@ STATES = ("equivalent: ", "open: ")
 class Survivor(NamedTuple):
     key: str
     change: str
-    state: str
+    state: str = ""
 
     @property
     def is_equivalent(self):
         return self.state.startswith("equivalent")
 
 
-def listed():
-    """All lines of the list, by name."""
-    lines = [line for line in LIST.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+def listed(path=LIST):
+    """All lines of a list, by name."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     return {one.key: one for one in (Survivor(*line.split("\t")) for line in lines)}
 
 

@@ -2,13 +2,11 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import tied
-from checkout import ROOT
 from mutants.__main__ import copied
 
 SELECTED = "not servers and not slow and not java and not go"
@@ -23,7 +21,6 @@ class Tree:
     def __init__(self, folder):
         self.folder = folder
         copied(folder)
-        shutil.copytree(ROOT / "pyx", folder / "pyx")
         done = [
             sys.executable,
             "-m",
@@ -53,9 +50,9 @@ class Tree:
         self.server.stdin.close()
         self.server.wait()
 
-    def run(self, paths, timeout, **more):
+    def run(self, paths, timeout, marks=SELECTED, **more):
         """Answer of pytest on these files and folders of tests; see `server.run`."""
-        request = {"arguments": ["-m", SELECTED, *paths], "timeout": timeout, **more}
+        request = {"arguments": ["-m", marks, *paths], "timeout": timeout, **more}
         print(json.dumps(request), file=self.server.stdin, flush=True)
         return json.loads(self.server.stdout.readline())
 

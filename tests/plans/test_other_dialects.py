@@ -156,6 +156,11 @@ def test_strategies_are_compared_by_what_every_client_computes(languages):
             left = taken(row["strategy"], TOPIC, {one: each for one, each in language_of.items() if one != gone})
             moved[gone] = sum(takers[queue] != left[queue] for queue in takers)
         assert row["departure_mean"] == sum(moved.values()) / len(moved)
+        name, params = SET[row["strategy"]]
+        state = snapshot_of(*languages, strategy=name, params=params)
+        departures = rmqalloc.plan(state, [Scenario(one, [RemoveClients(ids=one)]) for one in ids]).groups.to_pylist()
+        least = [each["least_moves"] for each in departures if each["scenario"] in ids]
+        assert row["departure_least_mean"] == sum(least) / len(ids)
         assert row["departure_worst"] == max(moved.values()) == moved[row["departure_worst_client"]]
 
 

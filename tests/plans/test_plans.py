@@ -388,6 +388,17 @@ def test_a_plan_is_read_as_it_was_written(tmp_path, name):
     assert (tmp_path / name).read_bytes() == first
 
 
+def test_the_order_of_columns_in_a_file_is_no_content(tmp_path):
+    path = tmp_path / "plan.json"
+    plan = plan_snapshot(cluster(), GONE)
+    save_plan(plan, path)
+    document = json.loads(path.read_text())
+    tables = reversed(document["tables"].items())
+    document["tables"] = {name: dict(reversed(columns.items())) for name, columns in tables}
+    path.write_text(json.dumps(document))
+    assert load_plan(path).digest == plan.digest
+
+
 def test_what_is_not_the_same_has_another_hash():
     plan = plan_snapshot(cluster(), GONE)
     assert plan_snapshot(cluster(), GONE).digest == plan.digest
@@ -407,10 +418,17 @@ def changed_file(text):
     return json.dumps(document)
 
 
+def other_table(text):
+    document = json.loads(text)
+    document["tables"]["more"] = {"b": [1], "a": [2]}
+    return json.dumps(document)
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [
         (changed_file, "was changed after it was written"),
+        (other_table, "was changed after it was written"),
         (lambda text: text[:100], "is not a plan"),
         (lambda text: "[]", "must be a mapping, got"),
         (lambda text: text.replace('"Plan"', '"Snapshot"'), "kind must be one of Plan, got"),

@@ -139,3 +139,5 @@ def test_reasons():
     reasons = strategy("WEIGHTED", capacities={"big": 3}, weights={("b", 0): 5}).explain(queues, ["big", "small"], 0)
     assert reasons.steps[0] == "the queue weighs 5; client big has the capacity 3 and queues of 6 in all"
     assert "the fullest client is big, which has 6 for a capacity of 3" in reasons.steps[1]
+    assert len(reasons.steps) == 2
+    assert "the client id is empty" in strategy("WEIGHTED").explain(queues, [""], 0).steps[-1]

@@ -239,8 +239,6 @@ quick-pythons:
 	$(PROOF) pythons --quick
 quick-movement:
 	$(MOVEMENT) --quick
-quick-strength:
-	$(PROOF) strength --quick
 # Those that the last change touches, and an eighth of the rest in turn.
 proofs-in-turn: install
 	chosen=$$(PYTHONPATH=tests/support $(BIN)/python -m areas) && $(MAKE) --no-print-directory -j 2 $$chosen

@@ -11,6 +11,8 @@ from programs import environment
 
 PLUGINS = ("pytest_timeout", "xdist", "leaks", "order", "skips", "time_limits")
 ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="")
+for name in ("CI", "BUILD_NUMBER"):  # pytest says more there
+    ALONE.pop(name, None)
 
 
 @pytest.fixture

@@ -84,7 +84,8 @@ def output(
 
     name = "-".join(["java", *project.relative_to(ROOT).parts[-2:], *([version] if version else [])])
     # The second folder is shared by several projects.
-    content = [goal, version or "", project / "pom.xml", *cache.sources(project / "src", project.parent / "src"), *more]
+    content: list[str | Path] = [goal, version or "", project / "pom.xml", *more]
+    content += cache.sources(project / "src", project.parent / "src")
     return cache.folder(name, content, make, has_jars)
 
 

@@ -131,7 +131,8 @@ def test_no_helper_of_the_tests_imports_a_proof():
 
 
 def test_tests_lie_in_folders_that_are_named_for_rooms():
-    rooms = {room.rpartition(".")[2].strip("_*") for room in FLOORS} | {"spark", "engine", "house", "proofs", "support", "data"}
+    others = {"spark", "engine", "house", "proofs", "support", "data"}
+    rooms = {room.rpartition(".")[2].strip("_*") for room in FLOORS} | others
     folders = {
         path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and not path.name.startswith(("_", "."))
     }

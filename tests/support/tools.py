@@ -77,7 +77,9 @@ def _package(module: str, distribution: str = "") -> Tool:
 
 
 def wheel_tool_release() -> str:
-    """The release of cibuildwheel that the workflows take."""
+    """The release of cibuildwheel that the workflows take; empty in a copy of the tree that has no workflows."""
+    if not WHEEL_TOOLS.exists():
+        return ""
     pinned = re.search(r"^cibuildwheel==(\S+)$", WHEEL_TOOLS.read_text(encoding="utf-8"), re.MULTILINE)
     return pinned[1] if pinned else ""
 

@@ -73,7 +73,7 @@ def connectors(name):
 
 def asked(name, with_connectors, java=None):
     """The answers of a release by feature; a release that does not get so far has one, to "session"."""
-    environment = spark_releases.variables(name, PROOFS, SUPPORT)
+    environment = spark_releases.variables(name, PROOFS, SUPPORT, SUPPORT.parent)
     if java is not None:
         environment |= {"JAVA_HOME": java, "PATH": f"{java}/bin{os.pathsep}{environment['PATH']}"}
     with tempfile.TemporaryDirectory() as folder:

@@ -20,7 +20,7 @@ FEW = {
     "spark.databricks.delta.snapshotPartitions": "1",
 }
 PROGRAM = Path(__file__).with_name("table_runs.py")
-FOLDERS = (PROOFS, SUPPORT)
+FOLDERS = (PROOFS, SUPPORT, SUPPORT.parent)
 WHOLE = [[40], [2]]
 NOTHING = [[], []]
 

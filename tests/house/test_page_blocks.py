@@ -64,13 +64,17 @@ def test_a_wrong_block_is_seen(block, said, tmp_path):
 
 
 @pytest.mark.spark
-def test_a_page_leaves_no_view_behind(spark, tmp_path):
+def test_a_page_leaves_no_view_and_no_setting_behind(spark, tmp_path):
     page = tmp_path / "page.md"
-    page.write_text("```sql\nCREATE TEMPORARY VIEW of_a_page AS SELECT 1\n```\n")
-    before = page_blocks.views_of(spark)
+    settings = (
+        "from pyspark.sql import SparkSession\nSparkSession.builder.appName('p').config('spark.sql.x', 1).getOrCreate()"
+    )
+    page.write_text(f"```sql\nCREATE TEMPORARY VIEW of_a_page AS SELECT 1\n```\n\n```python\n{settings}\n```\n")
+    before, before_settings = page_blocks.views_of(spark), page_blocks.settings_of(spark)
     wrong, _ = run_page(page, tmp_path, spark)
     assert not wrong
     assert page_blocks.views_of(spark) == before
+    assert page_blocks.settings_of(spark) == before_settings
     assert not spark.catalog.tableExists("of_a_page")
 
 

@@ -76,7 +76,7 @@ AREAS = {
         ("docs/", "README.md", "rmqalloc/cli/", "rmqalloc/report/", "tests/support/page_blocks.py"),
         {
             "tests/house/test_typing.py": 24,
-            "tests/house/test_page_blocks.py::test_a_page_leaves_no_view_behind": 15,
+            "tests/house/test_page_blocks.py::test_a_page_leaves_no_view_and_no_setting_behind": 15,
             **{f"tests/house/test_page_blocks.py::{_PAGE}[{page}": cost for page, cost in _DEAR_PAGES.items()},
         },
     ),

@@ -307,13 +307,13 @@ def needs_spark(text):
 
 @contextlib.contextmanager
 def at_home(spark):
-    """Relative paths of Spark's driver are those of this process, while a page runs; the views that it makes go with it.
+    """Let relative paths of Spark's driver be those of this process while a page runs; drop its views and settings afterwards.
 
     The session is that of all tests, and a view is looked up before a table of its name.
     """
     jvm = spark._jvm.org.apache.hadoop.fs
     system = jvm.FileSystem.getLocal(spark._jsc.hadoopConfiguration())
-    before, views = system.getWorkingDirectory(), views_of(spark)
+    before, views, settings = system.getWorkingDirectory(), views_of(spark), settings_of(spark)
     system.setWorkingDirectory(jvm.Path(os.getcwd()))
     try:
         yield
@@ -321,6 +321,22 @@ def at_home(spark):
         system.setWorkingDirectory(before)
         for name in views_of(spark) - views:
             spark.catalog.dropTempView(name)
+        restore(spark, settings)
+
+
+def settings_of(spark):
+    """Return the settings of the session, by name."""
+    return {row.key: row.value for row in spark.sql("SET").collect()}
+
+
+def restore(spark, settings):
+    """Give the session its settings back; a page that starts a session gets this one, with its settings put over them."""
+    conf = spark._jsparkSession.sessionState().conf()
+    for name, value in settings_of(spark).items():
+        if name not in settings:
+            conf.unsetConf(name)
+        elif settings[name] != value:
+            conf.setConfString(name, settings[name])
 
 
 def views_of(spark):

@@ -100,9 +100,9 @@ class Reach:
 
     @staticmethod
     def is_near(mutant, test):
-        """Does the file of the test look at the kernel first of all?"""
+        """Does the file of the test look at the kernel first of all, or the test at this one of several?"""
         kernel = mutant.file.split("/")[-1].split(".")[0].split("_")[0]
-        return test.startswith(NEAREST.get(kernel, f"tests/engine/test_{kernel}."))
+        return f"[{kernel}]" in test or test.startswith(NEAREST.get(kernel, f"tests/engine/test_{kernel}."))
 
     def cut(self, tests):
         spent, kept = 0.0, []

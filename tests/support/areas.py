@@ -50,7 +50,7 @@ AREAS = {
     "c": Area(
         ("pyx/", "setup.py", "tests/support/c/", "tests/support/c_programs.py", "proofs/guided_fuzz/"),
         {
-            "tests/engine/test_sanitizers.py": 60,
+            "tests/engine/test_sanitizers.py::test_md5": 40,
             "tests/engine/test_fuzz_targets.py": 96,
             "tests/engine/test_portable_c.py": 19,
             "tests/engine/test_ring.py::test_under_sanitizers": 3,

@@ -56,7 +56,8 @@ class Reach:
         sources = digest(room.files())
         self.by_file = {}
         for file in test_files(room):
-            mark = f"{sources} {digest([ROOT / file])}"
+            own = [option for option in options if file in option]
+            mark = " ".join([sources, digest([ROOT / file]), *own])
             known = kept.get(file)
             self.by_file[file] = known if known and known["mark"] == mark else self.measured(tree, file, mark)
             KEPT.mkdir(parents=True, exist_ok=True)

@@ -27,8 +27,7 @@ def text_of(file):
 
 def distance(file, test):
     """How far a test is from a file of Python: a test file named like the module is nearest, then the room's folder."""
-    path, at = PurePath(file), PurePath(test.split("::")[0])
-    module = (path.parent.name if path.stem == "__init__" else path.stem).strip("_")
+    module, at = PurePath(file).stem.strip("_"), PurePath(test.split("::")[0])
     name = at.stem.removeprefix("test_")
     return not (module in name or name in module), at.parent.as_posix() != folder_of(file)
 

@@ -50,6 +50,10 @@ class Audited:
             self.topics = {name: queues for name, queues in read.items() if queues}
         self.unknown = set()
         self.slots = [self._slot(client) for client in clients]
+        failed = {error["request"] for error in document.get("errors", [])}
+        self.is_open = f"GET_CONSUMER_CONNECTION_LIST {group['name']}" in failed
+        if self.is_open:  # there may be clients that no answer shows
+            self.unknown = set(self.topics)
 
     def is_pop(self, topic):
         return self.pops and not topic.startswith(RETRY)
@@ -334,9 +338,11 @@ def _spoken_of(audited, topic):
 
 def actual_unowned(audited):
     owners, silent, answered = _told(audited)
-    if answered and not silent:
+    if answered and not silent and not audited.is_open:
         for topic, queues in audited.topics.items():
-            if _spoken_of(audited, topic) and (found := [queue for queue in queues if not owners[queue]]):
+            untaken = _unowned(audited, topic) if topic not in audited.unknown else []
+            found = [queue for queue in queues if not owners[queue] and queue not in untaken]
+            if found and _spoken_of(audited, topic):
                 yield topic, found
 
 

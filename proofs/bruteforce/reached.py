@@ -113,7 +113,7 @@ class _Reading:
                 return None  # a client of the group would have to send something back first
             return "no-client" if asked else "unknown"
         if not any(_subscribes(slot.client, topic) for slot in self.audited.slots):
-            return "no-subscriber"
+            return "no-subscriber" if asked else "unknown"
         if queue[1] in self.group.get("paused_brokers", ()):
             return "paused"
         divides = self.audited.clustering and not self.group.get("is_shared")
@@ -125,21 +125,20 @@ class _Reading:
         return self._owned(topic, queue) if topic in self.audited.topics else "unknown"
 
     def _owned(self, topic, queue):
-        """Owners by what all clients report, else by what each of them computes."""
+        """Owners by what clients report, if any does, else by what each of them computes."""
         owners, silent, answered = _told(self.audited)
-        is_told = bool(answered) and not silent and _spoken_of(self.audited, topic)
+        is_told = bool(answered) and _spoken_of(self.audited, topic)
         is_known, pops = topic not in self.audited.unknown, self.audited.is_pop(topic)
         surely, perhaps = self.audited.takers(topic)
         if is_known and not perhaps[queue]:
             return "no-owner"
         if is_told and not owners[queue]:
-            return "not-owned-now"
-        if not pops and len(owners[queue]) > 1:
-            return "several-owners"
+            return "unknown" if silent or self.audited.is_open else "not-owned-now"
         is_known = is_known and "strategy_doubt" not in self.group
         if not is_told and (not is_known or not surely[queue]):
             return "unknown"
-        if not is_told and not pops and len(surely[queue]) > 1:
+        readers = owners[queue] if is_told else surely[queue]
+        if not pops and len(readers) > 1:
             return "several-owners"
         return "popped" if pops else "owner"
 

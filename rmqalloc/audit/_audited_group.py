@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 
 from rmqalloc._lazy import lazy_property
@@ -13,6 +13,7 @@ from rmqalloc.evidence._method import Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Group, Snapshot
 from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.snapshot._unknown import Unknowns
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views._group_views import GroupViews, ViewReader
 from rmqalloc.views._reported import ReportedOwners
@@ -33,14 +34,14 @@ class AuditedGroup(GroupViews):
         What explains the reported owners, if these are not the expected ones.
     planned : PlannedOwners or None
         Owners by a plan to compare with.
-    unanswered : collection of str
-        Requests that failed while the snapshot was taken.
+    unknown : Unknowns
+        What the snapshot does not know.
     """
 
     snapshot: Snapshot
+    unknown: Unknowns
     fit: Fit | None = None
     planned: PlannedOwners | None = None
-    unanswered: Collection[str] = ()
 
     @lazy_property
     def reported(self) -> ReportedOwners:
@@ -75,10 +76,20 @@ class AuditedGroup(GroupViews):
             found.setdefault(lag.queue.topic, {})[lag.queue] = lag.messages
         return found
 
-    @property
-    def is_unanswered(self) -> bool:
-        """Whether brokers were asked for the clients in vain."""
-        return f"GET_CONSUMER_CONNECTION_LIST {self.group.name}" in self.unanswered
+    def why_unknown(self, kind: str) -> str | None:
+        """Why a fact of the group is not known whole, None if it is; see `rmqalloc.snapshot._unknown.KINDS`."""
+        return self.unknown.why(kind, self.group.name)
+
+    @lazy_property
+    def is_reported(self) -> bool:
+        """Whether it is known of all clients what they own, so that what none of them reports is owned by none."""
+        is_whole = self.reported.any_answer and not self.reported.silent
+        return is_whole and not (self.why_unknown("clients") or self.why_unknown("owners"))
+
+    @lazy_property
+    def silent_brokers(self) -> frozenset[str]:
+        """Brokers that do not answer, so that nobody knows what is read there."""
+        return frozenset(one.broker_name for one in self.snapshot.brokers if one.is_silent)
 
     @lazy_property
     def brokers_without_locks(self) -> frozenset[str]:
@@ -86,6 +97,15 @@ class AuditedGroup(GroupViews):
         if not (self.group.is_ordered and self.is_clustering):
             return frozenset()
         return frozenset(one.broker_name for one in self.snapshot.brokers if one.role == "SLAVE")
+
+    def has_route(self, topic: str) -> bool:
+        """Whether the route of a topic is known whole."""
+        return topic in self.routes and self.unknown.why("routes", topic) is None
+
+    @lazy_property
+    def without_master(self) -> frozenset[str]:
+        """Brokers of which only a slave is left."""
+        return frozenset(one.broker_name for one in self.snapshot.brokers if one.role != "MASTER")
 
     @lazy_property
     def unit_of_topic(self) -> dict[str, UnitViews]:
@@ -111,14 +131,17 @@ class AuditedGroup(GroupViews):
 def audited_groups(snapshot: Snapshot, wanted: Callable[[Group], bool]) -> list[AuditedGroup]:
     """The wanted groups by name, with the shares of all their views computed."""
     reader = ViewReader(snapshot.topics)
-    unanswered = {error.request for error in snapshot.errors}
+    unknown = Unknowns(snapshot)
     audited_list = []
     for group in sorted(filter(wanted, snapshot.groups), key=lambda one: one.name):
         views = reader.views_of(group)
         if views.is_clustering and views.clients:
             views.units.extend(filter(None, (reader.unit_of(views, topic) for topic in views.topics)))
+        why = unknown.why("clients", group.name) or unknown.why("brokers", group.name)
+        for unit in views.units:
+            unit.unknown = why or unknown.why("routes", unit.topic)
         own = {one.name: getattr(views, one.name) for one in fields(GroupViews)}
-        audited_list.append(AuditedGroup(**own, snapshot=snapshot, unanswered=unanswered))
+        audited_list.append(AuditedGroup(**own, snapshot=snapshot, unknown=unknown))
     divide((view for audited in audited_list for unit in audited.units for view in unit.views), Rooms.of(snapshot))
     return audited_list
 

@@ -9,6 +9,7 @@ from rmqalloc._text import did_you_mean
 from rmqalloc.audit._audited_group import AuditedGroup, audited_groups
 from rmqalloc.audit._finding import SEVERITIES
 from rmqalloc.audit._findings import Findings
+from rmqalloc.audit._not_known import not_known
 from rmqalloc.audit._reach import reach_of
 from rmqalloc.audit._rules import RULES
 from rmqalloc.audit._rules_planned import Planned, absent_groups
@@ -91,7 +92,9 @@ def check_snapshot(
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
     by_group = sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity)))
     reach = reach_of(audited_list, snapshot, has_topic, tuple(groups) == ALL)
-    return Findings(by_group, reach, evidence_of(snapshot, groups, differing_queues(snapshot, groups)))
+    evidence = evidence_of(snapshot, groups, differing_queues(snapshot, groups))
+    unknown = not_known(audited_list, snapshot, followed, has_topic, tuple(groups) == ALL)
+    return Findings(by_group, reach, evidence, unknown)
 
 
 def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:

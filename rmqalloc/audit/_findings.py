@@ -11,11 +11,13 @@ import pyarrow as pa
 
 from rmqalloc._text import printable
 from rmqalloc.audit._finding import SEVERITIES, Finding
+from rmqalloc.audit._not_known import not_known_words
 from rmqalloc.audit._reach import Reach, unread_row
 from rmqalloc.audit._reach_text import reach_lines
 from rmqalloc.evidence import Evidence
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
+from rmqalloc.snapshot._unknown import NotKnown
 
 MOST_NAMES = 20
 """Queues and clients of a finding that are named where not all are asked for."""
@@ -41,6 +43,8 @@ class Findings(TableResult, Sequence[Finding]):
         Who reads which queue, if that was looked at.
     evidence : Evidence, optional
         What the audit rests on, group by group.
+    not_known : iterable of NotKnown
+        Facts that a rule needs and the snapshot does not have. No finding then means clean as far as is known.
 
     Examples
     --------
@@ -57,11 +61,16 @@ class Findings(TableResult, Sequence[Finding]):
     TABLES: ClassVar = ()
 
     def __init__(
-        self, findings: Iterable[Finding] = (), reach: Reach | None = None, evidence: Evidence | None = None
+        self,
+        findings: Iterable[Finding] = (),
+        reach: Reach | None = None,
+        evidence: Evidence | None = None,
+        not_known: Iterable[NotKnown] = (),
     ) -> None:
         self._all = tuple(findings)
         self._reach = reach
         self.evidence = evidence
+        self.not_known = tuple(not_known)
 
     @property
     def who_reads(self) -> Reach | None:
@@ -87,7 +96,11 @@ class Findings(TableResult, Sequence[Finding]):
     @overload
     def __getitem__(self, place: slice) -> Findings: ...
     def __getitem__(self, place: int | slice) -> Finding | Findings:
-        return Findings(self._all[place], None, self.evidence) if isinstance(place, slice) else self._all[place]
+        return self._of(self._all[place], None) if isinstance(place, slice) else self._all[place]
+
+    def _of(self, findings: Iterable[Finding], reach: Reach | None) -> Findings:
+        """Some of the findings, resting on the same."""
+        return Findings(findings, reach, self.evidence, self.not_known)
 
     def __len__(self) -> int:
         return len(self._all)
@@ -99,7 +112,28 @@ class Findings(TableResult, Sequence[Finding]):
         return hash(self._all)
 
     def __repr__(self) -> str:
-        return f"<Findings: {_summary(self)}>"
+        return f"<Findings: {self.summary()}>"
+
+    def summary(self) -> str:
+        """How many findings there are, and what is not known, in one line.
+
+        Examples
+        --------
+        >>> Findings(not_known=[NotKnown("clients", "g", "no list is given")]).summary()
+        '0 findings as far as is known; not known: clients of g (no list is given)'
+        """
+        counted_ones = _summary(self._all)
+        if scope := [one.reason for one in self.not_known if one.is_scope]:
+            counted_ones += f" ({'; '.join(map(printable, scope))})"
+        if not (missing := self.missing):
+            return counted_ones
+        as_far = "" if self._all else " as far as is known"
+        return f"{counted_ones}{as_far}; not known: {not_known_words(missing)}"
+
+    @property
+    def missing(self) -> tuple[NotKnown, ...]:
+        """What is not known and decides something here; without findings, ``check`` ends with 4 for it."""
+        return tuple(one for one in self.not_known if not one.is_scope)
 
     def at_least(self, severity: str) -> Findings:
         """Those that are as grave or graver.
@@ -110,7 +144,7 @@ class Findings(TableResult, Sequence[Finding]):
         <Findings: 0 findings>
         """
         grave = SEVERITIES[: SEVERITIES.index(severity) + 1]
-        return Findings((finding for finding in self if finding.severity in grave), self._reach, self.evidence)
+        return self._of((finding for finding in self if finding.severity in grave), self._reach)
 
     def of_groups(self, names: Collection[str]) -> Findings:
         """Those of some groups, and those that are about no group in particular.
@@ -122,7 +156,7 @@ class Findings(TableResult, Sequence[Finding]):
         """
         reach = None if self._reach is None else self._reach.of_groups(names)
         kept = (one for one in self if not one.consumer_group or one.consumer_group in names)
-        return Findings(kept, reach, self.evidence)
+        return self._of(kept, reach)
 
     def text(self, most: int | None = MOST_NAMES, file: IO[str] | None = None) -> str:
         """Messages that nobody reads, then all findings by consumer group.
@@ -134,8 +168,9 @@ class Findings(TableResult, Sequence[Finding]):
         file : text file, optional
             Where it goes: on a terminal the table is fitted to its width.
         """
-        above = [] if self._reach is None else ["\n".join(reach_lines(self._reach, most, file))]
-        return "\n\n".join([*above, _text(self, most)])
+        is_known = not self.missing
+        above = [] if self._reach is None else ["\n".join(reach_lines(self._reach, most, file, is_known))]
+        return "\n\n".join([*above, *_blocks(self, most), self.summary()])
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """The same line by line; ``top`` is the most queues and clients of each."""
@@ -164,16 +199,15 @@ class Findings(TableResult, Sequence[Finding]):
             ),
             "counts": {severity: counts[severity] for severity in SEVERITIES},
             "findings": list(map(_row, self)),
+            "not_known": [one._asdict() for one in self.not_known],
             **({} if self.evidence is None else {"evidence": self.evidence.groups.to_pylist()}),
         }
 
 
-def _text(findings: Sequence[Finding], most: int | None) -> str:
-    blocks = []
+def _blocks(findings: Sequence[Finding], most: int | None) -> Iterator[str]:
     for group, some in groupby(findings, key=lambda finding: finding.consumer_group):
         head = f"Group {printable(group)}" if group else "All groups"
-        blocks.append("\n".join([head, *(line for one in some for line in _lines(one, most))]))
-    return "\n\n".join([*blocks, _summary(findings)])
+        yield "\n".join([head, *(line for one in some for line in _lines(one, most))])
 
 
 def _lines(finding: Finding, most: int | None) -> Iterator[str]:

@@ -17,6 +17,7 @@ from rmqalloc.audit._reach_answers import Answer, WrittenTopics, answers_of
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._system_topics import is_system_topic
+from rmqalloc.snapshot._unknown import Unknowns
 
 UNREAD_SCHEMA = pa.schema([
     ("consumer_group", pa.string()), ("topic", pa.string()), ("reason", pa.string()), ("queues", pa.string()),
@@ -31,13 +32,6 @@ REACH_SCHEMA = pa.schema([
     ("messages", pa.int64()), ("detail", pa.string()),
 ])  # fmt: skip
 """Columns of the table of all queues."""
-
-_OF_GROUPS = (
-    "GET_CONSUMER_CONNECTION_LIST ",
-    "GET_ALL_SUBSCRIPTION_GROUP_CONFIG",
-    "GET_ALL_TOPIC_LIST_FROM_NAME_SERVER",
-)
-"""Requests without whose answers it is not known which groups there are and what they subscribe to."""
 
 
 class Reach:
@@ -196,31 +190,48 @@ def _lasting(one: Answer, seen: Collection[tuple[str | None, MessageQueue]]) -> 
 # --- Topics that no group subscribes to ---
 
 
-def _without_group(snapshot: Snapshot, has_topic: Callable[[str], object], written: WrittenTopics) -> Iterator[Answer]:
+def topics_without_group(snapshot: Snapshot, has_topic: Callable[[str], object]) -> list[str]:
+    """Topics to which no known group subscribes, those aside that RocketMQ makes for itself."""
     subscribed = {topic for group in snapshot.groups for topic in group.subscriptions}
     subscribed.update(t for group in snapshot.groups for client in group.clients for t in client.subscriptions or ())
     own = {one.broker_name for one in snapshot.brokers}  # every broker has a topic that bears its name
-    alone = [
+    return sorted(
         topic.name
         for topic in snapshot.topics
         if topic.name not in subscribed
         and topic.name not in own
         and not is_system_topic(topic.name)
         and has_topic(topic.name)
-    ]
+    )
+
+
+def _without_group(snapshot: Snapshot, has_topic: Callable[[str], object], written: WrittenTopics) -> Iterator[Answer]:
+    alone = topics_without_group(snapshot, has_topic)
     if not alone:
         return
-    is_partial = any(error.request.startswith(_OF_GROUPS) for error in snapshot.errors)
+    others = _may_subscribe(snapshot)
     offsets, silent = _offsets(snapshot, set(alone)), _without_subscriptions(snapshot)
-    for name in sorted(alone):
+    for name in alone:
         found = written.get(name)
         if found is None:
             continue
         waiting, holders = offsets[name]
-        visible = {"unknown" if is_partial else "no-group": found.visible} if found.visible else {}
+        visible = {"unknown" if others else "no-group": found.visible} if found.visible else {}
         for reason, queues in (found.hidden | visible).items():
-            detail = "not all groups could be read" if reason == "unknown" else _who_was(holders, silent)
+            detail = others if reason == "unknown" else _who_was(holders, silent)
             yield Answer(None, name, reason, queues, detail, found, waiting)
+
+
+def _may_subscribe(snapshot: Snapshot) -> str:
+    """Why a group may subscribe to a topic of which none is known, empty if none may."""
+    unknown = Unknowns(snapshot)
+    if unknown.why_more("subscriptions"):
+        return "not all groups are known"
+    without_clients = {one.name for one in snapshot.groups if not one.clients and not unknown.why("clients", one.name)}
+    perhaps = sorted(
+        {one.subject for one in unknown if one.kind in ("clients", "subscriptions")} - {""} - without_clients
+    )
+    return f"not known is what {named(perhaps)} {'subscribes' if len(perhaps) == 1 else 'subscribe'} to" if perhaps else ""
 
 
 def _offsets(snapshot: Snapshot, topics: Collection[str]) -> dict[str, tuple[dict[MessageQueue, int], list[str]]]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import repeat
 
+from rmqalloc._text import counted
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._reach_reasons import REASONS
 from rmqalloc.audit._rules_owners import why
@@ -23,6 +24,7 @@ from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_queues
 from rmqalloc.views._unit_views import Ids, Queues, UnitViews
 
+_CLIENTS_UNKNOWN = "its clients are not known"
 _NOTHING: Mapping[MessageQueue, int] = {}
 
 
@@ -101,7 +103,9 @@ class Answer:
         unit = audited.unit_of_topic.get(self.topic)
         if unit is None:
             return dict.fromkeys(self.queues, audited.subscribers(self.topic))
-        return _reported(audited, unit) or (unit.perhaps if self.state == "unknown" else unit.always)
+        if _speaks(audited, unit) and (self.state == "read" or audited.is_reported):
+            return audited.reported.owners(unit)
+        return unit.perhaps if self.state == "unknown" else unit.always
 
 
 class WrittenTopics:
@@ -167,32 +171,27 @@ def _where(queues: Iterable[MessageQueue], reasons: Iterable[str | None], reason
 
 def _without_route(audited: AuditedGroup, name: str) -> str:
     """Why nobody reads a topic of which no route is known."""
-    if not audited.clients and not audited.is_unanswered:
+    if not audited.clients and not audited.why_unknown("clients"):
         return "no-client"
     # Light topics have no route of their own, and that of a retry topic need not be in the snapshot.
-    is_left_out = name.startswith((RETRY_PREFIX, LMQ_PREFIX)) or f"route of topic {name}" in audited.unanswered
-    return "unknown" if is_left_out else "no-route"
+    is_left_out = name.startswith((RETRY_PREFIX, LMQ_PREFIX)) or audited.unknown.why("routes", name)
+    return "unknown" if is_left_out or audited.unknown.why_more("routes") else "no-route"
 
 
 def _of_group(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
     """What concerns the group as a whole; then the owners."""
     group, unit = audited.group, audited.unit_of_topic.get(name)
-    if not audited.clients:
-        yield (
-            ("unknown", queues, "its clients could not be asked for")
-            if audited.is_unanswered
-            else ("no-client", queues, "")
-        )
-        return
     if not (unit.options if unit is not None else audited.subscribers(name)):
-        yield "no-subscriber", queues, ""
+        reason = "no-subscriber" if audited.clients else "no-client"
+        yield ("unknown", queues, _CLIENTS_UNKNOWN) if audited.why_unknown("clients") else (reason, queues, "")
         return
-    for reason, brokers in (
-        ("paused", group.paused_brokers),
-        ("no-lock", audited.brokers_without_locks if unit else ()),
+    for reason, brokers, detail in (
+        ("paused", group.paused_brokers, ""),
+        ("no-lock", audited.brokers_without_locks if unit else (), ""),
+        ("unknown", audited.silent_brokers, "their brokers do not answer"),
     ):
         if brokers and (closed := tuple(queue for queue in queues if queue.broker_name in brokers)):
-            yield reason, closed, ""
+            yield reason, closed, detail
             queues = tuple(queue for queue in queues if queue.broker_name not in brokers)
     if not queues:
         return
@@ -205,51 +204,68 @@ def _of_group(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
 
 
 def _of_owners(audited: AuditedGroup, unit: UnitViews, queues: Queues) -> _Reasons:
-    usual, detail, others = _owned(audited, unit)
+    usual, others = _owned(audited, unit)
     if not others:
-        yield usual, queues, detail
+        yield usual[0], queues, usual[1]
         return
-    by_reason: dict[str, list[MessageQueue]] = {}
+    found: dict[tuple[str, str], list[MessageQueue]] = {}
     for queue in queues:
-        by_reason.setdefault(others.get(queue, usual), []).append(queue)
-    for reason, some in sorted(by_reason.items()):
-        yield reason, tuple(some), detail if reason == usual else _detail(audited, unit, reason)
+        found.setdefault(others.get(queue, usual), []).append(queue)
+    for (reason, detail), some in sorted(found.items()):
+        yield reason, tuple(some), detail
 
 
-def _owned(audited: AuditedGroup, unit: UnitViews) -> tuple[str, str, dict[MessageQueue, str]]:
-    """The reason of most queues of a unit, what is particular about it, and the reasons of all other queues.
+_Owned = tuple[tuple[str, str], dict[MessageQueue, tuple[str, str]]]
+"""The reason of most queues of a unit and what is particular about it, and the same of all other queues."""
 
-    What clients report that they own goes before what they compute, where all of them report it: then it is known who reads a
-    queue whatever they divide by. A queue that nobody takes in either way is not read.
+
+def _owned(audited: AuditedGroup, unit: UnitViews) -> _Owned:
+    """Why the queues of a unit are read, or are not.
+
+    What clients report that they own goes before what they compute: a queue that one reports is read whatever they divide by,
+    and where all of them report, a queue that none reports is not. A queue that nobody takes in either way is not read.
     """
-    reported, others = _reported(audited, unit), dict[MessageQueue, str]()
-    usual, detail = "popped" if unit.is_pop else "owner", ""
-    if reported is None:
-        if doubt := unit.problem or _doubt(audited):
-            usual, detail = "unknown", doubt
-        else:
-            if audited.group.broker_client_ids is not None:
-                others |= dict.fromkeys(unit.where(unit.always, lambda n: n == 0), "unknown")
-            others |= dict.fromkeys(unit.double_owned, "several-owners")
-    if audited.reported.any_answer:
-        others |= dict.fromkeys(audited.reported.double_owned(unit), "several-owners")
-    if reported is not None:
-        others |= dict.fromkeys((queue for queue, slots in reported.items() if not slots), "not-owned-now")
-    return usual, detail, others | dict.fromkeys(unit.unowned, "no-owner")
+    read = "popped" if unit.is_pop else "owner", ""
+    usual, others = _reported(audited, unit, read) if _speaks(audited, unit) else _computed(audited, unit, read)
+    if unit.unowned:
+        nobody = "the queues are in no client's list" if unit.is_config else why(audited, unit)
+        others |= dict.fromkeys(unit.unowned, ("no-owner", nobody))
+    return usual, others
 
 
-def _reported(audited: AuditedGroup, unit: UnitViews) -> dict[MessageQueue, list[int]] | None:
-    """Slots that report each queue, if it is known of all queues."""
-    return audited.reported.owners(unit) if audited.reported.reports(unit) else None
+def _speaks(audited: AuditedGroup, unit: UnitViews) -> bool:
+    """Whether what clients report says anything of a topic: of a retry topic nothing is, if nobody reports any queue."""
+    return audited.reported.any_answer and audited.reported.speaks_of(unit)
+
+
+def _reported(audited: AuditedGroup, unit: UnitViews, read: tuple[str, str]) -> _Owned:
+    is_whole = audited.is_reported and not audited.unknown.why("routes", unit.topic)
+    missing = ("not-owned-now", "") if is_whole else ("unknown", _not_reported(audited))
+    others = {queue: missing for queue, slots in audited.reported.owners(unit).items() if not slots}
+    return read, others | dict.fromkeys(audited.reported.double_owned(unit), ("several-owners", ""))
+
+
+def _computed(audited: AuditedGroup, unit: UnitViews, read: tuple[str, str]) -> _Owned:
+    if doubt := unit.problem or _doubt(audited):
+        return ("unknown", doubt), {}
+    others = dict[MessageQueue, tuple[str, str]]()
+    for is_open, reason in (
+        (bool(unit.unsure), "not known is what all clients subscribe to"),
+        (audited.group.broker_client_ids is not None, "brokers list different clients, and every client asks one at random"),
+    ):
+        if is_open:
+            others |= dict.fromkeys(unit.where(unit.always, lambda n: n == 0), ("unknown", reason))
+    return read, others | dict.fromkeys(unit.double_owned, ("several-owners", ""))
+
+
+def _not_reported(audited: AuditedGroup) -> str:
+    """Why a queue that no client reports may have an owner all the same."""
+    if n := len(audited.reported.silent):
+        return f"{counted(n, 'client')} did not report what {'it owns' if n == 1 else 'they own'}"
+    return "not all that clients own is known"
 
 
 def _doubt(audited: AuditedGroup) -> str | None:
     """Why the clients may divide by something else than what is computed."""
     doubt = audited.group.strategy_doubt
     return None if doubt is None or known_by_client(audited.group) else doubt
-
-
-def _detail(audited: AuditedGroup, unit: UnitViews, reason: str) -> str:
-    if reason == "no-owner":
-        return "the queues are in no client's list" if unit.is_config else why(audited, unit)
-    return "brokers list different clients, and every client asks one at random" if reason == "unknown" else ""

@@ -15,7 +15,9 @@ _HEADER = ("messages", "group", "topic", "reason", "queues", "", "detail")
 _MOST_RANGES = 4
 
 
-def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None) -> Iterator[str]:
+def reach_lines(
+    reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True
+) -> Iterator[str]:
     """The table, or that every queue is read; and of which queues that is not known.
 
     Parameters
@@ -25,9 +27,11 @@ def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None) -> 
         Rows to show; all if None.
     file : text file, optional
         Where it goes.
+    is_known : bool
+        Whether the snapshot has all that decides it.
     """
     unread, unknown = reach.unread, unknown_words(reach)
-    yield headline(reach)
+    yield headline(reach, is_known)
     if unread:
         shown = unread[:most]
         details = any(one.detail for one in shown)
@@ -45,15 +49,15 @@ def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None) -> 
         yield unknown
 
 
-def headline(reach: Reach) -> str:
-    """How much nobody reads, in one line."""
+def headline(reach: Reach, is_known: bool = True) -> str:
+    """How much nobody reads, in one line; that all is read only if all that decides it ``is_known``."""
     if not reach.unread:
         topics = counted(reach.n_topics, "topic")
         if not reach.n_topics:
-            return "No topic has a queue that producers write to."
+            return f"No topic {'has' if is_known else 'is known to have'} a queue that producers write to."
         return (
             f"No queue of {topics} is known to be unread."
-            if reach.unknown
+            if reach.unknown or not is_known
             else f"Every written queue of {topics} is read."
         )
     n, names = sum(len(one.queues) for one in reach.unread), {one.topic for one in reach.unread}

@@ -246,6 +246,13 @@ RULES: dict[str, Rule] = {
         "error",
         rules_brokers.no_master,
     ),
+    "silent-broker": Rule(
+        "Broker that does not answer",
+        "The name server lists the broker, and it does not answer within the time that an answer may take.",
+        "Look at the broker's process and its network.",
+        "warning",
+        rules_brokers.silent_broker,
+    ),
     "ordered-lock-holder-gone": Rule(
         "Ordered queues that nobody can lock",
         "An ordered consumer must hold the lock of a queue, which only a master gives, or a slave that stands in for it.",
@@ -287,6 +294,13 @@ RULES: dict[str, Rule] = {
         "State the strategy.",
         "note",
         rules_config.strategy_assumed,
+    ),
+    "silent-client": Rule(
+        "Client that does not answer",
+        "Brokers list the client, and it does not answer when asked what it owns.",
+        "Ask again; if it stays silent, look whether the process hangs.",
+        "warning",
+        rules_reported.silent_client,
     ),
     "owners-not-told": Rule(
         "Client that did not report what it owns",

@@ -29,6 +29,18 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
         )
 
 
+def silent_broker(audited: AuditedGroup) -> Iterator[Fault]:
+    """Brokers that do not answer, once each; what is read there is not known."""
+    for broker in audited.snapshot.brokers:
+        if broker.is_silent:
+            yield Fault(
+                f"Broker {broker.broker_name} at {broker.address} does not answer: whether its queues are read is not known, "
+                "nor what it alone knows of clients and offsets.",
+                "Look at the broker's process and its network; clients retry meanwhile and consume nothing there.",
+                of_group=False,
+            )
+
+
 def ordered_lock_holder_gone(audited: AuditedGroup) -> Iterator[Fault]:
     """Queues of an ordered group that nobody can lock."""
     for broker, queues in _without_master(audited):
@@ -61,7 +73,7 @@ def _without_master(audited: AuditedGroup) -> Iterator[tuple[Broker, tuple[Messa
     """Brokers without a master, each with the queues that the group may read there."""
     without = [broker for broker in audited.snapshot.brokers if broker.role != "MASTER"]
     found: dict[str, list[MessageQueue]] = {broker.broker_name: [] for broker in without}
-    for route in (audited.routes[topic] for topic in audited.topics if topic in audited.routes) if without else ():
+    for route in (audited.routes[topic] for topic in audited.topics if audited.has_route(topic)) if without else ():
         for queue in route.queues():
             if queue.broker_name in found:
                 found[queue.broker_name].append(queue)

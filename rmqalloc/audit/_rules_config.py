@@ -50,7 +50,7 @@ def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
         if method in listed:
             one, lists = audited.clients[slot].client_id, listed[method]
             for queue in lists.get(one, lists.get(None, [])):
-                if queue not in there:
+                if queue not in there and _is_decided(audited, queue.topic):
                     missing.setdefault(queue, set()).add(one)
     if missing:
         queues = tuple(sort_queues(missing))
@@ -62,6 +62,15 @@ def config_unknown_queue(audited: AuditedGroup) -> Iterator[Fault]:
             queues=queues,
             clients=tuple(sorted(set.union(*missing.values()))),
         )
+
+
+def _is_decided(audited: AuditedGroup, topic: str) -> bool:
+    """Whether it is known which queues a topic has, and whether the group reads it."""
+    if topic in audited.topics:
+        return audited.has_route(topic) or not (
+            audited.unknown.why("routes", topic) or audited.unknown.why_more("routes")
+        )
+    return not (audited.why_unknown("subscriptions") or audited.why_unknown("clients"))
 
 
 def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
@@ -81,7 +90,7 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
     """Groups whose clients share queues, so that no queue has an owner."""
     if not audited.group.is_shared or audited.group.message_model != "CLUSTERING" or not audited.clients:
         return
-    behind = [is_behind_proxy(one.client_id, one.language, one.version) for one in audited.clients]
+    behind = [is_behind_proxy(one.client_id) for one in audited.clients]
     others = behind.count(False) if any(behind) else 0
     sharing = "All clients" if not others else f"{behind.count(True):,} of {counted(len(behind), 'client')}"
     rest = (

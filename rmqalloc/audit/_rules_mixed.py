@@ -67,10 +67,12 @@ def _outcome(units: Sequence[UnitViews]) -> tuple[str, tuple[MessageQueue, ...],
     unowned = [queue for unit in units for queue in unit.unowned]
     double = [queue for unit in units for queue in unit.double_owned]
     unknown = [unit.problem for unit in units if unit.problem is not None]
+    # What an incomplete snapshot leaves open is no fault of the clients.
+    is_open = any(unit.problem is not None and unit.unknown is None for unit in units)
     makes = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
     if unknown:
         makes = f"what that makes is not known: {unknown[0]}"
-    return makes, tuple(sort_queues({*unowned, *double})), bool(unowned or double or unknown)
+    return makes, tuple(sort_queues({*unowned, *double})), bool(unowned or double or is_open)
 
 
 def _counts(kinds: Sequence[str | None]) -> str:

@@ -13,11 +13,12 @@ _AGAIN = "Take another snapshot after 20 s, in which every client rebalances"
 
 
 def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
-    """Queues that no client reports as its own; only if all clients answered."""
-    if audited.reported.silent or not audited.reported.any_answer:
-        return
-    for unit in audited.units:
-        unowned = audited.reported.unowned(unit)
+    """Queues that no client reports as its own; only if all clients answered. Those that none takes are of another rule."""
+    for unit in audited.units if audited.is_reported else ():
+        if audited.unknown.why("routes", unit.topic):
+            continue
+        not_taken = set(unit.unowned)
+        unowned = tuple(queue for queue in audited.reported.unowned(unit) if queue not in not_taken)
         if unowned:
             yield Fault(
                 f"No client owns {some_of(len(unowned), unit)} now, though all "
@@ -41,6 +42,18 @@ def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:
                 queues=tuple(double),
                 clients=ids,
             )
+
+
+def silent_client(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients that were asked what they own and did not answer."""
+    if silent := audited.unknown.silent_clients(audited.group.name):
+        yield Fault(
+            f"{counted(len(silent), 'client')} did not answer when asked what {'it owns' if len(silent) == 1 else 'they own'}, so "
+            "it is not known whether the queues that they should own are read.",
+            "Ask again; if they stay silent, look whether these processes hang: brokers expel a client that sends no heartbeat "
+            "for 120 s, and its queues get another owner.",
+            clients=tuple(sort_client_ids(silent)),
+        )
 
 
 def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:

@@ -14,13 +14,14 @@ from rmqalloc.views._unit_views import Ids, Queues
 def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
     """Clients and brokers without a machine room, if any other has one; a snapshot without rooms says nothing about them."""
     nearby = [method for method in audited.methods if method.asks_for_rooms and method.problem is None]
-    if not nearby or audited.is_served:
+    if not nearby or audited.is_served or audited.why_unknown("clients"):
         return
     client_rooms = _by_name(nearby[0].params.get("client_room")) or {
         client.client_id: client.machine_room for client in audited.clients if client.machine_room
     }
     broker_rooms = _by_name(nearby[0].params.get("broker_room"))
     rooms = {unit: broker_rooms or _rooms_of(audited.routes[unit.topic]) for unit in audited.units}
+    rooms = {unit: of_broker for unit, of_broker in rooms.items() if broker_rooms or audited.has_route(unit.topic)}
     if not client_rooms and not any(rooms.values()):
         return
     roomless = audited.ids(slot for slot, one in enumerate(audited.clients) if not client_rooms.get(one.client_id))

@@ -31,14 +31,14 @@ def dry_queue(audited: AuditedGroup) -> Iterator[Fault]:
 def only_dry_queues(audited: AuditedGroup) -> Iterator[Fault]:
     """Clients whose queues all get no new messages."""
     units = [unit for unit in audited.units if not unit.is_retry]
-    if not units or any(unit.problem is not None for unit in units):
-        return
     dry = set[MessageQueue]().union(*(_unwritten(audited, unit) for unit in units))
     if not dry:
         return
+    # What a client reports is known, be its group's client list known or not.
+    is_computed = all(unit.problem is None for unit in units)
     of_slot: dict[int, list[MessageQueue]] = {}
     for unit in units:
-        for queue, slots in unit.perhaps.items():
+        for queue, slots in (unit.perhaps if is_computed else audited.reported.owners(unit)).items():
             for slot in slots:
                 of_slot.setdefault(slot, []).append(queue)
     dried = {slot: queues for slot, queues in of_slot.items() if dry.issuperset(queues)}
@@ -68,11 +68,12 @@ def _instead(audited: AuditedGroup, n_left: int) -> str:
 
 
 def _unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
-    """Queues of a unit that nobody writes to."""
+    """Queues of a unit that nobody writes to, as brokers are set up: one without a master is written again when that is back."""
     route = audited.routes[unit.topic]
     return {
         MessageQueue(unit.topic, broker.broker_name, broker.read_queue_nums - 1 - i)
         for broker in route.brokers
+        if broker.broker_name not in audited.without_master
         for i in range(broker.n_dry_queues)
     }
 
@@ -83,7 +84,7 @@ def topic_without_route(audited: AuditedGroup) -> Iterator[Fault]:
         route = audited.routes.get(name)
         if name.startswith(("%RETRY%", "%LMQ%")) or (route is not None and _is_readable(route)):
             continue
-        if route is None and f"route of topic {name}" in audited.unanswered:
+        if route is None and (audited.unknown.why("routes", name) or audited.unknown.why_more("routes")):
             continue
         yield Fault(
             f"The group subscribes to {name}, "

@@ -19,7 +19,7 @@ from rmqalloc.views._unit_views import Queues
 
 def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
     """Topics that no client of the group consumes; a note if it is not known whether messages wait."""
-    if not audited.clients and audited.is_unanswered:
+    if audited.why_unknown("clients"):
         return
     for name in topics_with_retry(audited):
         # If clients divide the queues, a topic without subscribers has unowned queues, which is a rule of its own.
@@ -151,8 +151,8 @@ def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
 
 
 def _routes(audited: AuditedGroup) -> Iterator[Topic]:
-    """Known routes of the topics that the group subscribes to."""
-    return (audited.routes[name] for name in topics_with_retry(audited) if name in audited.routes)
+    """Routes of the topics that the group subscribes to, of those that are known whole."""
+    return (audited.routes[name] for name in topics_with_retry(audited) if audited.has_route(name))
 
 
 def _n_written(broker: TopicBroker) -> int:

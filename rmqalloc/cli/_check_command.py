@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._snapshot_input import (
     Inputs,
-    partial_code,
+    print_lacks,
     snapshot_of,
     snapshot_options,
     weak_code,
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
     from rmqalloc.documents import Source
     from rmqalloc.evidence import Evidence
     from rmqalloc.snapshot._snapshot import Snapshot
+    from rmqalloc.snapshot._unknown import NotKnown
 
 SEVERITIES = ("error", "warning", "note")
+KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
 _SETTLE = 20.0
 
 
@@ -45,6 +47,13 @@ _SETTLE = 20.0
     default="note",
     show_default=True,
     help="Show what is this grave or graver.",
+)
+@click.option(
+    "--allow-unknown",
+    "allowed",
+    multiple=True,
+    type=Choice(KINDS),
+    help="End with 0 although facts of this kind are not known; may be given several times.",
 )
 @click.option(
     "--fail-on", type=Choice(SEVERITIES), default="warning", show_default=True, help="End with 2 if anything is."
@@ -72,6 +81,7 @@ def check(
     rules: tuple[str, ...],
     ignore: tuple[str, ...],
     severity: str,
+    allowed: tuple[str, ...],
     fail_on: str,
     plan: str | None,
     scenario: str | None,
@@ -97,7 +107,7 @@ def check(
         watch(looking, _SETTLE if settle is None else settle)
     findings = settled(looking.look, settle or 0)
     looking.show(findings)
-    return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.lacking_code()
+    return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.lacking_code(allowed)
 
 
 @dataclass
@@ -114,6 +124,7 @@ class _Looking:
     last: Snapshot | None = None
     reach: Reach | None = None
     evidence: Evidence | None = None
+    not_known: tuple[NotKnown, ...] = ()
     _looked: Reach | None = None
 
     @property
@@ -132,7 +143,7 @@ class _Looking:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
         found = rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
         self._keep(found.who_reads)
-        self.evidence = found.evidence
+        self.evidence, self.not_known = found.evidence, found.not_known
         return found
 
     def _keep(self, reach: Reach | None) -> None:
@@ -151,7 +162,8 @@ class _Looking:
         from rmqalloc.audit import Findings
 
         is_wanted = self.is_whole or self.show_table in ("unread", "reach")
-        return Findings(findings, self.reach if is_wanted else None, self.evidence).at_least(self.severity)
+        reach = self.reach if is_wanted else None
+        return Findings(findings, reach, self.evidence, self.not_known).at_least(self.severity)
 
     def show(self, findings: Sequence[Finding]) -> None:
         """Print findings that are grave enough."""
@@ -174,11 +186,18 @@ class _Looking:
         """Whether the output shows places in a file, and there is one."""
         return self.output == "sarif" and self.inputs.live is None and self.inputs.file != "-"
 
-    def lacking_code(self) -> int:
-        """The exit code for what the last snapshot lacks, and for what its groups rest on."""
+    def lacking_code(self, allowed: Collection[str]) -> int:
+        """The exit code for what the groups of the last snapshot rest on, and for what is not known of them.
+
+        With ``--allow-partial`` all may be missing, but for what decides whether a queue is read.
+        """
         if self.last is None:
             return 0
-        return weak_code(self.inputs) or partial_code(self.last, self.inputs)
+        print_lacks(self.last)
+        missing = [one for one in self.not_known if one.kind not in allowed and not one.is_scope]
+        if self.inputs.allow_partial and not (self.reach and self.reach.unknown):
+            missing = []
+        return weak_code(self.inputs) or (exit_codes.PARTIAL if missing else 0)
 
 
 def _read(path: str) -> Source:

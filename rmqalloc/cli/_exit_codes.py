@@ -53,7 +53,7 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         DONE: "nothing as grave as --fail-on was found",
         DIFFERENCE: "something was found that is as grave as --fail-on, or graver",
         GATE: "nothing was found, but a strategy rests on less than --require asks for",
-        PARTIAL: "nothing was found, but the snapshot is partial",
+        PARTIAL: "nothing was found as far as is known, and --allow-unknown does not name all that is not known",
     },
     "compare": {
         FAILURE: f"{_DOUBT}, or a strategy cannot assign a topic of a group",

@@ -268,12 +268,16 @@ def doubt_code(snapshot: Snapshot, inputs: Inputs, clients_join: bool = False, b
 
 def partial_code(snapshot: Snapshot, inputs: Inputs) -> int:
     """`exit_codes.PARTIAL` if the snapshot lacks something and that will not do, else 0; what it lacks is reported."""
-    errors = snapshot.errors
-    print_notes(_lacks(errors))
-    if not errors or inputs.allow_partial:
+    print_lacks(snapshot)
+    if not snapshot.errors or inputs.allow_partial:
         return 0
     print_notes(["the snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same"])
     return exit_codes.PARTIAL
+
+
+def print_lacks(snapshot: Snapshot) -> None:
+    """Print what could not be asked or read."""
+    print_notes(_lacks(snapshot.errors))
 
 
 def _lacks(errors: Iterable[SourceError]) -> Iterable[str]:

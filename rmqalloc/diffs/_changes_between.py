@@ -78,7 +78,7 @@ def changes_between(before: SnapshotSide, after: SnapshotSide) -> list[Change]:
     for name in _union(before.topics, after.topics):
         one, other = before.topics.get(name), after.topics.get(name)
         if one != other:
-            hidden = tuple(side.gaps.hides_topic(name) for side in (before, after))
+            hidden = tuple(side.unknown.hides_topic(name) for side in (before, after))
             found += _of_topic(name, one, other, hidden)
     for name in _union(before.groups, after.groups):
         found += _of_group(name, before, after)
@@ -108,7 +108,7 @@ def _of_brokers(before: SnapshotSide, after: SnapshotSide) -> Iterator[Change]:
         return
     for name in _union(one, other):
         if name not in one or name not in other:
-            hidden = before.gaps.anything, after.gaps.anything
+            hidden = before.unknown.anything is not None, after.unknown.anything is not None
             yield Change(_presence("broker", name in other, hidden, _APPEARED), None, broker_name=name)
         elif (one[name].role, one[name].address) != (other[name].role, other[name].address):
             texts = map(_broker_text, (one[name], other[name]))
@@ -143,7 +143,7 @@ def _queues_text(broker: TopicBroker | None) -> str | None:
 def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[Change]:
     one, other = before.groups.get(name), after.groups.get(name)
     if one is None or other is None:
-        hidden = before.gaps.hides_group(name), after.gaps.hides_group(name)
+        hidden = before.unknown.hides_group(name), after.unknown.hides_group(name)
         yield presence_of_group(name, other is not None, hidden)
         return
     for topic in sorted({*one.subscriptions} ^ {*other.subscriptions}):
@@ -158,7 +158,7 @@ def _of_group(name: str, before: SnapshotSide, after: SnapshotSide) -> Iterator[
         if texts[0] != texts[1]:
             yield Change(change, "strategies", name, None, None, None, *texts)
     if one.clients != other.clients:
-        hidden = before.gaps.hides_clients(name), after.gaps.hides_clients(name)
+        hidden = before.unknown.hides_clients(name), after.unknown.hides_clients(name)
         yield from changes_of_clients(name, one, other, hidden)
     if one.broker_client_ids != other.broker_client_ids:
         yield Change("client_lists", "views", name, before=_lists_text(one), after=_lists_text(other))

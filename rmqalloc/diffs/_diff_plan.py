@@ -124,11 +124,11 @@ class _Comparison:
         """Groups that are not there, and clients that are on one side alone."""
         for name in self._names:
             before, after = (of.get(name) for of in self._groups)
-            gaps = self._side.gaps
+            unknown = self._side.unknown
             if before is None or after is None:
-                yield presence_of_group(name, after is not None, self._in_order(False, gaps.hides_group(name)))
+                yield presence_of_group(name, after is not None, self._in_order(False, unknown.hides_group(name)))
             else:
-                yield from changes_of_clients(name, before, after, self._in_order(False, gaps.hides_clients(name)))
+                yield from changes_of_clients(name, before, after, self._in_order(False, unknown.hides_clients(name)))
 
     def _compare(self) -> None:
         """Lay the owners that are planned and those of the snapshot beside one another."""
@@ -207,7 +207,7 @@ def _hidden(queues: pa.Table, side: SnapshotSide) -> dict[Unit, str]:
     return {
         (group, topic): QUEUES_HIDDEN
         for group, topic, broker in zip(*columns, strict=True)
-        if side.gaps.hides_topic(topic) and (topic, broker) not in there
+        if side.unknown.hides_topic(topic) and (topic, broker) not in there
     }
 
 

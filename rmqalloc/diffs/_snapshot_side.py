@@ -10,7 +10,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.diffs._aligned_queues import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
-from rmqalloc.diffs._gaps import Gaps
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.evidence import with_strategies
 from rmqalloc.evidence._known import divides, known_by_client
@@ -20,6 +19,7 @@ from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._matching import ALL, by_name
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
 from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.snapshot._unknown import Unknowns
 
 _QUEUE_NAMES = OWNERS_SCHEMA.names[:4]
 _ASSIGNED = (ErrCode.GOOD, ErrCode.EMPTY)
@@ -36,14 +36,14 @@ class SnapshotSide:
     groups : dict of str to Group
         With their strategies; their subscriptions are those to topics that are compared.
     topics : dict of str to Topic
-    gaps : Gaps
+    unknown : Unknowns
         What may be missing of it.
     """
 
     snapshot: Snapshot
     groups: dict[str, Group]
     topics: dict[str, Topic]
-    gaps: Gaps
+    unknown: Unknowns
 
     @classmethod
     def of(
@@ -65,7 +65,7 @@ class SnapshotSide:
             mine = {name: _on_topics(group, is_read) for name, group in mine.items()}
             mine = {name: group for name, group in mine.items() if group.subscriptions}
         read = {name: one for name, one in routes.items() if is_read(name)}
-        return cls(snapshot, mine, read, Gaps.of(snapshot.errors))
+        return cls(snapshot, mine, read, Unknowns(snapshot))
 
     @property
     def is_partial(self) -> bool:

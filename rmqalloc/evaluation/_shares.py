@@ -75,6 +75,7 @@ def _share(s: Pop, fleet: Fleet, views: Sequence[View]) -> None:
     shared = s.share_fleet(fleet, on_error="report")
     offsets, positions, slot = shared.offsets.tolist(), shared.queues.tolist(), 0
     for view, whole in zip(views, shared.whole_broker.tolist(), strict=True):
+        view.is_for_anyone = whole
         for client_id in view.client_ids:
             mine = view.queues if whole else [view.queues[at] for at in positions[offsets[slot] : offsets[slot + 1]]]
             view.shares.setdefault(client_id, set()).update(mine)

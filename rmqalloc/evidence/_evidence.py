@@ -17,11 +17,11 @@ from rmqalloc._text import counted, named
 from rmqalloc.evidence._client_method import is_plain
 from rmqalloc.evidence._known import known_by_client
 from rmqalloc.evidence._method import Method
-from rmqalloc.evidence._unanswered import Unanswered
 from rmqalloc.results import TableResult
 from rmqalloc.snapshot._cut_names import cut_names
 from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot._unknown import Unknowns
 
 EVIDENCE_SCHEMA = pa.schema(
     [
@@ -150,7 +150,7 @@ def evidence_of(
     mine = [one for one in snapshot.groups if any(fnmatchcase(one.name, each) for each in groups)]
     routes = {topic.name: topic for topic in snapshot.topics}
     cut = {name: found for name, topic in routes.items() if (found := cut_names(topic))}
-    unanswered, differing = Unanswered(snapshot), differing or {}
+    unknown, differing = Unknowns(snapshot), differing or {}
     topics = [[routes[name] for name in one.subscriptions if name in routes] for one in mine]
     columns: dict[str, list[Any]] = {
         "consumer_group": [one.name for one in mine],
@@ -166,7 +166,7 @@ def evidence_of(
         "doubt": [one.strategy_doubt for one in mine],
         "fetched_at": [snapshot.fetched_at] * len(mine),
         "age_seconds": [_age(snapshot.fetched_at, now)] * len(mine),
-        "errors": [unanswered.of(one, read) for one, read in zip(mine, topics, strict=True)],
+        "errors": [unknown.touching(one, read) for one, read in zip(mine, topics, strict=True)],
         "may_be_cut": [_cut(read, cut) for read in topics],
     }
     return Evidence(pa.table(columns, schema=EVIDENCE_SCHEMA))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass, replace
+from dataclasses import MISSING, Field, fields, is_dataclass
 from functools import cache
 from typing import Any
 
@@ -12,7 +12,7 @@ from rmqalloc.documents._document_errors import shown
 from rmqalloc.documents._fields import FieldError
 from rmqalloc.documents._records import SIGNED, document_schema, record
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._proxy import is_behind_proxy
+from rmqalloc.snapshot._proxy import with_shared
 from rmqalloc.snapshot._snapshot import Group, Snapshot
 
 API_VERSION = "rmqalloc/v2"
@@ -64,7 +64,7 @@ def from_document(document: Any) -> Snapshot:
         read: Snapshot = record(Snapshot).read({key: document[key] for key in document.keys() - HEAD.keys()})
     except FieldError as error:
         raise SnapshotError(error.what, error.parts) from None
-    return read if document["apiVersion"] == API_VERSION else _from_v1(read)
+    return with_shared(read)
 
 
 def snapshot_schema() -> dict[str, Any]:
@@ -79,16 +79,6 @@ def snapshot_schema() -> dict[str, Any]:
     head = {"apiVersion": {"enum": [*READABLE_VERSIONS]}, "kind": {"const": KIND}}
     body |= {"properties": {**head, **body["properties"]}, "required": list(HEAD)}
     return document_schema("Snapshot of a RocketMQ cluster, of rmqalloc", body)
-
-
-def _from_v1(snapshot: Snapshot) -> Snapshot:
-    """The snapshot with the groups marked whose clients stand behind a proxy: v1 gave them owners that do not exist."""
-
-    def is_shared(group: Group) -> bool:
-        return any(is_behind_proxy(one.client_id, one.language, one.version) for one in group.clients)
-
-    groups = (replace(group, is_shared=group.is_shared or is_shared(group)) for group in snapshot.groups)
-    return replace(snapshot, groups=tuple(groups))
 
 
 def least(name: str) -> int:

@@ -3,35 +3,41 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+
+from rmqalloc.snapshot._snapshot import Group, Snapshot
 
 _GRPC_ID = re.compile(r".+@\d+@\d+@-?[0-9a-z]+", re.DOTALL)
-_LATER = ("5.", "6.", "newer")
 
 
-def is_behind_proxy(client_id: str, language: str | None = None, version: str | None = None) -> bool:
-    """Whether a client speaks gRPC to a proxy rather than to brokers.
+def is_behind_proxy(client_id: str) -> bool:
+    """Whether a client speaks gRPC to a proxy rather than to brokers, by its id.
 
     Such clients take messages of any queue (POP), register without a table of queues and never answer running info.
 
     Parameters
     ----------
-    client_id, language, version : str
-        As brokers list them, the release as people write it.
+    client_id : str
 
     Notes
     -----
-    Nothing a broker lists says so outright. A client counts as one if its id is ``host@pid@n@t``, n counting the clients of
-    the process and t a time to base 36, as gRPC SDKs make it: ids of clients that speak to brokers have one ``@``, and after
-    a second one a unit's name or STREAM in capitals. It also counts as one if it is of release 5 or later and not written in
-    Java: SDKs of other languages that speak to brokers call themselves 4.x.
+    gRPC SDKs make ids of the form ``host@pid@n@t``, n counting the clients of the process and t a time to base 36. Ids of clients
+    that speak to brokers have one ``@``, and after a second one a unit's name or STREAM in capitals. Language and release say
+    nothing: a client of any language may speak to brokers under any release.
 
     Examples
     --------
-    >>> is_behind_proxy("vm@17844@0@zm718bkj", "JAVA", "5.5.0"), is_behind_proxy("10.0.0.1@x", "GO", "5.1.0")
-    (True, True)
-    >>> is_behind_proxy("10.0.0.1@4121#77", "JAVA", "5.5.0"), is_behind_proxy("10.0.0.1@77@STREAM", "GO", "4.5.2")
-    (False, False)
+    >>> is_behind_proxy("vm@17844@0@zm718bkj"), is_behind_proxy("10.0.0.1@4121#77"), is_behind_proxy("10.0.0.1@77@STREAM")
+    (True, False, False)
     """
-    if _GRPC_ID.fullmatch(client_id):
-        return True
-    return language not in (None, "JAVA") and version is not None and version.startswith(_LATER)
+    return _GRPC_ID.fullmatch(client_id) is not None
+
+
+def with_shared(snapshot: Snapshot) -> Snapshot:
+    """The snapshot with the groups marked that have clients behind a proxy, which share queues whatever a file says."""
+
+    def marked(group: Group) -> Group:
+        is_shared = group.is_shared or any(is_behind_proxy(one.client_id) for one in group.clients)
+        return group if is_shared == group.is_shared else replace(group, is_shared=True)
+
+    return replace(snapshot, groups=tuple(map(marked, snapshot.groups)))

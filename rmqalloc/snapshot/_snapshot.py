@@ -1,7 +1,8 @@
 """What a cluster looked like at one moment: its topics, and the consumer groups with their clients.
 
 Everything that is not known is None, so that nothing has to be made up: a file may hold routes and client ids alone, a live
-cluster reports most of the rest.
+cluster reports most of the rest. A list cannot be None where a part of it is known, so ``unknown`` says of which lists and
+why: an empty one that is not named there is known to be empty. `rmqalloc.snapshot._unknown` answers what follows.
 """
 
 from __future__ import annotations
@@ -68,10 +69,19 @@ class TopicBroker:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic and its brokers."""
+    """A topic and its brokers.
+
+    Attributes
+    ----------
+    name : str
+    brokers : tuple of TopicBroker
+    unknown : mapping of str to str
+        ``routes`` and why, where the brokers or their queues are known only in part.
+    """
 
     name: str
     brokers: tuple[TopicBroker, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def queues(self) -> Iterator[MessageQueue]:
         """Queues that consumers see, in the brokers' order.
@@ -183,6 +193,8 @@ class Group:
         Messages consumed per second, over the group.
     paused_brokers : tuple of str
         Brokers that do not let the group consume (``consumeEnable`` is false in its settings there), as far as it is known.
+    unknown : mapping of str to str
+        What of ``clients``, ``subscriptions`` and ``owners`` (what clients own) is not known or known only in part, and why.
     """
 
     name: str
@@ -202,6 +214,7 @@ class Group:
     lags: tuple[Lag, ...] = ()
     consume_tps: float | None = None
     paused_brokers: tuple[str, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def client_ids(self) -> list[str]:
@@ -221,11 +234,14 @@ class Broker:
     role : {"MASTER", "SLAVE", "ACTING_MASTER"}
         A slave is asked only where the name server knows no master of that name. One that stands in for the master
         (RocketMQ's ``enableActingMaster``) takes care of offsets and locks meanwhile; nothing can be written there either.
+    is_silent : bool
+        Whether it does not answer, be it that its connection is refused or that it takes longer than it may.
     """
 
     broker_name: str
     address: str
     role: Annotated[str, Text(("MASTER", "SLAVE", "ACTING_MASTER"))] = "MASTER"
+    is_silent: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,6 +269,8 @@ class Snapshot:
         Where from, for people.
     brokers : tuple of Broker
         Brokers that were asked; none where the snapshot is not of a running cluster.
+    unknown : mapping of str to str
+        ``subscriptions`` and why, where there may be more groups; ``routes`` and why, where there may be more topics.
     """
 
     topics: tuple[Topic, ...] = ()
@@ -261,6 +279,7 @@ class Snapshot:
     fetched_at: str | None = None
     source: str | None = None
     brokers: tuple[Broker, ...] = ()
+    unknown: Mapping[str, str] = field(default_factory=dict)
 
     def topic(self, name: str) -> Topic | None:
         """The topic of that name, None where the snapshot does not have it."""

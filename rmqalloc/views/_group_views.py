@@ -178,7 +178,9 @@ class ViewReader:
                     views[key] = View(group.name, topic, method, seen, ids, stale, dialect)
                 mine.append(views[key])
             options[slot] = tuple(mine)
-        return UnitViews(topic, queues, found.client_ids, options, is_pop)
+        is_unsure = "subscriptions" in group.unknown and not topic.startswith(RETRY_PREFIX)
+        unsure = frozenset(slot for slot in options if is_unsure and found.clients[slot].subscriptions is None)
+        return UnitViews(topic, queues, found.client_ids, options, is_pop, unsure)
 
     def _queues_of(self, topic: str) -> Queues:
         """Queues that consumers see, in Java's order."""

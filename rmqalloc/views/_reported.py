@@ -45,9 +45,13 @@ class ReportedOwners:
                 found.setdefault(queue.topic, []).append((queue, slot))
         return found
 
+    def speaks_of(self, unit: UnitViews) -> bool:
+        """Whether the reports say anything of a unit: of a retry topic they do not, if nobody reports any queue of it."""
+        return not (unit.is_retry and unit.topic not in self._by_topic)
+
     def reports(self, unit: UnitViews) -> bool:
-        """Whether it is known of all queues of a unit who owns them; of a retry topic nothing is, if nobody reports any."""
-        return self.any_answer and not self.silent and not (unit.is_retry and unit.topic not in self._by_topic)
+        """Whether all clients report what they own, and of this unit."""
+        return self.any_answer and not self.silent and self.speaks_of(unit)
 
     def owners(self, unit: UnitViews) -> Takers:
         """Slots that report each queue of a unit."""
@@ -70,7 +74,7 @@ class ReportedOwners:
 
     def unowned(self, unit: UnitViews) -> Queues:
         """Queues that nobody reports; none of a retry topic of which nobody reports any queue."""
-        if unit.is_retry and unit.topic not in self._by_topic:
+        if not self.speaks_of(unit):
             return ()
         return tuple(queue for queue, slots in self.owners(unit).items() if not slots)
 

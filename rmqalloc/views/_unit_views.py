@@ -35,6 +35,10 @@ class UnitViews:
         Views of each slot that subscribes, slots ascending: usually one, several if brokers list different clients.
     is_pop : bool
         Whether the broker shares a queue among several clients.
+    unsure : frozenset of int
+        Slots of which it is not known whether they subscribe: they take their queues perhaps.
+    unknown : str or None
+        Why clients or queues may be missing, so that the owners cannot be computed.
     """
 
     topic: str
@@ -42,11 +46,13 @@ class UnitViews:
     client_ids: list[str]
     options: dict[int, tuple[View, ...]]
     is_pop: bool
+    unsure: frozenset[int] = frozenset()
+    unknown: str | None = None
 
     @lazy_property
     def problem(self) -> str | None:
         """Why the owners cannot be computed, if they cannot."""
-        return next((view.problem for view in self.views if view.problem is not None), None)
+        return self.unknown or next((view.problem for view in self.views if view.problem is not None), None)
 
     @lazy_property
     def views(self) -> list[View]:
@@ -68,11 +74,11 @@ class UnitViews:
         always: Takers = {queue: [] for queue in self.queues}
         perhaps: Takers = {queue: [] for queue in self.queues}
         for slot, views in self.options.items():
-            shares = [view.shares.get(self.client_ids[slot], set()) for view in views]
+            shares = [view.share(self.client_ids[slot]) for view in views]
             for queue in set().union(*shares):
                 if queue in perhaps:
                     perhaps[queue].append(slot)
-                    if all(queue in share for share in shares):
+                    if slot not in self.unsure and all(queue in share for share in shares):
                         always[queue].append(slot)
         return always, perhaps
 

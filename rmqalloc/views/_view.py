@@ -31,6 +31,9 @@ class View:
         In which they compute a strategy that their group is given, told apart as `ViewReader.views_of` is told.
     shares : dict
         Queues of each client by this view, once they have been computed; see `rmqalloc.evaluation._shares`.
+    is_for_anyone : bool
+        Whether any client that asks gets all queues, be it listed or not: POP with a ``popShareQueueNum`` of 0 or less, or of
+        all other clients.
     problem : str or None
         Why the shares cannot be computed.
     """
@@ -43,4 +46,9 @@ class View:
     read_queue_nums: Mapping[str, int] | None = None
     dialect: str = JAVA
     shares: Shares = field(default_factory=dict)
+    is_for_anyone: bool = False
     problem: str | None = None
+
+    def share(self, client_id: str) -> set[MessageQueue]:
+        """The queues that a client gets that has this view."""
+        return set(self.queues) if self.is_for_anyone else self.shares.get(client_id, set())

@@ -9,6 +9,7 @@ from rmqalloc.report.html._evidence_section import evidence_line, evidence_secti
 from rmqalloc.report.html._findings_section import findings_section
 from rmqalloc.report.html._page import report_page, section
 from rmqalloc.report.html._unread_section import unread_section
+from rmqalloc.results._markup import escaped
 
 
 def check_page(findings: Findings) -> str:
@@ -25,7 +26,7 @@ def check_page(findings: Findings) -> str:
     """
     unread = unread_section(findings)
     evidence = None if findings.evidence is None else findings.evidence.groups
-    found = findings_section(findings, is_whole=True) or section("findings", "Findings", "<p>0 findings</p>")
+    found = findings_section(findings, is_whole=True) or section("findings", "Findings", f"<p>{escaped(findings.summary())}</p>")
     sections = [
         ("unread", "Messages nobody reads", unread),
         ("findings", "Findings", found),

@@ -29,10 +29,11 @@ _HEADS = (
 def unread_section(findings: Sequence[Finding]) -> str:
     """Messages that nobody reads, the largest backlog first, or that there are none; nothing if it was not looked at."""
     reach = findings.who_reads if isinstance(findings, Findings) else None
-    if reach is None:
+    if reach is None or not isinstance(findings, Findings):
         return ""
-    kind, sign = ("bad", "✗") if reach.unread else ("warn", "!") if reach.unknown else ("good", "✓")
-    said = f'<p class="{kind}">{sign} {escaped(headline(reach))}</p>'
+    is_known = not findings.missing
+    kind, sign = ("bad", "✗") if reach.unread else ("good", "✓") if is_known and not reach.unknown else ("warn", "!")
+    said = f'<p class="{kind}">{sign} {escaped(headline(reach, is_known))}</p>'
     rows, inside = [_cells(one) for one in reach.unread[:MOST_ROWS]], ""
     if rows:
         caption = "Queues that nobody reads, the largest backlog first"

@@ -11,6 +11,7 @@ from rmqalloc.documents import DocumentError, Source
 from rmqalloc.documents import _json_text as json_text
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._plain_data import SnapshotError
+from rmqalloc.snapshot._proxy import with_shared
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files._table_columns import OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
@@ -112,7 +113,7 @@ class Rows:
             check_values(snapshot)
         except SnapshotError as error:
             raise source.error(str(error)) from None
-        return snapshot, warnings
+        return with_shared(snapshot), warnings
 
     def _broker(self, topic: str, name: str, values: Row) -> TopicBroker:
         given = {("machine_room" if key == "broker_room" else key): value for key, value in values.items()}

@@ -164,6 +164,15 @@ def route(name: str, body: Any) -> Topic:
     return Topic(name, tuple(sorted(brokers.values(), key=lambda broker: broker.broker_name)))
 
 
+def route_brokers(body: Any) -> list[Broker]:
+    """The brokers of a route, see `brokers`: of one without a master the slave of the lowest id."""
+    found = []
+    for data in _list(_object(body, "route").get("brokerDatas") or [], "brokerDatas"):
+        broker = _broker(_text(_object(data, "brokerData").get("brokerName"), "brokerName"), data)
+        found += [broker] if broker is not None else []
+    return found
+
+
 def connections(body: Any) -> Connections:
     """The clients of a group, in the order of their ids."""
     content = _object(body, "connections")

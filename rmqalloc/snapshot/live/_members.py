@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._bodies import RETRY_PREFIX
@@ -38,16 +38,25 @@ def group(
     Notes
     -----
     A client registers at the brokers of its topics, so only those lists are compared; the longest of them is the group's.
-    Several connections of one client id are several clients, as they are for RocketMQ's strategies. What strategy the group
-    uses is left open: clients report theirs, and `rmqalloc.evidence` weighs that against what they own.
+    Several connections of one client id are several clients, as they are for RocketMQ's strategies; but a broker that did not
+    run for a while has dead connections, too, so an id counts as often as it stands in every list that has it. What strategy
+    the group uses is left open: clients report theirs, and `rmqalloc.evidence` weighs that against what they own. A group
+    without clients subscribes to nothing that a broker knows; it has the topics of its offsets.
     """
     listed = {topic for one in view.values() for topic in one.subscriptions}
     # A broker lists what the client subscribes to that sent the last heartbeat; others may subscribe to more.
     subscriptions = sorted(listed.union(*(info.subscriptions for info in infos.values())))
+    unknown = {}
+    if not view:
+        subscriptions = sorted({lag.queue.topic for lag in lags})
+        unknown["subscriptions"] = "it has no client; its topics are those that it committed offsets of"
     holders = {b.broker_name for topic in subscriptions if topic in routes for b in routes[topic].brokers}
     lists = {broker: one for broker, one in view.items() if broker in holders} or view
-    ids = {broker: tuple(c.client_id for c in one.connections) for broker, one in sorted(lists.items())}
-    longest = max(lists.values(), key=lambda one: len(one.connections)).connections if lists else ()
+    lives = _alive({broker: one.connections for broker, one in sorted(lists.items())})
+    if any(len(lives[broker]) < len(one.connections) for broker, one in lists.items()):
+        unknown["clients"] = "brokers do not list the same connections of one client id: some are dead, or processes share it"
+    ids = {broker: tuple(c.client_id for c in some) for broker, some in lives.items()}
+    longest = max(lives.values(), key=len, default=())
     models = Counter(one.message_model for one in view.values())
     asked = [one for broker, one in (modes or {}).items() if broker in holders]
     assignment, share = _assignment(name, subscriptions, infos, asked)
@@ -56,14 +65,29 @@ def group(
         tuple(subscriptions),
         tuple(_clients(longest, infos)),
         message_model=_most(models, "CLUSTERING"),
-        is_shared=any(is_behind_proxy(*one) for known in view.values() for one in known.connections),
+        is_shared=any(is_behind_proxy(one.client_id) for known in view.values() for one in known.connections),
         is_ordered=any(info.is_ordered for info in infos.values()),
         server_assignment=assignment,
         pop_share_queue_num=share,
         broker_client_ids=ids if len(set(ids.values())) > 1 else None,
         lags=lags,
         consume_tps=consume_tps,
+        unknown=unknown,
     )
+
+
+def _alive(lists: Mapping[str, Sequence[ClientConnection]]) -> dict[str, tuple[ClientConnection, ...]]:
+    """Lists of brokers with every client id as often as all lists have it that have it at all."""
+    counts = [Counter(one.client_id for one in some) for some in lists.values()]
+    least = {one: min(count[one] for count in counts if one in count) for count in counts for one in count}
+    found = {}
+    for broker, some in lists.items():
+        seen, kept = Counter[str](), []
+        for one in some:
+            seen[one.client_id] += 1
+            kept += [one] if seen[one.client_id] <= least[one.client_id] else []
+        found[broker] = tuple(kept)
+    return found
 
 
 def may_be_assigned(view: Mapping[str, Connections], infos: Mapping[str, RunningInfo]) -> bool:
@@ -71,7 +95,7 @@ def may_be_assigned(view: Mapping[str, Connections], infos: Mapping[str, Running
     if infos:
         return any(map(_is_served, infos.values()))
     listed = (one for known in view.values() for one in known.connections)
-    return any(_assigns_since_5(one.version) and not is_behind_proxy(*one) for one in listed)
+    return any(_assigns_since_5(one.version) and not is_behind_proxy(one.client_id) for one in listed)
 
 
 def _assigns_since_5(version: str | None) -> bool:

@@ -12,6 +12,7 @@ from operator import attrgetter
 from typing import Any, TypeVar
 from zlib import crc32
 
+from rmqalloc._text import named
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
 from rmqalloc.remoting._client import Access, Remote
 from rmqalloc.remoting._read_codes import ReadCode
@@ -25,6 +26,8 @@ NAME_SERVER = "name server"
 _RETRY = "%RETRY%"
 _NOT_THERE = (ResponseCode.CONSUMER_NOT_ONLINE, ResponseCode.TOPIC_NOT_EXIST)
 _NOT_KNOWN = ResponseCode.REQUEST_CODE_NOT_SUPPORTED
+
+_OF_MODES = (ReadCode.GET_ALL_MESSAGE_REQUEST_MODE.name, ReadCode.GET_BROKER_CONFIG.name)
 
 _ERROR_ORDER = attrgetter("source", "request", "message")
 _MOST_LEFT_OUT = 20  # entries of one list that cannot be read and are named one by one
@@ -121,8 +124,12 @@ class Taker:
         routes = {topic.name: topic for topic in found if topic is not None}
         groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        errors, asked_brokers = tuple(sorted(self.errors, key=_ERROR_ORDER)), tuple(self.brokers.values())
-        return Snapshot(tuple(routes.values()), tuple(groups), errors, now, brokers=asked_brokers)
+        errors = tuple(sorted(self.errors, key=_ERROR_ORDER))
+        brokers = (replace(one, is_silent=not self.remote.is_up(one.address)) for one in self.brokers.values())
+        unknown = {}
+        if self.wanted.groups != ("*",):
+            unknown["subscriptions"] = f"only groups such as {', '.join(self.wanted.groups)} were read"
+        return Snapshot(tuple(routes.values()), tuple(groups), errors, now, brokers=tuple(brokers), unknown=unknown)
 
     async def _read_cluster(self) -> None:
         """Whom to ask; without that there is nothing to read."""
@@ -199,7 +206,19 @@ class Taker:
         infos, (lags, tps) = await asyncio.gather(self._infos(name, view), self._lags(name, view, routes))
         modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
         group = members.group(name, view, infos, routes, lags, tps, modes)
-        return replace(group, paused_brokers=tuple(self._paused.get(name, ())))
+        unknown = self._not_answered(group, infos) if modes is None else self._not_answered(group, infos) | self._modes_missing()
+        return replace(group, paused_brokers=tuple(self._paused.get(name, ())), unknown=unknown | group.unknown)
+
+    def _not_answered(self, group: Group, infos: Mapping[str, answers.RunningInfo]) -> dict[str, str]:
+        """What is not known of a group because clients did not answer while others did, or because none is there."""
+        asked = {one.client_id: one for one in group.clients if not is_behind_proxy(one.client_id)}
+        silent = [one for one in asked if one not in infos] if infos else []
+        return {"subscriptions": f"{named(silent)} did not say what they subscribe to"} if silent else {}
+
+    def _modes_missing(self) -> dict[str, str]:
+        """That it is not known whether brokers share the queues of a group that they assign."""
+        failed = [one.source for one in self.errors if one.request in _OF_MODES]
+        return {"brokers": f"{named(failed)} did not say whether clients share queues (POP)"} if failed else {}
 
     async def _infos(self, group: str, view: dict[str, answers.Connections]) -> dict[str, answers.RunningInfo]:
         """What every client says of itself; each is asked once, and which broker it goes through is spread evenly.
@@ -210,7 +229,7 @@ class Taker:
             return {}
         listing: dict[str, list[str]] = defaultdict(list)
         for broker, known in view.items():
-            for client_id in dict.fromkeys(c.client_id for c in known.connections if not is_behind_proxy(*c)):
+            for client_id in dict.fromkeys(c.client_id for c in known.connections if not is_behind_proxy(c.client_id)):
                 listing[client_id].append(broker)
         through = {one: self._relay(one, brokers) for one, brokers in listing.items()}
         code = ReadCode.GET_CONSUMER_RUNNING_INFO
@@ -250,11 +269,15 @@ class Taker:
     async def _lags(
         self, group: str, view: dict[str, answers.Connections], routes: Mapping[str, Topic]
     ) -> tuple[tuple[Lag, ...], float | None]:
-        """How far every queue has been consumed, and messages per second; None where nobody was asked."""
-        if not self.wanted.lag or not view:
+        """How far every queue has been consumed, and messages per second; None where nobody was asked.
+
+        Of a group without clients no broker knows the topics, so all are asked what it committed there.
+        """
+        if not self.wanted.lag:
             return (), None
         topics = {topic for one in view.values() for topic in one.subscriptions}
         holders = {b.broker_name for topic in topics if topic in routes for b in routes[topic].brokers}
+        holders = holders if view else {*self.brokers}
         code, fields = ReadCode.GET_CONSUME_STATS, {"consumerGroup": group}
         asked = (self._ask_broker(name, code, fields, answers.lags) for name in sorted(holders & self.brokers.keys()))
         found = [part for part in await asyncio.gather(*asked) if part is not None]

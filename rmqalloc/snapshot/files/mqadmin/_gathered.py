@@ -9,10 +9,17 @@ from dataclasses import dataclass, field, replace
 
 from rmqalloc._text import printable
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot._snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files.mqadmin._outputs import RETRY, Connected, Progress
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, RunningInfo
+
+
+_OTHERS = {
+    "subscriptions": "only groups whose outputs are given are known",
+    "routes": "only topics whose topicRoute is given are known",
+}
+"""What outputs of mqadmin never say: what else there is."""
 
 
 @dataclass(slots=True)
@@ -35,6 +42,8 @@ class Gathered:
     ----------
     topics : dict of str to Topic
         Routes by topic.
+    brokers : dict of str to Broker
+        Brokers of these routes by name.
     groups : dict of str to Seen
     warnings : list of str
     lines : dict of str to int
@@ -42,6 +51,7 @@ class Gathered:
     """
 
     topics: dict[str, Topic] = field(default_factory=dict)
+    brokers: dict[str, Broker] = field(default_factory=dict)
     groups: defaultdict[str, Seen] = field(default_factory=lambda: defaultdict(Seen))
     warnings: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
@@ -52,7 +62,8 @@ class Gathered:
             if seen.progress is not None:
                 seen.progress = self._uncut(name, seen, seen.progress)
         groups = tuple(self._group(name, seen) for name, seen in self.groups.items())
-        return Snapshot((*self.topics.values(), *self._guessed_topics(groups)), groups, source=source)
+        topics = (*self.topics.values(), *self._guessed_topics(groups))
+        return Snapshot(topics, groups, source=source, brokers=tuple(self.brokers.values()), unknown=_OTHERS)
 
     def _uncut(self, group: str, seen: Seen, progress: Progress) -> Progress:
         """Names that are as long as their column get their ends back, where only one known name begins so."""
@@ -106,6 +117,7 @@ class Gathered:
         view = {"": Connections(tuple(sorted(connections, key=lambda one: one.client_id)), frozenset(topics), model)}
         tps = seen.progress.consume_tps if seen.progress else None
         group = members.group(name, view, seen.infos, self.topics, lags, tps)
+        group = replace(group, unknown=_unknown(seen))
         if seen.owned:
             owned = (replace(one, owned=tuple(seen.owned.get(one.client_id, ()))) for one in group.clients)
             return replace(group, clients=tuple(owned))
@@ -148,8 +160,11 @@ class Gathered:
                 f"group {printable(name)}: several clients run at {', '.join(map(printable, shared[:3]))}; consumerProgress "
                 "does not say which of them owns a queue, so what they own is left open; give their consumerStatus files"
             )
+        # Who has no queue there may own one whose row says N/A.
+        none = () if progress.is_whole else None
         return tuple(
-            replace(one, owned=tuple(queues.get(one.host, ()))) if hosts[one.host] == 1 else one for one in clients
+            replace(one, owned=tuple(queues.get(one.host, ())) or none) if hosts[one.host] == 1 else one
+            for one in clients
         )
 
     def _guessed_topics(self, groups: tuple[Group, ...]) -> list[Topic]:
@@ -164,10 +179,27 @@ class Gathered:
             self.warnings.append(
                 f"no topicRoute is given for {shown}: read queues are counted by the highest queue id seen"
             )
+        guessed = {"routes": "no topicRoute is given; its read queues are counted by the highest queue id seen"}
         return [
-            Topic(name, tuple(TopicBroker(broker, count) for broker, count in sorted(brokers.items())))
+            Topic(name, tuple(TopicBroker(broker, count) for broker, count in sorted(brokers.items())), guessed)
             for name, brokers in counts.items()
         ]
+
+
+def _unknown(seen: Seen) -> dict[str, str]:
+    """What the outputs do not say of a group, and why."""
+    found = {}
+    if seen.connected is None and not seen.listed:
+        found["clients"] = "neither its consumerConnection nor its consumerStatus is given"
+        if seen.answered:
+            found["clients"] = "only those whose consumerStatus files are given are known"
+        elif seen.owned or (seen.progress and seen.progress.owners):
+            found["clients"] = "only those that own a queue are known"
+    if seen.connected is None and not seen.infos:
+        found["subscriptions"] = "its consumerConnection is not given; its topics are those that it has offsets of"
+    if seen.progress and not seen.progress.is_whole and not seen.infos:
+        found["owners"] = "consumerProgress says N/A where nobody owns a queue and where a client could not be asked"
+    return found
 
 
 def _named_queues(groups: tuple[Group, ...]) -> Iterable[MessageQueue]:

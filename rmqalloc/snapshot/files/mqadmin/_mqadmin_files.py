@@ -72,6 +72,7 @@ def _take_json(section: Section, gathered: Gathered) -> None:
     if not isinstance(content, dict) or "queueDatas" not in content:
         raise section.error("JSON of neither topicRoute (queueDatas) nor allocateMQ (result)")
     _add_topic(answers.route(_topic(section), content), section, gathered)
+    gathered.brokers |= {one.broker_name: one for one in answers.route_brokers(content)}
 
 
 def _take_allocation(owned: dict[str, list[MessageQueue]], section: Section, gathered: Gathered) -> None:

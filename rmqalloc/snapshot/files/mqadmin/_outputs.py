@@ -46,6 +46,8 @@ class Progress(NamedTuple):
     lags : list of Lag
     owners : mapping of MessageQueue to str
         Address of one client that has the queue; empty if the output has no such column.
+    is_whole : bool
+        Whether there is no queue, retry topics aside, of which no client is shown though the output has the column.
     consume_tps : float
     topic_width, broker_width : int
         Length that names were cut to.
@@ -53,6 +55,7 @@ class Progress(NamedTuple):
 
     lags: list[Lag]
     owners: dict[MessageQueue, str]
+    is_whole: bool
     consume_tps: float
     topic_width: int
     broker_width: int
@@ -105,6 +108,7 @@ def progress(section: Section) -> Progress:
     head = section.lines[0]
     names = [name.strip() for name in head.split("#")[1:]]
     read, lags, owners, tps = _ProgressRows(head, names), [], {}, None
+    is_whole = True
     for offset, line in _rows(section):
         if line.startswith("Consume TPS:"):
             tps = _number(section, offset, line.partition(":")[2])
@@ -116,10 +120,12 @@ def progress(section: Section) -> Progress:
         lags.append(Lag(MessageQueue(row["Topic"], row["Broker Name"], number), end, at))
         if row.get("Client IP", NOT_KNOWN[0]) not in NOT_KNOWN:
             owners[lags[-1].queue] = row["Client IP"]
+        elif not row["Topic"].startswith(RETRY):
+            is_whole = False
     if tps is None:
         raise section.error("the output of consumerProgress is cut: its Consume TPS is missing")
     width = head.index("#Broker Name"), head.index("#QID") - head.index("#Broker Name")
-    return Progress(lags, owners, tps, width[0] - 2, width[1] - 2)
+    return Progress(lags, owners, is_whole or not owners, tps, width[0] - 2, width[1] - 2)
 
 
 class _ProgressRows:

@@ -1,0 +1,39 @@
+"""Silence is not an answer: without one of its sources a snapshot gives no error that it does not give with it.
+
+The cases are random snapshots; of each every source is left out in turn, as a reader leaves it out that does not get an answer.
+"""
+
+from collections import Counter
+from random import Random
+
+import removed_sources
+from bruteforce import reached
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis_budget import examples
+
+from rmqalloc.audit import check_snapshot
+from rmqalloc.snapshot._plain_data import from_document
+
+
+@examples(25, nightly=5000)
+@given(st.integers(0, 2**32))
+def test_without_a_source_no_error_is_new_and_no_fault_becomes_an_all_clear(seed):
+    whole = from_document(reached.case(Random(seed)))
+    before = check_snapshot(whole)
+    faults, was_clear = removed_sources.subjects(before), removed_sources.is_all_clear(before)
+    for what, less in removed_sources.without_one(whole):
+        after = check_snapshot(less)
+        assert removed_sources.subjects(after) <= faults, what
+        assert was_clear or not removed_sources.is_all_clear(after) or only_notes(before), what
+
+
+def only_notes(findings):
+    return not findings.unread.num_rows and not findings.at_least("warning")
+
+
+def test_sources_of_every_kind_are_left_out():
+    kinds = Counter(
+        what.split(" ")[0] for seed in range(20) for what, _ in removed_sources.without_one(from_document(reached.case(Random(seed))))
+    )
+    assert kinds.keys() == {"clients", "lags", "subscriptions", "owners", "group", "route", "guessed", "broker"}

@@ -154,7 +154,8 @@ class Advice(TableResult):
     Attributes
     ----------
     groups : pyarrow.Table
-        One row per group, over all its topics: `GROUPS_SCHEMA`. ``idle`` clients have no queue of any topic. ``most_useful``
+        One row per group, over all its topics: `GROUPS_SCHEMA`. ``idle`` clients have no work: no queue that
+        producers write to, of any topic but the retry topic. ``most_useful``
         is the number of queues of the largest topic: under AVG and AVG_BY_CIRCLE more clients cannot all have one.
         ``virtual_nodes`` is the number advised for a ring, null if more do not help or there is no ring. ``config_moves`` is
         the number of moves to the lists.

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot._units import RETRY_PREFIX
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +43,17 @@ class Present:
         """Queues of every client of a group by its strategy, over all topics."""
         owners = self.planned.owners[self.cells_of(group)]
         return np.bincount(owners[owners >= 0], minlength=len(self.planned.groups[group].client_ids))
+
+    def work_of(self, group: int) -> NDArray[np.int64]:
+        """Queues of every client of a group that give it work: those that producers write to, of topics but for retry topics."""
+        fleet, owners, units = self.planned.fleet, self.planned.owners[self.cells_of(group)], self.units_of(group)
+        is_written = np.concatenate(
+            [self.planned.written[start : start + n] for start, n in zip(
+                fleet.queue_starts[units].tolist(), fleet.n_queues[units].tolist(), strict=True)]
+        )  # fmt: skip
+        is_retry = np.array([fleet.topic(unit).startswith(RETRY_PREFIX) for unit in units.tolist()])
+        gives = (owners >= 0) & is_written & ~np.repeat(is_retry, fleet.n_queues[units])
+        return np.bincount(owners[gives], minlength=len(self.planned.groups[group].client_ids))
 
 
 def present_of(snapshot: Snapshot, planned: PlannedGroups) -> Present:

@@ -90,7 +90,8 @@ def _row(present: Present, position: int) -> dict[str, Any]:
     planned = present.planned
     group, units, loads = planned.groups[position], present.units_of(position), present.loads_of(position)
     n_queues = planned.fleet.n_queues[units]
-    idle = [client_id for client_id, load in zip(group.client_ids, loads.tolist(), strict=True) if not load]
+    work = present.work_of(position)
+    idle = [client_id for client_id, queues in zip(group.client_ids, work.tolist(), strict=True) if not queues]
     return {
         "consumer_group": group.consumer_group,
         "strategy": planned.rules.table[planned.rules.of_unit[units[0]]].get_name(),

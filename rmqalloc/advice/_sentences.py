@@ -40,7 +40,7 @@ def _sizes(group: dict[str, Any], counts: Sequence[dict[str, Any]]) -> Iterator[
     yield f"{name} has {counted(n, 'client')} for {queues} under {group['strategy']}."
     idle = group["idle"]
     if idle:
-        yield f"{counted(idle, 'client has', 'clients have')} no queue at all ({named(group['idle_ids'])})."
+        yield f"{counted(idle, 'client has', 'clients have')} no work ({named(group['idle_ids'])})."
     if group["unowned"]:
         yield f"{counted(group['unowned'], 'queue has', 'queues have')} no owner: {group['strategy']} leaves them out."
     most, made = group["most_useful"], class_of(group["strategy"])
@@ -183,10 +183,10 @@ drawn(Advice, advice_lines)
 
 
 def fleet_sentence(advice: Advice) -> str:
-    """How many clients all groups have, and how many of these have no queue."""
+    """How many clients all groups have, and how many of these have no work."""
     n_clients, idle = (pc.sum(advice.groups[name]).as_py() or 0 for name in ("n_clients", "idle"))
     concerned = pc.sum(pc.greater(advice.groups["idle"], 0)).as_py() or 0
     whole = f"{counted(advice.groups.num_rows, 'group')}, {counted(n_clients, 'client')}"
     if not idle:
         return f"{whole}: all have work."
-    return f"{whole}: {idle:,} have no queue, in {counted(concerned, 'group')}."
+    return f"{whole}: {idle:,} have no work, in {counted(concerned, 'group')}."

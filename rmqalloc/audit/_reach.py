@@ -231,7 +231,9 @@ def _may_subscribe(snapshot: Snapshot) -> str:
     perhaps = sorted(
         {one.subject for one in unknown if one.kind in ("clients", "subscriptions")} - {""} - without_clients
     )
-    return f"not known is what {named(perhaps)} {'subscribes' if len(perhaps) == 1 else 'subscribe'} to" if perhaps else ""
+    return (
+        f"not known is what {named(perhaps)} {'subscribes' if len(perhaps) == 1 else 'subscribe'} to" if perhaps else ""
+    )
 
 
 def _offsets(snapshot: Snapshot, topics: Collection[str]) -> dict[str, tuple[dict[MessageQueue, int], list[str]]]:

@@ -251,7 +251,10 @@ def _computed(audited: AuditedGroup, unit: UnitViews, read: tuple[str, str]) -> 
     others = dict[MessageQueue, tuple[str, str]]()
     for is_open, reason in (
         (bool(unit.unsure), "not known is what all clients subscribe to"),
-        (audited.group.broker_client_ids is not None, "brokers list different clients, and every client asks one at random"),
+        (
+            audited.group.broker_client_ids is not None,
+            "brokers list different clients, and every client asks one at random",
+        ),
     ):
         if is_open:
             others |= dict.fromkeys(unit.where(unit.always, lambda n: n == 0), ("unknown", reason))

@@ -15,9 +15,7 @@ _HEADER = ("messages", "group", "topic", "reason", "queues", "", "detail")
 _MOST_RANGES = 4
 
 
-def reach_lines(
-    reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True
-) -> Iterator[str]:
+def reach_lines(reach: Reach, most: int | None, file: IO[str] | None = None, is_known: bool = True) -> Iterator[str]:
     """The table, or that every queue is read; and of which queues that is not known.
 
     Parameters

@@ -19,6 +19,7 @@ from rmqalloc.advice._advice import (
 from rmqalloc.advice._config_lists import balanced_owners
 from rmqalloc.advice._recommend import advise
 from rmqalloc.advice._rings import VIRTUAL_NODES, chance_skew
+from rmqalloc.audit import check_snapshot
 from rmqalloc.evaluation._balance import balance
 from rmqalloc.evaluation._movement import movement
 from rmqalloc.evidence import with_strategies
@@ -141,7 +142,7 @@ def test_four_queues_for_six_clients():
     assert moved == {1: 3, 2: 3, 4: 0, 5: 0, 6: 0}
     for sentence in (
         "g has 6 clients for 4 queues of 1 topic under AVG.",
-        "2 clients have no queue at all (c4, c5).",
+        "2 clients have no work (c4, c5).",
         "No topic has more than 4 queues, so no more than 4 clients can have any.",
         "All would have the same with 4 clients (going there moves 0 queues).",
     ):
@@ -270,3 +271,21 @@ def test_tables_have_their_columns():
 def test_an_unknown_balance_is_refused():
     with pytest.raises(ValueError, match="balance must be one of topic, total, got 'both'"):
         advise(snapshot_of({"T": 4}, 2), balance="both")
+
+
+# --- Work ---
+
+
+def test_retry_topics_and_dry_queues_give_no_work_to_check_and_recommend_alike():
+    topics = (
+        Topic("orders", (TopicBroker("a", 3, 2),)),
+        Topic("%RETRY%g", (TopicBroker("a", 1),)),
+    )
+    clients = tuple(map(Client, ("c1", "c2", "c3", "c4")))
+    group = Group("g", ("%RETRY%g", "orders"), clients, strategy="AVG_BY_CIRCLE")
+    snapshot = Snapshot(topics, (group,))
+    # c1 has orders 0 and the retry queue, c2 orders 1, c3 the dry queue orders 2, c4 nothing.
+    [row] = advise(snapshot).groups.to_pylist()
+    assert row["idle_ids"] == ["c3", "c4"]
+    found = {one.rule: one.clients for one in check_snapshot(snapshot)}
+    assert (found["idle-client"], found["only-dry-queues"]) == (("c4",), ("c3",))

@@ -34,6 +34,8 @@ def only_notes(findings):
 
 def test_sources_of_every_kind_are_left_out():
     kinds = Counter(
-        what.split(" ")[0] for seed in range(20) for what, _ in removed_sources.without_one(from_document(reached.case(Random(seed))))
+        what.split(" ")[0]
+        for seed in range(20)
+        for what, _ in removed_sources.without_one(from_document(reached.case(Random(seed))))
     )
     assert kinds.keys() == {"clients", "lags", "subscriptions", "owners", "group", "route", "guessed", "broker"}

@@ -26,7 +26,9 @@ def check_page(findings: Findings) -> str:
     """
     unread = unread_section(findings)
     evidence = None if findings.evidence is None else findings.evidence.groups
-    found = findings_section(findings, is_whole=True) or section("findings", "Findings", f"<p>{escaped(findings.summary())}</p>")
+    found = findings_section(findings, is_whole=True) or section(
+        "findings", "Findings", f"<p>{escaped(findings.summary())}</p>"
+    )
     sections = [
         ("unread", "Messages nobody reads", unread),
         ("findings", "Findings", found),

@@ -54,7 +54,9 @@ def group(
     lists = {broker: one for broker, one in view.items() if broker in holders} or view
     lives = _alive({broker: one.connections for broker, one in sorted(lists.items())})
     if any(len(lives[broker]) < len(one.connections) for broker, one in lists.items()):
-        unknown["clients"] = "brokers do not list the same connections of one client id: some are dead, or processes share it"
+        unknown["clients"] = (
+            "brokers do not list the same connections of one client id: some are dead, or processes share it"
+        )
     ids = {broker: tuple(c.client_id for c in some) for broker, some in lives.items()}
     longest = max(lives.values(), key=len, default=())
     models = Counter(one.message_model for one in view.values())

@@ -206,7 +206,11 @@ class Taker:
         infos, (lags, tps) = await asyncio.gather(self._infos(name, view), self._lags(name, view, routes))
         modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
         group = members.group(name, view, infos, routes, lags, tps, modes)
-        unknown = self._not_answered(group, infos) if modes is None else self._not_answered(group, infos) | self._modes_missing()
+        unknown = (
+            self._not_answered(group, infos)
+            if modes is None
+            else self._not_answered(group, infos) | self._modes_missing()
+        )
         return replace(group, paused_brokers=tuple(self._paused.get(name, ())), unknown=unknown | group.unknown)
 
     def _not_answered(self, group: Group, infos: Mapping[str, answers.RunningInfo]) -> dict[str, str]:

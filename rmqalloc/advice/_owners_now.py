@@ -45,7 +45,7 @@ class Present:
         return np.bincount(owners[owners >= 0], minlength=len(self.planned.groups[group].client_ids))
 
     def work_of(self, group: int) -> NDArray[np.int64]:
-        """Queues of every client of a group that give it work: those that producers write to, of topics but for retry topics."""
+        """Queues of every client of a group that give it work: written ones, of any topic but the retry topic."""
         fleet, owners, units = self.planned.fleet, self.planned.owners[self.cells_of(group)], self.units_of(group)
         is_written = np.concatenate(
             [self.planned.written[start : start + n] for start, n in zip(

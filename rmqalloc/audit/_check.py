@@ -93,8 +93,8 @@ def check_snapshot(
     by_group = sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity)))
     reach = reach_of(audited_list, snapshot, has_topic, tuple(groups) == ALL)
     evidence = evidence_of(snapshot, groups, differing_queues(snapshot, groups))
-    unknown = not_known(audited_list, snapshot, followed, has_topic, tuple(groups) == ALL)
-    return Findings(by_group, reach, evidence, unknown)
+    missing = not_known(audited_list, snapshot, followed, has_topic, tuple(groups) == ALL)
+    return Findings(by_group, reach, evidence, missing)
 
 
 def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:

@@ -48,8 +48,8 @@ def silent_client(audited: AuditedGroup) -> Iterator[Fault]:
     """Clients that were asked what they own and did not answer."""
     if silent := audited.unknown.silent_clients(audited.group.name):
         yield Fault(
-            f"{counted(len(silent), 'client')} did not answer when asked what {'it owns' if len(silent) == 1 else 'they own'}, so "
-            "it is not known whether the queues that they should own are read.",
+            f"{counted(len(silent), 'client')} did not answer when asked what {'it owns' if len(silent) == 1 else 'they own'}, "
+            "so it is not known whether the queues that they should own are read.",
             "Ask again; if they stay silent, look whether these processes hang: brokers expel a client that sends no heartbeat "
             "for 120 s, and its queues get another owner.",
             clients=tuple(sort_client_ids(silent)),

@@ -21,7 +21,7 @@ from rmqalloc.results import TableResult
 from rmqalloc.snapshot._cut_names import cut_names
 from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
-from rmqalloc.snapshot._unknown import Unknowns
+from rmqalloc.snapshot._unknown import KINDS, Unknowns
 
 EVIDENCE_SCHEMA = pa.schema(
     [
@@ -61,8 +61,8 @@ class Evidence(TableResult):
         "assumed", or "by client" if clients differ and it is known of each what it divides by; null if the clients do not
         divide the queues. ``parameters`` is JSON. ``explains`` is the share of the queues with one known owner that the
         strategy gives to that owner, ``differs`` the number of queues whose reported owners are not the computed ones; both
-        null if that is not known. ``n_reporting`` clients report what they own. ``errors`` are requests about the group,
-        its topics or their brokers that failed, ``may_be_cut`` names of its topics and brokers that mqadmin may have cut.
+        null if that is not known. ``n_reporting`` clients report what they own. ``errors`` are what is not known of the
+        group, and requests about it, its topics or their brokers that failed, ``may_be_cut`` names of its topics and brokers that mqadmin may have cut.
         ``age_seconds`` is null if it is not known when the snapshot was taken.
     """
 
@@ -250,7 +250,10 @@ def _remarks(
             found.append(f"strategy {method}, {source}, {owners}")
     if differs:
         found.append(f"{counted(differs, 'queue has', 'queues have')} other owners by report than are computed")
-    if errors:
+    stated = tuple(one for one in errors if one.partition(": ")[0] in KINDS)
+    if stated:
+        found.append(f"not known {named(stated)}")
+    if len(stated) < len(errors):
         found.append("the snapshot lacks something that concerns")
     if may_be_cut:
         found.append(f"mqadmin may have cut {named(may_be_cut)}")

@@ -13,7 +13,7 @@ from rmqalloc.documents._fields import FieldError
 from rmqalloc.documents._records import SIGNED, document_schema, record
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._proxy import with_shared
-from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot._snapshot import Snapshot
 
 API_VERSION = "rmqalloc/v2"
 READABLE_VERSIONS = (API_VERSION, "rmqalloc/v1")

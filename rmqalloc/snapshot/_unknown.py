@@ -83,8 +83,10 @@ class Unknowns:
             self._keep_error(error)
         self._scope = dict(snapshot.unknown)
         self._keep(snapshot.unknown, _ALL)
-        for one in (*snapshot.groups, *snapshot.topics):
-            self._keep(one.unknown, one.name)
+        for group in snapshot.groups:
+            self._keep(group.unknown, group.name)
+        for topic in snapshot.topics:
+            self._keep(topic.unknown, topic.name)
         for broker in snapshot.brokers:
             if broker.is_silent:
                 self._keep({"brokers": "it does not answer"}, broker.broker_name)
@@ -141,13 +143,16 @@ class Unknowns:
     # --- The requests themselves ---
 
     def touching(self, group: Group, topics: Iterable[Topic]) -> list[str]:
-        """Failed requests that concern a group, given the topics that it reads; those that name nothing known concern all."""
+        """What is not known that concerns a group, given the topics that it reads: kinds of facts with the reason, and requests
+        that failed; those that name nothing known concern all groups.
+        """
+        stated = [f"{kind}: {reason}" for kind, reason in group.unknown.items()]
         if not self._errors:
-            return []
+            return stated
         found: dict[tuple[str, str], list[str]] = {}
         for one in self._errors:
             found.setdefault(self._touched(one), []).append(f"{one.request} of {one.source}: {one.message}")
-        return [text for key in dict.fromkeys(_keys(group, topics)) for text in found.get(key, ())]
+        return [*stated, *(text for key in dict.fromkeys(_keys(group, topics)) for text in found.get(key, ()))]
 
     def _touched(self, error: SourceError) -> tuple[str, str]:
         """What a request is about: a topic, a group, a broker, or everything."""

@@ -211,7 +211,7 @@ class Taker:
             if modes is None
             else self._not_answered(group, infos) | self._modes_missing()
         )
-        return replace(group, paused_brokers=tuple(self._paused.get(name, ())), unknown=unknown | group.unknown)
+        return replace(group, paused_brokers=tuple(self._paused.get(name, ())), unknown={**unknown, **group.unknown})
 
     def _not_answered(self, group: Group, infos: Mapping[str, answers.RunningInfo]) -> dict[str, str]:
         """What is not known of a group because clients did not answer while others did, or because none is there."""

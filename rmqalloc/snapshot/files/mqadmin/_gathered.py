@@ -14,7 +14,6 @@ from rmqalloc.snapshot.files.mqadmin._outputs import RETRY, Connected, Progress
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, RunningInfo
 
-
 _OTHERS = {
     "subscriptions": "only groups whose outputs are given are known",
     "routes": "only topics whose topicRoute is given are known",

@@ -62,8 +62,8 @@ class Evidence(TableResult):
         divide the queues. ``parameters`` is JSON. ``explains`` is the share of the queues with one known owner that the
         strategy gives to that owner, ``differs`` the number of queues whose reported owners are not the computed ones; both
         null if that is not known. ``n_reporting`` clients report what they own. ``errors`` are what is not known of the
-        group, and requests about it, its topics or their brokers that failed, ``may_be_cut`` names of its topics and brokers that mqadmin may have cut.
-        ``age_seconds`` is null if it is not known when the snapshot was taken.
+        group, and requests about it, its topics or their brokers that failed, ``may_be_cut`` names of its topics and brokers
+        that mqadmin may have cut. ``age_seconds`` is null if it is not known when the snapshot was taken.
     """
 
     TABLES: ClassVar = ("groups",)

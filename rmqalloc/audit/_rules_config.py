@@ -110,7 +110,8 @@ def expected_not_known(audited: AuditedGroup) -> Iterator[Fault]:
     """Topics whose expected owners cannot be computed from the snapshot."""
     reasons: dict[str, list[str]] = {}
     for unit in audited.units:
-        if unit.problem is not None and not audited.is_served:
+        # What the snapshot does not know is said once, of the whole audit.
+        if unit.problem is not None and unit.unknown is None and not audited.is_served:
             reasons.setdefault(unit.problem, []).append(unit.topic)
     for reason, topics in reasons.items():
         yield Fault(

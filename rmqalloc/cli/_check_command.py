@@ -16,6 +16,7 @@ from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._snapshot_input import (
     Inputs,
     print_lacks,
+    print_notes,
     snapshot_of,
     snapshot_options,
     weak_code,
@@ -197,6 +198,11 @@ class _Looking:
         missing = [one for one in self.not_known if one.kind not in allowed and not one.is_scope]
         if self.inputs.allow_partial and not (self.reach and self.reach.unknown):
             missing = []
+        if missing:
+            from rmqalloc.audit._not_known import not_known_words
+
+            kinds = " ".join(f"--allow-unknown {kind}" for kind in dict.fromkeys(one.kind for one in missing))
+            print_notes([f"not known: {not_known_words(missing)}; {kinds} accepts it"])
         return weak_code(self.inputs) or (exit_codes.PARTIAL if missing else 0)
 
 

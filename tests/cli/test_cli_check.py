@@ -112,10 +112,36 @@ def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
     lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
     clean, bad = file(group("c1"), errors=lost), file(group("c1", "c1"), errors=lost)
     code, out, err = run("-f", clean)
-    assert (code, out.split("\n\n")[-1]) == (4, "0 findings\n")
-    assert "timeout" in err
-    assert run("-f", clean, "--allow-partial")[0] == 0
+    why = "(broker b: GET_CONSUMER_CONNECTION_LIST g: timeout)"
+    said = f"0 findings as far as is known; not known: clients of g {why}; subscriptions of g {why}\n"
+    assert (code, out.split("\n\n")[-1]) == (4, said)
+    assert "timeout" in err and "--allow-unknown clients --allow-unknown subscriptions accepts it" in err
+    # Whether its queues are read is not known, and that no option for partial snapshots accepts.
+    assert run("-f", clean, "--allow-partial")[0] == 4
+    assert run("-f", clean, "--allow-unknown", "clients")[0] == 4
+    assert run("-f", clean, "--allow-unknown", "clients", "--allow-unknown", "subscriptions")[0] == 0
+    assert run("-f", clean, "--rule", "dry-queue")[0] == 0
     assert run("-f", bad)[0] == 2
+
+
+def test_missing_lags_alone_never_end_with_4(run, file):
+    lost = (SourceError("broker b", "GET_CONSUME_STATS g", "timeout"),)
+    code, out, err = run("-f", file(group("c1"), errors=lost))
+    assert (code, out.split("\n\n")[-1]) == (0, "0 findings\n")
+    assert "GET_CONSUME_STATS g" in err
+
+
+def test_what_a_file_says_it_does_not_know_is_never_an_all_clear(run, file):
+    unknown = file(group(unknown={"clients": "nobody was asked"}))
+    code, out, _ = run("-f", unknown)
+    assert code == 4
+    assert out.startswith("No queue of 1 topic is known to be unread.")
+    assert "not known: clients of g (nobody was asked)" in out
+    document = json.loads(run("-f", unknown, "-o", "json")[1])
+    assert document["not_known"] == [
+        {"kind": "clients", "subject": "g", "reason": "nobody was asked", "is_scope": False}
+    ]
+    assert run("-f", file(group()))[0] == 0  # no client, and no message known to wait: a note
 
 
 @pytest.mark.parametrize("output", ["wide", "json", "jsonl", "yaml", "csv", "md", "html", "sarif"])
@@ -129,7 +155,7 @@ def test_every_form_names_the_queues(run, output):
 def test_a_page_says_what_it_rests_on(run, file):
     lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
     code, page, _ = run("-f", file(group("c1"), errors=lost), "-o", "html")
-    assert code == 4 and ">0 findings<" in page
+    assert code == 4 and ">0 findings as far as is known; not known: clients of g (" in page
     assert "Strategy AVG, stated; 1 request was not answered; the snapshot does not say when it was taken." in page
     page = run("-f", EXAMPLE, "-o", "html", "--severity", "error")[1]
     assert "✗ 3 findings of the audit: 3 errors" in page and "order-service" in page

@@ -102,6 +102,8 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
 
 def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
     """What there may be besides, groups that may read topics of which no known one reads, and routes asked for in vain."""
+    if not snapshot.topics and not snapshot.groups:
+        yield NotKnown("routes", "", "the snapshot has neither a topic nor a group")
     unknown = Unknowns(snapshot)
     declared = {(one.kind, one.reason): one for one in unknown.scope()}
     for kind in ("subscriptions", "routes"):

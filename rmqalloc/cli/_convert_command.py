@@ -50,7 +50,7 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bo
     """Make a snapshot file of another form, or of what mqadmin prints.
 
     IN is a file of JSON, YAML, CSV or Parquet (- is standard input), or several files with outputs of mqadmin: topicRoute (also
-    with -l), consumerConnection, consumerProgress -g, consumerStatus and the files it writes, allocateMQ. Forms are detected by
+    with -l), consumerConnection, consumerProgress, consumerStatus and the files it writes, allocateMQ. Forms are detected by
     suffix or content. What the input hides and what the output cannot hold is reported on standard error.
 
     \b
@@ -58,10 +58,13 @@ def convert(inputs: tuple[str, ...], form: str, out: str, to_form: str, safe: bo
     mqadmin consumerConnection -g order-svc > consumerConnection.order-svc.txt
     rmqalloc convert topicRoute.* consumerConnection.* --out cluster.yaml
     """
+    from rmqalloc.snapshot._plain_data import SnapshotError
     from rmqalloc.snapshot.files import form_to_write, losses, read_snapshots, write_snapshot
 
     written = form_to_write(out, to_form)
     snapshot, warnings = read_snapshots(inputs, form)
+    if not snapshot.topics and not snapshot.groups:
+        raise SnapshotError(f"{', '.join(inputs)}: there is neither a topic nor a group, so no snapshot is written")
     lost = losses(snapshot, written)
     if safe and written != "csv":
         raise click.UsageError(f"--safe is for CSV, which a spreadsheet opens; {written} is written as it is")

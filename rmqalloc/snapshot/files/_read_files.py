@@ -29,7 +29,7 @@ SUFFIXES = {".json": "json", ".yaml": "yaml", ".yml": "yaml", ".csv": "csv", ".t
 
 _HEAD = 1 << 18
 _MQADMIN_JSON = re.compile(
-    r'\A(?:[^{\n].*\n|\n)*\{\s*"(?:brokerDatas|queueDatas|filterServerTable|orderTopicConf|result)"'
+    r'\A(?:[^{\n].*\n|\n)*[ \t]*\{\s*"(?:brokerDatas|queueDatas|filterServerTable|orderTopicConf|result)"'
 )
 
 
@@ -120,7 +120,7 @@ def form_of(source: Source) -> str:
     if source.data.startswith(b"PAR1"):
         return "parquet"
     text = source.text()
-    if _MQADMIN_JSON.match(text[:_HEAD]):
+    if _MQADMIN_JSON.match(text[:_HEAD]) or mqadmin.is_dashboard(text[:_HEAD]):
         return "mqadmin"
     if suffix is not None or text.lstrip().startswith("{"):
         return "json"
@@ -130,6 +130,8 @@ def form_of(source: Source) -> str:
         return "yaml"
     if _has_columns(text):
         return "csv"
+    if mqadmin.is_named_as_output(source.path):
+        return "mqadmin"
     raise source.error(f"its form cannot be told from its name or content; say which of {', '.join(FORMS)} it is")
 
 

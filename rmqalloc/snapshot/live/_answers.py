@@ -173,6 +173,17 @@ def route_brokers(body: Any) -> list[Broker]:
     return found
 
 
+def broker_names(body: Any) -> dict[str, str]:
+    """Names of the brokers of a route by all addresses that they have, those of slaves among them."""
+    found: dict[str, str] = {}
+    for data in _list(_object(body, "route").get("brokerDatas") or [], "brokerDatas"):
+        one = _object(data, "brokerData")
+        name = _text(one.get("brokerName"), "brokerName")
+        addresses = _object(one.get("brokerAddrs") or {}, f"brokerAddrs of {name}")
+        found |= {_text(address, f"address of broker {name}"): name for address in addresses.values()}
+    return found
+
+
 def connections(body: Any) -> Connections:
     """The clients of a group, in the order of their ids."""
     content = _object(body, "connections")

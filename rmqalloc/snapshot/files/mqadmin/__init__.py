@@ -1,5 +1,7 @@
 """What RocketMQ's mqadmin prints, as a snapshot; several outputs of one cluster make one.
 
+``mqadmin_formats``
+    What each command prints, by release.
 ``sections``
     Which lines of a file are the output of which command.
 ``outputs``
@@ -9,6 +11,7 @@
 """
 
 from rmqalloc.snapshot.files.mqadmin._mqadmin_files import group_lines, read
-from rmqalloc.snapshot.files.mqadmin._sections import is_output
+from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import is_dashboard
+from rmqalloc.snapshot.files.mqadmin._sections import is_named_as_output, is_output
 
-__all__ = ["group_lines", "is_output", "read"]
+__all__ = ["group_lines", "is_dashboard", "is_named_as_output", "is_output", "read"]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from rmqalloc._text import printable
+from rmqalloc._text import named, printable
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Broker, Client, Group, Lag, Snapshot, Topic, TopicBroker
-from rmqalloc.snapshot.files.mqadmin._outputs import RETRY, Connected, Progress
+from rmqalloc.snapshot.files.mqadmin._consumed import Consumed, put_together
+from rmqalloc.snapshot.files.mqadmin._group_names import RETRY, is_retry_topic_of
+from rmqalloc.snapshot.files.mqadmin._outputs import Connected, ListedGroup, Progress
+from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _members as members
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, RunningInfo
 
@@ -20,17 +23,40 @@ _OTHERS = {
 }
 """What outputs of mqadmin never say: what else there is."""
 
+_DIFFER = "lists of its clients differ, and it is not known of which brokers they are"
+
 
 @dataclass(slots=True)
 class Seen:
-    """What was said of one group."""
+    """What was said of one group.
 
-    connected: Connected | None = None
+    Attributes
+    ----------
+    connected : dict of str to Connected
+        Outputs of consumerConnection by the address of the broker that was asked, which is empty where that is not known.
+    listed : list of ClientConnection
+        Those of consumerStatus.
+    progress : list of Progress
+    counted : ListedGroup or None
+        Its row in the list of all groups.
+    in_part : str or None
+        Why it may have more clients than are listed.
+    """
+
+    connected: dict[str, Connected] = field(default_factory=dict)
     listed: list[ClientConnection] = field(default_factory=list)
-    progress: Progress | None = None
+    progress: list[Progress] = field(default_factory=list)
+    counted: ListedGroup | None = None
     infos: dict[str, RunningInfo] = field(default_factory=dict)
     answered: dict[str, ClientConnection] = field(default_factory=dict)
     owned: dict[str, list[MessageQueue]] = field(default_factory=dict)
+    in_part: str | None = None
+
+    @property
+    def subscriptions(self) -> set[str]:
+        """Topics that lists and clients say it subscribes to."""
+        found = {topic for one in self.connected.values() for topic in one.subscriptions}
+        return found.union(*(info.subscriptions for info in self.infos.values()))
 
 
 @dataclass(slots=True)
@@ -43,6 +69,8 @@ class Gathered:
         Routes by topic.
     brokers : dict of str to Broker
         Brokers of these routes by name.
+    broker_names : dict of str to str
+        Their names by address.
     groups : dict of str to Seen
     warnings : list of str
     lines : dict of str to int
@@ -51,20 +79,61 @@ class Gathered:
 
     topics: dict[str, Topic] = field(default_factory=dict)
     brokers: dict[str, Broker] = field(default_factory=dict)
+    broker_names: dict[str, str] = field(default_factory=dict)
     groups: defaultdict[str, Seen] = field(default_factory=lambda: defaultdict(Seen))
     warnings: list[str] = field(default_factory=list)
     lines: dict[str, int] = field(default_factory=dict)
 
+    def add_connected(self, group: str, section: Section, connected: Connected) -> None:
+        """Keep an output of consumerConnection: of each broker the longest."""
+        seen, broker = self.groups[group], section.asked.broker or ""
+        before = seen.connected.get(broker)
+        if before is None or self._is_longer(section, seen, before.connections, connected.connections, group):
+            seen.connected[broker] = connected
+
+    def add_listed(self, group: str, section: Section, listed: list[ClientConnection]) -> None:
+        """Keep the clients of an output of consumerStatus: the most."""
+        seen = self.groups[group]
+        if not seen.listed or self._is_longer(section, seen, seen.listed, listed, group):
+            seen.listed = listed
+
+    def _is_longer(
+        self, section: Section, seen: Seen, before: list[ClientConnection], now: list[ClientConnection], group: str
+    ) -> bool:
+        if before != now and seen.in_part != _DIFFER:
+            command = section.asked.command or "consumerConnection"
+            lost = {one.client_id for one in (before if len(before) < len(now) else now)}
+            lost -= {one.client_id for one in (now if len(before) < len(now) else before)}
+            without = f", without {named([printable(one) for one in sorted(lost)])}" if lost else ""
+            self.warnings.append(
+                section.note(f"{command} of group {group!r} is given twice; the longer is kept{without}")
+            )
+            seen.in_part = _DIFFER
+        return len(before) < len(now)
+
     def snapshot(self, source: str) -> Snapshot:
         """The snapshot of it; what had to be guessed is added to the warnings."""
-        for name, seen in self.groups.items():
-            if seen.progress is not None:
-                seen.progress = self._uncut(name, seen, seen.progress)
+        self._end_listed_names()
         groups = tuple(self._group(name, seen) for name, seen in self.groups.items())
         topics = (*self.topics.values(), *self._guessed_topics(groups))
         return Snapshot(topics, groups, source=source, brokers=tuple(self.brokers.values()), unknown=_OTHERS)
 
-    def _uncut(self, group: str, seen: Seen, progress: Progress) -> Progress:
+    def _end_listed_names(self) -> None:
+        """Names that the list of all groups cut get their ends back, where only one group of other outputs begins so."""
+        ordered = sorted(self.groups)
+        for name in [one for one, seen in self.groups.items() if seen.counted and seen.counted.is_cut]:
+            at = bisect_right(ordered, name)
+            begun = [one for one in ordered[at : at + 2] if one.startswith(name)]
+            if len(begun) == 1:
+                self.groups[begun[0]].counted = self.groups.pop(name).counted
+            else:
+                self.warnings.append(f"group {printable(name)} has a name as long as its column: it is probably cut")
+
+    def _progress(self, name: str, seen: Seen) -> Consumed | None:
+        known = {*self.topics, *seen.subscriptions, RETRY + name}
+        return put_together([self._uncut(name, known, one) for one in seen.progress], seen.subscriptions)
+
+    def _uncut(self, group: str, known: set[str], progress: Progress) -> Progress:
         """Names that are as long as their column get their ends back, where only one known name begins so."""
         topics = {lag.queue.topic for lag in progress.lags}
         brokers = {lag.queue.broker_name for lag in progress.lags}
@@ -72,8 +141,6 @@ class Gathered:
             len(one) < progress.broker_width for one in brokers
         ):
             return progress
-        known = {*self.topics, *(seen.connected.subscriptions if seen.connected else ())}
-        known.update(topic for info in seen.infos.values() for topic in info.subscriptions)
         known_brokers = {broker.broker_name for topic in self.topics.values() for broker in topic.brokers}
         names = self._whole(group, "topic", topics, progress.topic_width, known)
         names |= self._whole(group, "broker", brokers, progress.broker_width, known_brokers)
@@ -105,26 +172,62 @@ class Gathered:
         return found
 
     def _group(self, name: str, seen: Seen) -> Group:
-        connections = list(seen.connected.connections) if seen.connected else self._connections(name, seen)
-        lags = tuple(seen.progress.lags) if seen.progress else ()
-        topics = set(seen.connected.subscriptions if seen.connected else ())
-        topics.update(topic for info in seen.infos.values() for topic in info.subscriptions)
-        topics.update(queue.topic for queues in seen.owned.values() for queue in queues)
+        progress = self._progress(name, seen)
+        lags = tuple(progress.lags) if progress else ()
+        topics = seen.subscriptions.union(queue.topic for queues in seen.owned.values() for queue in queues)
         if not topics:
             topics = {lag.queue.topic for lag in lags}
-        model = seen.connected.message_model if seen.connected else "CLUSTERING"
-        view = {"": Connections(tuple(sorted(connections, key=lambda one: one.client_id)), frozenset(topics), model)}
-        tps = seen.progress.consume_tps if seen.progress else None
-        group = members.group(name, view, seen.infos, self.topics, lags, tps)
-        group = replace(group, unknown=_unknown(seen))
+        view, is_placed = self._view(name, seen, progress, topics)
+        tps = progress.consume_tps if progress else (seen.counted and seen.counted.consume_tps) or None
+        group = members.group(name, view, seen.infos, self.topics if is_placed else {}, lags, tps)
+        group = replace(group, unknown={**group.unknown, **_unknown(seen, progress)})
+        if group.is_shared:
+            group = _with_pop_retry_topics(group)
         if seen.owned:
             owned = (replace(one, owned=tuple(seen.owned.get(one.client_id, ()))) for one in group.clients)
             return replace(group, clients=tuple(owned))
-        if seen.progress and seen.progress.owners and not seen.infos:
-            return replace(group, clients=self._owning(name, group.clients, seen.progress))
+        if progress and progress.owners and not seen.infos:
+            return replace(group, clients=self._owning(name, group.clients, progress))
         return group
 
-    def _connections(self, name: str, seen: Seen) -> list[ClientConnection]:
+    def _view(
+        self, name: str, seen: Seen, progress: Consumed | None, topics: set[str]
+    ) -> tuple[dict[str, Connections], bool]:
+        """The group as brokers list it, by their names, and whether the routes show which brokers these are."""
+        if not seen.connected:
+            model = (seen.counted and seen.counted.message_model) or "CLUSTERING"
+            return {"": _listed(self._connections(name, seen, progress), topics, model)}, True
+        lists = self._by_broker_name(name, seen)
+        found = {
+            broker: _listed(one.connections, topics, one.message_model or "CLUSTERING") for broker, one in lists.items()
+        }
+        return found, lists.keys() <= set(self.broker_names.values())
+
+    def _by_broker_name(self, name: str, seen: Seen) -> dict[str, Connected]:
+        """Lists of a group's clients by the names of brokers; one of a broker that is not known goes after all that are."""
+        found: dict[str, Connected] = {}
+        for address, connected in seen.connected.items():
+            broker = self.broker_names.get(address)
+            if broker is None and address:
+                self.warnings.append(
+                    f"group {printable(name)}: no topicRoute names the broker at {printable(address)}, so its list of clients "
+                    "is kept under that address; give the topicRoute of its topics"
+                )
+            broker = broker or address
+            before = found.get(broker)
+            if before is None or len(before.connections) < len(connected.connections):
+                found[broker] = connected
+        if len(found) > 1 and (rest := found.pop("", None)):
+            listed = {one.client_id for known in found.values() for one in known.connections}
+            if lost := sorted({one.client_id for one in rest.connections} - listed):
+                seen.in_part = _DIFFER
+                self.warnings.append(
+                    f"group {printable(name)}: {named(list(map(printable, lost)))} stands only in a consumerConnection "
+                    "without -b and is left out"
+                )
+        return found
+
+    def _connections(self, name: str, seen: Seen, progress: Consumed | None) -> list[ClientConnection]:
         """Clients of a group whose consumerConnection is not given, from what else names them."""
         if seen.listed:
             return seen.listed
@@ -136,7 +239,7 @@ class Gathered:
             return list(seen.answered.values())
         if seen.owned:
             return [ClientConnection(client_id, None, None) for client_id in seen.owned]
-        addresses = set(seen.progress.owners.values()) if seen.progress else set()
+        addresses = set(progress.owners.values()) if progress else set()
         if addresses:
             self.warnings.append(
                 f"group {printable(name)}: its clients are known by their addresses only; two on one host look like one, "
@@ -144,7 +247,7 @@ class Gathered:
             )
         return [ClientConnection(address, None, None) for address in addresses]
 
-    def _owning(self, name: str, clients: tuple[Client, ...], progress: Progress) -> tuple[Client, ...]:
+    def _owning(self, name: str, clients: tuple[Client, ...], progress: Consumed) -> tuple[Client, ...]:
         """Clients with the queues that consumerProgress shows at their addresses."""
         hosts = Counter(one.host for one in clients)
         queues: dict[str, list[MessageQueue]] = {}
@@ -185,19 +288,39 @@ class Gathered:
         ]
 
 
-def _unknown(seen: Seen) -> dict[str, str]:
+def _listed(connections: Iterable[ClientConnection], topics: Iterable[str], model: str) -> Connections:
+    return Connections(tuple(sorted(connections, key=lambda one: one.client_id)), frozenset(topics), model)
+
+
+def _with_pop_retry_topics(group: Group) -> Group:
+    """The group with the retry topics of POP that it has offsets of: its clients read them, but subscribe to none."""
+    topics = {lag.queue.topic for lag in group.lags}
+    retry = {topic for topic in topics if is_retry_topic_of(topic, group.name, topics)}
+    return replace(group, subscriptions=tuple(sorted(retry.union(group.subscriptions))))
+
+
+def _unknown(seen: Seen, progress: Consumed | None) -> dict[str, str]:
     """What the outputs do not say of a group, and why."""
     found = {}
-    if seen.connected is None and not seen.listed:
+    if not seen.connected and not seen.listed:
         found["clients"] = "neither its consumerConnection nor its consumerStatus is given"
         if seen.answered:
             found["clients"] = "only those whose consumerStatus files are given are known"
-        elif seen.owned or (seen.progress and seen.progress.owners):
+        elif seen.owned or (progress and progress.owners):
             found["clients"] = "only those that own a queue are known"
-    if seen.connected is None and not seen.infos:
-        found["subscriptions"] = "its consumerConnection is not given; its topics are those that it has offsets of"
-    if seen.progress and not seen.progress.is_whole and not seen.infos:
+        elif seen.counted and seen.counted.n_connections:
+            found["clients"] = f"consumerProgress says that it has {seen.counted.n_connections:,}, not which"
+        elif seen.counted:
+            found["clients"] = "consumerProgress lists it as OFFLINE: it has none, or could not be asked"
+    elif seen.in_part:
+        found["clients"] = seen.in_part
+    if not seen.connected and not seen.infos:
+        known = "; its topics are those that it has offsets of" if progress else ""
+        found["subscriptions"] = f"its consumerConnection is not given{known}"
+    if progress and not progress.is_whole and not seen.infos:
         found["owners"] = "consumerProgress says N/A where nobody owns a queue and where a client could not be asked"
+        if progress.missing:
+            found["owners"] = f"consumerProgress is not given of {named(list(map(printable, progress.missing)))}"
     return found
 
 
@@ -207,9 +330,3 @@ def _named_queues(groups: tuple[Group, ...]) -> Iterable[MessageQueue]:
         yield from (lag.queue for lag in lags)
         for client in group.clients:
             yield from client.owned or ()
-
-
-def group_of_retry_topic(topics: Iterable[str]) -> str | None:
-    """The group whose retry topic is among them, None if there is none or more than one."""
-    names = {topic.removeprefix(RETRY) for topic in topics if topic.startswith(RETRY)}
-    return names.pop() if len(names) == 1 else None

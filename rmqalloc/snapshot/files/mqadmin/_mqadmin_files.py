@@ -5,18 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePath
 
+from rmqalloc._text import counted, named, printable
 from rmqalloc.documents import Source
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot._snapshot import Snapshot, Topic
 from rmqalloc.snapshot.files._checks import check_values
 from rmqalloc.snapshot.files.mqadmin import _outputs as outputs
-from rmqalloc.snapshot.files.mqadmin._gathered import Gathered, group_of_retry_topic
-from rmqalloc.snapshot.files.mqadmin._sections import Section, sections
+from rmqalloc.snapshot.files.mqadmin._gathered import Gathered
+from rmqalloc.snapshot.files.mqadmin._group_names import group_of_retry_topics, may_be_named
+from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import OTHERS, dashboard, is_dashboard
+from rmqalloc.snapshot.files.mqadmin._sections import FAILED, Section, sections
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._answers import ClientConnection
 
 _ALLOCATION = "allocateMQ"
+_NOT_READ = {one.command: one for one in OTHERS}
 
 
 def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
@@ -25,10 +29,14 @@ def read(sources: Sequence[Source]) -> tuple[Snapshot, tuple[str, ...]]:
     Raises
     ------
     SnapshotError
-        If a file holds no output that is read, one is cut, or its topic or group is not known.
+        If a file holds no output that is read, one is cut, or its topic or group is not known; or if all of them name neither
+        a topic nor a group.
     """
     gathered = _gathered(sources)
-    snapshot = gathered.snapshot("mqadmin: " + ", ".join(source.name for source in sources))
+    names = ", ".join(source.name for source in sources)
+    snapshot = gathered.snapshot(f"mqadmin: {names}")
+    if not snapshot.topics and not snapshot.groups:
+        raise SnapshotError(f"{names}: mqadmin shows neither a topic nor a group there")
     try:
         check_values(snapshot)
     except SnapshotError as error:
@@ -43,25 +51,47 @@ def group_lines(source: Source) -> dict[str, int]:
 
 def _gathered(sources: Sequence[Source]) -> Gathered:
     gathered = Gathered()
-    for source in sources:
-        found = list(sections(source))
-        if not found:
-            raise source.error(
-                "holds no output of mqadmin that is read: topicRoute, consumerConnection, consumerProgress -g, "
-                "consumerStatus and its files, allocateMQ"
-            )
-        for section in found:
-            try:
-                _TAKE[section.kind](section, gathered)
-            except answers.AnswerError as error:
-                raise section.error(str(error)) from None
-            for name in gathered.groups.keys() - gathered.lines.keys():
-                gathered.lines[name] = section.line
+    found = [section for source in sources for section in _read_sections(source, gathered)]
+    # What leaves its group open comes last, when it is known which groups there are.
+    for section in sorted(found, key=lambda one: one.kind == "progress" and one.name is None):
+        try:
+            _TAKE[section.kind](section, gathered)
+        except answers.AnswerError as error:
+            raise section.error(str(error)) from None
+        for name in gathered.groups.keys() - gathered.lines.keys():
+            gathered.lines[name] = section.line
     return gathered
+
+
+def _read_sections(source: Source, gathered: Gathered) -> list[Section]:
+    """Outputs of a file that are read; others are warned of, and are errors in a file that has nothing else."""
+    text = source.text()
+    if is_dashboard(text):
+        raise source.error(dashboard(text), 1)
+    found = list(sections(source))
+    if not found:
+        raise source.error(
+            "holds no output of mqadmin that is read: topicRoute, consumerConnection, consumerProgress -g, "
+            "consumerStatus and its files, allocateMQ; the head of a table must be there",
+            1,
+        )
+    refused = [one for one in found if one.kind not in _TAKE]
+    if len(refused) == len(found):
+        raise refused[0].error(_refusal(refused[0]))
+    gathered.warnings += [one.note(_refusal(one)) for one in refused]
+    return [one for one in found if one.kind in _TAKE]
+
+
+def _refusal(section: Section) -> str:
+    if section.kind == FAILED:
+        return outputs.failure(section)
+    other = _NOT_READ[section.kind]
+    return f"this is the output of {other.command}, which is not read; {other.instead}"
 
 
 def _take_routes(section: Section, gathered: Gathered) -> None:
     _add_topic(outputs.routes(section, _topic(section)), section, gathered)
+    gathered.broker_names |= outputs.route_addresses(section)
 
 
 def _take_json(section: Section, gathered: Gathered) -> None:
@@ -73,6 +103,7 @@ def _take_json(section: Section, gathered: Gathered) -> None:
         raise section.error("JSON of neither topicRoute (queueDatas) nor allocateMQ (result)")
     _add_topic(answers.route(_topic(section), content), section, gathered)
     gathered.brokers |= {one.broker_name: one for one in answers.route_brokers(content)}
+    gathered.broker_names |= answers.broker_names(content)
 
 
 def _take_allocation(owned: dict[str, list[MessageQueue]], section: Section, gathered: Gathered) -> None:
@@ -92,40 +123,60 @@ def _add_topic(topic: Topic, section: Section, gathered: Gathered) -> None:
 
 def _take_progress(section: Section, gathered: Gathered) -> None:
     progress = outputs.progress(section)
-    group = _group(section, {lag.queue.topic for lag in progress.lags})
-    before = gathered.groups[group].progress
-    if before is not None and not progress.owners:
-        progress = progress._replace(owners=before.owners)
-    gathered.groups[group].progress = progress
+    topics = {lag.queue.topic for lag in progress.lags}
+    group = _group(section, topics, gathered, progress.topic_width)
+    gathered.groups[group].progress.append(progress)
 
 
 def _take_connections(section: Section, gathered: Gathered) -> None:
     connected = outputs.connections(section)
-    group = _group(section, connected.subscriptions)
-    before = gathered.groups[group].connected
-    if before is not None and before.connections != connected.connections:
+    group = _group(section, connected.subscriptions, gathered)
+    if connected.message_model is None:
         gathered.warnings.append(
-            section.note(f"consumerConnection of group {group!r} is given twice; the longer is kept")
+            section.note(f"group {printable(group)}: its message model is printed as null; CLUSTERING is assumed")
         )
-    if before is None or len(before.connections) < len(connected.connections):
-        gathered.groups[group].connected = connected
+    gathered.add_connected(group, section, connected)
 
 
 def _take_clients(section: Section, gathered: Gathered) -> None:
-    gathered.groups[_group(section, ())].listed = outputs.clients(section)
+    group = _group(section, (), gathered)
+    if failed := outputs.unanswered(section):
+        who = counted(len(failed), "client")
+        gathered.groups[group].in_part = f"{who} did not answer consumerStatus, which does not name them"
+        gathered.warnings.append(
+            section.note(
+                f"group {printable(group)}: {who} did not answer; consumerStatus has no row for such", failed[0]
+            )
+        )
+    gathered.add_listed(group, section, outputs.clients(section))
 
 
 def _take_running_info(section: Section, gathered: Gathered) -> None:
     properties, info = outputs.running_info(section)
-    group = properties.get("consumerGroup") or _group(section, info.subscriptions)
+    group = properties.get("consumerGroup") or _group(section, info.subscriptions, gathered)
     client_id = _client_id(section, properties)
     release = outputs.version(properties.get("PROP_CLIENT_VERSION", "")) or None
     gathered.groups[group].infos[client_id] = info
     gathered.groups[group].answered[client_id] = ClientConnection(client_id, properties.get("language"), release)
 
 
-def _pass_over(section: Section, gathered: Gathered) -> None:
-    gathered.warnings.append(section.note("the list of all groups is passed over; give consumerProgress -g GROUP"))
+def _take_all_groups(section: Section, gathered: Gathered) -> None:
+    found, others = outputs.all_groups(section)
+    found = [one for one in found if not answers.is_system_group(one.name)]
+    if others:
+        gathered.warnings.append(
+            section.note("this line is no row of consumerProgress; it is passed over, as all like it", others[0])
+        )
+    for one in found:
+        gathered.groups[one.name].counted = one
+    if found:
+        lags = named([f"{printable(one.name)} {one.lag}" for one in found])
+        gathered.warnings.append(
+            section.note(
+                f"the list of all groups shows neither clients nor queues; its Diff Total ({lags}) has no place in a snapshot: "
+                "give consumerConnection -g GROUP and consumerProgress -g GROUP"
+            )
+        )
 
 
 _TAKE: dict[str, Callable[[Section, Gathered], None]] = {
@@ -135,27 +186,42 @@ _TAKE: dict[str, Callable[[Section, Gathered], None]] = {
     "connections": _take_connections,
     "clients": _take_clients,
     "running info": _take_running_info,
-    "all groups": _pass_over,
+    "all groups": _take_all_groups,
 }
 
 
 def _topic(section: Section) -> str:
-    if section.asked is None:
+    if section.n_alike > 1:
+        raise section.error(
+            f"{section.n_alike:,} outputs of topicRoute stand here, none of which prints its topic: the line with the command "
+            "(mqadmin topicRoute -t TOPIC) must stand above each of them"
+        )
+    if section.name is None:
         raise section.error(
             "topicRoute does not print its topic; name the file topicRoute.TOPIC.txt, or leave the line with the command "
             "(mqadmin topicRoute -t TOPIC) above its output"
         )
-    return section.asked
+    return section.name
 
 
-def _group(section: Section, topics: Iterable[str]) -> str:
-    """The group of an output: as the command was asked, else that of its retry topic, else as the file is named."""
-    group = section.asked if section.is_from_command_line else None
-    group = group or group_of_retry_topic(topics) or section.asked
-    if group is None:
+def _group(section: Section, topics: Iterable[str], gathered: Gathered, width: int | None = None) -> str:
+    """The group of an output: as the command was asked or the file is named, else that of its retry topics.
+
+    One name does not stand for several outputs, unless nothing else tells their groups.
+    """
+    found, topics = None, frozenset(topics)
+    if section.name is None or section.n_alike > 1:
+        found = group_of_retry_topics(topics, gathered.groups.keys(), width)
+    if (group := found or section.name) is None:
         raise section.error(
             "this output does not print its group; name the file after it (consumerProgress.GROUP.txt), or leave the line "
             "with the command (mqadmin consumerProgress -g GROUP) above its output"
+        )
+    if not may_be_named(group, topics, width):
+        gathered.warnings.append(
+            section.note(
+                f"taken for an output of group {printable(group)}, as it is named; its retry topics are others'"
+            )
         )
     return group
 

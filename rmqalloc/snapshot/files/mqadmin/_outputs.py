@@ -1,4 +1,4 @@
-"""What each output of mqadmin says (RocketMQ 4.9 to 5.5; ``org.apache.rocketmq.tools.command`` prints it).
+"""What each output of mqadmin says, in every form of `FORMATS`.
 
 Names may have blanks. Java pads a column with blanks to its width, prints one blank or two, and lets what is longer stick
 out, so a row is read by what cannot be part of a name: the shape of the columns behind it, or the width of those that are
@@ -13,25 +13,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from rmqalloc._text import printable, shortened
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import _loose_json as loose_json
 from rmqalloc.snapshot._snapshot import Lag, Topic, TopicBroker
+from rmqalloc.snapshot.files.mqadmin._group_names import RETRY
+from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import FAILURE
 from rmqalloc.snapshot.files.mqadmin._sections import Section
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._answers import ClientConnection, RunningInfo
 
-RETRY = "%RETRY%"
 NOT_KNOWN = ("N/A", "NA")
 
-_ROUTE = re.compile(r"(?P<names>.*) \{[^{}]*\}\s+(?P<read>\d+)\s+(?P<write>\d+)\s+(?P<perm>\d+)\s*")
+_ROUTE = re.compile(r"(?P<names>.*) \{(?P<addresses>[^{}]*)\}\s+(?P<read>\d+)\s+(?P<write>\d+)\s+(?P<perm>\d+)\s*")
 _TWO_NAMES = re.compile(r"\S*\s+(?P<broker>\S+)\s*")
 _CONNECTION = re.compile(r"(?P<id>.*[^ ]) +[^ ]+:\d+ +(?P<language>[A-Z_]+) +(?P<version>[^ ]+) *")
+_NUMBER = re.compile(r"\d{3,}[ \t]+")
+_BELOW = "Below is subscription:"
+_NUMBERED_TOPIC = re.compile(r"\d{3,}\s+Topic: (\S+)\s")
 _LISTED = re.compile(r"\d+ +(?P<id>[^ ].*) +(?P<version>[^ ]+) +\d+/(?P<lead> *)(?P=id) *")
 _INDEX = re.compile(r"\d+ ")
 _DETAIL = re.compile(r"(?P<topic>\S+) +(?P<broker>.*[^ ]) +(?P<number>-?\d+) +(?:Pop)?ProcessQueueInfo\b")
 _NUMBERS = ("QID", "Broker Offset", "Consumer Offset", "Diff", "Inflight")
 _LAST_TIME = r"(N/A|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|)"
 _PROGRESS = {"Topic", "Broker Name", "QID", "Broker Offset", "Consumer Offset", "Diff"}
+_LISTED_GROUP = re.compile(
+    r"(?P<name>.*\S)\s+(?P<count>\d+)\s+(?P<version>\S+)\s+(?:(?:PULL|PUSH)\s+)?(?:(?P<model>[A-Z]+)\s+)?"
+    r"(?P<tps>-?\d+)\s+(?P<diff>-?\d+)\s*"
+)
+_CODE = re.compile(r"CODE: *\d+ +DESC: .*")
+_FAILED_COMMAND = re.compile(r"\b([A-Za-z]{1,40})SubCommand command failed")
+_MOST_OF_A_TRACE = 200
+_COMMA = re.compile(r"\s*(-?\d+),(\d+)\s*")
 _PROPERTY = re.compile(r"(\S+)\s*: (.*)")
 _SUBSCRIPTION = re.compile(r"\d+ Topic: (\S+)\s")
 _TITLE = re.compile(r"#(\w[\w &]*)#")
@@ -43,7 +56,10 @@ class Progress(NamedTuple):
 
     Attributes
     ----------
+    section : Section
     lags : list of Lag
+    offsets : list of int
+        In which line of the section each of them stands.
     owners : mapping of MessageQueue to str
         Address of one client that has the queue; empty if the output has no such column.
     is_whole : bool
@@ -53,7 +69,9 @@ class Progress(NamedTuple):
         Length that names were cut to.
     """
 
+    section: Section
     lags: list[Lag]
+    offsets: list[int]
     owners: dict[MessageQueue, str]
     is_whole: bool
     consume_tps: float
@@ -63,11 +81,37 @@ class Progress(NamedTuple):
 
 @dataclass(slots=True)
 class Connected:
-    """Output of consumerConnection."""
+    """Output of consumerConnection; ``message_model`` is None where it prints null."""
 
     connections: list[ClientConnection] = field(default_factory=list)
     subscriptions: list[str] = field(default_factory=list)
-    message_model: str = "CLUSTERING"
+    message_model: str | None = None
+
+
+class ListedGroup(NamedTuple):
+    """A group in the list of all groups.
+
+    Attributes
+    ----------
+    name : str
+        Cut, if it is as long as its column.
+    n_connections : int
+        None also where the group could not be asked.
+    message_model : str or None
+    consume_tps : int
+        Its whole part; 0 also where it could not be asked.
+    lag : int
+        Messages, of all queues.
+    is_cut : bool
+        Whether the name is as long as its column.
+    """
+
+    name: str
+    n_connections: int
+    message_model: str | None
+    consume_tps: int
+    lag: int
+    is_cut: bool
 
 
 def json_content(section: Section) -> Any:
@@ -94,6 +138,16 @@ def routes(section: Section, topic: str) -> Topic:
     raise section.error("the output of topicRoute -l is cut: its line of dashes is missing")
 
 
+def route_addresses(section: Section) -> dict[str, str]:
+    """Names of the brokers in an output of ``topicRoute -l`` by all their addresses."""
+    found: dict[str, str] = {}
+    for _, line in _rows(section):
+        row = _ROUTE.fullmatch(line)
+        if row and (broker := _broker_of_route(row["names"], section.lines[0].find("#BrokerName"))):
+            found |= {one.partition("=")[2]: broker for one in row["addresses"].split(", ") if "=" in one}
+    return found
+
+
 def _broker_of_route(names: str, start: int) -> str | None:
     """The second of two names, neither of which is cut: by the column it starts in, unless the first sticks out into it."""
     first, second = _columns(names, start)
@@ -107,7 +161,7 @@ def progress(section: Section) -> Progress:
     """Output of ``consumerProgress -g``, with the column of clients or without."""
     head = section.lines[0]
     names = [name.strip() for name in head.split("#")[1:]]
-    read, lags, owners, tps = _ProgressRows(head, names), [], {}, None
+    read, lags, offsets, owners, tps = _ProgressRows(head, names), [], [], {}, None
     is_whole = True
     for offset, line in _rows(section):
         if line.startswith("Consume TPS:"):
@@ -118,6 +172,7 @@ def progress(section: Section) -> Progress:
             raise section.error("a row of consumerProgress is cut, or something else stands among them", offset)
         number, end, at = (_whole(section, offset, row[name]) for name in ("QID", "Broker Offset", "Consumer Offset"))
         lags.append(Lag(MessageQueue(row["Topic"], row["Broker Name"], number), end, at))
+        offsets.append(offset)
         if row.get("Client IP", NOT_KNOWN[0]) not in NOT_KNOWN:
             owners[lags[-1].queue] = row["Client IP"]
         elif not row["Topic"].startswith(RETRY):
@@ -125,7 +180,7 @@ def progress(section: Section) -> Progress:
     if tps is None:
         raise section.error("the output of consumerProgress is cut: its Consume TPS is missing")
     width = head.index("#Broker Name"), head.index("#QID") - head.index("#Broker Name")
-    return Progress(lags, owners, is_whole or not owners, tps, width[0] - 2, width[1] - 2)
+    return Progress(section, lags, offsets, owners, is_whole or not owners, tps, width[0] - 2, width[1] - 2)
 
 
 class _ProgressRows:
@@ -149,44 +204,92 @@ class _ProgressRows:
 
 
 def connections(section: Section) -> Connected:
-    """Output of consumerConnection."""
+    """Output of consumerConnection.
+
+    Notes
+    -----
+    rocketmq-client-cpp sends its message model in a form that Java does not know, so ``null`` is printed.
+    """
     found, in_topics = Connected(), False
     for offset, line in _rows(section):
         if not in_topics:
-            in_topics = line.startswith("Below is subscription") and not _CONNECTION.fullmatch(line)
+            in_topics = line.startswith(_BELOW) and not _CONNECTION.fullmatch(line)
             if not in_topics:
                 found.connections.append(_connection(section, offset, line))
+                continue
+            line = line.removeprefix(_BELOW)
+        if numbered := _NUMBERED_TOPIC.match(line):
+            found.subscriptions.append(numbered[1])
         elif line.startswith("MessageModel:"):
-            found.message_model = line.partition(":")[2].strip()
+            model = line.partition(":")[2].strip()
+            found.message_model = model if model != "null" else None
             return found
-        elif not line.startswith(("#", "ConsumeType:")):
+        elif line.strip() and not line.startswith(("#", "ConsumeType:")):
             found.subscriptions.append(line.split()[0])
     raise section.error("the output of consumerConnection is cut: its MessageModel is missing")
 
 
 def _connection(section: Section, offset: int, line: str) -> ClientConnection:
-    if row := _CONNECTION.fullmatch(line):
+    bare = line if section.lines[0].startswith("#") else _NUMBER.sub("", line, count=1)
+    if row := _CONNECTION.fullmatch(bare):
         return ClientConnection(row["id"], row["language"], version(row["version"]))
-    cells = line.split()
+    cells = bare.split()
     if len(cells) != 4:
         raise section.error("not a row of consumerConnection: client id, address, language, version", offset)
     return ClientConnection(cells[0], cells[2], version(cells[3]))
 
 
 def clients(section: Section) -> list[ClientConnection]:
-    """The table of clients that consumerStatus prints."""
-    found = []
+    """The table of clients that consumerStatus prints; rows go on below the stack trace of a client that did not answer."""
+    found, in_trace = [], False
     for offset, line in _rows(section):
-        if not _INDEX.match(line):
+        if FAILURE.match(line):
+            in_trace = True
+        elif _INDEX.match(line):
+            found.append(_listed(section, offset, line))
+            in_trace = False
+        elif not in_trace:
             break
-        cells = line.split()
-        if row := _LISTED.fullmatch(line):
-            found.append(ClientConnection(row["lead"] + row["id"].rstrip(" "), None, version(row["version"])))
-        elif len(cells) == 4:
-            found.append(ClientConnection(cells[1], None, version(cells[2])))
-        else:
-            raise section.error("not a row of consumerStatus: number, client id, version, file", offset)
     return found
+
+
+def unanswered(section: Section) -> list[int]:
+    """Lines at which consumerStatus says that a client did not answer, which has no row then; 0 for what stands above."""
+    above = [0 for line in section.before if FAILURE.match(line.lstrip())]
+    return above + [offset for offset, line in _rows(section) if FAILURE.match(line)]
+
+
+def _listed(section: Section, offset: int, line: str) -> ClientConnection:
+    if row := _LISTED.fullmatch(line):
+        return ClientConnection(row["lead"] + row["id"].rstrip(" "), None, version(row["version"]))
+    cells = line.split()
+    if len(cells) != 4:
+        raise section.error("not a row of consumerStatus: number, client id, version, file", offset)
+    return ClientConnection(cells[1], None, version(cells[2]))
+
+
+def all_groups(section: Section) -> tuple[list[ListedGroup], list[int]]:
+    """Output of consumerProgress without ``-g``, and which lines are no rows of it."""
+    found, others = [], []
+    width = section.lines[0].index("#Count") - 2
+    for offset, line in _rows(section):
+        if row := _LISTED_GROUP.fullmatch(line):
+            count, tps, lag = (_whole(section, offset, row[name]) for name in ("count", "tps", "diff"))
+            is_cut = len(row["name"]) >= width
+            found.append(ListedGroup(row["name"], count, row["model"], tps, lag, is_cut))
+        else:
+            others.append(offset)
+    return found, others
+
+
+def failure(section: Section) -> str:
+    """What a command that failed says: its code and description, else its exception."""
+    lines = section.lines[:_MOST_OF_A_TRACE]
+    coded = next((found for line in lines if (found := _CODE.search(line))), None)
+    command = next((found for line in lines if (found := _FAILED_COMMAND.search(line))), None)
+    name = section.asked.command or (command and command[1][0].lower() + command[1][1:])
+    said = coded[0] if coded else lines[0].strip()
+    return f"this is an error of mqadmin{f' {name}' if name else ''}, not its output: {printable(shortened(said, 300))}"
 
 
 def running_info(section: Section) -> tuple[dict[str, str], RunningInfo]:
@@ -235,8 +338,9 @@ def version(text: str) -> str:
 
 
 def _rows(section: Section) -> Iterator[tuple[int, str]]:
-    """Lines after the first that are not blank, with how far they are from the first."""
-    return ((offset, line) for offset, line in enumerate(section.lines) if offset and line.strip())
+    """Lines that are neither blank nor the head, with how far they are from the first."""
+    rows = ((offset, line) for offset, line in enumerate(section.lines) if line.strip())
+    return (row for row in rows if row[0] or not row[1].startswith("#"))
 
 
 def _columns(line: str, *starts: int) -> list[str]:
@@ -263,6 +367,7 @@ def _whole(section: Section, offset: int, text: str) -> int:
 
 
 def _number(section: Section, offset: int, text: str) -> float:
+    text = _COMMA.sub(r"\1.\2", text)  # as Java prints it in many countries
     try:
         return float(text)
     except ValueError:

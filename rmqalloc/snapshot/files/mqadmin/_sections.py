@@ -1,34 +1,63 @@
 """Which lines of a file are the output of which mqadmin command, and what the command was asked about.
 
 mqadmin does not print the topic or group that it was asked about. So it is taken from a line with the command above its output
-(a shell's prompt, say), else from a file name such as ``topicRoute.orders.txt``.
+(a shell's prompt, say), else from a file name such as ``topicRoute.orders.txt``. Neither names several outputs of one kind: of
+a loop over topics nobody can tell which is which.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
+from typing import NamedTuple
 
 from rmqalloc.documents import DocumentError, Source
-
-_COMMANDS = "topicRoute|consumerConnection|consumerProgress|consumerStatus|allocateMQ"
-_COMMAND_LINE = re.compile(rf"\bmqadmin(?:\.\w+)?\s+(?P<command>{_COMMANDS})\b(?P<options>.*)")
-_ASKED = re.compile(r"\s(?:-[gt]|--(?:groupName|consumerGroup|topic))[\s=]+['\"]?([^\s'\"]+)")
-_FILE_NAME = re.compile(rf"(?P<command>{_COMMANDS})\.(?P<asked>.+?)(?:\.(?:txt|json|log|out))?")
-_BEGINNINGS = {
-    "routes": re.compile(r"#ClusterName\s+#BrokerName\s"),
-    "progress": re.compile(r"#Topic\s+#Broker Name\s+#QID\s+#Broker Offset\s"),
-    "connections": re.compile(r"#ClientId\s+#ClientAddr\s"),
-    "clients": re.compile(r"#Index\s+#ClientId\s"),
-    "running info": re.compile(r"#Consumer Properties#"),
-    "all groups": re.compile(r"#Group\s+#Count\s"),
-    "json": re.compile(r"\{"),
-}
-_ANY_TABLE = re.compile(
-    "|".join(f"^{one.pattern}" for kind, one in _BEGINNINGS.items() if kind != "json"), re.MULTILINE
+from rmqalloc.snapshot.files.mqadmin._mqadmin_formats import (
+    BEGINNINGS,
+    COMMAND_FAILED,
+    COMMANDS,
+    FAILURE,
+    FORMATS,
 )
+
+_COMMAND_LINE = re.compile(rf"\bmqadmin(?:\.\w+)?\s+(?P<command>{'|'.join(COMMANDS)})\b(?P<options>.*)")
+_READ = "|".join(dict.fromkeys(one.command.split(" ")[0] for one in FORMATS))
+_FILE_NAME = re.compile(rf"(?P<command>{_READ})\.(?P<asked>.+?)(?:\.(?:txt|json|log|out))?")
+_VALUE = r"[\s=]+['\"]?([^\s'\"]+)"
+_GROUP = re.compile(rf"\s(?:-g|--(?:groupName|consumerGroup)){_VALUE}")
+_TOPIC = re.compile(rf"\s(?:-t|--(?:topicName|topic)){_VALUE}")
+_BROKER = re.compile(rf"\s(?:-b|--brokerAddr){_VALUE}")
+
+FAILED = "failure"
+_ANY_TABLE = re.compile(
+    "|".join(rf"^[ \t]*(?:{one.pattern})" for kind, one in BEGINNINGS.items() if kind != "json")
+    + rf"|^[ \t]*(?:{FAILURE.pattern})",
+    re.MULTILINE,
+)
+_JSON_BELOW = re.compile(r'\{(?:\s*$|\s*")')
+
+
+class AskedAbout(NamedTuple):
+    """What a command was asked about.
+
+    Attributes
+    ----------
+    command : str or None
+    name : str or None
+        The topic of topicRoute, the group of all others.
+    broker : str or None
+        Address of the broker that was asked, where one was chosen.
+    topic : str or None
+        Of consumerProgress: the only topic asked about.
+    """
+
+    command: str | None = None
+    name: str | None = None
+    broker: str | None = None
+    topic: str | None = None
 
 
 @dataclass(slots=True)
@@ -41,30 +70,45 @@ class Section:
     line : int
         Line of the file, from 1, that is the first of ``lines``.
     kind : str
-        One of the kinds of output distinguished by their first line.
-    asked : str or None
-        Topic or group that the command was asked about, where known.
+        One of the kinds of output distinguished by their first line, or `FAILED`.
+    asked : AskedAbout
     lines : list of str
+        Without the indentation of the first.
+    before : list of str
+        Lines above it that belong to no output.
+    n_alike : int
+        Outputs of the same kind that the command line above it, or the name of the file, stands for.
     """
 
     source: Source
     line: int
     kind: str
-    asked: str | None
-    is_from_command_line: bool
+    asked: AskedAbout
+    indentation: str = ""
+    before: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
+    n_alike: int = 1
+
+    @property
+    def name(self) -> str | None:
+        """The topic or group that the command was asked about, where known."""
+        return self.asked.name
+
+    def place(self, offset: int = 0) -> str:
+        """Where one of the lines stands."""
+        return f"{self.source.name}:{self.line + offset}"
 
     def error(self, what: str, offset: int = 0) -> DocumentError:
         """An error at one of the lines."""
         return self.source.error(what, self.line + offset)
 
-    def note(self, what: str) -> str:
+    def note(self, what: str, offset: int = 0) -> str:
         """A warning about the output."""
-        return str(self.error(what))
+        return str(self.error(what, offset))
 
 
 def is_output(text: str) -> bool:
-    """Whether some line looks like the first of an output of mqadmin, JSON aside.
+    """Whether a text has outputs of mqadmin, JSON aside, or something that is to be refused as such.
 
     Examples
     --------
@@ -72,6 +116,17 @@ def is_output(text: str) -> bool:
     True
     """
     return _ANY_TABLE.search(text) is not None
+
+
+def is_named_as_output(path: str) -> bool:
+    """Whether a file is named as the output of a command.
+
+    Examples
+    --------
+    >>> is_named_as_output("out/consumerProgress.order-svc.txt"), is_named_as_output("orders.txt")
+    (True, False)
+    """
+    return _FILE_NAME.fullmatch(PurePath(path).name) is not None
 
 
 def sections(source: Source) -> Iterator[Section]:
@@ -82,27 +137,89 @@ def sections(source: Source) -> Iterator[Section]:
     SnapshotError
         If the file is not UTF-8.
     """
-    named = _FILE_NAME.fullmatch(PurePath(source.path).name)
-    asked, from_command_line = (named["asked"] if named else None), False
-    section: Section | None = None
+    cutter = _Cutter(source)
     for number, line in enumerate(source.text().split("\n"), 1):
-        line = line.rstrip("\r")
+        cutter.take(number, line.rstrip("\r"))
+    cutter.close()
+    counts = Counter((id(one.asked), one.kind) for one in cutter.found)
+    for one in cutter.found:
+        yield replace(one, n_alike=counts[id(one.asked), one.kind])
+
+
+class _Cutter:
+    """Cuts a file into outputs, line by line."""
+
+    def __init__(self, source: Source) -> None:
+        named = _FILE_NAME.fullmatch(PurePath(source.path).name)
+        self.found: list[Section] = []
+        self._source = source
+        self._asked = AskedAbout(named["command"], named["asked"]) if named else AskedAbout()
+        self._section: Section | None = None
+        self._passed: list[str] = []
+
+    def take(self, number: int, line: str) -> None:
+        """Go on to a line: a command, the first of an output, or one more of it."""
         if command := _COMMAND_LINE.search(line):
-            if section is not None:
-                yield section
-            found = _ASKED.search(command["options"])
-            section, asked, from_command_line = None, found and found[1], True
-            continue
-        kind = _kind(line)
-        if kind is not None and (section is None or kind != "json"):
-            if section is not None:
-                yield section
-            section = Section(source, number, kind, asked, from_command_line)
-        if section is not None:
-            section.lines.append(line)
-    if section is not None:
-        yield section
+            self.close()
+            self._asked = _asked(command["command"], command["options"])
+            return
+        bare = line.lstrip(" \t")
+        indentation = line[: len(line) - len(bare)]
+        kind = _kind(bare)
+        if kind is not None and self._begins(kind, bare, indentation):
+            before = self._above(kind)
+            self._section = Section(self._source, number, kind, self._asked, indentation, before)
+        if self._section is not None:
+            self._section.lines.append(line.removeprefix(self._section.indentation))
+        else:
+            self._passed.append(line)
+
+    def close(self) -> None:
+        """End the output, if there is one."""
+        if self._section is not None:
+            self.found.append(self._section)
+        self._section, self._passed = None, []
+
+    def _begins(self, kind: str, line: str, indentation: str) -> bool:
+        """Whether a line that looks like the first of an output is that."""
+        now = self._section
+        if now is None:
+            return True
+        if kind == FAILED:
+            return _failed(line, "clients" if now.kind == FAILED else now.kind)
+        if kind == "json":
+            is_inside = now.kind == "running info" or (now.kind == "json" and indentation != now.indentation)
+            return not is_inside and _JSON_BELOW.match(line) is not None
+        return True
+
+    def _above(self, kind: str) -> list[str]:
+        """Lines above an output: a stack trace there does not mean that the command failed, if its output follows."""
+        now = self._section
+        if now is not None and now.kind == FAILED and not _failed(now.lines[0], kind):
+            return [*now.before, *now.lines]
+        passed = self._passed
+        self.close()
+        return passed
+
+
+def _failed(line: str, kind: str) -> bool:
+    """Whether a stack trace is that of a command; consumerStatus (clients) goes on where one client does not answer."""
+    return COMMAND_FAILED.match(line) is not None and (kind != "clients" or "SubCommandException" in line)
+
+
+def _asked(command: str, options: str) -> AskedAbout:
+    pattern = _TOPIC if command in ("topicRoute", "topicStatus") else _GROUP
+    name, broker = _value(pattern, options), _value(_BROKER, options)
+    return AskedAbout(command, name, broker, _value(_TOPIC, options) if command == "consumerProgress" else None)
+
+
+def _value(pattern: re.Pattern[str], options: str) -> str | None:
+    """The value of an option, None if it is missing or a shell's variable."""
+    found = pattern.search(options)
+    value = found[1].rstrip(";") if found else ""
+    return value if value and "$" not in value else None
 
 
 def _kind(line: str) -> str | None:
-    return next((kind for kind, beginning in _BEGINNINGS.items() if beginning.match(line)), None)
+    found = next((kind for kind, beginning in BEGINNINGS.items() if beginning.match(line)), None)
+    return found or (FAILED if FAILURE.match(line) else None)

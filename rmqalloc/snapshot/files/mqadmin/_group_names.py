@@ -1,0 +1,101 @@
+"""Which group an output is about, by its retry topics: a group's own, and those that POP makes of a group and a topic.
+
+Brokers of 5.0 and later name the retry topic of POP ``%RETRY%group_topic``, or ``%RETRY%group+topic``. No group has a plus in
+its name, but many have underscores. mqadmin cuts long names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+RETRY = "%RETRY%"
+
+
+def is_retry_topic_of(topic: str, group: str, topics: Collection[str]) -> bool:
+    """Whether messages of a group come back to a topic.
+
+    Parameters
+    ----------
+    topic, group : str
+    topics : collection of str
+        Those that the group may read.
+
+    Examples
+    --------
+    >>> is_retry_topic_of("%RETRY%g_orders", "g", {"orders"}), is_retry_topic_of("%RETRY%g_x", "g", {"orders"})
+    (True, False)
+    """
+    if not topic.startswith(RETRY):
+        return False
+    name = topic.removeprefix(RETRY)
+    rest = name.removeprefix(group)
+    if len(rest) == len(name):
+        return False
+    return not rest or rest[0] == "+" or (rest[0] == "_" and rest[1:] in topics)
+
+
+def may_be_named(group: str, topics: Collection[str], width: int | None = None) -> bool:
+    """Whether an output with these topics may be that of a group: it has no retry topics, or some are the group's."""
+    retry = [topic for topic in topics if topic.startswith(RETRY)]
+    return not retry or any(
+        is_retry_topic_of(topic, group, topics) or (_is_cut(topic, width) and _is_front(topic, group))
+        for topic in retry
+    )
+
+
+def group_of_retry_topics(topics: Collection[str], known: Collection[str], width: int | None = None) -> str | None:
+    """The only group that all retry topics may be of, None if there is none or several.
+
+    Parameters
+    ----------
+    topics : collection of str
+    known : collection of str
+        Groups that other outputs name: they decide where several are possible, and end names that are cut.
+    width : int, optional
+        Length that topics are cut at, POP's retry topics among them; None for topics that a group subscribes to, which are
+        whole and never those of POP.
+
+    Examples
+    --------
+    >>> group_of_retry_topics({"%RETRY%g+orders", "orders"}, (), 64)
+    'g'
+    >>> group_of_retry_topics({"%RETRY%g_orders", "orders"}, (), 64), group_of_retry_topics({"%RETRY%g_orders"}, ())
+    (None, 'g_orders')
+    """
+    retry = sorted(topic for topic in topics if topic.startswith(RETRY))
+    if not retry:
+        return None
+    if width is None:
+        return retry[0].removeprefix(RETRY) if len(retry) == 1 else None
+    whole = [topic for topic in retry if not _is_cut(topic, width)]
+    cut = [topic for topic in retry if _is_cut(topic, width)]
+    names = _names(whole[0], topics) if whole else (one for one in known if _is_front(cut[0], one))
+    possible = {
+        name
+        for name in names
+        if all(is_retry_topic_of(one, name, topics) for one in whole) and all(_is_front(one, name) for one in cut)
+    }
+    decided = possible if len(possible) == 1 else possible & set(known)
+    return decided.pop() if len(decided) == 1 else None
+
+
+def _names(topic: str, topics: Collection[str]) -> Iterator[str]:
+    """Groups that a retry topic may be of."""
+    name = topic.removeprefix(RETRY)
+    front, plus, _ = name.partition("+")
+    yield front
+    if plus:
+        return
+    all_topics = topics if isinstance(topics, (set, frozenset)) else set(topics)
+    ends: Iterable[int] = (at for at, one in enumerate(name) if one == "_" and at)
+    yield from (name[:at] for at in ends if name[at + 1 :] in all_topics)
+
+
+def _is_cut(topic: str, width: int | None) -> bool:
+    return width is not None and len(topic) >= width
+
+
+def _is_front(topic: str, group: str) -> bool:
+    """Whether a topic that is cut may be a retry topic of the group."""
+    own = RETRY + group
+    return own.startswith(topic) or topic.startswith((f"{own}_", f"{own}+"))

@@ -1,0 +1,137 @@
+"""What commands of mqadmin print, by release: the first line of each form, and how it is read.
+
+From the format strings of ``org.apache.rocketmq.tools.command`` (``com.alibaba.rocketmq`` in 3.2.6). A form without a head
+begins with its first row, whose number is 001. The page of snapshots has the same table; the tests have a file of each form.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+LAST = "5.5.0"
+"""The last release whose format strings were compared."""
+
+
+class Format(NamedTuple):
+    """One form of one command.
+
+    Attributes
+    ----------
+    command : str
+        With the options that make the form.
+    since, until : str
+        The first and the last release that print it.
+    kind : str
+        How it is read.
+    head : str
+        Regular expression of its first line.
+    note : str
+        What is particular about it.
+    """
+
+    command: str
+    since: str
+    until: str
+    kind: str
+    head: str
+    note: str = ""
+
+
+_PROGRESS = r"#Topic\s+#Broker Name\s+#QID\s+#Broker Offset\s"
+_ALL_GROUPS = r"#Group\s+#Count\s"
+
+FORMATS = (
+    Format("topicRoute", "3.2.6", LAST, "json", r"\{", "JSON"),
+    Format("topicRoute -l", "4.9.0", LAST, "routes", r"#ClusterName\s+#BrokerName\s"),
+    Format(
+        "consumerConnection", "3.2.6", "4.9.2", "connections",
+        r"001[ \t]+(?!Topic: )\S.*[ \t]\S+:\d+[ \t]+\w+[ \t]+\S+[ \t]*$",
+        "no head; since 4.0.0 the subscriptions begin on the line `Below is subscription:`",
+    ),
+    Format("consumerConnection", "4.9.3", LAST, "connections", r"#ClientId\s+#ClientAddr\s"),
+    Format("consumerStatus", "3.2.6", "4.9.3", "clients", r"001[ \t]+(?!Topic: )\S.*[ \t]\S+[ \t]+\d+/.*$", "no head"),
+    Format("consumerStatus", "4.9.4", LAST, "clients", r"#Index\s+#ClientId\s"),
+    Format("consumerStatus -i", "3.2.6", LAST, "running info", r"#Consumer Properties#", "also the files of consumerStatus"),
+    Format("consumerProgress -g", "3.2.6", "4.0.0", "progress", _PROGRESS, "topics cut at 32 characters"),
+    Format("consumerProgress -g", "4.1.0", "4.9.2", "progress", _PROGRESS, "topics cut at 32 characters; `#Client IP`"),
+    Format("consumerProgress -g", "4.9.3", "5.0.0", "progress", _PROGRESS, "topics cut at 64 characters"),
+    Format("consumerProgress -g", "5.1.0", LAST, "progress", _PROGRESS, "topics cut at 64 characters; `#Inflight`"),
+    Format("consumerProgress", "3.2.6", "4.9.2", "all groups", _ALL_GROUPS, "groups cut at 32 characters"),
+    Format("consumerProgress", "4.9.3", LAST, "all groups", _ALL_GROUPS, "groups cut at 64 characters"),
+    Format("allocateMQ", "4.0.0", LAST, "json", r"\{", "JSON"),
+)  # fmt: skip
+
+
+class Other(NamedTuple):
+    """Output of a command that is not read.
+
+    Attributes
+    ----------
+    command : str
+    head : str
+        Regular expression of its first line.
+    instead : str
+        What to run.
+    """
+
+    command: str
+    head: str
+    instead: str
+
+
+_ROUTE = "topicRoute -t TOPIC shows the brokers and queues of a topic"
+_LAG = "consumerProgress -g GROUP shows the offsets of a group"
+
+OTHERS = (
+    Other("clusterList", r"#Cluster Name\s+#Broker Name\s", _ROUTE),
+    Other("topicList -c", r"#Cluster Name\s+#Topic\s", _ROUTE),
+    Other("statsAll", r"#Topic\s+#Consumer Group\s+#Accumulation", _LAG),
+    Other("brokerConsumeStats", r"#Topic\s+#Group\s+#Broker Name\s", _LAG),
+    Other("topicStatus", r"#Broker Name\s+#QID\s+#Min Offset\s", f"{_ROUTE}, {_LAG}"),
+    Other(
+        "producerConnection",
+        r"0001[ \t]+\S.*[ \t]\S+:\d+[ \t]+\w+[ \t]+\S+[ \t]*$",
+        "consumerConnection -g GROUP shows the clients of a group",
+    ),
+)
+
+COMMANDS = tuple(dict.fromkeys(one.command.split(" ")[0] for one in (*FORMATS, *OTHERS)))
+
+BEGINNINGS = {
+    kind: re.compile("|".join(dict.fromkeys(one.head for one in FORMATS if one.kind == kind)))
+    for kind in dict.fromkeys(one.kind for one in FORMATS)
+} | {one.command: re.compile(one.head) for one in OTHERS}
+"""First lines by kind of output, and by command of those that are not read."""
+
+_CLASS = r"(?:[A-Za-z_][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error)"
+FAILURE = re.compile(rf'(?:Exception in thread "[^"]*" )?{_CLASS}(?::|\s*$)')
+"""First line of a stack trace."""
+COMMAND_FAILED = re.compile(r"(?:\w+\.)+(?:SubCommandException\b|MQ(?:Client|Broker)Exception: CODE\b)")
+"""That of a command that failed as a whole."""
+
+_DASHBOARD = re.compile(r'\A\s*\{\s*"status"\s*:\s*-?\d+\s*,\s*"(?:data|errMsg)"')
+_DASHBOARD_HAS = {
+    '"connectionSet"': "mqadmin consumerConnection -g GROUP prints the same",
+    '"queueStatInfoList"': "mqadmin consumerProgress -g GROUP -s true prints the same",
+    '"queueDatas"': "mqadmin topicRoute -t TOPIC prints the same",
+}
+_ERROR_MESSAGE = re.compile(r'"errMsg"\s*:\s*"([^"]{1,300})')
+
+
+def is_dashboard(text: str) -> bool:
+    """Whether a text is an answer of RocketMQ Dashboard.
+
+    Examples
+    --------
+    >>> is_dashboard('{"status":0,"data":[],"errMsg":null}'), is_dashboard('{"queueDatas": []}')
+    (True, False)
+    """
+    return _DASHBOARD.match(text) is not None
+
+
+def dashboard(text: str) -> str:
+    """What to run instead of asking RocketMQ Dashboard; with its error, if the answer is one."""
+    said = f": {found[1]}" if (found := _ERROR_MESSAGE.search(text)) else ""
+    instead = next((words for key, words in _DASHBOARD_HAS.items() if key in text), "run mqadmin")
+    return f"this is JSON of RocketMQ Dashboard, which is not read{said}; {instead}"

@@ -81,7 +81,7 @@ def unsupported_server_strategy(audited: AuditedGroup) -> Iterator[Fault]:
             f"Brokers assign the queues ({audited.group.server_assignment}) and do not know {named(wrong)}: they answer "
             "nothing, clients keep what they have, and those that start get no queue.",
             f"Take {' or '.join(server_side())}, or let the clients divide (clientRebalance on).",
-            queues=tuple(queue for unit in audited.units for queue in unit.queues),
+            queues=tuple(q for unit in audited.units if audited.has_route(unit.topic) for q in unit.queues),
             clients=audited.ids(slot for slot, method in enumerate(audited.methods) if method.name in wrong),
         )
 

@@ -107,6 +107,7 @@ def check(
         watch(looking, _SETTLE if settle is None else settle)
     findings = settled(looking.look, settle or 0)
     looking.show(findings)
+    looking.tell_lacks()
     return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.lacking_code(allowed)
 
 
@@ -186,14 +187,16 @@ class _Looking:
         """Whether the output shows places in a file, and there is one."""
         return self.output == "sarif" and self.inputs.live is None and self.inputs.file != "-"
 
+    def tell_lacks(self) -> None:
+        """Print what the last snapshot lacks, be there findings or not."""
+        if self.last is not None:
+            print_lacks(self.last)
+
     def lacking_code(self, allowed: Collection[str]) -> int:
         """The exit code for what the groups of the last snapshot rest on, and for what is not known of them.
 
         With ``--allow-partial`` all may be missing, but for what decides whether a queue is read.
         """
-        if self.last is None:
-            return 0
-        print_lacks(self.last)
         missing = [one for one in self.not_known if one.kind not in allowed and not one.is_scope]
         if self.inputs.allow_partial and not (self.reach and self.reach.unknown):
             missing = []

@@ -49,7 +49,11 @@ def group(
     unknown = {}
     if not view:
         subscriptions = sorted({lag.queue.topic for lag in lags})
-        unknown["subscriptions"] = "it has no client; its topics are those that it committed offsets of"
+        unknown["subscriptions"] = (
+            "it has no client; its topics are those that it committed offsets of"
+            if lags
+            else "it has no client and brokers have no offsets of it: it never committed any, or it broadcasts"
+        )
     holders = {b.broker_name for topic in subscriptions if topic in routes for b in routes[topic].brokers}
     lists = {broker: one for broker, one in view.items() if broker in holders} or view
     lives = _alive({broker: one.connections for broker, one in sorted(lists.items())})

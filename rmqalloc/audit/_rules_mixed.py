@@ -9,6 +9,7 @@ from typing import Any
 from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, exposed
+from rmqalloc.audit._rules_filters import mixed_filters
 from rmqalloc.evidence._method import DEFAULT_STRATEGY
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._units import RETRY_PREFIX
@@ -92,6 +93,12 @@ def _minority(audited: AuditedGroup, kinds: Sequence[Hashable]) -> tuple[str, ..
 
 
 def mixed_subscriptions(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients of a group that subscribe to different topics, or take different messages of one."""
+    yield from _mixed_topics(audited)
+    yield from mixed_filters(audited)
+
+
+def _mixed_topics(audited: AuditedGroup) -> Iterator[Fault]:
     """Clients of a group that subscribe to different topics."""
     reported = [None if client.subscriptions is None else _own(client.subscriptions) for client in audited.clients]
     known = {topics for topics in reported if topics is not None}

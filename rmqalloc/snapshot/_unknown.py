@@ -31,6 +31,7 @@ _HIDES: dict[str, tuple[str, ...]] = {
     ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER.name: ("subscriptions", "routes"),
     ReadCode.GET_ALL_MESSAGE_REQUEST_MODE.name: (),  # whose readers are not known by it, the reader of clusters says
     ReadCode.GET_BROKER_CONFIG.name: (),
+    ReadCode.GET_NAMESRV_CONFIG.name: (),  # the role of a broker says itself that it is in doubt
 }
 """Kinds of facts that a request answers: of a group if it names one, else of any."""
 
@@ -83,8 +84,10 @@ class Unknowns:
             self._keep_error(error)
         self._scope = dict(snapshot.unknown)
         self._keep(snapshot.unknown, _ALL)
-        for one in (*snapshot.groups, *snapshot.topics):
-            self._keep(one.unknown, one.name)
+        for group in snapshot.groups:
+            self._keep(group.unknown, group.name)
+        for topic in snapshot.topics:
+            self._keep(topic.unknown, topic.name)
         for broker in snapshot.brokers:
             if broker.is_silent:
                 self._keep({"brokers": "it does not answer"}, broker.broker_name)

@@ -195,7 +195,8 @@ def test_a_frozen_broker_does_not_use_up_the_deadline(slow):
 
 
 @pytest.mark.parametrize(
-    ("verb", "expected"), [("snapshot", 4), ("check", 2), ("plan", 4)]  # the silent broker is a finding of check
+    ("verb", "expected"),
+    [("snapshot", 4), ("check", 2), ("plan", 4)],  # the silent broker is a finding of check
 )
 @patiently
 def test_the_command_line_writes_what_was_read_and_says_what_is_missing(verb, expected, capsys, tmp_path, slow):

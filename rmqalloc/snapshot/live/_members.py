@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._bodies import RETRY_PREFIX
 from rmqalloc.snapshot._proxy import is_behind_proxy
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Topic
+from rmqalloc.snapshot._snapshot import Client, Filter, Group, Lag, Topic
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, Modes, RunningInfo
 
 
@@ -20,6 +20,7 @@ def group(
     lags: tuple[Lag, ...] = (),
     consume_tps: float | None = None,
     modes: Mapping[str, Modes] | None = None,
+    lite_topic: str | None = None,
 ) -> Group:
     """Put together what is known of one group.
 
@@ -34,6 +35,8 @@ def group(
     consume_tps : float, optional
     modes : mapping of broker name to Modes, optional
         What brokers go by when they assign queues; see `may_be_assigned`.
+    lite_topic : str, optional
+        The topic whose lite topics the group reads, where its settings name one.
 
     Notes
     -----
@@ -45,10 +48,10 @@ def group(
     """
     listed = {topic for one in view.values() for topic in one.subscriptions}
     # A broker lists what the client subscribes to that sent the last heartbeat; others may subscribe to more.
-    subscriptions = sorted(listed.union(*(info.subscriptions for info in infos.values())))
+    subscriptions = sorted(listed.union(*(info.subscriptions for info in infos.values()), _parents(lite_topic)))
     unknown = {}
     if not view:
-        subscriptions = sorted({lag.queue.topic for lag in lags})
+        subscriptions = sorted({lag.queue.topic for lag in lags}.union(_parents(lite_topic)))
         unknown["subscriptions"] = (
             "it has no client; its topics are those that it committed offsets of"
             if lags
@@ -58,7 +61,9 @@ def group(
     lists = {broker: one for broker, one in view.items() if broker in holders} or view
     lives = _alive({broker: one.connections for broker, one in sorted(lists.items())})
     if any(len(lives[broker]) < len(one.connections) for broker, one in lists.items()):
-        unknown["clients"] = "brokers do not list the same connections of one client id: some are dead, or processes share it"
+        unknown["clients"] = (
+            "brokers do not list the same connections of one client id: some are dead, or processes share it"
+        )
     ids = {broker: tuple(c.client_id for c in some) for broker, some in lives.items()}
     longest = max(lives.values(), key=len, default=())
     models = Counter(one.message_model for one in view.values())
@@ -69,15 +74,39 @@ def group(
         tuple(subscriptions),
         tuple(_clients(longest, infos)),
         message_model=_most(models, "CLUSTERING"),
-        is_shared=any(is_behind_proxy(one.client_id) for known in view.values() for one in known.connections),
+        is_shared=lite_topic is not None
+        or any(known.is_lite or is_behind_proxy(one.client_id) for known in view.values() for one in known.connections),
         is_ordered=any(info.is_ordered for info in infos.values()),
         server_assignment=assignment,
         pop_share_queue_num=share,
         broker_client_ids=ids if len(set(ids.values())) > 1 else None,
         lags=lags,
         consume_tps=consume_tps,
+        filters=_filters(view.values()),
+        lite_topic=lite_topic,
         unknown=unknown,
     )
+
+
+def _parents(lite_topic: str | None) -> tuple[str, ...]:
+    """The topic that a group for lite topics is bound to, which nobody else says that it subscribes to."""
+    return () if lite_topic is None else (lite_topic,)
+
+
+def _filters(view: Iterable[Connections]) -> dict[str, tuple[Filter, ...]] | None:
+    """What brokers say that the group takes of topics, of those that not all of them say it takes whole; None if none says."""
+    told = [one for one in view if one.filters is not None]
+    if not told:
+        return None
+    found: dict[str, set[Filter]] = {}
+    for one in told:
+        for topic in one.subscriptions:
+            found.setdefault(topic, set()).add((one.filters or {}).get(topic, Filter()))
+    return {
+        topic: tuple(sorted(some, key=lambda one: (one.type, one.expression)))
+        for topic, some in sorted(found.items())
+        if some != {Filter()}
+    }
 
 
 def _alive(lists: Mapping[str, Sequence[ClientConnection]]) -> dict[str, tuple[ClientConnection, ...]]:
@@ -146,6 +175,8 @@ def _clients(connections: Iterable[ClientConnection], infos: Mapping[str, Runnin
             strategy=info.strategy,
             subscriptions=info.subscriptions,
             owned=_owned(info),
+            filters=info.filters,
+            start_timestamp=info.start_timestamp,
         )
 
 

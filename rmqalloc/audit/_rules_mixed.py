@@ -65,11 +65,12 @@ def _mixed(
 
 def _outcome(units: Sequence[UnitViews]) -> tuple[str, tuple[MessageQueue, ...], bool]:
     """What different views make of queues, those that are unowned or double-owned, and whether there may be such."""
-    unowned = [queue for unit in units for queue in unit.unowned]
-    double = [queue for unit in units for queue in unit.double_owned]
-    unknown = [unit.problem for unit in units if unit.problem is not None]
     # What an incomplete snapshot leaves open is no fault of the clients.
-    is_open = any(unit.problem is not None and unit.unknown is None for unit in units)
+    sure = [unit for unit in units if not unit.unsure]
+    unowned = [queue for unit in sure for queue in unit.unowned]
+    double = [queue for unit in sure for queue in unit.double_owned]
+    unknown = [unit.problem for unit in units if unit.problem is not None]
+    is_open = any(unit.problem is not None and unit.unknown is None for unit in sure)
     makes = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
     if unknown:
         makes = f"what that makes is not known: {unknown[0]}"

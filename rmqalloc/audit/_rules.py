@@ -279,8 +279,8 @@ RULES: dict[str, Rule] = {
     ),
     "lite-topics": Rule(
         "Group for lite topics",
-        "Clients of a group with the attribute lite.bind.topic (RocketMQ 5.5) subscribe to lite topics one by one: no queue has "
-        "an owner, and which lite topics are read is not shown.",
+        "Clients of a group with the attribute lite.bind.topic (RocketMQ 5.5) subscribe to lite topics one by one: no queue "
+        "has an owner, and which lite topics are read is not shown.",
         "Nothing; mqadmin getLiteGroupInfo shows them.",
         "note",
         rules_config.lite_topics,

@@ -56,7 +56,8 @@ def _skipped(audited: AuditedGroup, topic: str, known: dict[int, Filter]) -> Fau
     who = "every client that gets it" if not audited.is_clustering else "the owner of its queue"
     return Fault(
         f"Clients take different messages of {topic} ({_shown(known)}): a message {what} {who} does not subscribe to is "
-        "skipped for ever, for offsets move past it; and brokers leave out for all clients what the newest subscription does not take.",
+        "skipped for ever, for offsets move past it; and brokers leave out for all clients what the newest subscription does "
+        "not take.",
         "Let all clients of a group subscribe to a topic with the same expression; give others a group of their own. What was "
         "skipped is read again only if the group's offsets are reset.",
         topic=topic,

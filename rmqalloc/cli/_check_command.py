@@ -156,7 +156,7 @@ class _Looking:
     def _seen_for(self, snapshot: Snapshot) -> dict[tuple[str, str], float]:
         """Seconds that clients have been there, by earlier looks.
 
-        One that does not say when it started, and was there before ``--settle``, is settled: that time is what was given for it.
+        One that does not say when it started, and was there before ``--settle``, is settled: that time was given for it.
         """
         now, before = time.monotonic(), self._first_seen
         clients = {(group.name, one.client_id): one for group in snapshot.groups for one in group.clients}

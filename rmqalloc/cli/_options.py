@@ -346,6 +346,6 @@ informed_by_option = click.option(
     default="notice",
     show_default=True,
     help="How clients learn that others joined or left: by the broker's notice, at their next pass (notices are off or lost), "
-    "when a broker misses the heartbeats of a client that died in silence, or by notice of a client that was killed, whose locks "
-    "of an ordered group's queues stay for up to 60 s.",
+    "when a broker misses the heartbeats of a client that died in silence, or by notice of a client that was killed, whose "
+    "locks of an ordered group's queues stay for up to 60 s.",
 )

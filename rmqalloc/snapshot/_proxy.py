@@ -22,8 +22,8 @@ def is_behind_proxy(client_id: str) -> bool:
     Notes
     -----
     gRPC SDKs make ids of the form ``host@pid@n@t``, n counting the clients of the process and t a time to base 36. Ids of
-    clients that speak to brokers have one ``@``, and after a second one a unit's name or STREAM in capitals. Language and release say
-    nothing: a client of any language may speak to brokers under any release.
+    clients that speak to brokers have one ``@``, and after a second one a unit's name or STREAM in capitals. Language and
+    release say nothing: a client of any language may speak to brokers under any release.
 
     Examples
     --------

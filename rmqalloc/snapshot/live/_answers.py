@@ -96,7 +96,7 @@ class Connections(NamedTuple):
     is_lite: bool = False
 
 
-class GroupSettings(NamedTuple):
+class GroupConfig(NamedTuple):
     """A group's settings at a broker: whether it may consume, and the topic whose lite topics it reads, if any."""
 
     may_consume: bool = True
@@ -300,20 +300,20 @@ def lags(body: Any) -> tuple[list[Lag], float]:
     return found, float(tps)
 
 
-def groups(body: Any, on_left_out: OnLeftOut = refuse) -> dict[str, GroupSettings]:
+def groups(body: Any, on_left_out: OnLeftOut = refuse) -> dict[str, GroupConfig]:
     """Groups that a broker has settings for, RocketMQ's own aside."""
     table = _object(_object(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable")
     names = _each(table, lambda name: _text(name, "group"), on_left_out)
     return {name: _settings(table[name]) for name in names if not is_system_group(name)}
 
 
-def _settings(settings: Any) -> GroupSettings:
+def _settings(settings: Any) -> GroupConfig:
     if not isinstance(settings, Mapping):
-        return GroupSettings()
+        return GroupConfig()
     attributes = settings.get("attributes")
     lite = [attributes.get(name) for name in _LITE_TOPICS] if isinstance(attributes, Mapping) else []
     topic = next((_text(one, "lite.bind.topic") for one in lite if isinstance(one, str) and one), None)
-    return GroupSettings(settings.get("consumeEnable") is not False, topic)
+    return GroupConfig(settings.get("consumeEnable") is not False, topic)
 
 
 def request_modes(body: Any) -> dict[tuple[str, str], GroupMode]:

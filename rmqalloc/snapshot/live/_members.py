@@ -46,17 +46,7 @@ def group(
     the group uses is left open: clients report theirs, and `rmqalloc.evidence` weighs that against what they own. A group
     without clients subscribes to nothing that a broker knows; it has the topics of its offsets.
     """
-    listed = {topic for one in view.values() for topic in one.subscriptions}
-    # A broker lists what the client subscribes to that sent the last heartbeat; others may subscribe to more.
-    subscriptions = sorted(listed.union(*(info.subscriptions for info in infos.values()), _parents(lite_topic)))
-    unknown = {}
-    if not view:
-        subscriptions = sorted({lag.queue.topic for lag in lags}.union(_parents(lite_topic)))
-        unknown["subscriptions"] = (
-            "it has no client; its topics are those that it committed offsets of"
-            if lags
-            else "it has no client and brokers have no offsets of it: it never committed any, or it broadcasts"
-        )
+    subscriptions, unknown = _subscriptions(view, infos, lags, lite_topic)
     holders = {b.broker_name for topic in subscriptions if topic in routes for b in routes[topic].brokers}
     lists = {broker: one for broker, one in view.items() if broker in holders} or view
     lives = _alive({broker: one.connections for broker, one in sorted(lists.items())})
@@ -74,8 +64,7 @@ def group(
         tuple(subscriptions),
         tuple(_clients(longest, infos)),
         message_model=_most(models, "CLUSTERING"),
-        is_shared=lite_topic is not None
-        or any(known.is_lite or is_behind_proxy(one.client_id) for known in view.values() for one in known.connections),
+        is_shared=lite_topic is not None or any(map(_is_shared, view.values())),
         is_ordered=any(info.is_ordered for info in infos.values()),
         server_assignment=assignment,
         pop_share_queue_num=share,
@@ -88,9 +77,25 @@ def group(
     )
 
 
-def _parents(lite_topic: str | None) -> tuple[str, ...]:
-    """The topic that a group for lite topics is bound to, which nobody else says that it subscribes to."""
-    return () if lite_topic is None else (lite_topic,)
+def _subscriptions(
+    view: Mapping[str, Connections], infos: Mapping[str, RunningInfo], lags: Iterable[Lag], lite_topic: str | None
+) -> tuple[list[str], dict[str, str]]:
+    """Topics of a group, that of its lite topics among them, which nobody else says; and why there may be more."""
+    parents = () if lite_topic is None else (lite_topic,)
+    if view:
+        # A broker lists what the client subscribes to that sent the last heartbeat; others may subscribe to more.
+        listed = {topic for one in view.values() for topic in one.subscriptions}
+        return sorted(listed.union(parents, *(info.subscriptions for info in infos.values()))), {}
+    committed = {lag.queue.topic for lag in lags}
+    why = "it has no client and brokers have no offsets of it: it never committed any, or it broadcasts"
+    if committed:
+        why = "it has no client; its topics are those that it committed offsets of"
+    return sorted(committed.union(parents)), {"subscriptions": why}
+
+
+def _is_shared(known: Connections) -> bool:
+    """Whether a broker lists clients that share queues."""
+    return known.is_lite or any(is_behind_proxy(one.client_id) for one in known.connections)
 
 
 def _filters(view: Iterable[Connections]) -> dict[str, tuple[Filter, ...]] | None:

@@ -68,7 +68,7 @@ def _instead(audited: AuditedGroup, n_left: int) -> str:
 
 
 def _unwritten(audited: AuditedGroup, unit: UnitViews) -> set[MessageQueue]:
-    """Queues of a unit that nobody writes to, as brokers are set up: one without a master is written again when that is back."""
+    """Queues of a unit that nobody writes to, as brokers are set up: a master that is gone is written to when it is back."""
     route = audited.routes[unit.topic]
     return {
         MessageQueue(unit.topic, broker.broker_name, broker.read_queue_nums - 1 - i)

@@ -35,6 +35,7 @@ def found(*filters, **fields):
         ((SQL, None), ["c0"]),
         ((SQL, Filter("price > 11", "SQL92")), ["c0", "c1"]),
         ((A, SQL), ["c0", "c1"]),
+        ((Filter("a || b", "SQL92"), Filter("b || a", "SQL92")), ["c0", "c1"]),
         ((Filter("my.Filter", "CLASS"), None, None), ["c0"]),
         ((A, ..., None), ["c0"]),
     ],

@@ -37,6 +37,8 @@ def case(random):
             group["clients"] = [client | {"subscriptions": ["extra"]} for client in group.get("clients", [])]
         if chance(random, 0.1):
             group["is_shared"] = True
+        if chance(random, 0.05) and group["subscriptions"]:
+            group["is_shared"], group["lite_topic"] = True, group["subscriptions"][0]
         if chance(random, 0.15):
             group["paused_brokers"] = some(random, names, min(1, len(names)), 2)
         if chance(random, 0.2):
@@ -121,7 +123,8 @@ class _Reading:
         if divides and topic in self.audited.topics and self.group.get("is_ordered") and queue[1] in slaves:
             return "no-lock"
         if not divides:
-            return "shared" if self.audited.clustering else "broadcast"
+            is_lite = topic == self.group.get("lite_topic")
+            return ("lite" if is_lite else "shared") if self.audited.clustering else "broadcast"
         return self._owned(topic, queue) if topic in self.audited.topics else "unknown"
 
     def _owned(self, topic, queue):

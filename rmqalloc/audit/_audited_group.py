@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc.evaluation._shares import divide
@@ -18,6 +19,10 @@ from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views._group_views import GroupViews, ViewReader
 from rmqalloc.views._reported import ReportedOwners
 from rmqalloc.views._unit_views import Ids, UnitViews
+
+SETTLED_AFTER = 56.0
+"""Seconds after its start in which a client has its queues: 30 until it asks for the route of a new topic (its group's retry
+topic is one), 20 until the pass after that, and what starting and answers take."""
 
 PlannedOwners = Mapping[MessageQueue, str | tuple[str, ...] | None]
 """The owner of every queue after a plan: None for nobody, a tuple where there are several."""
@@ -36,12 +41,15 @@ class AuditedGroup(GroupViews):
         Owners by a plan to compare with.
     unknown : Unknowns
         What the snapshot does not know.
+    seen_for : mapping of client id to float
+        Seconds that clients have been there at least, as far as earlier looks tell.
     """
 
     snapshot: Snapshot
     unknown: Unknowns
     fit: Fit | None = None
     planned: PlannedOwners | None = None
+    seen_for: Mapping[str, float] = field(default_factory=dict)
 
     @lazy_property
     def reported(self) -> ReportedOwners:
@@ -85,6 +93,28 @@ class AuditedGroup(GroupViews):
         """Whether it is known of all clients what they own, so that what none of them reports is owned by none."""
         is_whole = self.reported.any_answer and not self.reported.silent
         return is_whole and not (self.why_unknown("clients") or self.why_unknown("owners"))
+
+    @lazy_property
+    def _fetched_ms(self) -> float | None:
+        """When a running cluster was read (ms since the epoch); None for what somebody wrote down."""
+        try:
+            read = datetime.fromisoformat(self.snapshot.fetched_at or "")
+        except ValueError:
+            return None
+        return (read if read.tzinfo else read.replace(tzinfo=UTC)).timestamp() * 1000
+
+    def is_new(self, slot: int) -> bool:
+        """Whether a client may still be on its way to the queues that it should own: it is new, or nobody knows how old it is.
+
+        What somebody wrote down is taken as settled: it cannot be looked at again, and who states owners means them.
+        """
+        if self._fetched_ms is None:
+            return False
+        client = self.clients[slot]
+        ages = [self.seen_for.get(client.client_id, 0.0)]
+        if client.start_timestamp is not None:
+            ages.append((self._fetched_ms - client.start_timestamp) / 1000)
+        return max(ages) < SETTLED_AFTER
 
     @lazy_property
     def silent_brokers(self) -> frozenset[str]:

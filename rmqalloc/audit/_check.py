@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from rmqalloc._text import did_you_mean
@@ -29,6 +29,7 @@ def check_snapshot(
     topics: Sequence[str] = ALL,
     rules: Iterable[str] | None = None,
     planned: Planned | None = None,
+    seen_for: Mapping[tuple[str, str], float] | None = None,
 ) -> Findings:
     """Look for faults in who owns what.
 
@@ -45,6 +46,8 @@ def check_snapshot(
         Keys of `RULES` to apply; all by default.
     planned : mapping of consumer group to mapping of MessageQueue to client id, optional
         Owners to compare with, see `rmqalloc.audit.owners_after`; None for nobody, a tuple where there are several.
+    seen_for : mapping of (consumer group, client id) to float, optional
+        Seconds that clients have been there at least, as far as earlier looks tell: new clients may not own their queues yet.
 
     Returns
     -------
@@ -69,8 +72,8 @@ def check_snapshot(
     """
     snapshot = with_strategies(snapshot, groups)
     wanted = list(RULES) if rules is None else list(rules)
-    if unknown := [name for name in wanted if name not in RULES]:
-        raise ValueError(f"unknown rule {unknown[0]!r}; known are {', '.join(RULES)}{did_you_mean(unknown[0], RULES)}")
+    if strange := [name for name in wanted if name not in RULES]:
+        raise ValueError(f"unknown rule {strange[0]!r}; known are {', '.join(RULES)}{did_you_mean(strange[0], RULES)}")
     subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
     names = by_name(snapshot.groups, "consumer groups")
     chosen(groups, names, "consumer group")
@@ -81,8 +84,12 @@ def check_snapshot(
         return bool(has_name(group.name)) and (tuple(topics) == ALL or any(map(has_topic, group.subscriptions)))
 
     audited_list = audited_groups(snapshot, is_wanted)
+    ages: dict[str, dict[str, float]] = {}
+    for (name, client_id), age in (seen_for or {}).items():
+        ages.setdefault(name, {})[client_id] = age
     for audited in audited_list:
         audited.planned = None if planned is None else planned.get(audited.group.name)
+        audited.seen_for = ages.get(audited.group.name, {})
     if "differs-from-expected" in wanted:
         _fit_strategies([audited for audited in audited_list if audited.reported.elsewhere], snapshot)
     followed = [name for name in RULES if name in wanted]

@@ -83,8 +83,9 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
     name = audited.group.name
     for kind in (*_LISTS, "brokers"):
         why = audited.why_unknown(kind)
-        # What a group without clients subscribes to decides nothing: nobody reads for it.
-        if why and (kind != "subscriptions" or audited.clients or audited.why_unknown("clients")):
+        # What else a group without clients subscribes to decides nothing where its offsets say what waits for it.
+        is_decided = kind == "subscriptions" and not audited.clients and audited.group.subscriptions
+        if why and (not is_decided or audited.why_unknown("clients")):
             yield NotKnown(kind, name, why)
     if audited.is_clustering and audited.reported.any_answer and audited.reported.silent:
         yield NotKnown("owners", name, f"{named(audited.reported.silent)} did not report")

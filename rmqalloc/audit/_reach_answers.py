@@ -144,7 +144,9 @@ def _reasons(
 ) -> _Reasons:
     if written is None:
         if stuck := tuple(sort_queues(queue for queue, n in waiting.items() if n)):
-            yield _without_route(audited, name), stuck, ""
+            reason = _without_route(audited, name)
+            is_light = reason == "unknown" and name.startswith(LMQ_PREFIX)
+            yield reason, stuck, "light message queues (LMQ) have no route of their own" if is_light else ""
         return
     hidden, visible = written.hidden, written.visible
     # Of all lags few are of queues that nobody writes to.
@@ -196,7 +198,8 @@ def _of_group(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
     if not queues:
         return
     if not audited.is_clustering:
-        yield "broadcast" if group.message_model == "BROADCASTING" else "shared", queues, ""
+        reason = "lite" if name == group.lite_topic else "shared"
+        yield "broadcast" if group.message_model == "BROADCASTING" else reason, queues, ""
     elif unit is None:
         yield "unknown", queues, "the group does not list the topic among its subscriptions"
     else:

@@ -58,7 +58,9 @@ REASONS: dict[str, ReachReason] = {
         "unread", "no client takes the queue", "Remove the cause that the finding of the queue names."
     ),
     "not-owned-now": ReachReason(
-        "unread", "all clients reported what they own, and none owns the queue", "Look again after 20 s; then restart."
+        "unread",
+        "all clients reported what they own, and none owns the queue",
+        "Look again: see the finding of the queue.",
     ),
     "owner": ReachReason("read", "one client owns the queue"),
     "several-owners": ReachReason(
@@ -67,6 +69,11 @@ REASONS: dict[str, ReachReason] = {
     "popped": ReachReason("read", "clients share the queue in POP mode"),
     "shared": ReachReason("read", "clients behind a proxy (gRPC) share the messages of the queue"),
     "broadcast": ReachReason("read", "every client reads every message"),
+    "lite": ReachReason(
+        "unknown",
+        "messages of the topic go to lite topics (RocketMQ 5.5), and which of these clients subscribe to is not shown",
+        "Ask the proxy's clients which lite topics they read.",
+    ),
     "unknown": ReachReason("unknown", "the snapshot does not show who reads the queue", "Add what is missing."),
 }
 """Of several that hold, the first is given."""

@@ -81,9 +81,10 @@ RULES: dict[str, Rule] = {
     ),
     "mixed-subscriptions": Rule(
         "Different subscriptions in one group",
-        "A topic's queues are divided among all clients of the group, also those that do not subscribe to it; "
-        "and every heartbeat replaces the broker's table of subscriptions with that client's.",
-        "Let all clients of a group subscribe to the same topics.",
+        "A topic's queues are divided among all clients of the group, also those that do not subscribe to it; and every "
+        "heartbeat replaces the broker's table of subscriptions with that client's. If clients take different tags of a topic, "
+        "or have different SQL92 conditions, a message that the owner of its queue does not take is skipped for ever.",
+        "Let all clients of a group subscribe to the same topics, with the same tags.",
         "error",
         rules_mixed.mixed_subscriptions,
     ),
@@ -191,8 +192,10 @@ RULES: dict[str, Rule] = {
     ),
     "actual-unowned": Rule(
         "Queue that nobody owns now",
-        "All clients reported what they own, and none of them owns the queue.",
-        "Look again after 20 s; then restart the client that should own it.",
+        "All clients reported what they own, and none of them owns the queue. A warning while a client that should own it is "
+        "new (under 56 s) or of unknown age in a running cluster.",
+        "Look again after 20 s, of new clients after 50 s, of an ordered group after 60 s (locks of a client that died); then "
+        "restart the client that should own it.",
         "error",
         rules_reported.actual_unowned,
     ),
@@ -273,6 +276,14 @@ RULES: dict[str, Rule] = {
         "Nothing; let clients that divide queues have a group of their own.",
         "note",
         rules_config.shared_queues,
+    ),
+    "lite-topics": Rule(
+        "Group for lite topics",
+        "Clients of a group with the attribute lite.bind.topic (RocketMQ 5.5) subscribe to lite topics one by one: no queue "
+        "has an owner, and which lite topics are read is not shown.",
+        "Nothing; mqadmin getLiteGroupInfo shows them.",
+        "note",
+        rules_config.lite_topics,
     ),
     "dry-queue": Rule(
         "Queue that gets no new messages",

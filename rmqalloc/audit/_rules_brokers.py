@@ -20,6 +20,8 @@ def no_master(audited: AuditedGroup) -> Iterator[Fault]:
         stands_in = ""
         if broker.role == "ACTING_MASTER":
             stands_in = ", which stands in for it in what concerns offsets and locks (enableActingMaster)"
+            if broker.role_doubt is not None:
+                stands_in = f", of which it is not known whether it stands in for it: {broker.role_doubt}"
         yield Fault(
             f"Broker {broker.broker_name} has no master, only the slave {broker.address}{stands_in}: nothing can be written to "
             f"{_queues(queues)} there, and what the slave had not copied is not consumed until the master is back.",

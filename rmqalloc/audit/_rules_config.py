@@ -90,6 +90,8 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
     """Groups whose clients share queues, so that no queue has an owner."""
     if not audited.group.is_shared or audited.group.message_model != "CLUSTERING" or not audited.clients:
         return
+    if audited.group.lite_topic is not None:  # a rule of its own says it
+        return
     behind = [is_behind_proxy(one.client_id) for one in audited.clients]
     others = behind.count(False) if any(behind) else 0
     sharing = "All clients" if not others else f"{behind.count(True):,} of {counted(len(behind), 'client')}"
@@ -104,6 +106,17 @@ def shared_queues(audited: AuditedGroup) -> Iterator[Fault]:
         "Give clients of the two kinds groups of their own." if others else "Nothing; look at the lag instead.",
         clients=audited.ids(slot for slot, one in enumerate(behind) if one) if others else (),
     )
+
+
+def lite_topics(audited: AuditedGroup) -> Iterator[Fault]:
+    """Groups for lite topics, whose clients subscribe to lite topics one by one."""
+    if (topic := audited.group.lite_topic) is not None:
+        yield Fault(
+            f"The group reads lite topics of {topic} (RocketMQ 5.5, attribute lite.bind.topic): every client subscribes to "
+            "lite topics of its own, through a proxy, so no queue has an owner, and which lite topics are read is not shown.",
+            "Nothing; ask the broker for it (mqadmin getLiteGroupInfo) if messages wait.",
+            topic=topic,
+        )
 
 
 def expected_not_known(audited: AuditedGroup) -> Iterator[Fault]:

@@ -70,6 +70,8 @@ def _common_method(units: Sequence[UnitViews]) -> Method | None:
 
 def _is_common(unit: UnitViews) -> bool:
     """Whether all clients have the same view, and it has all queues and all clients."""
+    if not unit.views:  # nobody subscribes
+        return False
     (view, *others), n = unit.views, len(unit.client_ids)
     is_whole = view.queues == unit.queues and set(view.client_ids) == set(unit.client_ids)
     return not others and is_whole and len(unit.options) == n

@@ -9,6 +9,7 @@ from typing import Any
 from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, exposed
+from rmqalloc.audit._rules_filters import mixed_filters
 from rmqalloc.evidence._method import DEFAULT_STRATEGY
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._units import RETRY_PREFIX
@@ -64,11 +65,12 @@ def _mixed(
 
 def _outcome(units: Sequence[UnitViews]) -> tuple[str, tuple[MessageQueue, ...], bool]:
     """What different views make of queues, those that are unowned or double-owned, and whether there may be such."""
-    unowned = [queue for unit in units for queue in unit.unowned]
-    double = [queue for unit in units for queue in unit.double_owned]
-    unknown = [unit.problem for unit in units if unit.problem is not None]
     # What an incomplete snapshot leaves open is no fault of the clients.
-    is_open = any(unit.problem is not None and unit.unknown is None for unit in units)
+    sure = [unit for unit in units if not unit.unsure]
+    unowned = [queue for unit in sure for queue in unit.unowned]
+    double = [queue for unit in sure for queue in unit.double_owned]
+    unknown = [unit.problem for unit in units if unit.problem is not None]
+    is_open = any(unit.problem is not None and unit.unknown is None for unit in sure)
     makes = f"with all that is known of the clients {exposed(len(unowned), len(double))}"
     if unknown:
         makes = f"what that makes is not known: {unknown[0]}"
@@ -92,6 +94,12 @@ def _minority(audited: AuditedGroup, kinds: Sequence[Hashable]) -> tuple[str, ..
 
 
 def mixed_subscriptions(audited: AuditedGroup) -> Iterator[Fault]:
+    """Clients of a group that subscribe to different topics, or take different messages of one."""
+    yield from _mixed_topics(audited)
+    yield from mixed_filters(audited)
+
+
+def _mixed_topics(audited: AuditedGroup) -> Iterator[Fault]:
     """Clients of a group that subscribe to different topics."""
     reported = [None if client.subscriptions is None else _own(client.subscriptions) for client in audited.clients]
     known = {topics for topics in reported if topics is not None}

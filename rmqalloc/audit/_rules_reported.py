@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from rmqalloc._text import counted, named
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, backlog, common_topic, some_of
+from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import sort_client_ids, sort_queues
+from rmqalloc.views._unit_views import UnitViews
 
 _AGAIN = "Take another snapshot after 20 s, in which every client rebalances"
+_WAIT = "Look again in 50 s: a new client asks for the route of a new topic within 30 s and rebalances every 20 s"
+_LOCKS = (
+    "Wait 60 s and look again: the group is ordered, and brokers keep the locks of a client that died so long "
+    "(rocketmq.broker.rebalance.lockMaxLiveTime). Do not restart clients meanwhile"
+)
 
 
 def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
@@ -19,14 +26,32 @@ def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
             continue
         not_taken = set(unit.unowned)
         unowned = tuple(queue for queue in audited.reported.unowned(unit) if queue not in not_taken)
-        if unowned:
-            yield Fault(
-                f"No client owns {some_of(len(unowned), unit)} now, though all "
-                f"{counted(len(audited.clients), 'client')} reported what they own{backlog(audited, unowned)}.",
-                f"{_AGAIN}; if they are still there, their messages are not consumed: restart the client that should own them.",
-                topic=unit.topic,
-                queues=unowned,
-            )
+        new = _of_new_clients(audited, unit, unowned)
+        for queues, severity in ((tuple(q for q in unowned if q not in new), "error"), (tuple(new), "warning")):
+            if queues:
+                yield Fault(
+                    f"No client owns {some_of(len(queues), unit)} now, though all "
+                    f"{counted(len(audited.clients), 'client')} reported what they own{backlog(audited, queues)}.",
+                    _advice(audited, severity),
+                    topic=unit.topic,
+                    queues=queues,
+                    severity=severity,
+                )
+
+
+def _of_new_clients(audited: AuditedGroup, unit: UnitViews, queues: Iterable[MessageQueue]) -> dict[MessageQueue, None]:
+    """Those of some queues that should be owned by a client that may be too new to own them."""
+    due = unit.perhaps if unit.problem is None else {}
+    everybody = range(len(audited.clients))
+    return {queue: None for queue in queues if any(map(audited.is_new, due.get(queue) or everybody))}
+
+
+def _advice(audited: AuditedGroup, severity: str) -> str:
+    """What to do about queues that nobody owns: wait, where that may be all."""
+    rest = "if they are still there, their messages are not consumed: "
+    if audited.group.is_ordered and audited.is_clustering:
+        return f"{_LOCKS}; {rest}see which client holds their locks."
+    return f"{_AGAIN if severity == 'error' else _WAIT}; {rest}restart the client that should own them."
 
 
 def actual_double_owned(audited: AuditedGroup) -> Iterator[Fault]:

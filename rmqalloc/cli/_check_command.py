@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Collection, Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING
 
 import click
@@ -106,8 +108,10 @@ def check(
     looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules)
     if is_watched:
         watch(looking, _SETTLE if settle is None else settle)
+    looking.is_settled_after = settle
     findings = settled(looking.look, settle or 0)
     looking.show(findings)
+    looking.tell_lacks()
     return exit_codes.DIFFERENCE if Findings(findings).at_least(fail_on) else looking.lacking_code(allowed)
 
 
@@ -122,11 +126,13 @@ class _Looking:
     output: str
     show_table: str | None
     is_whole: bool
+    is_settled_after: float | None = None
     last: Snapshot | None = None
     reach: Reach | None = None
     evidence: Evidence | None = None
     not_known: tuple[NotKnown, ...] = ()
     _looked: Reach | None = None
+    _first_seen: dict[tuple[str, str], float] = field(default_factory=dict)
 
     @property
     def cluster(self) -> str:
@@ -142,10 +148,26 @@ class _Looking:
         self.last = snapshot_of(self.inputs)
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
-        found = rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned)
+        seen_for = self._seen_for(self.last)
+        found = rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for)
         self._keep(found.who_reads)
         self.evidence, self.not_known = found.evidence, found.not_known
         return found
+
+    def _seen_for(self, snapshot: Snapshot) -> dict[tuple[str, str], float]:
+        """Seconds that clients have been there, by earlier looks.
+
+        One that does not say when it started, and was there before ``--settle``, is settled: that time was given for it.
+        """
+        now, before = time.monotonic(), self._first_seen
+        clients = {(group.name, one.client_id): one for group in snapshot.groups for one in group.clients}
+        self._first_seen = {key: before.get(key, now) for key in clients}
+        is_settled = self.is_settled_after is not None
+        return {
+            key: inf if is_settled and one.start_timestamp is None else now - before[key]
+            for key, one in clients.items()
+            if key in before
+        }
 
     def _keep(self, reach: Reach | None) -> None:
         """Keep who reads what, of which only what lasts counts as unread."""
@@ -187,14 +209,16 @@ class _Looking:
         """Whether the output shows places in a file, and there is one."""
         return self.output == "sarif" and self.inputs.live is None and self.inputs.file != "-"
 
+    def tell_lacks(self) -> None:
+        """Print what the last snapshot lacks, be there findings or not."""
+        if self.last is not None:
+            print_lacks(self.last)
+
     def lacking_code(self, allowed: Collection[str]) -> int:
         """The exit code for what the groups of the last snapshot rest on, and for what is not known of them.
 
         With ``--allow-partial`` all may be missing, but for what decides whether a queue is read.
         """
-        if self.last is None:
-            return 0
-        print_lacks(self.last)
         missing = [one for one in self.not_known if one.kind not in allowed and not one.is_scope]
         if self.inputs.allow_partial and not (self.reach and self.reach.unknown):
             missing = []

@@ -9,17 +9,19 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, FileOrExample
+from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import ALL, print_notes
 from rmqalloc.cli._table_options import TableOptions, table_options
 
 if TYPE_CHECKING:
     from rmqalloc.diffs import Diff
+    from rmqalloc.snapshot._snapshot import Snapshot
 
 
 @click.command()
 @click.argument("before", metavar="A", type=FileOrExample("snapshot"))
-@click.argument("after", metavar="B", type=FileOrExample("snapshot"))
+@click.argument("after", metavar="[B]", required=False, type=FileOrExample("snapshot"))
 @click.option(
     "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."
 )
@@ -38,10 +40,11 @@ if TYPE_CHECKING:
     "plan. Without it the table is text for people.",
 )
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if there is a difference.")
+@live_options
 @table_options("; as text 20 groups, the worst first")
 def diff(
     before: str,
-    after: str,
+    after: str | None,
     groups: tuple[str, ...],
     topics: tuple[str, ...],
     scenario: str | None,
@@ -50,24 +53,27 @@ def diff(
     show: str | None,
     detailed_exitcode: bool,
     tables: TableOptions,
+    live: Live,
 ) -> int:
     """Show what differs between two snapshots: who owns what now, who came and left, and which change moved how many queues.
 
-    A or B may be a saved plan; then it is shown how much of it came true.
+    A or B may be a saved plan; then it is shown how much of it came true. With -n, B is the running cluster as it is now.
 
     \b
     rmqalloc diff cluster.json snapshot.yaml
     rmqalloc diff cluster.json snapshot.yaml --show queues -o csv
     rmqalloc diff plan.json cluster.json
+    rmqalloc diff -n 10.0.0.1:9876 yesterday.json
     """
     import rmqalloc
     from rmqalloc.diffs._state_files import read_state
 
-    if before == after == "-":
-        raise click.UsageError("A and B are both standard input, which can be read once; give a file for one of them")
-    (one, said), (other, more) = (read_state(path) for path in (before, after))
+    _check_sides(before, after, live)
+    one, said = read_state(before)
+    other, more = (_now(live, groups or ALL, topics or ALL), ()) if after is None else read_state(after)
     print_notes((*said, *more))
-    found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario, assume, (before, after))
+    names = before, live.servers if after is None else after
+    found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario, assume, names)
     _print(found, tables, show)
     if found.doubtful:
         return exit_codes.FAILURE
@@ -75,6 +81,28 @@ def diff(
         print_notes(["a snapshot is partial, so nothing can be relied on; --allow-partial takes it all the same"])
         return exit_codes.PARTIAL
     return exit_codes.DIFFERENCE if detailed_exitcode and found.differs else 0
+
+
+def _now(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) -> Snapshot:
+    """The running cluster; all of it where a pattern matches nothing there, for that may be the difference."""
+    from rmqalloc.snapshot._matching import NoMatchError
+
+    try:
+        return live_snapshot(live, groups, topics)
+    except NoMatchError:
+        return live_snapshot(live, ALL, ALL)
+
+
+def _check_sides(before: str, after: str | None, live: Live) -> None:
+    """Refuse anything but two files, or a file and a running cluster."""
+    if before == after == "-":
+        raise click.UsageError("A and B are both standard input, which can be read once; give a file for one of them")
+    if after is not None and live.name_server is not None:
+        raise click.UsageError("B is a file and -n a running cluster; give one of them to compare A with")
+    if after is None and not live.servers:
+        raise click.UsageError(
+            "nothing is given to compare A with: give a second file, or -n HOST:PORT of a running cluster"
+        )
 
 
 def _print(found: Diff, tables: TableOptions, show: str | None) -> None:

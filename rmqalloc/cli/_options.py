@@ -342,9 +342,10 @@ max_unowned_seconds_option = click.option(
 
 informed_by_option = click.option(
     "--informed-by",
-    type=Choice(("notice", "timer", "scan")),
+    type=Choice(("notice", "timer", "scan", "crash")),
     default="notice",
     show_default=True,
     help="How clients learn that others joined or left: by the broker's notice, at their next pass (notices are off or lost), "
-    "or when a broker misses the heartbeats of a client that died in silence.",
+    "when a broker misses the heartbeats of a client that died in silence, or by notice of a client that was killed, whose "
+    "locks of an ordered group's queues stay for up to 60 s.",
 )

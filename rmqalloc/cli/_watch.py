@@ -120,13 +120,14 @@ class _Raised:
         it is not known.
         """
         findings = {_fault(one): one for one in self._looking.grave(lasting(self._before, now))}
+        before = {fault: one.severity for fault, (one, _) in self._raised.items()}
         still, lacks, lines = set(map(_fault, now)), self._looking.lacks(), []
         for fault, (one, lacked) in list(self._raised.items()):
             if fault not in still and lacks <= lacked:
                 lines.append(f"cleared  {_told(one)}")
                 del self._raised[fault]
         for fault, one in findings.items():
-            if fault not in self._raised:
+            if before.get(fault) != one.severity:  # that of a new client's queues rises once it had time to take them
                 lines.append(f"raised   {_told(one)}")
             self._raised[fault] = one, lacks
         self._before = now

@@ -200,20 +200,24 @@ def _of_client(name: str, one: Client, other: Client) -> Iterator[Change]:
         texts = _text(getattr(one, field)), _text(getattr(other, field))
         if texts[0] != texts[1]:
             yield Change(change, step, name, None, None, one.client_id, *texts)
-    if _as_set(one.subscriptions) != _as_set(other.subscriptions):
-        texts = _topics_text(one.subscriptions), _topics_text(other.subscriptions)
+    with_filters = one.filters is not None and other.filters is not None
+    texts = _topics_text(one, with_filters), _topics_text(other, with_filters)
+    if texts[0] != texts[1]:
         yield Change("client_subscriptions", "subscriptions", name, None, None, one.client_id, *texts)
     if one.sees_read_queue_nums != other.sees_read_queue_nums:
         texts = _routes_text(one.sees_read_queue_nums), _routes_text(other.sees_read_queue_nums)
         yield Change("client_route", "views", name, None, None, one.client_id, *texts)
 
 
-def _as_set(names: Iterable[str] | None) -> frozenset[str] | None:
-    return None if names is None else frozenset(names)
-
-
-def _topics_text(names: Iterable[str] | None) -> str | None:
-    return None if names is None else ", ".join(sorted(names))
+def _topics_text(client: Client, with_filters: bool) -> str | None:
+    """Topics of a client, those of which it takes only some messages with its expression."""
+    if client.subscriptions is None:
+        return None
+    filters = client.filters if with_filters and client.filters else {}
+    names = sorted(set(client.subscriptions))
+    return ", ".join(
+        f"{one} ({filters[one].type} {filters[one].expression})" if one in filters else one for one in names
+    )
 
 
 def _routes_text(routes: Mapping[str, Mapping[str, int]] | None) -> str | None:

@@ -64,6 +64,11 @@ def _readers(before: SnapshotSide, after: SnapshotSide) -> Mapping[str, list[str
     return {topic: list(groups) for topic, groups in found.items()}
 
 
+def _unstarted(group: Group) -> Group:
+    """A group without what is of no interest to owners: when its clients started, and which expressions brokers hold."""
+    return replace(group, filters=None, clients=tuple(replace(one, start_timestamp=None) for one in group.clients))
+
+
 def _differing(before: SnapshotSide, after: SnapshotSide) -> list[str]:
     """Groups of which anything but the lag differs, that of the topics they read included."""
     topics = changed_topics(before, after)
@@ -74,6 +79,7 @@ def _differing(before: SnapshotSide, after: SnapshotSide) -> list[str]:
 
     def differs(name: str) -> bool:
         one, other = of(before, name), of(after, name)
-        return one != other or (one is not None and not topics.isdisjoint(one.subscriptions))
+        is_same = one == other or (one is not None and other is not None and _unstarted(one) == _unstarted(other))
+        return not is_same or (one is not None and not topics.isdisjoint(one.subscriptions))
 
     return [name for name in dict.fromkeys([*before.groups, *after.groups]) if differs(name)]

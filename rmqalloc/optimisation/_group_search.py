@@ -99,7 +99,7 @@ def searched(snapshot: Snapshot, planned: PlannedGroups, asked: Asked, resizes: 
     everyone = Everyone.of(
         group, asked.ids if asked.restart else "stable", max(0, max(choices.clients) - choices.n_now)
     )
-    hearing = hearing_of(asked.informed_by, n_brokers=group.n_brokers)
+    hearing = hearing_of(asked.informed_by, n_brokers=group.n_brokers, is_ordered=group.is_ordered)
     change = GroupChange(choices, everyone, QueueNumbers(resizes, planned.fleet), labels, hearing)
     evaluator = Evaluator(planned, change, rules, asked.columns, asked.step_seconds)
     tried, orders = Tried(evaluator, len(asked.goals), asked.bounds), _orders(planned, asked.seed)

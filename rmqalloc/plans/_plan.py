@@ -255,7 +255,7 @@ class Plan(TableResult):
 
         Parameters
         ----------
-        informed_by : {"notice", "timer", "scan"}
+        informed_by : {"notice", "timer", "scan", "crash"}
             How clients learn that others joined or left, see `rmqalloc.transitions._hearing.hearing_of`.
 
         Returns

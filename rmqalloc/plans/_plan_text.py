@@ -62,6 +62,7 @@ def plan_lines(
     top = top or _SHOWN
     few = plan.n_groups <= _FEW_GROUPS
     transitions = plan.transitions(informed_by).to_pylist() if few else []
+    killed = plan.transitions("crash").to_pylist() if transitions and informed_by == "notice" else transitions
     for number, summary in enumerate(summaries(plan), start=1):
         if number > 1:
             yield ""
@@ -70,8 +71,10 @@ def plan_lines(
         if few:
             for group in range(plan.n_groups):
                 yield from _group(plan, number, group, file, top)
-                for row in transitions[(number - 1) * plan.n_groups + group :][:1]:
+                at = (number - 1) * plan.n_groups + group
+                for row, crash in zip(transitions[at : at + 1], killed[at : at + 1], strict=True):
                     yield from _meanwhile(row)
+                    yield from _if_killed(row, crash)
         else:
             yield from _ranked(plan, number, file, top)
         yield f"Plan: {summary.sentence(plan.n_groups)}"
@@ -125,6 +128,14 @@ def _meanwhile(row: Row) -> Iterator[str]:
             found.append(f"{name} {bound}{row[which]:,}" + (f" ({', '.join(more)})" if more else ""))
     if found:
         yield f"Until all clients follow (by {row['informed_by']}), at the worst moment: {'; '.join(found)}."
+        yield ""
+
+
+def _if_killed(row: Row, crash: Row) -> Iterator[str]:
+    """What locks cost in a group that is ordered, if clients that should be stopped are killed."""
+    longest = crash["unowned_seconds_worst"]
+    if longest is not None and longest > (row["unowned_seconds_worst"] or 0):
+        yield f"If a client is killed, up to {longest:g} s: brokers keep its locks for 60 s (--informed-by crash)."
         yield ""
 
 

@@ -133,8 +133,8 @@ class _Groups:
         """How clients are informed, and which of these holds for each group."""
         if followed in (DEPLOYMENT, ROUTES):
             return [None if followed == DEPLOYMENT else BY_ROUTES], np.zeros(self._n_groups, np.int64)
-        numbers, way = np.unique(self._n_brokers, return_inverse=True)
-        found = [hearing_of(followed, n_brokers=n) for n in numbers.tolist()]
+        kinds, way = np.unique(2 * self._n_brokers + self._ordered, return_inverse=True)
+        found = [hearing_of(followed, n_brokers=n // 2, is_ordered=bool(n % 2)) for n in kinds.tolist()]
         return [one.of_a_join() if joins_alone else one for one in found], way.astype(np.int64)
 
     def figures(

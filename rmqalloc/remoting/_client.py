@@ -29,6 +29,7 @@ from rmqalloc.remoting._read_codes import ReadCode
 
 NAMESRV_ADDR = "NAMESRV_ADDR"
 _BUSY = (ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL)
+_OF_SETTINGS = (ReadCode.GET_BROKER_CONFIG, ReadCode.GET_NAMESRV_CONFIG)
 _FIRST_PAUSE = 0.2
 _ANSWERS_PER_DEADLINE = 6
 _CONNECT_WITHIN, _LEAST_WITHIN = 3.0, 0.5
@@ -164,7 +165,7 @@ class Remote:
         body: bytes = b"",
         read: Callable[[Any], Any] = lambda content: content,
     ) -> tuple[Any, Mapping[str, str]]:
-        """The answer of one server: its body (None if empty; a broker's settings are text, all else JSON) and its fields.
+        """The answer of one server: its body (None if empty; a server's settings are text, all else JSON) and its fields.
 
         Parameters
         ----------
@@ -300,7 +301,7 @@ class Remote:
         end = loop.time() + _READ_WITHIN
 
         def content() -> T:
-            if code is ReadCode.GET_BROKER_CONFIG:
+            if code in _OF_SETTINGS:
                 return read(body.decode(errors="replace"))
             return read(loose_json.loads(body, lambda: self._is_closed or loop.time() > end) if body else None)
 

@@ -72,7 +72,7 @@ def restart(
         Whether to make the tables of topics and of exposed queues.
     topics : sequence of str
         Patterns of topics; queues of others are not counted.
-    informed_by : {"notice", "timer", "scan"}
+    informed_by : {"notice", "timer", "scan", "crash"}
         How the others learn that a client joined or left, which decides how long queues are unowned; see
         `rmqalloc.transitions._hearing.hearing_of`.
 
@@ -160,7 +160,7 @@ def _schedule(
     group: GroupAtStart, batch: int | str, surge: bool, ids: str, order: str, seed: int, informed_by: str
 ) -> Schedule:
     size, turns = turns_of(group, batch, order, seed)
-    hearing = hearing_of(informed_by, n_brokers=group.n_brokers)
+    hearing = hearing_of(informed_by, n_brokers=group.n_brokers, is_ordered=group.is_ordered)
     everyone, rooms, old, new = _before_and_after(group, ids, surge)
     there = np.zeros(len(everyone), bool)
     there[old] = True

@@ -20,6 +20,7 @@ from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot._snapshot import (
     Broker,
     Client,
+    Filter,
     Group,
     Lag,
     Snapshot,
@@ -31,6 +32,7 @@ from rmqalloc.snapshot._snapshot import (
 __all__ = [
     "Broker",
     "Client",
+    "Filter",
     "Group",
     "Lag",
     "Snapshot",

@@ -37,7 +37,8 @@ def with_shared(snapshot: Snapshot) -> Snapshot:
     """The snapshot with the groups marked that have clients behind a proxy, which share queues whatever a file says."""
 
     def marked(group: Group) -> Group:
-        is_shared = group.is_shared or any(is_behind_proxy(one.client_id) for one in group.clients)
+        is_lite = group.lite_topic is not None  # only a proxy's clients can read lite topics
+        is_shared = group.is_shared or is_lite or any(is_behind_proxy(one.client_id) for one in group.clients)
         return group if is_shared == group.is_shared else replace(group, is_shared=True)
 
     return replace(snapshot, groups=tuple(map(marked, snapshot.groups)))

@@ -17,6 +17,7 @@ from rmqalloc.model import MessageQueue
 
 PERM_READ, PERM_WRITE = 4, 2
 
+TAG, ALL_MESSAGES = "TAG", "*"
 MESSAGE_MODELS = ("CLUSTERING", "BROADCASTING")
 MAX_QUEUES = 1 << 20
 """Read or write queues of one topic on one broker at most; counts are multiplied out into queues later."""
@@ -99,6 +100,40 @@ class Topic:
 
 
 @dataclass(frozen=True, slots=True)
+class Filter:
+    """Which messages of a topic a subscription takes; Java's ``SubscriptionData``.
+
+    Attributes
+    ----------
+    expression : str
+        Tags parted by ``||``, ``*`` for all messages, a condition of SQL92, or the name of a filter class.
+    type : str
+        TAG, SQL92, CLASS for a filter class, or what else the broker was taught.
+    """
+
+    expression: str = ALL_MESSAGES
+    type: str = TAG
+
+    @property
+    def tags(self) -> frozenset[str] | None:
+        """The tags of the messages that are taken; None for another type, and where all messages are.
+
+        Examples
+        --------
+        >>> sorted(Filter("pay||  ship ").tags), Filter(" * ").tags, Filter("a > 1", "SQL92").tags
+        (['pay', 'ship'], None, None)
+        """
+        if self.type != TAG or self.takes_all:
+            return None
+        return frozenset(filter(None, map(str.strip, self.expression.split("||"))))
+
+    @property
+    def takes_all(self) -> bool:
+        """Whether no message is left out."""
+        return self.type == TAG and self.expression.strip() in ("", ALL_MESSAGES)
+
+
+@dataclass(frozen=True, slots=True)
 class Client:
     """One client of a group, as one broker's list has it; a client id that is listed twice is two of these.
 
@@ -110,10 +145,14 @@ class Client:
     virtual_nodes : int or None
     subscriptions : tuple of str, or None
         Topics the client itself says it subscribes to.
+    filters : mapping of topic to Filter, or None
+        Topics of which the client says that it takes only some messages; of all others it takes all. None where not known.
     owned : tuple of MessageQueue, or None
         Queues the client says it has now; None where it was not asked or did not answer.
     sees_read_queue_nums : mapping of topic to {broker_name: read_queue_nums}, or None
         The client's own, perhaps stale, routes, where known.
+    start_timestamp : int or None
+        When the client says that it started, by its own clock (ms since the epoch).
     """
 
     client_id: str
@@ -125,6 +164,8 @@ class Client:
     subscriptions: tuple[str, ...] | None = None
     owned: tuple[MessageQueue, ...] | None = None
     sees_read_queue_nums: Mapping[str, Mapping[str, int]] | None = None
+    filters: Mapping[str, Filter] | None = field(default=None, hash=False)
+    start_timestamp: Annotated[int | None, Maybe(SIGNED)] = None
 
     @property
     def host(self) -> str:
@@ -193,6 +234,12 @@ class Group:
         Messages consumed per second, over the group.
     paused_brokers : tuple of str
         Brokers that do not let the group consume (``consumeEnable`` is false in its settings there), as far as it is known.
+    filters : mapping of topic to tuple of Filter, or None
+        Topics of which brokers say that the group takes only some messages; several where the brokers do not agree. A broker
+        has one for the whole group, the newest that any client sent. None where not known.
+    lite_topic : str or None
+        The topic whose lite topics (RocketMQ 5.5) the group reads, where it is a group for these: every client then subscribes
+        to lite topics of its own, which no reader of clusters sees.
     unknown : mapping of str to str
         What of ``clients``, ``subscriptions`` and ``owners`` (what clients own) is not known or known only in part, and why.
     """
@@ -214,6 +261,8 @@ class Group:
     lags: tuple[Lag, ...] = ()
     consume_tps: float | None = None
     paused_brokers: tuple[str, ...] = ()
+    filters: Mapping[str, tuple[Filter, ...]] | None = None
+    lite_topic: str | None = None
     unknown: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -233,7 +282,10 @@ class Broker:
         ``host:port``.
     role : {"MASTER", "SLAVE", "ACTING_MASTER"}
         A slave is asked only where the name server knows no master of that name. One that stands in for the master
-        (RocketMQ's ``enableActingMaster``) takes care of offsets and locks meanwhile; nothing can be written there either.
+        (RocketMQ's ``enableActingMaster``, if the name server has ``supportActingMaster``) takes care of offsets and locks
+        meanwhile; nothing can be written there either.
+    role_doubt : str or None
+        Why it is not known whether it stands in for the master.
     is_silent : bool
         Whether it does not answer, be it that its connection is refused or that it takes longer than it may.
     """
@@ -242,6 +294,7 @@ class Broker:
     address: str
     role: Annotated[str, Text(("MASTER", "SLAVE", "ACTING_MASTER"))] = "MASTER"
     is_silent: bool = False
+    role_doubt: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

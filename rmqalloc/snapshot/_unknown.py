@@ -31,6 +31,7 @@ _HIDES: dict[str, tuple[str, ...]] = {
     ReadCode.GET_ALL_TOPIC_LIST_FROM_NAME_SERVER.name: ("subscriptions", "routes"),
     ReadCode.GET_ALL_MESSAGE_REQUEST_MODE.name: (),  # whose readers are not known by it, the reader of clusters says
     ReadCode.GET_BROKER_CONFIG.name: (),
+    ReadCode.GET_NAMESRV_CONFIG.name: (),  # the role of a broker says itself that it is in doubt
 }
 """Kinds of facts that a request answers: of a group if it names one, else of any."""
 

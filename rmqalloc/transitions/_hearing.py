@@ -25,7 +25,11 @@ REBALANCE, ROUTE_POLL, HEARTBEAT = 20.0, 30.0, 30.0
 SCAN, EXPIRY = 10.0, 120.0
 """A broker scans its channels this often, and drops those that were silent for so long (``ConsumerManager``)."""
 
-WAYS = ("notice", "timer", "scan")
+LOCK_LIFE, LOCK_INTERVAL = 60.0, 20.0
+"""How long a broker keeps a client's lock of a queue (``rocketmq.broker.rebalance.lockMaxLiveTime``, a property of the broker's
+JVM), and how often a client renews it (``rocketmq.client.rebalance.lockInterval``)."""
+
+WAYS = ("notice", "timer", "scan", "crash")
 """How clients learn that others joined or left; see `hearing_of`."""
 
 
@@ -136,7 +140,7 @@ class Hearing:
         return both * (1 - sum_below(x + sum(self.waits), self.waits * 2)) + one * self._waits_longer(x)
 
 
-def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1) -> Hearing:
+def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1, is_ordered: bool = False) -> Hearing:
     """How clients learn that others joined or left.
 
     Parameters
@@ -145,10 +149,14 @@ def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1)
         ``"notice"``: the broker's notice arrives; a client acts at once, but not before the least interval of its release since
         its last pass. ``"timer"``: notices are switched off or lost, and each client finds out at its next pass.
         ``"scan"``: a client dies and its connection stays open, so a broker misses its heartbeats and drops it without notice.
+        ``"crash"``: a client is killed, its connection breaks, and brokers notify the others as if it had been stopped; but the
+        locks that it had of an ordered group's queues stay until they expire.
     profile : Profile
     n_brokers : int
         Brokers of the topic. A client that leaves takes leave of one after the other. Each notifies the others at once, and
         these ask any one for the client list: who asks one that does not know yet has to wait for the least interval.
+    is_ordered : bool
+        Whether clients lock the queues, which matters for a crash alone: a silent client is dropped after its locks expired.
 
     Raises
     ------
@@ -159,12 +167,17 @@ def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1)
     --------
     >>> hearing_of("timer").latest, hearing_of("scan").latest, hearing_of("notice").latest
     (20.0, 150.0, 1.0)
+    >>> hearing_of("crash").latest, hearing_of("crash", is_ordered=True).latest
+    (1.0, 61.0)
     """
     least = profile.min_interval / 1_000  # also from a client's start to its first pass
     if way == "timer":
         return Hearing((REBALANCE,), join_delay=least)
     if way == "scan":
         return Hearing((REBALANCE,), first=(EXPIRY - HEARTBEAT, EXPIRY + SCAN), join_delay=least)
+    if way == "crash":
+        notice = hearing_of("notice", profile, n_brokers)
+        return replace(notice, first=(LOCK_LIFE - LOCK_INTERVAL, LOCK_LIFE)) if is_ordered else notice
     if way != "notice":
         raise ValueError(f"clients learn of joins and leaves by {', '.join(WAYS)}, got {way!r}")
     if not least:

@@ -138,6 +138,7 @@ EXAMPLES = {
     "popped": (whole(group("c1", "c2", server_assignment="POP")), queues([0, 1]), ["c1", "c2"]),
     "shared": (whole(group("c1", "c2", is_shared=True)), queues([0, 1]), ["c1", "c2"]),
     "broadcast": (whole(group("c1", "c2", message_model="BROADCASTING")), queues([0, 1]), ["c1", "c2"]),
+    "lite": (whole(group("c1", "c2", lite_topic=TOPIC, is_shared=True)), queues([0, 1]), ["c1", "c2"]),
     "unknown": (whole(group("c1", "c2", **DOUBT)), queues([0, 1]), ["c1", "c2"]),
 }
 
@@ -176,7 +177,7 @@ def test_what_clients_report_goes_before_a_doubt_in_their_strategy():
     assert [(row["reason"], row["readers"]) for row in found.values()] == [("owner", ["c1"]), ("owner", ["c2"])]
     half = told[0], Client("c2")
     found = by_queue(check_snapshot(whole(group(*half, **DOUBT))))
-    assert [(row["reason"], row["readers"]) for row in found.values()] == [("owner", ["c1"]), ("unknown", ["c1", "c2"])]
+    assert [(row["reason"], row["readers"]) for row in found.values()] == [("owner", ["c1"]), ("unknown", ["c2"])]
 
 
 def test_clients_that_differ_and_of_which_each_is_known_leave_no_doubt():

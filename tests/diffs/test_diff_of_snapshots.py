@@ -10,7 +10,7 @@ from hypothesis_budget import examples
 
 import rmqalloc
 from rmqalloc.diffs import diff
-from rmqalloc.snapshot import Client, Group, Snapshot, SourceError, Topic, TopicBroker
+from rmqalloc.snapshot import Client, Filter, Group, Snapshot, SourceError, Topic, TopicBroker
 
 QUEUE = ("consumer_group", "topic", "broker_name", "queue_id")
 
@@ -233,3 +233,14 @@ def test_patterns_choose_groups_and_topics():
         diff(before, after, groups=["i"])
     with pytest.raises(rmqalloc.Error, match="no topic matches 'refunds'"):
         diff(before, after, topics=["refunds"])
+
+
+def test_other_tags_are_a_change_and_a_restart_under_the_same_id_is_none():
+    def cluster(started, **filters):
+        client = Client("c1", subscriptions=("T",), filters=filters, start_timestamp=started)
+        topic = Topic("T", (TopicBroker("b", 4),))
+        return Snapshot((topic,), (Group("g", ("T",), (client,), strategy="AVG", strategy_source="given"),))
+
+    assert not diff(cluster(1), cluster(2)).differs
+    (change,) = diff(cluster(1), cluster(1, T=Filter("a || b"))).changes.to_pylist()
+    assert (change["change"], change["before"], change["after"]) == ("client_subscriptions", "T", "T (TAG a || b)")

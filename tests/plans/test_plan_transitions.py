@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc.plans import Gates, plan_snapshot
+from rmqalloc.plans._plan_text import plan_lines
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 
 AT_JOIN = {"timer": 1 / 20, "routes": 1 / 1200, "deployment": 1.0}
@@ -154,3 +155,19 @@ def test_many_clients_that_share_queues_are_bounded():
     assert row["unowned"] <= sum(
         not old & new for old, new in sets
     )  # a queue that one reads throughout is never unowned
+
+
+WAYS_OUT = ("notice", "crash")
+LESS = [{"name": "less", "changes": [{"remove_clients": {"pattern": "c1"}}]}]
+
+
+@pytest.mark.parametrize(("is_ordered", "longest"), [(True, 61.0), (False, 1.0)])
+def test_a_client_of_an_ordered_group_that_is_killed_keeps_its_locks(is_ordered, longest):
+    plan = plan_snapshot(two_of_four(is_ordered=is_ordered), LESS)
+    stopped, killed = ([row["unowned_seconds_worst"] for row in plan.transitions(way).to_pylist()] for way in WAYS_OUT)
+    assert (stopped, killed) == ([1.0], [longest])
+    assert Gates(max_unowned_seconds="30", informed_by="crash").broken(plan) == () or is_ordered
+    text = "\n".join(plan_lines(plan))
+    assert (
+        "If a client is killed, up to 61 s: brokers keep its locks for 60 s (--informed-by crash)." in text
+    ) == is_ordered

@@ -1,5 +1,6 @@
 """Rollouts: against the slow twin, against what is known of large groups, and what they promise."""
 
+import itertools
 import math
 import re
 from collections import Counter
@@ -404,3 +405,12 @@ def test_a_group_that_is_too_large_is_named(monkeypatch):
     monkeypatch.setattr(play, "MOST_CELLS", 10)
     with pytest.raises(ValueError, match="the rollout of consumer group 'g0' has 9 moments of 8 queues and 8 clients"):
         restart(pods(4, 8))
+
+
+def test_clients_of_an_ordered_group_that_are_killed_keep_their_locks():
+    def longest(is_ordered, informed_by):
+        group = Group("g", ("T",), tuple(Client(f"c{i}@1#1") for i in range(4)), strategy="AVG", is_ordered=is_ordered)
+        made = restart(Snapshot((Topic("T", (TopicBroker("b", 8),)),), (group,)), informed_by=informed_by)
+        return max(made.steps["unowned_seconds_worst"].to_pylist())
+
+    assert [longest(*one) for one in itertools.product((False, True), ("notice", "crash"))] == [1.0, 1.0, 1.0, 61.0]

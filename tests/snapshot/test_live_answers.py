@@ -44,7 +44,7 @@ BAD_ANSWERS = {
     "a version of many digits": (CODE.GET_CONSUMER_CONNECTION_LIST,
                                  f'{{"connectionSet":[{{"clientId":"x","version":{DIGITS}}}]}}'),
     "a message model that files do not have": (CODE.GET_CONSUMER_CONNECTION_LIST,
-                                               '{"connectionSet":[],"messageModel":"LITE_SELECTIVE"}'),
+                                               '{"connectionSet":[],"messageModel":"BY_ITSELF"}'),
     "a table that is a number": (CODE.GET_CONSUMER_RUNNING_INFO, '{"mqTable":5}'),
     "a queue id of many digits": (CODE.GET_CONSUMER_RUNNING_INFO,
                                   f'{{"mqTable":{{{{"topic":"T","brokerName":"b","queueId":{DIGITS}}}:{{}}}}}}'),

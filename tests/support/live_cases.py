@@ -101,7 +101,7 @@ def lose_master(cluster: LiveCluster, java: Consumers, group: str, topic: str) -
     )
 
 
-async def _groups_of(address: str) -> dict[str, bool]:
+async def _groups_of(address: str) -> dict[str, answers.GroupConfig]:
     """Groups that one broker has settings for."""
     async with Remote([address]) as remote:
         content, _ = await remote.ask(address, ReadCode.GET_ALL_SUBSCRIPTION_GROUP_CONFIG)

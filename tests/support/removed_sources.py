@@ -42,7 +42,7 @@ def _of_group(group: Group) -> Iterator[tuple[str, Group]]:
         if client.owned is not None:
             yield f"owners of client {at}", replace(group, clients=(*rest[0], replace(client, owned=None), *rest[1]))
         if client.subscriptions is not None:
-            less = replace(client, subscriptions=None)
+            less = replace(client, subscriptions=None, filters=None)
             clients, unknown = (*rest[0], less, *rest[1]), group.unknown | {"subscriptions": WHY}
             yield f"subscriptions of client {at}", replace(group, clients=clients, unknown=unknown)
 

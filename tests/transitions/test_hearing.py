@@ -50,7 +50,7 @@ def test_known_values():
     assert HEARINGS["4.9"] == Hearing(())
     assert hearing_of("notice").join_delay == 1
     assert sum_below(np.array([0.0, 25.0, 50.0]), (20.0, 30.0)).tolist() == [0, 0.5, 1]
-    with pytest.raises(ValueError, match="by notice, timer, scan, got 'smoke'"):
+    with pytest.raises(ValueError, match="by notice, timer, scan, crash, got 'smoke'"):
         hearing_of("smoke")
 
 
@@ -104,3 +104,15 @@ def test_what_waits_for_nobody_takes_no_time():
 def test_what_is_no_bound_is_refused(text):
     with pytest.raises(ValueError, match="30@p99"):
         SecondsBound.parse(text)
+
+
+def test_locks_of_a_client_that_was_killed_hold_its_queues_of_an_ordered_group():
+    stopped, killed = hearing_of("notice"), hearing_of("crash", is_ordered=True)
+    assert hearing_of("crash") == stopped and hearing_of("notice", is_ordered=True) == stopped
+    assert (killed.first, killed.latest) == ((40.0, 60.0), 61.0)
+    assert killed.of_a_join() == stopped, "a client that joins waits for nobody's locks"
+    for hearing, of_the_dead in ((stopped, 1.0), (killed, 61.0)):
+        lost = open_queues(handovers(2, [-1, 0], [1, 0]).unowned(), [hearing], np.array([0]))
+        assert lost.seconds_worst[0] == of_the_dead
+        passed = open_queues(handovers(2, [0, 1], [1, 0]).unowned(), [hearing], np.array([0]))
+        assert passed.seconds_worst[0] == 1.0, "between two that live no lock is left behind"

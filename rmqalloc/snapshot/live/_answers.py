@@ -15,7 +15,17 @@ from rmqalloc.errors import Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._address import host_and_port
 from rmqalloc.remoting._loose_json import Pairs
-from rmqalloc.snapshot._snapshot import MAX_QUEUES, MESSAGE_MODELS, Broker, Lag, Topic, TopicBroker
+from rmqalloc.snapshot._snapshot import (
+    ALL_MESSAGES,
+    MAX_QUEUES,
+    MESSAGE_MODELS,
+    TAG,
+    Broker,
+    Filter,
+    Lag,
+    Topic,
+    TopicBroker,
+)
 
 _ROCKETMQ = "org.apache.rocketmq.client.consumer.rebalance."
 _OURS = "io.github.rmqalloc.strategies."
@@ -41,8 +51,16 @@ _MASTER_ID = 0
 MAX_NAME = 4096
 """Characters of a name at most: RocketMQ's topics and groups have 255, ids of clients what a host and a process are called."""
 
+MAX_EXPRESSION = 1 << 16
+"""Characters of the expression of a subscription at most."""
+
+_LITE_MODEL = "LITE_SELECTIVE"  # of groups for lite topics, since 5.5: what MESSAGE_MODELS calls clustering
+_LITE_TOPICS = ("lite.bind.topic", "+lite.bind.topic")
+"""The attribute of a group for lite topics; with a plus as it is set."""
+
 _INT, _LONG = 1 << 31, 1 << 63
 _DIGITS = re.compile("-?[0-9]{1,19}")
+_MILLISECONDS = re.compile("[1-9][0-9]{0,17}")
 
 T = TypeVar("T")
 
@@ -69,11 +87,20 @@ class ClientConnection(NamedTuple):
 
 
 class Connections(NamedTuple):
-    """A group as a broker knows it."""
+    """A group as a broker knows it; filters, None where not known, are those that leave messages out."""
 
     connections: tuple[ClientConnection, ...]
     subscriptions: frozenset[str]
     message_model: str
+    filters: Mapping[str, Filter] | None = None
+    is_lite: bool = False
+
+
+class GroupConfig(NamedTuple):
+    """A group's settings at a broker: whether it may consume, and the topic whose lite topics it reads, if any."""
+
+    may_consume: bool = True
+    lite_topic: str | None = None
 
 
 class RunningInfo(NamedTuple):
@@ -85,6 +112,8 @@ class RunningInfo(NamedTuple):
     strategy: str | None
     is_ordered: bool
     client_rebalance: bool
+    filters: Mapping[str, Filter] | None = None
+    start_timestamp: int | None = None
 
 
 class GroupMode(NamedTuple):
@@ -188,11 +217,33 @@ def connections(body: Any) -> Connections:
     """The clients of a group, in the order of their ids."""
     content = _object(body, "connections")
     found = [_connection(data) for data in _list(content.get("connectionSet"), "connectionSet")]
-    topics = (_text(name, "topic") for name in _object(content.get("subscriptionTable") or {}, "subscriptionTable"))
+    table = _object(content.get("subscriptionTable") or {}, "subscriptionTable")
+    topics = {_text(name, "topic"): _object(one, "subscription") for name, one in table.items()}
     model = content.get("messageModel") or "CLUSTERING"
-    if model not in MESSAGE_MODELS:
+    is_lite = model == _LITE_MODEL
+    if model not in MESSAGE_MODELS and not is_lite:
         raise AnswerError(f"groups of message model {_shown(model)} are not read")
-    return Connections(tuple(sorted(found, key=_by_id)), frozenset(topics), model)
+    model = "CLUSTERING" if is_lite else model
+    return Connections(tuple(sorted(found, key=_by_id)), frozenset(topics), model, _filters(topics), is_lite)
+
+
+def _filters(subscriptions: Mapping[str, Mapping[str, Any]]) -> dict[str, Filter] | None:
+    """Subscriptions by topic that do not take all messages; None if one does not say."""
+    if not all({"subString", "tagsSet"} & one.keys() for one in subscriptions.values()):
+        return None
+    found = {topic: _filter(one) for topic, one in subscriptions.items()}
+    return {topic: one for topic, one in found.items() if not one.takes_all}
+
+
+def _filter(subscription: Mapping[str, Any]) -> Filter:
+    """Which messages a subscription takes; brokers hold one without a type, and an empty expression, as Java does."""
+    expression = subscription.get("subString")
+    if expression is None:
+        tags = _list(subscription.get("tagsSet") or [], "tagsSet")
+        expression = " || ".join(sorted(_text(tag, "tag") for tag in tags)) or ALL_MESSAGES
+    of_class = "CLASS" if subscription.get("classFilterMode") is True else None
+    kind = of_class or subscription.get("expressionType") or TAG
+    return Filter(_text(expression, "subString", MAX_EXPRESSION), _text(kind, "expressionType"))
 
 
 def _connection(data: Any) -> ClientConnection:
@@ -224,16 +275,20 @@ def running_info(body: Any) -> RunningInfo:
     subscriptions = [
         _object(one, "subscription") for one in _list(content.get("subscriptionSet") or [], "subscriptionSet")
     ]
+    by_topic = {_text(one.get("topic"), "topic"): one for one in subscriptions}
+    started = properties.get("PROP_CONSUMER_START_TIMESTAMP")
     java_class = properties.get("allocateMessageQueueStrategy")
     table: Any = content.get("mqTable")
     queues = None if table is None else _not_dropped(table)
     return RunningInfo(
         None if queues is None or not tells_queues(properties, table) else queues,
         _not_dropped(content.get("mqPopTable") or {}),
-        tuple(sorted(_text(one.get("topic"), "topic") for one in subscriptions)),
+        tuple(sorted(by_topic)),
         _STRATEGIES.get(java_class.partition("@")[0]) if isinstance(java_class, str) else None,
         properties.get("PROP_CONSUMEORDERLY") == "true",
         properties.get("clientRebalance") != "false",
+        _filters(by_topic),
+        int(started) if isinstance(started, str) and _MILLISECONDS.fullmatch(started) else None,
     )
 
 
@@ -256,15 +311,20 @@ def lags(body: Any) -> tuple[list[Lag], float]:
     return found, float(tps)
 
 
-def groups(body: Any, on_left_out: OnLeftOut = refuse) -> dict[str, bool]:
-    """Groups that a broker has settings for, RocketMQ's own aside, and whether it lets them consume (consumeEnable)."""
+def groups(body: Any, on_left_out: OnLeftOut = refuse) -> dict[str, GroupConfig]:
+    """Groups that a broker has settings for, RocketMQ's own aside."""
     table = _object(_object(body, "groups").get("subscriptionGroupTable"), "subscriptionGroupTable")
     names = _each(table, lambda name: _text(name, "group"), on_left_out)
-    return {name: _may_consume(table[name]) for name in names if not is_system_group(name)}
+    return {name: _settings(table[name]) for name in names if not is_system_group(name)}
 
 
-def _may_consume(settings: Any) -> bool:
-    return not (isinstance(settings, Mapping) and settings.get("consumeEnable") is False)
+def _settings(settings: Any) -> GroupConfig:
+    if not isinstance(settings, Mapping):
+        return GroupConfig()
+    attributes = settings.get("attributes")
+    lite = [attributes.get(name) for name in _LITE_TOPICS] if isinstance(attributes, Mapping) else []
+    topic = next((_text(one, "lite.bind.topic") for one in lite if isinstance(one, str) and one), None)
+    return GroupConfig(settings.get("consumeEnable") is not False, topic)
 
 
 def request_modes(body: Any) -> dict[tuple[str, str], GroupMode]:
@@ -287,9 +347,25 @@ def default_mode(settings: str) -> GroupMode:
     >>> default_mode("brokerName=a\\ndefaultMessageRequestMode=POP\\ndefaultPopShareQueueNum=-1\\n")
     GroupMode(is_pop=True, share=-1)
     """
-    values = dict(line.partition("=")[::2] for line in settings.splitlines())
+    values = _values(settings)
     is_pop = values.get("defaultMessageRequestMode") == "POP"
     return GroupMode(is_pop, _whole(values.get("defaultPopShareQueueNum", 0), -_INT, _INT))
+
+
+def supports_acting_master(settings: str) -> bool:
+    """Whether a name server lets a slave stand in for its master, by its settings; releases before 5.0 do not have that one.
+
+    Examples
+    --------
+    >>> supports_acting_master("clusterTest=false\\nsupportActingMaster=true\\n"), supports_acting_master("clusterTest=false")
+    (True, False)
+    """
+    return _values(settings).get("supportActingMaster") == "true"
+
+
+def _values(settings: str) -> dict[str, str]:
+    """A server's settings by name."""
+    return {name: value for name, _, value in (line.partition("=") for line in settings.splitlines())}
 
 
 def version_name(ordinal: int) -> str:
@@ -341,11 +417,12 @@ def _list(value: Any, what: str) -> list[Any]:
     return value
 
 
-def _text(value: Any, what: str) -> str:
+def _text(value: Any, what: str, most: int = MAX_NAME) -> str:
     if not isinstance(value, str):
         raise AnswerError(f"{what}: a string was expected, got {type(value).__name__}")
-    if len(value) > MAX_NAME:
-        raise AnswerError(f"{what}: a name of {len(value):,} characters; at most {MAX_NAME:,} are read")
+    if len(value) > most:
+        kind = "name" if most == MAX_NAME else "text"
+        raise AnswerError(f"{what}: a {kind} of {len(value):,} characters; at most {most:,} are read")
     if not value.isascii():
         try:
             value.encode()

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._bodies import RETRY_PREFIX
 from rmqalloc.snapshot._proxy import is_behind_proxy
-from rmqalloc.snapshot._snapshot import Client, Group, Lag, Topic
+from rmqalloc.snapshot._snapshot import Client, Filter, Group, Lag, Topic
 from rmqalloc.snapshot.live._answers import ClientConnection, Connections, Modes, RunningInfo
 
 
@@ -20,6 +20,7 @@ def group(
     lags: tuple[Lag, ...] = (),
     consume_tps: float | None = None,
     modes: Mapping[str, Modes] | None = None,
+    lite_topic: str | None = None,
 ) -> Group:
     """Put together what is known of one group.
 
@@ -34,6 +35,8 @@ def group(
     consume_tps : float, optional
     modes : mapping of broker name to Modes, optional
         What brokers go by when they assign queues; see `may_be_assigned`.
+    lite_topic : str, optional
+        The topic whose lite topics the group reads, where its settings name one.
 
     Notes
     -----
@@ -43,13 +46,7 @@ def group(
     the group uses is left open: clients report theirs, and `rmqalloc.evidence` weighs that against what they own. A group
     without clients subscribes to nothing that a broker knows; it has the topics of its offsets.
     """
-    listed = {topic for one in view.values() for topic in one.subscriptions}
-    # A broker lists what the client subscribes to that sent the last heartbeat; others may subscribe to more.
-    subscriptions = sorted(listed.union(*(info.subscriptions for info in infos.values())))
-    unknown = {}
-    if not view:
-        subscriptions = sorted({lag.queue.topic for lag in lags})
-        unknown["subscriptions"] = "it has no client; its topics are those that it committed offsets of"
+    subscriptions, unknown = _subscriptions(view, infos, lags, lite_topic)
     holders = {b.broker_name for topic in subscriptions if topic in routes for b in routes[topic].brokers}
     lists = {broker: one for broker, one in view.items() if broker in holders} or view
     lives = _alive({broker: one.connections for broker, one in sorted(lists.items())})
@@ -67,15 +64,54 @@ def group(
         tuple(subscriptions),
         tuple(_clients(longest, infos)),
         message_model=_most(models, "CLUSTERING"),
-        is_shared=any(is_behind_proxy(one.client_id) for known in view.values() for one in known.connections),
+        is_shared=lite_topic is not None or any(map(_is_shared, view.values())),
         is_ordered=any(info.is_ordered for info in infos.values()),
         server_assignment=assignment,
         pop_share_queue_num=share,
         broker_client_ids=ids if len(set(ids.values())) > 1 else None,
         lags=lags,
         consume_tps=consume_tps,
+        filters=_filters(view.values()),
+        lite_topic=lite_topic,
         unknown=unknown,
     )
+
+
+def _subscriptions(
+    view: Mapping[str, Connections], infos: Mapping[str, RunningInfo], lags: Iterable[Lag], lite_topic: str | None
+) -> tuple[list[str], dict[str, str]]:
+    """Topics of a group, that of its lite topics among them, which nobody else says; and why there may be more."""
+    parents = () if lite_topic is None else (lite_topic,)
+    if view:
+        # A broker lists what the client subscribes to that sent the last heartbeat; others may subscribe to more.
+        listed = {topic for one in view.values() for topic in one.subscriptions}
+        return sorted(listed.union(parents, *(info.subscriptions for info in infos.values()))), {}
+    committed = {lag.queue.topic for lag in lags}
+    why = "it has no client and brokers have no offsets of it: it never committed any, or it broadcasts"
+    if committed:
+        why = "it has no client; its topics are those that it committed offsets of"
+    return sorted(committed.union(parents)), {"subscriptions": why}
+
+
+def _is_shared(known: Connections) -> bool:
+    """Whether a broker lists clients that share queues."""
+    return known.is_lite or any(is_behind_proxy(one.client_id) for one in known.connections)
+
+
+def _filters(view: Iterable[Connections]) -> dict[str, tuple[Filter, ...]] | None:
+    """What brokers say that the group takes of topics, of those that not all of them say it takes whole; None if none says."""
+    told = [one for one in view if one.filters is not None]
+    if not told:
+        return None
+    found: dict[str, set[Filter]] = {}
+    for one in told:
+        for topic in one.subscriptions:
+            found.setdefault(topic, set()).add((one.filters or {}).get(topic, Filter()))
+    return {
+        topic: tuple(sorted(some, key=lambda one: (one.type, one.expression)))
+        for topic, some in sorted(found.items())
+        if some != {Filter()}
+    }
 
 
 def _alive(lists: Mapping[str, Sequence[ClientConnection]]) -> dict[str, tuple[ClientConnection, ...]]:
@@ -144,6 +180,8 @@ def _clients(connections: Iterable[ClientConnection], infos: Mapping[str, Runnin
             strategy=info.strategy,
             subscriptions=info.subscriptions,
             owned=_owned(info),
+            filters=info.filters,
+            start_timestamp=info.start_timestamp,
         )
 
 

@@ -103,6 +103,7 @@ class Taker:
     errors: list[SourceError] = field(default_factory=list)
     brokers: dict[str, Broker] = field(default_factory=dict)
     _paused: dict[str, list[str]] = field(default_factory=dict)
+    _lite: dict[str, str] = field(default_factory=dict)
     _own_topics: set[str] = field(default_factory=set)
     _modes: asyncio.Task[dict[str, answers.Modes]] | None = None
     _answered: int = 0
@@ -119,10 +120,12 @@ class Taker:
         asked = await asyncio.gather(*(self._known_to(group) for group in known))
         views = {group: view for group, view in zip(known, asked, strict=True) if self._is_wanted(view)}
         topics = {topic for view in views.values() for one in view.values() for topic in one.subscriptions}
+        topics.update(self._lite[group] for group in views if group in self._lite)
         topics |= {name for name in names if self._is_user_topic(name) and _matches(name, self.wanted.topics)}
         found = await asyncio.gather(*(self._route(topic) for topic in sorted(topics)))
         routes = {topic.name: topic for topic in found if topic is not None}
-        groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
+        found_groups = await asyncio.gather(*(self._group(group, view, routes) for group, view in views.items()))
+        groups = filter(self._reads_wanted, found_groups)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         errors = tuple(sorted(self.errors, key=_ERROR_ORDER))
         brokers = (replace(one, is_silent=not self.remote.is_up(one.address)) for one in self.brokers.values())
@@ -147,9 +150,24 @@ class Taker:
             brokers, clusters = await self.remote.ask_name_server(code, read=read)
         except answers.AnswerError as error:
             raise RemotingError(f"no name server lists its brokers: {error}") from error
-        self.brokers = {one.broker_name: one for one in brokers}
+        self.brokers = {one.broker_name: one for one in await self._with_roles(brokers)}
         # Brokers and clusters have a topic each that bears their name.
         self._own_topics = {*self.brokers, *clusters}
+
+    async def _with_roles(self, brokers: tuple[Broker, ...]) -> tuple[Broker, ...]:
+        """The brokers with the roles that slaves of brokers without a master have: the name server decides that, too."""
+        if all(one.role != "ACTING_MASTER" for one in brokers):
+            return brokers
+        code = ReadCode.GET_NAMESRV_CONFIG
+        is_supported = await self._from_name_server(code, {}, code.name, answers.supports_acting_master)
+        if is_supported is None:
+            doubt = "the name server did not say whether it lets slaves stand in (supportActingMaster)"
+            return tuple(replace(one, role_doubt=doubt) if one.role == "ACTING_MASTER" else one for one in brokers)
+        return (
+            brokers
+            if is_supported
+            else tuple(replace(one, role="SLAVE") if one.role == "ACTING_MASTER" else one for one in brokers)
+        )
 
     def _listed(self, source: str, code: ReadCode, read: Callable[[Any, answers.OnLeftOut], T]) -> Callable[[Any], T]:
         """A reader of a list that keeps what it leaves out as errors."""
@@ -175,10 +193,12 @@ class Taker:
             for name in self.brokers
         )
         for broker, groups in zip(self.brokers, await asyncio.gather(*asked), strict=True):
-            for name, may_consume in (groups or {}).items():
+            for name, settings in (groups or {}).items():
                 found.add(name)
-                if not may_consume:
+                if not settings.may_consume:
                     self._paused.setdefault(name, []).append(broker)
+                if settings.lite_topic is not None:
+                    self._lite.setdefault(name, settings.lite_topic)
         return sorted(n for n in found if _matches(n, self.wanted.groups) and not answers.is_system_group(n))
 
     async def _known_to(self, group: str) -> dict[str, answers.Connections]:
@@ -205,13 +225,14 @@ class Taker:
         """One group with everything that is wanted of it."""
         infos, (lags, tps) = await asyncio.gather(self._infos(name, view), self._lags(name, view, routes))
         modes = await self._request_modes() if members.may_be_assigned(view, infos) else None
-        group = members.group(name, view, infos, routes, lags, tps, modes)
+        group = members.group(name, view, infos, routes, lags, tps, modes, self._lite.get(name))
         unknown = (
             self._not_answered(group, infos)
             if modes is None
             else self._not_answered(group, infos) | self._modes_missing()
         )
-        return replace(group, paused_brokers=tuple(self._paused.get(name, ())), unknown={**unknown, **group.unknown})
+        paused = tuple(self._paused.get(name, ()))
+        return replace(group, paused_brokers=paused, unknown={**unknown, **group.unknown})
 
     def _not_answered(self, group: Group, infos: Mapping[str, answers.RunningInfo]) -> dict[str, str]:
         """What is not known of a group because clients did not answer while others did, or because none is there."""
@@ -322,9 +343,15 @@ class Taker:
                 self.on_progress(self._answered, self._known)
 
     def _is_wanted(self, view: dict[str, answers.Connections]) -> bool:
-        if self.wanted.topics == ("*",):
+        """Whether a group may read a wanted topic; of one without clients only its offsets say it."""
+        if self.wanted.topics == ("*",) or not view:
             return True
         return any(_matches(topic, self.wanted.topics) for one in view.values() for topic in one.subscriptions)
+
+    def _reads_wanted(self, group: Group) -> bool:
+        """Whether a group without clients has offsets of a wanted topic; others were chosen by their subscriptions."""
+        is_chosen = self.wanted.topics == ("*",) or bool(group.clients)
+        return is_chosen or any(_matches(topic, self.wanted.topics) for topic in group.subscriptions)
 
     def _is_user_topic(self, name: str) -> bool:
         """Whether it is not one of those that RocketMQ makes for itself."""

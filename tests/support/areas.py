@@ -70,7 +70,7 @@ AREAS = {
         ),
         {
             "tests/strategies/test_java_strategies.py": 72,
-            "tests/strategies/test_java.py::test_the_driver_reproduces_the_golden_file": 14,
+            "tests/strategies/test_java.py": 40,
             "tests/strategies/test_golden.py::test_the_reference_answers_every_case": 22,
         },
     ),
@@ -91,7 +91,13 @@ AREAS = {
             **{f"tests/house/test_page_blocks.py::{_PAGE}[{page}": cost for page, cost in _DEAR_PAGES.items()},
         },
     ),
-    "screens": Area(("rmqalloc/report/", "rmqalloc/results/"), {"tests/report/test_report_screens.py": 40}),
+    "screens": Area(
+        ("rmqalloc/report/", "rmqalloc/results/"),
+        {
+            "tests/report/test_report_screens.py": 40,
+            "tests/report/test_report_browser.py::test_a_screen_reader": 10,
+        },
+    ),
     "notebook": Area(
         ("docs/notebook.md", "examples/notebooks/", "tests/support/notebook_page.py"),
         {"tests/spark/test_notebook.py": 52},
@@ -124,6 +130,7 @@ AREAS = {
             "tests/spark/test_spark_job_sources.py": 71,
             "tests/spark/test_datasource.py": 23,
             "tests/spark/test_live_stream.py": 35,
+            "tests/spark/test_live_groups.py::test_any_order_and_any_batches": 10,
             "tests/spark/test_spark_session.py::test_of_two_threads": 12,
             "tests/spark/test_closed_form.py::test_owners_are": 35,
             "tests/spark/test_closed_form.py::test_moved_is": 10,

@@ -17,7 +17,7 @@ from checkout import ROOT
 
 SCOPES = {"tests/spark/": "spark", "tests/snapshot/test_live_": "rocketmq"}
 """By the beginning of a test's id."""
-LONG = tuple(f"tests/strategies/test_{name}.py" for name in ("strategies", "java", "golden", "promises"))
+LONG = tuple(f"tests/strategies/test_{name}.py" for name in ("strategies", "golden", "promises"))
 """Files that take longest: a worker that began with one of them last would leave the other one idle."""
 
 

@@ -11,8 +11,8 @@ import pytest
 pytest_plugins = ["selected", "leaks", "order", "skips", "starts", "time_limits"]  # selected first, as order imports it
 
 # "ci" finds the same examples in every run; "dev" looks for new ones, "nightly" for very many; see `examples`.
-hypothesis.settings.register_profile("ci", max_examples=50, deadline=None, derandomize=True, database=None)
-hypothesis.settings.register_profile("dev", max_examples=40, deadline=None)
+hypothesis.settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True, database=None)
+hypothesis.settings.register_profile("dev", max_examples=25, deadline=None)
 hypothesis.settings.register_profile("nightly", max_examples=1000, deadline=None)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "dev"))
 

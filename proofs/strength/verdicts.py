@@ -33,6 +33,11 @@ def mark(mutant, row):
     return digest([ROOT / mutant.file, *ROOT.glob("tests/**/test_*.py")])
 
 
+def holds(mutant, row):
+    """Whether a row is still true: a kill by the quick tier is not once its test has left that tier."""
+    return row.mark == mark(mutant, row) and not (row.what == BY_QUICK and areas.area_of(row.by))
+
+
 class Verdicts(dict):
     """Rows by the name of the mutant; nothing is kept without a path."""
 
@@ -43,7 +48,7 @@ class Verdicts(dict):
         rows = {
             key: Row(**row | {"survived": tuple(row["survived"])}) for key, row in kept.items() if key in self.mutants
         }
-        super().__init__({key: row for key, row in rows.items() if row.mark == mark(self.mutants[key], row)})
+        super().__init__({key: row for key, row in rows.items() if holds(self.mutants[key], row)})
 
     def note(self, key, row):
         self[key] = row._replace(mark=mark(self.mutants[key], row))

@@ -123,7 +123,7 @@ def fitted(whole):
     )
 
 
-@examples(40, nightly=1_500)
+@examples(20, nightly=1_500)
 @given(clusters())
 def test_rooms_are_found_if_names_tell_one_way_and_no_other_and_else_in_doubt(cluster):
     topic, of_broker, of_client, inner = cluster

@@ -4,8 +4,8 @@ import pytest
 from bruteforce import runs
 from bruteforce.verbs import VERBS
 
-N_SNAPSHOTS, SEED = 40, 20261122
-SLOW = {"command line": 10, "compare": 25, "budget": 25}
+N_SNAPSHOTS, SEED = 25, 20261122
+SLOW = {"command line": 8, "compare": 15, "budget": 10}
 
 
 @pytest.mark.parametrize("verb", VERBS)

@@ -45,7 +45,7 @@ def costs_of(snapshot, one, changes):
     return costs
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(st.data())
 def test_departures_cost_what_the_twin_says(data):
     snapshot = data.draw(plan_snapshots.snapshots())

@@ -12,7 +12,7 @@ from rmqalloc.strategies._ordering import utf16
 MOST_TRIED = 3_000
 
 
-@examples(120, nightly=20_000)
+@examples(60, nightly=20_000)
 @given(topics, twin.groups(), twin.changes())
 def test_figures_and_owners_are_those_of_every_client_on_its_own(topic, group, change):
     assume(any(one.read_queue_nums for one in topic.brokers))

@@ -69,14 +69,14 @@ def check(topic, group, change):
     return row
 
 
-@examples(80, nightly=10_000)
+@examples(40, nightly=10_000)
 @given(topics, twin.groups(), twin.changes())
 def test_the_open_queues_of_a_mixed_group_are_those_of_all_sets(topic, group, change):
     assume(any(one.read_queue_nums for one in topic.brokers))
     check(topic, group, change)
 
 
-@examples(60, nightly=5_000)
+@examples(30, nightly=5_000)
 @given(topics, st.integers(1, 8), st.sampled_from(twin.NAMES), twin.changes())
 def test_those_of_a_group_of_one_strategy_too(topic, n, name, change):
     assume(any(one.read_queue_nums for one in topic.brokers))

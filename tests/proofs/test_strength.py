@@ -123,6 +123,15 @@ def test_verdicts_are_kept_and_a_part_of_the_tests_is_run_once(tmp_path):
     assert f"| `{b.replace('|', chr(92) + '|')}` |" in text and "| plans | 4 | 2 | 1 | 1 |" in text
 
 
+def test_a_kill_counts_no_longer_once_its_test_has_left_the_quick_tier(tmp_path):
+    found, _ = drawn.of_today()
+    mutants = [mutant for _, mutant in found][:2]
+    rows = Verdicts(mutants, tmp_path / "rows.json")
+    rows.note(mutants[0].key, Row(BY_QUICK, "tests/plans/test_plans.py::test_x"))
+    rows.note(mutants[1].key, Row(BY_QUICK, "tests/strategies/test_go.py::test_x"))
+    assert list(Verdicts(mutants, tmp_path / "rows.json")) == [mutants[0].key]
+
+
 def test_notes_on_survivors_say_what_they_are():
     notes = [one.state for one in survivors.listed(drawn.LIST).values() if one.state]
     assert all(note.startswith(survivors.STATES) for note in notes)

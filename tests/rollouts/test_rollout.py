@@ -105,7 +105,7 @@ def check_sums(rollout):
 
 
 @given(groups_of_fleet, rules, st.booleans(), st.sampled_from(["suffix", "stable", "address"]), orders, st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 def test_a_restart_is_the_twins(groups, rule, surge, ids, order, data):
     if surge and ids == "stable":
         return

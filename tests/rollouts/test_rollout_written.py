@@ -162,7 +162,7 @@ def fits(snapshot, to):
 def test_what_is_written_is_that_of_the_brokers(kind):
     rng = random.Random(KINDS.index(kind))
     n_compared = n_dry = 0
-    while n_compared < 150:
+    while n_compared < 75:
         snapshot, to = random_snapshot(rng), rng.randint(1, 6)
         if kind == "queues" and not fits(snapshot, to):
             continue
@@ -173,7 +173,7 @@ def test_what_is_written_is_that_of_the_brokers(kind):
             assert {name: row[name] for name in one} == one, (snapshot, batch, to, row["action"])
             n_dry += one["unowned_dry"] > 0 or one["only_dry"] > 0
         n_compared += 1
-    assert n_dry > 30
+    assert n_dry > 15
 
 
 # --- What stood wrong ---

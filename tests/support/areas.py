@@ -35,6 +35,7 @@ class Area(NamedTuple):
 _SPARK = ("spark_udfs/", "rmqalloc/evaluation/", "tests/support/spark_")
 _LIVE = ("rmqalloc/remoting/", "rmqalloc/snapshot/live/", "tests/support/live_")
 _PAGE = "test_the_blocks_of_a_page_run_and_print_what_it_shows"
+_OWNERS = "tests/snapshot/test_live_owners.py::test_owners_as_clients_join_leave_and_die"
 _DEAR_PAGES = {"docs/commands.md": 7, "docs/data-engineer.md": 10, "docs/live-plans.md": 20, "docs/spark-sql.md": 20}
 
 AREAS = {
@@ -51,6 +52,8 @@ AREAS = {
         ("pyx/", "setup.py", "tests/support/c/", "tests/support/c_programs.py", "proofs/guided_fuzz/"),
         {
             "tests/engine/test_sanitizers.py::test_md5": 40,
+            "tests/engine/test_sanitizers.py::test_under_sanitizers[preferences]": 5,
+            "tests/engine/test_sanitizers.py::test_under_sanitizers[strings]": 6,
             "tests/engine/test_fuzz_targets.py": 96,
             "tests/engine/test_portable_c.py": 19,
             "tests/engine/test_ring.py::test_under_sanitizers": 3,
@@ -61,8 +64,15 @@ AREAS = {
         {"tests/strategies/test_order_tables.py": 51},
     ),
     "java": Area(
-        ("java/", "docs/strategies/", "rmqalloc/strategies/", "tests/support/strategy_", "tests/support/java"),
-        {"tests/strategies/test_java_strategies.py": 72},
+        (
+            *("java/", "docs/strategies/", "rmqalloc/strategies/", "tests/support/strategy_", "tests/support/java"),
+            *("tests/reference.py", "tests/data/golden.jsonl.gz"),
+        ),
+        {
+            "tests/strategies/test_java_strategies.py": 72,
+            "tests/strategies/test_java.py": 40,
+            "tests/strategies/test_golden.py::test_the_reference_answers_every_case": 22,
+        },
     ),
     "go": Area(
         ("go/", "docs/strategies/", "rmqalloc/strategies/", "tests/support/go"),
@@ -77,7 +87,15 @@ AREAS = {
         {
             "tests/house/test_typing.py": 24,
             "tests/house/test_page_blocks.py::test_a_page_leaves_no_view_and_no_setting_behind": 15,
+            f"tests/house/test_page_blocks.py::{_PAGE}[docs/": 25,
             **{f"tests/house/test_page_blocks.py::{_PAGE}[{page}": cost for page, cost in _DEAR_PAGES.items()},
+        },
+    ),
+    "screens": Area(
+        ("rmqalloc/report/", "rmqalloc/results/"),
+        {
+            "tests/report/test_report_screens.py": 40,
+            "tests/report/test_report_browser.py::test_a_screen_reader": 10,
         },
     ),
     "notebook": Area(
@@ -87,6 +105,7 @@ AREAS = {
     "rocketmq": Area(
         (*_LIVE, "rmqalloc/views/", "rmqalloc/evidence/", "tests/support/live_java/"),
         {
+            **{f"{_OWNERS}[{group}]": 12 for group in ("circle", "pull", "room", "nearby", "config")},
             "tests/snapshot/test_live_restarts.py": 86,
             "tests/snapshot/test_live_languages.py": 30,
             "tests/snapshot/test_live_evidence.py": 63,
@@ -110,6 +129,11 @@ AREAS = {
             "tests/spark/test_spark_job_killed.py": 98,
             "tests/spark/test_spark_job_sources.py": 71,
             "tests/spark/test_datasource.py": 23,
+            "tests/spark/test_live_stream.py": 35,
+            "tests/spark/test_live_groups.py::test_any_order_and_any_batches": 10,
+            "tests/spark/test_spark_session.py::test_of_two_threads": 12,
+            "tests/spark/test_closed_form.py::test_owners_are": 35,
+            "tests/spark/test_closed_form.py::test_moved_is": 10,
         },
     ),
     "spark cluster": Area(

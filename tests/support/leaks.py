@@ -5,6 +5,7 @@ to that fixture until it ends. A test that leaves a change behind fails, once: t
 The one Spark session is compared after each file.
 """
 
+import contextlib
 import locale
 import os
 import signal
@@ -85,7 +86,10 @@ def _children() -> dict[int, str]:
         os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except (AttributeError, ChildProcessError):  # what is asked most often, and costs least: there is none
         return {}
-    lists = [one.read_text() for one in Path("/proc/self/task").glob("*/children")]
+    lists = []
+    for one in Path("/proc/self/task").glob("*/children"):
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):  # a thread may end meanwhile
+            lists.append(one.read_text())
     tracker = getattr(sys.modules.get("multiprocessing.resource_tracker"), "_resource_tracker", None)
     return {pid: "" for pid in map(int, " ".join(lists).split()) if pid != getattr(tracker, "_pid", None)}
 
@@ -161,6 +165,9 @@ class Guard:
     @pytest.hookimpl(wrapper=True, tryfirst=True)
     def pytest_runtest_teardown(self, item: Any, nextitem: Any) -> Any:
         result = yield
+        cluster = getattr(item, "funcargs", {}).get("cluster")
+        # A broker that a test has started again belongs to the cluster of the whole run.
+        self.expected["program"] |= dict.fromkeys(getattr(cluster, "programs", ()), "")
         if state() != self.expected and (found := self._left()):
             pytest.fail(f"{item.nodeid} does not give back what it changed:\n{_words(found)}", pytrace=False)
         if self.session is not None and nextitem is not None and nextitem.path != item.path:

@@ -119,6 +119,11 @@ class LiveCluster:
         """Wait until a broker that was started says that it has booted."""
         self._wait(name)
 
+    @property
+    def programs(self) -> list[int]:
+        """Process ids of its servers."""
+        return [one.pid for one in self._processes.values()]
+
     def stop_broker(self, name: str) -> None:
         """Stop one broker in good order: it takes itself off the name server's list."""
         _end(self._pid_file(name), signal.SIGTERM)

@@ -17,6 +17,8 @@ from checkout import ROOT
 
 SCOPES = {"tests/spark/": "spark", "tests/snapshot/test_live_": "rocketmq"}
 """By the beginning of a test's id."""
+LONG = tuple(f"tests/strategies/test_{name}.py" for name in ("strategies", "golden", "promises"))
+"""Files that take longest: a worker that began with one of them last would leave the other one idle."""
 
 
 def pytest_addoption(parser):
@@ -40,8 +42,8 @@ def pytest_collection_modifyitems(config, items):
 
 
 def rank(config, test):
-    """Order scopes: those with servers take longest, so workers begin with them; one process alone takes them last."""
-    scopes, scope = list(SCOPES.values()), scope_of(test)
+    """Order scopes: those with servers and long files come first, so that workers end together; one process takes them last."""
+    scopes, scope = [*SCOPES.values(), *LONG], scope_of(test)
     is_spread = hasattr(config, "workerinput")
     return scopes.index(scope) if scope in scopes else len(scopes) if is_spread else -1
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from rmqalloc._text import printable
 from rmqalloc.audit._finding import SEVERITIES, Finding
-from rmqalloc.audit._not_known import not_known_words
+from rmqalloc.audit._not_known import not_known_words, scope_words
 from rmqalloc.audit._reach import Reach, unread_row
 from rmqalloc.audit._reach_text import reach_lines
 from rmqalloc.evidence import Evidence
@@ -123,8 +123,8 @@ class Findings(TableResult, Sequence[Finding]):
         '0 findings as far as is known; not known: clients of g (no list is given)'
         """
         counted_ones = _summary(self._all)
-        if scope := [one.reason for one in self.not_known if one.is_scope]:
-            counted_ones += f" ({'; '.join(map(printable, scope))})"
+        if scope := [one for one in self.not_known if one.is_scope and (one.kind != "lags" or not self._all)]:
+            counted_ones += f" ({scope_words(scope)})"
         if not (missing := self.missing):
             return counted_ones
         as_far = "" if self._all else " as far as is known"

@@ -31,10 +31,10 @@ NEEDS: dict[str, Collection[str]] = {
     "config-unknown-queue": (*_LISTS, "routes"),
     "missing-machine-room": _COMPUTED,
     "consumption-disabled": ("routes",),
-    "no-consumer": _LISTS,
+    "no-consumer": (*_LISTS, "lags"),
     "written-not-read": ("routes",),
     "unreadable-broker": ("routes",),
-    "stranded-backlog": ("routes",),
+    "stranded-backlog": ("routes", "lags"),
     "actual-unowned": ("clients", "owners", "routes"),
     "actual-double-owned": ("owners",),
     "differs-from-plan": ("owners",),
@@ -72,8 +72,10 @@ def not_known(
     if "no-consumer" in rules:  # who reads what is looked at too
         kinds.update(_OF_READERS)
     found: dict[NotKnown, None] = {}
+    audited_list = tuple(audited_list)
     for audited in audited_list:
         found |= dict.fromkeys(_of_group(audited, has_topic))
+    found |= dict.fromkeys(_lags(audited_list))
     if is_whole:
         found |= dict.fromkeys(_of_all(snapshot, has_topic))
     return tuple(sorted(one for one in found if one.kind in kinds))
@@ -99,6 +101,15 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
         for broker in route.brokers if route else ():
             if broker.broker_name in audited.silent_brokers:
                 yield NotKnown("brokers", broker.broker_name, "it does not answer")
+
+
+def _lags(audited_list: Collection[AuditedGroup]) -> Iterator[NotKnown]:
+    """Groups of which no lag is known: what waits for them is not seen, which alone puts nothing in doubt."""
+    without = [one.group.name for one in audited_list if one.is_clustering and not one.group.lags]
+    if without and len(without) == len(audited_list):
+        yield NotKnown("lags", "", "no lags are known", True)
+    else:
+        yield from (NotKnown("lags", name, "no lags are known", True) for name in without)
 
 
 def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
@@ -130,3 +141,20 @@ def not_known_words(found: Iterable[NotKnown]) -> str:
         of = f" of {named([printable(one) for one in subjects if one])}" if any(subjects) else ""
         words.append(f"{kind}{of} ({printable(reason)})")
     return "; ".join(words)
+
+
+def scope_words(found: Iterable[NotKnown]) -> str:
+    """What was not given of all that there may be.
+
+    Examples
+    --------
+    >>> scope_words([NotKnown("lags", "a", "no lags are known", True), NotKnown("lags", "b", "no lags are known", True)])
+    'no lags are known of a, b'
+    """
+    by_reason: dict[str, list[str]] = {}
+    for one in found:
+        by_reason.setdefault(one.reason, []).append(one.subject)
+    return "; ".join(
+        printable(reason) + (f" of {named([printable(one) for one in subjects if one])}" if any(subjects) else "")
+        for reason, subjects in by_reason.items()
+    )

@@ -266,13 +266,19 @@ def test_the_table_stands_before_the_findings():
 
 
 def test_one_line_says_that_everything_is_read():
-    assert str(check_snapshot(whole(group("c1")))) == "Every written queue of 1 topic is read.\n\n0 findings"
+    assert (
+        str(check_snapshot(whole(group("c1"))))
+        == "Every written queue of 1 topic is read.\n\n0 findings (no lags are known)"
+    )
     unknown = str(check_snapshot(whole(group("c1", **DOUBT)))).splitlines()[:2]
     assert unknown == [
         "No queue of 1 topic is known to be unread.",
         "Not known is who reads 2 queues of 1 topic: nothing shows it",
     ]
-    assert str(check_snapshot(Snapshot())) == "No topic has a queue that producers write to.\n\n0 findings"
+    assert str(check_snapshot(Snapshot())) == (
+        "No topic is known to have a queue that producers write to.\n\n0 findings as far as is known; "
+        "not known: routes (the snapshot has neither a topic nor a group)"
+    )
 
 
 def test_many_rows_and_brokers_are_folded_unless_all_are_asked_for():

@@ -7,8 +7,8 @@ from checkout import ROOT
 
 from rmqalloc import MessageQueue
 from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import Client, Lag, Topic, TopicBroker
-from rmqalloc.snapshot.files import read_snapshot, read_snapshot_with_warnings
+from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
+from rmqalloc.snapshot.files import losses, read_snapshot, read_snapshot_with_warnings, write_snapshot
 from rmqalloc.snapshot.files._from_rows import from_rows
 from rmqalloc.snapshot.files._table_columns import COLUMNS
 from rmqalloc.snapshot.files._to_rows import to_rows
@@ -33,7 +33,8 @@ g,,,,c4,hz,
 
 def test_one_row_for_every_queue_and_owner(tmp_path):
     snapshot, warnings = read_snapshot_with_warnings(given_text(tmp_path, "s.csv", TABLE))
-    assert snapshot.topics == (Topic("t", (TopicBroker("a", 2), TopicBroker("b", 1))),)
+    guessed = {"routes": "read_queue_nums is not given; its read queues are counted by the highest queue_id"}
+    assert snapshot.topics == (Topic("t", (TopicBroker("a", 2), TopicBroker("b", 1)), guessed),)
     (group,) = snapshot.groups
     assert group.subscriptions == ("t",)
     assert {one.client_id: (one.machine_room, one.owned) for one in group.clients} == {
@@ -112,6 +113,33 @@ def test_parquet_of_other_programs(tmp_path):
     pq.write_table(table, path)
     (group,) = read_snapshot(path).groups
     assert {one.client_id: one.owned for one in group.clients} == {"c": (MessageQueue("t", "a", 1),), "d": ()}
+
+
+def test_without_a_column_of_clients_nobody_knows_them(tmp_path):
+    """A table of lags alone looked like a group whose clients are all gone."""
+    lags = "group,topic,broker,queue_id,lag\ng,t,a,0,5\n"
+    (group,) = read_snapshot(given_text(tmp_path, "lags.csv", lags)).groups
+    assert group.unknown == {"clients": "the table has no column client_id"}
+    with_column = read_snapshot(given_text(tmp_path, "none.csv", lags.replace("lag\n", "lag,client_id\n")))
+    assert with_column.groups[0].unknown == {}
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_what_is_not_known_stays_so_in_a_table(tmp_path, form):
+    whole = Snapshot(
+        (Topic("t", (TopicBroker("a", 2),), {"routes": "guessed"}), Topic("u")),
+        (Group("g", ("t",), unknown={"clients": 'a "reason"'}), Group("h", ("t",))),
+        unknown={"subscriptions": "only g and h were read"},
+    )
+    assert losses(whole, form) == ()
+    write_snapshot(whole, path := str(tmp_path / f"s.{form}"))
+    assert read_snapshot(path) == whole
+
+
+def test_other_kinds_of_unknown_facts_are_refused(tmp_path):
+    text = 'group,unknown\ng,"{""client"": ""why""}"\n'
+    with pytest.raises(SnapshotError, match=r"kind of facts client is not known; .*clients"):
+        read_snapshot(given_text(tmp_path, "s.csv", text))
 
 
 def test_rows_name_known_columns_only():

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rmqalloc._text import printable
+from rmqalloc.documents import known_names
 from rmqalloc.documents._fields import FieldError
 from rmqalloc.documents._records import kinds_of
 from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot._snapshot import MAX_QUEUES, Broker, Group, Snapshot
+from rmqalloc.snapshot._unknown import KINDS
 
 Part = str | int
 
@@ -32,7 +34,9 @@ def check_values(snapshot: Snapshot) -> None:
     """
     _check_unique("topic", (((("topics", i, "name"), one.name)) for i, one in enumerate(snapshot.topics)))
     _check_unique("group", (((("groups", i, "name"), one.name)) for i, one in enumerate(snapshot.groups)))
+    _check_kinds(snapshot.unknown, ())
     for i, topic in enumerate(snapshot.topics):
+        _check_kinds(topic.unknown, ("topics", i))
         brokers = ((("topics", i, "brokers", j, "broker_name"), one.broker_name) for j, one in enumerate(topic.brokers))
         _check_unique(f"broker of topic {printable(topic.name)}", brokers)
         for j, broker in enumerate(topic.brokers):
@@ -42,6 +46,7 @@ def check_values(snapshot: Snapshot) -> None:
                     raise SnapshotError(what, ("topics", i, "brokers", j, name))
     for i, group in enumerate(snapshot.groups):
         _check_words(group, ("groups", i))
+        _check_kinds(group.unknown, ("groups", i))
         for name in ("strategy_explains", "consume_tps"):
             if not math.isfinite(getattr(group, name) or 0):
                 raise SnapshotError(f"must be a finite number, got {getattr(group, name)}", ("groups", i, name))
@@ -58,6 +63,15 @@ def _check_unique(what: str, names: Iterator[tuple[tuple[Part, ...], str]]) -> N
         if name in seen:
             raise SnapshotError(f"repeats {what} {printable(name)}; give each once, with all that belongs to it", place)
         seen.add(name)
+
+
+def _check_kinds(unknown: Mapping[str, str], place: tuple[Part, ...]) -> None:
+    """Refuse other kinds of facts: nothing would ask for them, so what is not known would pass for known."""
+    for kind in unknown:
+        if kind not in KINDS:
+            raise SnapshotError(
+                f"kind of facts {printable(kind)} is not known; {known_names(kind, KINDS)}", (*place, "unknown")
+            )
 
 
 def _check_words(item: Group | Broker, place: tuple[Part, ...]) -> None:

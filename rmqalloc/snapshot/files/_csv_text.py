@@ -39,9 +39,9 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
     if first.count(delimiter) >= _MOST_CELLS:
         raise source.error(f"has {first.count(delimiter) + 1} columns; up to {_MOST_CELLS} are read", 1)
     reader = rows(text)
-    table = Rows()
     try:
         names = column_names(next(reader, []))
+        table = Rows(names)
         if not any(names):
             raise SnapshotError(
                 f"has no header; the first row must name columns such as {', '.join(list(COLUMNS)[:5])}"
@@ -75,7 +75,10 @@ def _allow_long_cells() -> None:
 def write(snapshot: Snapshot, safe: bool = False) -> bytes:
     """The bytes of a CSV file with the columns that are filled anywhere; ``safe`` puts an apostrophe before formulas."""
     rows = list(to_rows(snapshot))
-    names = [name for name in COLUMNS if any(name in row for row in rows)] or list(COLUMNS)[:5]
+    filled = {name for row in rows for name in row}
+    if "consumer_group" in filled:
+        filled.add("client_id")  # without that column no group's clients would be known
+    names = [name for name in COLUMNS if name in filled] or list(COLUMNS)[:5]
     out = io.StringIO()
     writer = csv.DictWriter(out, names, lineterminator="\n")
     writer.writeheader()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +14,7 @@ from rmqalloc.snapshot._plain_data import SnapshotError
 from rmqalloc.snapshot._proxy import with_shared
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files._checks import check_values
-from rmqalloc.snapshot.files._table_columns import OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
+from rmqalloc.snapshot.files._table_columns import COLUMNS, OF_ANY, OF_BROKER, OF_CLIENT, OF_GROUP, OF_QUEUE, Row
 
 _NEEDS = {
     **dict.fromkeys(OF_BROKER, ("topic", "broker_name")),
@@ -26,6 +26,10 @@ _NEEDS = {
     "broker_name": ("topic",),
 }
 """What must be filled as well, for every column that does not stand alone."""
+
+_GUESSED = {"routes": "read_queue_nums is not given; its read queues are counted by the highest queue_id"}
+
+_ITS_OWN = (*OF_GROUP, *OF_ANY)
 
 _CLIENT_FIELDS = {
     "client_room": "machine_room",
@@ -51,9 +55,18 @@ class _Group:
 
 
 class Rows:
-    """Takes rows one by one and makes the snapshot of them."""
+    """Takes rows one by one and makes the snapshot of them.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    columns : collection of str
+        Those that the table has: without one of clients, it is not known which there are.
+    """
+
+    def __init__(self, columns: Collection[str]) -> None:
+        self._silent = {} if "client_id" in columns else {"clients": "the table has no column client_id"}
+        self._unknown: Row = {}
+        self._unknown_of_topics: dict[str, Row] = {}
         self._topics: dict[str, dict[str, Row]] = {}
         self._seen: dict[str, dict[str, int]] = {}
         self._groups: dict[str, _Group] = {}
@@ -75,8 +88,12 @@ class Rows:
             self._add_topic(topic, broker, row)
         if "consumer_group" in row:
             group = self._groups.setdefault(row["consumer_group"], _Group())
-            _set(group.values, row, OF_GROUP, "group", row["consumer_group"])
+            _set(group.values, row, _ITS_OWN, "group", row["consumer_group"])
             _add_to_group(group, topic, broker, row)
+        elif topic is not None:
+            _set(self._unknown_of_topics.setdefault(topic, {}), row, OF_ANY, "topic", topic)
+        else:
+            _set(self._unknown, row, OF_ANY, "the", "cluster")
 
     def _add_topic(self, topic: str, broker: str | None, row: Row) -> None:
         if "consumer_group" not in row or any(name in row for name in OF_BROKER):
@@ -92,13 +109,18 @@ class Rows:
         topics = self._topics or {topic: {broker: {} for broker in seen} for topic, seen in self._seen.items()}
         made, guessed = [], 0
         for topic, brokers in topics.items():
-            guessed += sum("read_queue_nums" not in values for values in brokers.values())
-            made.append(Topic(topic, tuple(self._broker(topic, name, values) for name, values in brokers.items())))
+            n_guessed = sum("read_queue_nums" not in values for values in brokers.values())
+            unknown = _GUESSED if n_guessed else {}
+            unknown = unknown | _reasons(self._unknown_of_topics.get(topic, {}))
+            entries = tuple(self._broker(topic, name, values) for name, values in brokers.items())
+            made.append(Topic(topic, entries, unknown))
+            guessed += n_guessed
         warnings = (
             f"read_queue_nums is not given for {guessed} brokers of topics; their queues were counted by the highest queue_id",
         )
-        groups = tuple(_group(name, group) for name, group in self._groups.items())
-        return Snapshot(tuple(made), groups), warnings if guessed else ()
+        groups = tuple(_group(name, group, self._silent) for name, group in self._groups.items())
+        unknown = _reasons(self._unknown)
+        return Snapshot(tuple(made), groups, unknown=unknown), warnings if guessed else ()
 
     def checked(self, source: Source) -> tuple[Snapshot, tuple[str, ...]]:
         """`snapshot` of all rows of a file, once it has been checked.
@@ -130,7 +152,7 @@ def from_rows(rows: Iterable[Row]) -> tuple[Snapshot, tuple[str, ...]]:
     >>> snapshot.topics[0].brokers[0].read_queue_nums, snapshot.groups[0].lags[0].messages
     (4, 7)
     """
-    table = Rows()
+    table = Rows(COLUMNS)
     for row in rows:
         table.add(row)
     return table.snapshot()
@@ -186,9 +208,11 @@ def _set(known: Row, row: Row, names: Iterable[str], kind: str, called: str) -> 
             raise SnapshotError(what)
 
 
-def _group(name: str, group: _Group) -> Group:
+def _group(name: str, group: _Group, silent: Mapping[str, str]) -> Group:
     values = dict(group.values)
-    params = _params(values.pop("strategy_params", "{}"))
+    unknown = {**silent, **_reasons(values)}
+    values.pop("unknown", None)
+    params = _json("strategy_params", values.pop("strategy_params", "{}"))
     if "virtual_nodes" in values:
         params["virtual_nodes"] = values.pop("virtual_nodes")
     # Clients that own queues and have no row of their own come after those that have one.
@@ -201,6 +225,7 @@ def _group(name: str, group: _Group) -> Group:
         tuple(_client(client, group, answered) for client in clients),
         strategy_params=params,
         lags=tuple(_lag(queue, values) for queue, values in group.lags.items()),
+        unknown=unknown,
         **values,
     )
 
@@ -240,11 +265,16 @@ def _lag(queue: MessageQueue, values: Row) -> Lag:
     return Lag(queue, end, at, values.get("last_timestamp"))
 
 
-def _params(text: str) -> dict[str, Any]:
+def _reasons(values: Row) -> dict[str, Any]:
+    return _json("unknown", values.get("unknown", "{}"))
+
+
+def _json(name: str, text: str) -> dict[str, Any]:
+    """The object that a cell holds as JSON, an empty one without the cell."""
     try:
-        params = json_text.loads(text)
+        found = json_text.loads(text)
     except DocumentError as error:
-        raise SnapshotError(f"strategy_params must be a JSON object: {error}") from None
-    if not isinstance(params, dict):
-        raise SnapshotError(f"strategy_params must be a JSON object, got {type(params).__name__}")
-    return params
+        raise SnapshotError(f"{name} must be a JSON object: {error}") from None
+    if not isinstance(found, dict):
+        raise SnapshotError(f"{name} must be a JSON object, got {type(found).__name__}")
+    return found

@@ -36,8 +36,9 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
     SnapshotError
         If it is none; the message names the file, the row (from 1) and the column.
     """
-    table, number = Rows(), 0
+    number = 0
     try:
+        table = Rows(column_names(pq.read_schema(pa.BufferReader(source.data)).names))
         for row in _rows(source):
             number += 1
             if row:

@@ -1,10 +1,13 @@
 """Columns of the long table: a row says something of a topic's broker, a group, a client, or a queue, or of several at once.
 
-The filled cells show which it is; every other column belongs to one of these and repeats it wherever it is given:
+The filled cells show which it is; every other column belongs to one of these and repeats it wherever it is given. ``unknown``
+(JSON, reasons by kind of fact) is of the group, without one of the topic. A table without the column ``client_id`` says of no
+group which clients it has.
 
 ===================================================  ==========================================================
 filled                                               the row says that
 ===================================================  ==========================================================
+``unknown`` alone                                    this is not known of the cluster
 ``topic``, ``broker_name``                           the broker has ``read_queue_nums`` queues of the topic
 ``consumer_group``                                   there is such a group, with its settings
 ``consumer_group``, ``topic``                        it subscribes to the topic
@@ -54,7 +57,8 @@ OF_GROUP: dict[str, type] = {
     "pop_share_queue_num": int,
     "consume_tps": float,
 }
-COLUMNS: dict[str, type] = {**KEYS, **OF_QUEUE, **OF_BROKER, **OF_CLIENT, **OF_GROUP}
+OF_ANY: dict[str, type] = {"unknown": str}
+COLUMNS: dict[str, type] = {**KEYS, **OF_QUEUE, **OF_BROKER, **OF_CLIENT, **OF_GROUP, **OF_ANY}
 
 _OTHER_NAMES = {
     "group": "consumer_group",

@@ -38,6 +38,8 @@ def to_rows(snapshot: Snapshot) -> Iterator[Row]:
 
 
 def _rows(snapshot: Snapshot) -> Iterator[Row]:
+    if snapshot.unknown:
+        yield {"unknown": _json("unknown", snapshot.unknown)}
     for topic in snapshot.topics:
         yield from _topic_rows(topic)
     for group in snapshot.groups:
@@ -49,8 +51,8 @@ def _rows(snapshot: Snapshot) -> Iterator[Row]:
 
 
 def _topic_rows(topic: Topic) -> Iterator[Row]:
-    if not topic.brokers:
-        yield {"topic": topic.name}
+    if not topic.brokers or topic.unknown:
+        yield {"topic": topic.name, "unknown": _json("unknown", topic.unknown)}
     for one in topic.brokers:
         yield {
             "topic": topic.name,
@@ -67,7 +69,7 @@ def _group_row(group: Group) -> Row:
         "consumer_group": group.name,
         "message_model": group.message_model,
         "strategy": _held(group.strategy),
-        "strategy_params": _json(group.strategy_params) if group.strategy_params else None,
+        "strategy_params": _json("strategy_params", group.strategy_params),
         "strategy_source": group.strategy_source,
         "strategy_explains": group.strategy_explains,
         "strategy_doubt": _held(group.strategy_doubt),
@@ -76,6 +78,7 @@ def _group_row(group: Group) -> Row:
         "server_assignment": group.server_assignment,
         "pop_share_queue_num": group.pop_share_queue_num or None,
         "consume_tps": group.consume_tps,
+        "unknown": _json("unknown", group.unknown),
     }
 
 
@@ -84,13 +87,15 @@ def _held(text: str | None) -> str | None:
     return text if text and text == text.strip() and "\r" not in text else None
 
 
-def _json(params: Mapping[str, Any]) -> str:
-    """A cell of parameters, which are few: what the reader of cells refuses is found by it."""
-    text = json.dumps(params, ensure_ascii=False, default=sorted)
+def _json(name: str, values: Mapping[str, Any]) -> str | None:
+    """A cell of a few values by name, None for none: what the reader of cells refuses is found by it."""
+    if not values:
+        return None
+    text = json.dumps(values, ensure_ascii=False, default=sorted)
     try:
         json_text.loads(text)
     except DocumentError as error:
-        raise SnapshotError(f"a table cannot hold such strategy_params: {error.what}") from None
+        raise SnapshotError(f"a table cannot hold such {name}: {error.what}") from None
     return text
 
 

@@ -134,13 +134,15 @@ def state_of(unit: Unit, rows: list[Row], first: State | None, told: tuple[int, 
             code, text = loops.EMPTY, "cidAll is null or cidAll empty" if queues else "mqAll is null or mqAll empty"
         errors.append((code, told[1] if code == loops.BAD_STRATEGY == told[0] else text))
         divided.append(dict(zip(queues, takers(unit.shared, row, owned), strict=True)))
-    code, text = next((one for i, one in enumerate(errors) if one[0] and (not i or one[0] != loops.EMPTY)), (0, None))
+    acted_on = [_is_acted_on(unit, rows[0], view) for view in unit.views["views"]]
+    counts = ((one, not i or (one[0] != loops.EMPTY and acted_on[i])) for i, one in enumerate(errors))
+    code, text = next((one for one, does in counts if one[0] and does), (0, None))
     readers, double = merged(unit, rows[0], divided, bool(code), unit.views.get("reported") if first is None else None)
     # By place, for after a change two views may be equal of which clients act on one alone.
     names = dict.fromkeys(
         rules.full_name(row.strategy)
-        for row, (wrong, _), view in zip(rows, errors, unit.views["views"], strict=True)
-        if not wrong and _is_acted_on(unit, rows[0], view)
+        for row, (wrong, _), is_acted_on in zip(rows, errors, acted_on, strict=True)
+        if not wrong and is_acted_on
     )
     strategy = (
         None if code else unit.shared["name"] if unit.shared else "+".join(names) or rules.full_name(rows[0].strategy)

@@ -175,11 +175,15 @@ class MixedUnits:
         found[joining[np.isin(self.unit_of[joining], growing)]] = True
         return found
 
-    def of_units(self, good: Mask) -> Mask:
-        """What holds for all views of a unit, for each of these views; of other rows what holds for them."""
+    def of_units(self, good: Mask, acted_on: Mask) -> Mask:
+        """What holds for all views of a unit that count, for each of its views; of other rows what holds for them.
+
+        What is wrong with a view on which no client acts any more is wrong with nothing.
+        """
         bad = np.zeros(good.size, bool)
         mine = self.unit_of >= 0
-        np.logical_or.at(bad, self.unit_of[mine], ~good[mine])
+        counts = acted_on | (self.unit_of == np.arange(good.size))
+        np.logical_or.at(bad, self.unit_of[mine], ~good[mine] & counts[mine])
         return np.where(mine, ~bad[self.unit_of], good)
 
     def _takers(self, rows: Keys, clients: Keys, listed: Listed) -> tuple[Keys, Keys]:

@@ -47,7 +47,7 @@ def with_mixed(figures: pa.Table, numbered: NumberedStates, between: Sequence[Qu
     assert numbered.mixed is not None
     rows, n_states = np.flatnonzero(numbered.numbers.is_mixed), len(numbered.states)
     units = units_table(figures).slice(0, numbered.numbers.is_mixed.size * n_states)
-    source = _first_bad(figures, numbered.mixed, n_states)
+    source = _first_bad(figures, numbered)
     errors = figures.select(["err_code", "err_msg"]).take(pa.array(source))
     bad = errors["err_code"].to_numpy() != 0
     columns = {name: units[name] for name in units.column_names} | {name: errors[name] for name in errors.column_names}
@@ -65,11 +65,15 @@ def with_mixed(figures: pa.Table, numbered: NumberedStates, between: Sequence[Qu
     return pa.table([columns[name] for name in UNITS_SCHEMA.names], schema=UNITS_SCHEMA)
 
 
-def _first_bad(figures: pa.Table, mixed: MixedUnits, n_states: int) -> Keys:
+def _first_bad(figures: pa.Table, numbered: NumberedStates) -> Keys:
     """For every unit and state the row of the figures that says why it cannot be assigned, its own where nothing does."""
+    mixed, n_states = numbered.mixed, len(numbered.states)
+    assert mixed is not None
+    acted_on = np.stack([state.acted_on for state in numbered.states], axis=1)
     codes = figures["err_code"].to_numpy().reshape(-1, n_states).copy()
     source = np.arange(codes.size).reshape(-1, n_states)
-    codes[mixed.n_units :][codes[mixed.n_units :] == ErrCode.EMPTY] = ErrCode.GOOD
+    further = codes[mixed.n_units :]
+    further[(further == ErrCode.EMPTY) | ~acted_on[mixed.n_units :]] = ErrCode.GOOD
     for row, unit in mixed.further():
         first = (codes[unit] == ErrCode.GOOD) & (codes[row] != ErrCode.GOOD)
         source[unit, first], codes[unit, first] = source[row, first], codes[row, first]
@@ -85,9 +89,8 @@ def _strategies(figures: pa.Table, numbered: NumberedStates, bad: NDArray[np.boo
     assert mixed is not None
     texts = names[: bad.size]
     for number, state in enumerate(numbered.states):
-        acted_on = mixed.acted_on(mixed.listed(state.client_rows.rows, state.client_rows.clients))
         found: dict[int, dict[str, None]] = {}
-        for row in np.flatnonzero(acted_on).tolist():
+        for row in np.flatnonzero(state.acted_on).tolist():
             if (name := names[row * n_states + number]) is not None:
                 found.setdefault(int(mixed.unit_of[row]), {})[name] = None
         for unit, each in found.items():

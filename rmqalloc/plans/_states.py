@@ -19,7 +19,7 @@ from rmqalloc.evaluation._balance import loads
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges, repeats_of
-from rmqalloc.plans._merged_views import Merged, MixedUnits, ReportedPairs, UnitQueues
+from rmqalloc.plans._merged_views import Listed, Mask, Merged, MixedUnits, ReportedPairs, UnitQueues
 from rmqalloc.plans._owner_sets import OwnerSets
 from rmqalloc.plans._shared_takers import SharedUnits, Takers
 from rmqalloc.scenarios._lazy_strings import Derived
@@ -81,6 +81,8 @@ class NumberedState:
         Number of each queue's client or of a set of several, see `Numbers.sets`; -1 for nobody.
     merged : Merged or None
         The queues of mixed units among these, where there are such.
+    acted_on : ndarray of bool
+        Rows of all views: whether a client of a mixed unit acts on it.
     """
 
     good: NDArray[np.bool_]
@@ -88,6 +90,7 @@ class NumberedState:
     queues: Keys
     owners: Index
     merged: Merged | None
+    acted_on: Mask
     _parts: Sequence[_Numbered]
 
     @property
@@ -275,11 +278,14 @@ def _state(
         rows = one.part.rows[one.known]
         good[rows], known[rows] = one.is_good, True
     queues, owners = _end_to_end([_queues(one) for one in parts])
-    merged = None
+    merged, acted_on = None, np.zeros(n_views, bool)
     if mixed is not None:
-        good = mixed.of_units(good | _empty(parts, n_rows, n_views))
+        clients = ClientRows(*_end_to_end([_client_rows(one) for one in parts]))
+        listed = mixed.listed(clients.rows, clients.clients)
+        acted_on = mixed.acted_on(listed)
+        good = mixed.of_units(good | _empty(parts, n_rows, n_views), acted_on)
         plain = mixed.unit_of[rows_of(queues, parts[0].numbers)] < 0
-        merged = _merged(parts, mixed, (queues[~plain], owners[~plain]), good)
+        merged = _merged(parts, mixed, (queues[~plain], owners[~plain]), good, listed)
         if reported is not None:
             merged = mixed.as_reported(merged, reported, parts[0].numbers.stride, parts[0].numbers.sets)
         queues, owners = (
@@ -289,14 +295,13 @@ def _state(
     if len(parts) > 1 or mixed is not None:
         order = np.argsort(queues, kind="stable")
         queues, owners = queues[order], owners[order]
-    return NumberedState(good, known[:n_rows], queues, owners, merged, parts)
+    return NumberedState(good, known[:n_rows], queues, owners, merged, acted_on, parts)
 
 
-def _merged(parts: list[_Numbered], mixed: MixedUnits, views: tuple[Keys, Index], good: NDArray[np.bool_]) -> Merged:
+def _merged(parts: list[_Numbered], mixed: MixedUnits, views: tuple[Keys, Index], good: Mask, listed: Listed) -> Merged:
     """The views of mixed units laid on one another, given their queues and owners; of a bad unit nobody owns a queue."""
     numbers, (queues, owners) = parts[0].numbers, views
     rows = rows_of(queues, numbers)
-    clients = ClientRows(*_end_to_end([_client_rows(one) for one in parts]))
     [rooms] = _end_to_end([(_queue_rooms(one, mixed),) for one in parts])
     owned = (owners >= 0) & ~mixed.is_shared[rows]
     takers = Takers(rows[owned], queues[owned], owners[owned].astype(np.int64))
@@ -304,7 +309,7 @@ def _merged(parts: list[_Numbered], mixed: MixedUnits, views: tuple[Keys, Index]
     takers = Takers(*(column[good[takers.rows]] for column in takers))
     is_main = mixed.unit_of[rows] == rows
     mains = UnitQueues(queues[is_main], rooms[is_main])
-    return mixed.merged(mains, takers, mixed.listed(clients.rows, clients.clients), numbers.stride, numbers.sets)
+    return mixed.merged(mains, takers, listed, numbers.stride, numbers.sets)
 
 
 def _shared(one: _Numbered, mixed: MixedUnits) -> SharedUnits:

@@ -4,6 +4,7 @@ import pytest
 from bruteforce.tally import Tally
 from bruteforce.verbs import plan_mixed
 
+from rmqalloc import verify
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.snapshot._plain_data import from_document
 
@@ -83,11 +84,16 @@ CASES = {
         {"remove_clients": {"ids": "c2"}},
         {"strategy": "AVG"},
     ),
+    "what Go cannot do is no fault once its clients are gone": (
+        {"strategy": "CONSISTENT_HASH", "clients": [*clients("c1", language="GO"), *clients("c2", language="JAVA")]},
+        [{"set_virtual_nodes": {"virtual_nodes": 0}}, {"remove_clients": {"ids": ["c1"]}}],
+        {"err_code": 0, "unowned": 8, "idle": 1},
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_a_case_that_was_planned_wrong_once(name):
+def test_a_case_that_was_planned_wrong_once(name, tmp_path):
     fields, changes, figures = CASES[name]
     group = {"name": "g", "strategy": "AVG", "subscriptions": ["T"], **fields}
     broker = {"broker_name": "a", "read_queue_nums": 8} | (
@@ -104,5 +110,8 @@ def test_a_case_that_was_planned_wrong_once(name):
     tally = Tally()
     plan_mixed({"snapshot": document, "scenarios": scenarios}, tally)
     assert tally.compared and not tally.differences, list(map(str, tally.differences[:3]))
-    row = plan_snapshot(from_document(document), scenarios).units.to_pylist()[-1]
+    plan = plan_snapshot(from_document(document), scenarios)
+    row = plan.units.to_pylist()[-1]
     assert {key: row[key] for key in figures} == figures
+    plan.save(tmp_path / "plan.json")
+    assert not verify(tmp_path / "plan.json").problems

@@ -5,7 +5,7 @@ from itertools import product
 from typing import NamedTuple
 
 from bruteforce import java
-from bruteforce.clusters import RETRY, SERVER_SIDE, queue_key, queues_of
+from bruteforce.clusters import RETRY, SERVER_SIDE, dry_queues, queue_key, queues_of
 
 LMQ = "%LMQ%"
 
@@ -279,27 +279,21 @@ def idle_client(audited):
             yield None, [], idle
 
 
-def _dry(audited, topic):
-    """Queues that nobody writes to; where the number of write queues is not known, permission alone says it."""
-    for broker in audited.routes[topic]["brokers"]:
-        perm, read = broker.get("perm", 6), broker["read_queue_nums"]
-        written = 0 if not perm & 2 else broker.get("write_queue_nums", read)
-        if perm & 4:
-            yield from ((topic, broker["broker_name"], i) for i in range(min(written, read), read))
-
-
 def dry_queue(audited):
     for topic in audited.topics:
-        if dry := list(_dry(audited, topic)):
+        if dry := list(dry_queues(audited.routes[topic])):
             yield topic, dry
 
 
 def only_dry_queues(audited):
-    topics = _ordinary(audited)
-    dry = {queue for topic in topics for queue in _dry(audited, topic)}
-    theirs, who = set(), []
+    """By what clients compute; where that is not known of a topic, by what they say."""
+    topics = [name for name in audited.topics if not name.startswith(RETRY)]
+    dry = {queue for topic in topics for queue in dry_queues(audited.routes[topic])}
+    told, theirs, who = _told(audited)[0], set(), []
+    takers = {q: some for t in _ordinary(audited) for q, some in audited.takers(t)[1].items()}
+    takers = takers or {queue: some for queue, some in told.items() if queue[0] in topics}
     for slot in audited.slots:
-        mine = {q for topic in topics for q, slots in audited.takers(topic)[1].items() if slot in slots}
+        mine = {queue for queue, slots in takers.items() if slot in slots}
         if mine and mine <= dry:
             theirs |= mine
             who.append(slot.client_id)

@@ -177,6 +177,15 @@ def queues_of(topic):
     return sorted(found, key=java.queue_order)
 
 
+def dry_queues(topic):
+    """Queues that nobody writes to; where the number of write queues is not known, permission alone says it."""
+    for broker in topic["brokers"]:
+        perm, read = broker.get("perm", 6), broker["read_queue_nums"]
+        written = 0 if not perm & 2 else broker.get("write_queue_nums", read)
+        if perm & 4:
+            yield from ((topic["name"], broker["broker_name"], i) for i in range(min(written, read), read))
+
+
 def queues_read(group, topics):
     """Queues of all topics of a group."""
     return [queue for topic in topics if topic["name"] in group["subscriptions"] for queue in queues_of(topic)]

@@ -122,13 +122,11 @@ class Findings(TableResult, Sequence[Finding]):
         >>> Findings(not_known=[NotKnown("clients", "g", "no list is given")]).summary()
         '0 findings as far as is known; not known: clients of g (no list is given)'
         """
-        counted_ones = _summary(self._all)
+        missing = self.missing
+        counted_ones = _summary(self._all) + (" as far as is known" if missing and not self._all else "")
         if scope := [one for one in self.not_known if one.is_scope and (one.kind != "lags" or not self._all)]:
             counted_ones += f" ({scope_words(scope)})"
-        if not (missing := self.missing):
-            return counted_ones
-        as_far = "" if self._all else " as far as is known"
-        return f"{counted_ones}{as_far}; not known: {not_known_words(missing)}"
+        return f"{counted_ones}; not known: {not_known_words(missing)}" if missing else counted_ones
 
     @property
     def missing(self) -> tuple[NotKnown, ...]:

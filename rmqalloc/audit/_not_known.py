@@ -105,11 +105,15 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
 
 def _lags(audited_list: Collection[AuditedGroup]) -> Iterator[NotKnown]:
     """Groups of which no lag is known: what waits for them is not seen, which alone puts nothing in doubt."""
-    without = [one.group.name for one in audited_list if one.is_clustering and not one.group.lags]
-    if without and len(without) == len(audited_list):
-        yield NotKnown("lags", "", "no lags are known", True)
-    else:
-        yield from (NotKnown("lags", name, "no lags are known", True) for name in without)
+    given = "none are known"
+    without = {
+        one.group.name: one.why_unknown("lags") or given
+        for one in audited_list
+        if one.is_clustering and (not one.group.lags or one.why_unknown("lags"))
+    }
+    if len(without) == len(audited_list) and {*without.values()} == {given}:
+        without = {"": "no lags are known"}
+    yield from (NotKnown("lags", name, why, True) for name, why in without.items())
 
 
 def _of_all(snapshot: Snapshot, has_topic: Callable[[str], object]) -> Iterator[NotKnown]:
@@ -148,13 +152,15 @@ def scope_words(found: Iterable[NotKnown]) -> str:
 
     Examples
     --------
-    >>> scope_words([NotKnown("lags", "a", "no lags are known", True), NotKnown("lags", "b", "no lags are known", True)])
-    'no lags are known of a, b'
+    >>> scope_words([NotKnown("lags", "a", "none are known", True), NotKnown("lags", "b", "none are known", True)])
+    'lags of a, b: none are known'
     """
-    by_reason: dict[str, list[str]] = {}
+    by_reason: dict[tuple[str, str], list[str]] = {}
     for one in found:
-        by_reason.setdefault(one.reason, []).append(one.subject)
+        by_reason.setdefault((one.kind, one.reason), []).append(one.subject)
     return "; ".join(
-        printable(reason) + (f" of {named([printable(one) for one in subjects if one])}" if any(subjects) else "")
-        for reason, subjects in by_reason.items()
+        f"{kind} of {named([printable(one) for one in subjects])}: {printable(reason)}"
+        if all(subjects)
+        else printable(reason)
+        for (kind, reason), subjects in by_reason.items()
     )

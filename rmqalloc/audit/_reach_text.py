@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO
 
-from rmqalloc._text import counted, named
+from rmqalloc._text import counted, named, printable
 from rmqalloc.audit._reach import Reach, queue_ranges
 from rmqalloc.audit._reach_answers import Answer
 from rmqalloc.audit._reach_reasons import REASONS
@@ -74,7 +74,7 @@ def unknown_words(reach: Reach) -> str:
     if not reach.unknown:
         return ""
     n, topics = sum(len(one.queues) for one in reach.unknown), {one.topic for one in reach.unknown}
-    whys = list(dict.fromkeys(one.detail for one in reach.unknown if one.detail))
+    whys = list(dict.fromkeys(printable(one.detail) for one in reach.unknown if one.detail))
     return f"Not known is who reads {counted(n, 'queue')} of {counted(len(topics), 'topic')}{': ' if whys else ''}{named(whys)}"
 
 

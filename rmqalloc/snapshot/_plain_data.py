@@ -36,6 +36,7 @@ def to_document(snapshot: Snapshot) -> dict[str, Any]:
 
     Examples
     --------
+    >>> from rmqalloc.snapshot._snapshot import Group
     >>> to_document(Snapshot(groups=(Group("g"),)))
     {'apiVersion': 'rmqalloc/v2', 'kind': 'Snapshot', 'groups': [{'name': 'g'}]}
     """

@@ -60,7 +60,11 @@ def test_the_example_has_four_unowned_and_four_double_owned_queues(run):
 
 
 def test_a_clean_snapshot_ends_with_0(run, file):
-    assert run("-f", file(group("c1", "c2"))) == (0, "Every written queue of 1 topic is read.\n\n0 findings\n", "")
+    assert run("-f", file(group("c1", "c2"))) == (
+        0,
+        "Every written queue of 1 topic is read.\n\n0 findings (no lags are known)\n",
+        "",
+    )
 
 
 def test_a_snapshot_may_come_through_a_pipe(run, file, monkeypatch):
@@ -102,7 +106,7 @@ def test_what_is_shown_and_what_fails_are_two_things(run, file):
     assert run("-f", idle)[0] == 2
     assert run("-f", idle, "--fail-on", "error")[0] == 0
     code, out, _ = run("-f", idle, "--severity", "error")
-    assert (code, out.split("\n\n")[-1]) == (2, "0 findings\n")
+    assert (code, out.split("\n\n")[-1]) == (2, "0 findings (no lags are known)\n")
     note = file(group("c1", strategy="CONFIG"))
     assert run("-f", note)[0] == 0
     assert run("-f", note, "--fail-on", "note")[0] == 2
@@ -113,7 +117,9 @@ def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
     clean, bad = file(group("c1"), errors=lost), file(group("c1", "c1"), errors=lost)
     code, out, err = run("-f", clean)
     why = "(broker b: GET_CONSUMER_CONNECTION_LIST g: timeout)"
-    said = f"0 findings as far as is known; not known: clients of g {why}; subscriptions of g {why}\n"
+    said = (
+        f"0 findings as far as is known (no lags are known); not known: clients of g {why}; subscriptions of g {why}\n"
+    )
     assert (code, out.split("\n\n")[-1]) == (4, said)
     assert "timeout" in err and "--allow-unknown clients --allow-unknown subscriptions accepts it" in err
     # Whether its queues are read is not known, and that no option for partial snapshots accepts.
@@ -127,7 +133,8 @@ def test_a_partial_snapshot_in_which_nothing_is_found_ends_with_4(run, file):
 def test_missing_lags_alone_never_end_with_4(run, file):
     lost = (SourceError("broker b", "GET_CONSUME_STATS g", "timeout"),)
     code, out, err = run("-f", file(group("c1"), errors=lost))
-    assert (code, out.split("\n\n")[-1]) == (0, "0 findings\n")
+    why = "broker b: GET_CONSUME_STATS g: timeout"
+    assert (code, out.split("\n\n")[-1]) == (0, f"0 findings (lags of g: {why})\n")
     assert "GET_CONSUME_STATS g" in err
 
 
@@ -139,7 +146,8 @@ def test_what_a_file_says_it_does_not_know_is_never_an_all_clear(run, file):
     assert "not known: clients of g (nobody was asked)" in out
     document = json.loads(run("-f", unknown, "-o", "json")[1])
     assert document["not_known"] == [
-        {"kind": "clients", "subject": "g", "reason": "nobody was asked", "is_scope": False}
+        {"kind": "clients", "subject": "g", "reason": "nobody was asked", "is_scope": False},
+        {"kind": "lags", "subject": "", "reason": "no lags are known", "is_scope": True},
     ]
     assert run("-f", file(group()))[0] == 0  # no client, and no message known to wait: a note
 
@@ -155,7 +163,7 @@ def test_every_form_names_the_queues(run, output):
 def test_a_page_says_what_it_rests_on(run, file):
     lost = (SourceError("broker b", "GET_CONSUMER_CONNECTION_LIST g", "timeout"),)
     code, page, _ = run("-f", file(group("c1"), errors=lost), "-o", "html")
-    assert code == 4 and ">0 findings as far as is known; not known: clients of g (" in page
+    assert code == 4 and ">0 findings as far as is known (no lags are known); not known: clients of g (" in page
     assert "Strategy AVG, stated; 1 request was not answered; the snapshot does not say when it was taken." in page
     page = run("-f", EXAMPLE, "-o", "html", "--severity", "error")[1]
     assert "✗ 3 findings of the audit: 3 errors" in page and "order-service" in page

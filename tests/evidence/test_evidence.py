@@ -342,15 +342,15 @@ def test_a_live_file_of_0_1_0_is_fitted_again():
     ("client", "shared"),
     [
         ({"client_id": "vm@17844@0@zm718bkj"}, True),
-        ({"client_id": "10.0.0.1@x", "language": "GO", "version": "5.1.0"}, True),
+        ({"client_id": "10.0.0.1@x", "language": "GO", "version": "5.1.0"}, False),
         ({"client_id": "10.0.0.1@4121#77", "language": "JAVA", "version": "5.5.0"}, False),
     ],
 )
-def test_a_group_behind_a_proxy_in_a_file_of_0_1_0_shares_its_queues(client, shared):
+def test_a_group_of_a_file_is_behind_a_proxy_by_the_ids_of_its_clients(client, shared):
     group = {"name": "g", "subscriptions": ["T"], "clients": [{"client_id": "10.0.0.2@1"}, client]}
-    document = {"apiVersion": "rmqalloc/v1", "kind": "Snapshot", "groups": [group]}
-    assert from_document(document).groups[0].is_shared is shared
-    assert not from_document(document | {"apiVersion": "rmqalloc/v2"}).groups[0].is_shared
+    for version in ("rmqalloc/v1", "rmqalloc/v2"):
+        document = {"apiVersion": version, "kind": "Snapshot", "groups": [group]}
+        assert from_document(document).groups[0].is_shared is shared
 
 
 @pytest.mark.parametrize("form", ["json", "yaml", "csv", "parquet"])

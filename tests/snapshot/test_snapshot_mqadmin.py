@@ -143,7 +143,7 @@ def test_outputs_of_one_cluster_make_one_snapshot(turned, tmp_path):
     assert len(groups["order-svc"].lags) == 14
     assert [one.partition(":")[0] for one in warnings] == ["no topicRoute is given for %RETRY%audit, %RETRY%order-svc"]
     write_snapshot(snapshot, str(tmp_path / "s.csv"))
-    assert losses(snapshot, "csv") == ("topics[].unknown", "source", "brokers", "unknown")
+    assert losses(snapshot, "csv") == ("groups[].clients[].start_timestamp", "source", "brokers")
 
 
 def test_one_file_with_several_commands(tmp_path):

@@ -25,7 +25,7 @@ NEW_ENOUGH := $(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11
 SOURCES := setup.py pyproject.toml MANIFEST.in $(wildcard pyx/*) \
            $(shell find rmqalloc spark_udfs -name '*.py' -o -name '*.pyi' -o -name '*.properties' -o -name '*.yaml' -o -name '*.json' -o -name '*.txt')
 
-QUICK := release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
+QUICK := bruteforce silence release targets publishing mutants mutation strength writing fuzz badday movement spark pythons
 .PHONY: help dev check test-changed install plan python machine java prepared test test-all test-touched spark-envs nightly test-debug test-isa lint site wheel evidence evidence-quick proofs-in-turn $(QUICK:%=quick-%) release-check bench bench-quick cliffs movement instructions performance performance-quick cluster cluster-stop clean browser pythons targets mutation strength fuzz fuzz-quick
 help:
 	@echo "make plan          assign a made-up fleet of UNITS=$(UNITS) units with STRATEGY=$(STRATEGY) on PySpark"
@@ -187,6 +187,7 @@ evidence: install $(VENV)/site-tools
 	mkdir -p $(EVIDENCE)
 	$(PROOF) house_survey --report $(EVIDENCE)/house.md
 	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
+	$(PROOF) silence --report $(EVIDENCE)/silence.md
 	$(PROOF) mutants --report $(EVIDENCE)/mutants.md
 	$(PROOF) held --report $(EVIDENCE)/answers.md
 	$(PROOF) interrupted_writes --report $(EVIDENCE)/writing.md
@@ -229,6 +230,10 @@ quick-release:
 quick-targets:
 	$(BIN)/pip install -q ziglang lief
 	$(PROOF) targets --quick
+quick-silence:
+	$(PROOF) silence --quick
+quick-bruteforce:
+	$(PROOF) bruteforce --quick
 quick-publishing:
 	$(PROOF) publishing --quick
 quick-badday:

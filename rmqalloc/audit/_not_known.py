@@ -89,8 +89,9 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
         is_decided = kind == "subscriptions" and not audited.clients and audited.group.subscriptions
         if why and (not is_decided or audited.why_unknown("clients")):
             yield NotKnown(kind, name, why)
-    if audited.is_clustering and audited.reported.any_answer and audited.reported.silent:
-        yield NotKnown("owners", name, f"{named(audited.reported.silent)} did not report")
+    if audited.reported.any_answer and audited.reported.silent:
+        # Who reads what does not depend on it where every client reads everything.
+        yield NotKnown("owners", name, f"{named(audited.reported.silent)} did not report", not audited.is_clustering)
     elif why := audited.why_unknown("owners"):
         yield NotKnown("owners", name, why)
     for topic in filter(has_topic, topics_with_retry(audited)):

@@ -25,7 +25,7 @@ def missing_machine_room(audited: AuditedGroup) -> Iterator[Fault]:
     if not client_rooms and not any(rooms.values()):
         return
     roomless = audited.ids(slot for slot, one in enumerate(audited.clients) if not client_rooms.get(one.client_id))
-    if roomless and audited.units:
+    if roomless and rooms:
         what = f"{counted(len(roomless), 'client has', 'clients have')} no machine room ({named(roomless)})"
         yield _fault(None, roomless, (), what, len(nearby))
     for unit, of_broker in rooms.items():

@@ -172,6 +172,8 @@ PROOFS = {
         ("targets", ("proofs/targets/", "setup.py"), 60),
         ("publishing", ("proofs/publishing/", "spark_udfs/job/", "rmqalloc/store/"), 200),
         ("mutants", ("proofs/mutants/",), 100),
+        ("bruteforce", ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/"), 12),
+        ("silence", ("proofs/silence/", "rmqalloc/audit/", "rmqalloc/snapshot/"), 20),
         ("mutation", ("proofs/mutation/",), 40),
         ("strength", ("proofs/strength/", "tests/support/areas.py"), 60),
         ("writing", ("proofs/interrupted_writes/", "rmqalloc/store/"), 40),

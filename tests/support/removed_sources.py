@@ -103,3 +103,11 @@ def subjects(findings: Findings) -> set[tuple[str, ...]]:
 def is_all_clear(findings: Findings) -> bool:
     """Whether an audit says that nothing is wrong, and names nothing that is not known."""
     return not findings and not findings.unread.num_rows and not findings.not_known
+
+
+def wrong(before: Findings, after: Findings) -> str | None:
+    """What an audit says without a source that it must not say, given what it says with it; None if nothing."""
+    if new := subjects(after) - subjects(before):
+        return f"an error is new: {min(new)}"
+    is_at_stake = bool(before.unread.num_rows or before.at_least("warning"))
+    return "a fault becomes an all-clear" if is_at_stake and is_all_clear(after) else None

@@ -321,7 +321,7 @@ def _told(audited):
                 for each in [queue] if queue[2] >= 0 else [q for q in owners if q[:2] == queue[:2]]:
                     if each in owners:
                         owners[each].append(slot)
-    return owners, {slot.client_id for slot in audited.slots if slot.client.get("owned") is None}, answered
+    return owners, {slot.client_id for slot in audited.slots} - answered, answered
 
 
 def _spoken_of(audited, topic):

@@ -28,8 +28,9 @@ class ReportedOwners:
         self._units = units
         self._owners: dict[UnitViews, Takers] = {}
         self._owned = {slot: client.owned for slot, client in enumerate(clients) if client.owned is not None}
-        self.silent: Ids = tuple(sort_client_ids({client.client_id for client in clients if client.owned is None}))
-        """Client ids of which a process has not answered, in Java's order."""
+        answered = {clients[slot].client_id for slot in self._owned}
+        self.silent: Ids = tuple(sort_client_ids({client.client_id for client in clients} - answered))
+        """Client ids for which no process has answered, in Java's order."""
 
     @property
     def any_answer(self) -> bool:

@@ -39,8 +39,10 @@ def _of_group(group: Group) -> Iterator[tuple[str, Group]]:
         yield f"clients at {broker}", _without_list(group, broker)
     for at, client in enumerate(group.clients):
         rest = group.clients[:at], group.clients[at + 1 :]
-        if client.owned is not None:
-            yield f"owners of client {at}", replace(group, clients=(*rest[0], replace(client, owned=None), *rest[1]))
+        if client.owned is not None and client.client_id not in group.client_ids[:at]:
+            # A cluster is asked by id, so one answer stands for all processes that share it.
+            silent = (replace(one, owned=None) if one.client_id == client.client_id else one for one in group.clients)
+            yield f"owners of client {at}", replace(group, clients=tuple(silent))
         if client.subscriptions is not None:
             less = replace(client, subscriptions=None, filters=None)
             clients, unknown = (*rest[0], less, *rest[1]), group.unknown | {"subscriptions": WHY}

@@ -63,7 +63,7 @@ def diff(
     rmqalloc diff cluster.json snapshot.yaml
     rmqalloc diff cluster.json snapshot.yaml --show queues -o csv
     rmqalloc diff plan.json cluster.json
-    rmqalloc diff -n 10.0.0.1:9876 yesterday.json
+    rmqalloc diff -n 10.0.0.1:9876 snapshot.yaml
     """
     import rmqalloc
     from rmqalloc.diffs._state_files import read_state

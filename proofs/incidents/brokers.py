@@ -11,7 +11,7 @@ from live_cases import GONE, lose_master, start_pair
 from live_cluster import BROKERS
 
 from incidents.judging import Right, Said
-from incidents.stage import CLEAN, Stage, unowned
+from incidents.stage import CLEAN, Stage, double_owned, unowned
 from rmqalloc.remoting._client import Remote
 from rmqalloc.remoting._read_codes import ReadCode
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
@@ -22,7 +22,7 @@ FROZEN_FOR = 45.0
 """Seconds, in which clients open several connections, one after the other, that the broker finds when it goes on."""
 
 
-def frozen_and_thawed(stage: Stage, is_quick: bool) -> None:
+def frozen_and_thawed(stage: Stage) -> None:
     """A broker frozen, and going on."""
     group = topic = "frozen-broker"
     stage.topic(topic)
@@ -35,8 +35,7 @@ def frozen_and_thawed(stage: Stage, is_quick: bool) -> None:
             ("silent-client",), says=(BROKERS[1],), not_known=("brokers",), no_errors=True, no_all_clear=True,
         )  # fmt: skip
         stage.until("a broker frozen (SIGSTOP)", group, right, since, 60, _half)
-        if not is_quick:
-            time.sleep(max(0.0, FROZEN_FOR - (time.monotonic() - since)))
+        time.sleep(max(0.0, FROZEN_FOR - (time.monotonic() - since)))
     thawed(stage, group)
     stage.leave(group)
 
@@ -44,7 +43,7 @@ def frozen_and_thawed(stage: Stage, is_quick: bool) -> None:
 def thawed(stage: Stage, group: str) -> None:
     """The broker goes on and finds connections that clients gave up, and lists them until they were silent for 120 s."""
     since = time.monotonic()
-    counts, open_ones, n_lasting = [0], [0], [0]
+    counts, open_ones, doubles, n_lasting = [0], [0], [0], [0]
 
     def false_now(said: Said) -> list[str]:
         told = [int(n.replace(",", "")) for n in re.findall(r"all ([\d,]+) clients? reported", said.text)]
@@ -53,6 +52,7 @@ def thawed(stage: Stage, group: str) -> None:
         counts.append(asyncio.run(listed(stage.cluster.brokers[BROKERS[1]], group)))
         lasting = min(n_open, open_ones[-1])
         open_ones.append(n_open)
+        doubles.append(double_owned(group, stage.java))
         n_lasting[0] += lasting > 0
         wrong = [f"{n} clients are counted, there are {len(MEMBERS)}"] if n > len(MEMBERS) else []
         return [*wrong, *([f"exit code 0 while {lasting} queues have no owner"] if lasting and not said.code else [])]
@@ -60,7 +60,8 @@ def thawed(stage: Stage, group: str) -> None:
     played = stage.until("the broker thawed (SIGCONT)", group, CLEAN, since, 200, false_now)
     played.notes.append(
         f"the broker itself listed up to {max(counts)} connections of {len(MEMBERS)} clients; up to {max(open_ones)} "
-        f"queues had no owner by the clients' own tables, some at {n_lasting[0]} of {played.n_answers} answers"
+        f"queues had no owner by the clients' own tables, some at {n_lasting[0]} of {played.n_answers} answers, and up to "
+        f"{max(doubles)} had several"
     )
 
 

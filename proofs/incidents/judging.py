@@ -55,11 +55,15 @@ class Said(NamedTuple):
         return next((line for line in reversed(lines) if _HEADLINE.match(line)), lines[0] if lines else "")
 
     @property
+    def kinds(self) -> set[str]:
+        """Kinds of facts that it names as not known."""
+        return {one["kind"] for one in self.document.get("not_known", ())}
+
+    @property
     def brief(self) -> str:
         """Exit code and rules, without figures."""
         rules = dict.fromkeys(f"{one['severity']} {one['rule']}" for one in self.findings)
-        kinds = dict.fromkeys(one["kind"] for one in self.document.get("not_known", ()))
-        missing = f" (not known: {', '.join(kinds)})" if kinds else ""
+        missing = f" (not known: {', '.join(sorted(self.kinds))})" if self.kinds else ""
         return f"exit code {self.code}, {', '.join(rules) or 'no finding'}{missing}"
 
     def unknown_queues(self) -> int:
@@ -94,6 +98,8 @@ class Right:
         What must not be printed, now or before.
     no_errors : bool
         Whether an error is false, now or before.
+    no_errors_if_not_known : tuple of str
+        The same where facts of such a kind are named as not known.
     no_all_clear : bool
         Whether exit code 0, or the line that all queues are read, is false, now or before.
     """
@@ -108,6 +114,7 @@ class Right:
     not_known: tuple[str, ...] = ()
     never: tuple[str, ...] = ()
     no_errors: bool = False
+    no_errors_if_not_known: tuple[str, ...] = ()
     no_all_clear: bool = False
 
 
@@ -145,8 +152,7 @@ def _contents(right: Right, said: Said) -> Iterator[str]:
     waiting = sum(row["messages"] or 0 for row in said.document.get("unread", ()))
     if right.waiting is not None and waiting != right.waiting:
         yield f"{waiting} messages that nobody reads, right is {right.waiting}"
-    kinds = {one["kind"] for one in said.document.get("not_known", ())}
-    yield from (f"{kind} are not named as not known" for kind in right.not_known if kind not in kinds)
+    yield from (f"{kind} are not named as not known" for kind in right.not_known if kind not in said.kinds)
     yield from (f"{part!r} is not said" for part in right.says if part not in _flat(said))
 
 
@@ -175,7 +181,7 @@ def _always_false(said: Said) -> Iterator[str]:
 
 
 def _false_here(right: Right, said: Said) -> Iterator[str]:
-    if right.no_errors:
+    if right.no_errors or said.kinds & {*right.no_errors_if_not_known}:
         yield from (f"error {one['rule']}: {one['message']}" for one in said.findings if one["severity"] == "error")
     if right.no_all_clear and (said.code == 0 or ALL_CLEAR in said.text):
         yield f"an all-clear, exit code {said.code}"

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -15,6 +16,7 @@ from live_consumers import Consumers
 from live_proofs import make_topic, wait_for
 
 from incidents.judging import Right, Said, false, missing
+from rmqalloc import MessageQueue
 from rmqalloc.cli import main
 from rmqalloc.snapshot._snapshot import Snapshot
 
@@ -142,10 +144,9 @@ class Stage:
 
     def wait_until_clean(self, group: str, n_queues: int, *processes: Consumers) -> None:
         """Wait until the consumers of a group own all queues and ``check`` finds nothing."""
-        owners = processes or (self.java,)
 
         def is_owned() -> bool:
-            return sum(len(some) for one in owners for some in one.owns(group).values()) >= n_queues
+            return unowned(group, n_queues, *(processes or (self.java,))) <= 0
 
         wait_for(is_owned, f"{group} owns {n_queues} queues")
         deadline = time.monotonic() + CLEAN_WITHIN
@@ -164,8 +165,17 @@ def run_cli(*arguments: str) -> tuple[int, str, str]:
 
 def unowned(group: str, n_queues: int, *processes: Consumers) -> int:
     """Queues that no consumer of a group owns, as the consumers say themselves."""
-    found = {queue for one in processes for some in one.owns(group).values() for queue in some}
-    return n_queues - len(found)
+    return n_queues - len(owners(group, *processes))
+
+
+def double_owned(group: str, *processes: Consumers) -> int:
+    """Queues that several consumers of a group own, as they say themselves."""
+    return sum(n > 1 for n in owners(group, *processes).values())
+
+
+def owners(group: str, *processes: Consumers) -> Counter[MessageQueue]:
+    """How many consumers own each queue."""
+    return Counter(queue for one in processes for some in one.owns(group).values() for queue in some)
 
 
 def owned(process: Consumers, group: str, topic: str) -> int:

@@ -92,6 +92,13 @@ def test_two_groups_may_have_a_queue_under_one_rule_each():
     assert not false(dataclasses.replace(KILLED, no_all_clear=False), said(2, *both))
 
 
+def test_an_error_may_be_false_only_while_something_is_not_known():
+    right = Right("0 findings at last", 0, no_errors_if_not_known=("owners",))
+    error = found("actual-unowned", "error", 0)
+    assert false(right, said(2, error, kinds=("owners", "lags")))
+    assert not false(right, said(2, error, kinds=("lags",)))
+
+
 def test_partial_is_no_clean_while_queues_are_unread():
     assert allowed_partial(said(0), 1)
     assert not allowed_partial(said(0), 0) and not allowed_partial(said(4), 1)

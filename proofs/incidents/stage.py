@@ -18,6 +18,7 @@ from live_proofs import make_topic, wait_for
 from incidents.judging import Right, Said, false, missing
 from rmqalloc import MessageQueue
 from rmqalloc.cli import main
+from rmqalloc.cli._exit_codes import INTERRUPTED
 from rmqalloc.snapshot._snapshot import Snapshot
 
 CLEAN_WITHIN = 120.0
@@ -160,6 +161,8 @@ def run_cli(*arguments: str) -> tuple[int, str, str]:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         code = main(list(arguments))
+    if code == INTERRUPTED:  # the verb takes Ctrl-C for itself
+        raise KeyboardInterrupt
     return int(code), out.getvalue(), err.getvalue()
 
 

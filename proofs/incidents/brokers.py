@@ -10,7 +10,7 @@ from badday.frozen import frozen
 from live_cases import GONE, lose_master, start_pair
 from live_cluster import BROKERS
 
-from incidents.judging import Right, Said
+from incidents.judging import ALL_CLEAR, Right, Said
 from incidents.stage import CLEAN, Stage, double_owned, unowned
 from rmqalloc.remoting._client import Remote
 from rmqalloc.remoting._read_codes import ReadCode
@@ -55,7 +55,8 @@ def thawed(stage: Stage, group: str) -> None:
         doubles.append(double_owned(group, stage.java))
         n_lasting[0] += lasting > 0
         wrong = [f"{n} clients are counted, there are {len(MEMBERS)}"] if n > len(MEMBERS) else []
-        return [*wrong, *([f"exit code 0 while {lasting} queues have no owner"] if lasting and not said.code else [])]
+        is_clear = not said.code or ALL_CLEAR in said.text
+        return [*wrong, *([f"an all-clear while {lasting} queues have no owner"] if lasting and is_clear else [])]
 
     played = stage.until("the broker thawed (SIGCONT)", group, CLEAN, since, 200, false_now)
     played.notes.append(

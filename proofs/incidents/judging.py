@@ -2,7 +2,7 @@
 
 Two things are asked of an answer. It must be *right* within a while: a rule that should find something does, the exit code is
 the one that was promised. And no answer from the incident on may be *false*, the first ones included: an all-clear while queues
-are unread, an error about what is only not known, one queue under two rules of the same meaning.
+are unread, an error about what is only not known, one queue under two rules that exclude each other.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-SAME = (("unowned-queue", "actual-unowned"), ("double-owned-queue", "actual-double-owned"))
-"""Rules of which a queue may stand under one."""
+ONE_OF = ("unowned-queue", "actual-unowned")
+"""Rules of which a queue stands under one: nobody takes it, or somebody does and does not own it."""
 
 ALL_CLEAR = "Every written queue"
 """How ``check`` begins the line that all queues are read."""
@@ -164,18 +164,17 @@ def false(right: Right, said: Said) -> list[str]:
 def _always_false(said: Said) -> Iterator[str]:
     if said.code not in (0, 2, 4):
         yield f"exit code {said.code}: {said.text[-300:]}"
-    for pair in SAME:
-        first, second = (
-            {
-                (one["consumer_group"], _key(queue))
-                for one in said.findings
-                if one["rule"] == rule
-                for queue in one["queues"]
-            }
-            for rule in pair
-        )
-        if both := first & second:
-            yield f"{len(both)} queues stand under {' and '.join(pair)} both"
+    first, second = (
+        {
+            (one["consumer_group"], _key(queue))
+            for one in said.findings
+            if one["rule"] == rule
+            for queue in one["queues"]
+        }
+        for rule in ONE_OF
+    )
+    if both := first & second:
+        yield f"{len(both)} queues stand under {' and '.join(ONE_OF)} both"
     if said.code == 0 and said.unknown_queues() and any(one["severity"] != "note" for one in said.findings):
         yield "exit code 0 beside a finding"
 

@@ -14,9 +14,9 @@ HEAD = """# Incidents on a real cluster: what `check` says
 Two brokers of RocketMQ 5.5.0 with their default times and real Java clients on loopback, every incident with groups of its own.
 `rmqalloc check -n ... -g GROUP` is run again and again from the incident on, as JSON and as text. An answer is *right* if it
 has the exit code and the findings of the second column, and no error or warning besides; no answer before may be false: no
-all-clear, no error about what is only not known, no queue under two rules of one meaning. The seconds are those until the right
-answer, with the time of the reading, on a machine that others used as well. Clients rebalance and send heartbeats every second,
-those of the new group every 20 to 30 s, as clients do by default.
+all-clear, no error about what is only not known, no queue under two rules that exclude each other. The seconds are those until
+the right answer, with the time of the reading, on a machine that others used as well. Clients rebalance and send heartbeats
+every second, those of the new group every 20 to 30 s, as clients do by default.
 """
 _HOST = re.compile(r"\d+\.\d+\.\d+\.\d+(?=@)")
 

@@ -77,7 +77,6 @@ def test_what_an_answer_lacks_is_named(right, answer):
         (KILLED, said(2, DEAD, messages=500, text="Every written queue of 1 topic is read.")),
         (KILLED, said(1, text="no broker")),
         (KILLED, said(2, found("unowned-queue", "error", 0), found("actual-unowned", "error", 0, 1))),
-        (KILLED, said(2, found("double-owned-queue", "error", 0), found("actual-double-owned", "error", 0))),
         (SILENT, said(2, MUTE, found("actual-unowned", "error", 0), kinds=("owners",))),
         (SILENT, said(2, MUTE, kinds=("owners",), text="a\nproxy hands them out")),
         (SILENT, said(2, found("silent-client", "warning", message="a proxy"), kinds=("owners",))),

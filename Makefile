@@ -207,6 +207,7 @@ evidence: install $(VENV)/site-tools
 	$(PROOF) spark_matrix --report $(EVIDENCE)/spark-matrix.md
 	RMQALLOC_EVERY_RELEASE=1 $(PYTEST) -q tests/spark/test_live_stream.py
 	$(PROOF) live_evidence --grpc --report $(EVIDENCE)/live.md
+	$(PROOF) incidents --report $(EVIDENCE)/incidents.md
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md
 	$(MAKE) --no-print-directory --keep-going mutation strength targets pythons performance release-check # one that fails stops no other
 # What is asked of a release, from a clean clone; nothing is published. As root and with debootstrap also the path of a newcomer.

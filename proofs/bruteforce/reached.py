@@ -115,7 +115,8 @@ class _Reading:
                 return None  # a client of the group would have to send something back first
             return "no-client" if asked else "unknown"
         if not any(_subscribes(slot.client, topic) for slot in self.audited.slots):
-            return "no-subscriber" if asked else "unknown"
+            is_paused = queue[1] in self.group.get("paused_brokers", ())
+            return "no-subscriber" if asked else "paused" if is_paused else "unknown"
         if queue[1] in self.group.get("paused_brokers", ()):
             return "paused"
         divides = self.audited.clustering and not self.group.get("is_shared")

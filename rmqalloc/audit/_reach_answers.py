@@ -184,8 +184,13 @@ def _of_group(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
     """What concerns the group as a whole; then the owners."""
     group, unit = audited.group, audited.unit_of_topic.get(name)
     if not (unit.options if unit is not None else audited.subscribers(name)):
-        reason = "no-subscriber" if audited.clients else "no-client"
-        yield ("unknown", queues, _CLIENTS_UNKNOWN) if audited.why_unknown("clients") else (reason, queues, "")
+        if not audited.why_unknown("clients"):
+            yield "no-subscriber" if audited.clients else "no-client", queues, ""
+            return
+        # Whoever subscribes may not consume where the group is paused.
+        closed = tuple(queue for queue in queues if audited.clients and queue.broker_name in group.paused_brokers)
+        rest = tuple(queue for queue in queues if queue not in closed)
+        yield from (one for one in (("paused", closed, ""), ("unknown", rest, _CLIENTS_UNKNOWN)) if one[1])
         return
     for reason, brokers, detail in (
         ("paused", group.paused_brokers, ""),

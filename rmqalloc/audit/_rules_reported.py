@@ -30,13 +30,22 @@ def actual_unowned(audited: AuditedGroup) -> Iterator[Fault]:
         for queues, severity in ((tuple(q for q in unowned if q not in new), "error"), (tuple(new), "warning")):
             if queues:
                 yield Fault(
-                    f"No client owns {some_of(len(queues), unit)} now, though all "
-                    f"{counted(len(audited.clients), 'client')} reported what they own{backlog(audited, queues)}.",
+                    f"No client owns {some_of(len(queues), unit)} now, though {_everybody(len(audited.clients))}"
+                    f"{backlog(audited, queues)}.",
                     _advice(audited, severity),
                     topic=unit.topic,
                     queues=queues,
                     severity=severity,
                 )
+
+
+def _everybody(n_clients: int) -> str:
+    """That all of so many clients answered."""
+    return (
+        "its only client reported what it owns"
+        if n_clients == 1
+        else f"all {n_clients:,} clients reported what they own"
+    )
 
 
 def _of_new_clients(audited: AuditedGroup, unit: UnitViews, queues: Iterable[MessageQueue]) -> dict[MessageQueue, None]:

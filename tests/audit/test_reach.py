@@ -180,6 +180,16 @@ def test_what_clients_report_goes_before_a_doubt_in_their_strategy():
     assert [(row["reason"], row["readers"]) for row in found.values()] == [("owner", ["c1"]), ("unknown", ["c2"])]
 
 
+def test_a_paused_group_reads_nothing_whoever_else_its_clients_are():
+    """The settings of a broker say it of all clients, those that are not known among them; it is a finding, too."""
+    elsewhere, why = Client("c1", subscriptions=("pay",)), {"clients": "a broker did not answer"}
+    found = check_snapshot(whole(group(elsewhere, paused_brokers=("a",), unknown=why)))
+    assert set(reasons(found).values()) == {"paused"} and "consumption-disabled" in {one.rule for one in found}
+    both = Topic(TOPIC, (TopicBroker("a", 1, 1), TopicBroker("b", 1, 1)))
+    found = check_snapshot(whole(group(elsewhere, paused_brokers=("a",), unknown=why), topics=(both,)))
+    assert list(reasons(found).values()) == ["paused", "unknown"]
+
+
 def test_clients_that_differ_and_of_which_each_is_known_leave_no_doubt():
     four = (Topic(TOPIC, (TopicBroker("a", 4, 4),)),)
     mixed = group(Client("c1", strategy="AVG"), RING, strategy=None)

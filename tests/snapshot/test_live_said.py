@@ -111,6 +111,7 @@ def test_queues_of_a_new_client_may_be_on_their_way(age, severity):
         found = check_snapshot(taken(replay))
     (finding,) = (one for one in found if one.rule == "actual-unowned")
     assert finding.severity == severity and len(finding.queues) == 3
+    assert "though its only client reported what it owns" in finding.message
     assert ("Look again in 50 s" in finding.advice) == (severity == "warning")
 
 

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -47,15 +48,20 @@ class LiveCluster:
         Directory for everything the servers write; a new temporary one by default. `stop` removes it.
     outlives : bool
         Whether the servers go on when the process that starts them ends.
+    options : sequence of str
+        Options of the brokers' Java machines.
     """
 
-    def __init__(self, home: Path | None = None, outlives: bool = False) -> None:
+    def __init__(
+        self, home: Path | None = None, outlives: bool = False, options: Sequence[str] = (LOCKS_LAST,)
+    ) -> None:
         self.home = home or Path(tempfile.mkdtemp(prefix="rmqalloc-cluster-"))
         self.home.mkdir(parents=True, exist_ok=True)
         self.classpath = maven_classpath(PROJECT)
         port = free_ports(1)
         self.name_server = f"127.0.0.1:{port}"
         self._port = port
+        self._options = tuple(options)
         self._popen = subprocess.Popen if outlives else tied.popen
         self.brokers: dict[str, str] = {}
         self._processes: dict[str, subprocess.Popen[bytes]] = {}
@@ -93,7 +99,7 @@ class LiveCluster:
         self.brokers[name] = f"127.0.0.1:{port}"
         self.configure_broker(name, port, **settings)
         memory = ("-Xmx192m", "-XX:MaxDirectMemorySize=96m")
-        self._run(name, "org.apache.rocketmq.broker.BrokerStartup", *memory, LOCKS_LAST, *OPENED)
+        self._run(name, "org.apache.rocketmq.broker.BrokerStartup", *memory, *self._options, *OPENED)
 
     def configure_broker(self, name: str, port: int, **settings: Any) -> None:
         """Write the settings of a broker into its file."""

@@ -16,8 +16,8 @@ import org.apache.rocketmq.remoting.protocol.heartbeat.MessageModel;
 
 /**
  * One consumer. Of the command: name, group, topics, strategy and its parameters, instance (by default the name: two members
- * of one instance name share a client id in two processes), kind (push or lite_pull), orderly, broadcasting, and
- * server_assignment for a push consumer whose queues the broker assigns.
+ * of one instance name share a client id in two processes), kind (push or lite_pull), orderly, broadcasting, tags (of all topics
+ * of a push consumer; every message by default), and server_assignment for a push consumer whose queues the broker assigns.
  */
 final class Member {
     private static final int LOOK_EVERY_MS = Integer.getInteger("rmqalloc.lookEvery", 30_000);
@@ -48,7 +48,7 @@ final class Member {
         consumer.setConsumeThreadMin(1);
         consumer.setConsumeThreadMax(1);
         for (String topic : command.getList("topics", String.class)) {
-            consumer.subscribe(topic, "*");
+            consumer.subscribe(topic, command.getString("tags") == null ? "*" : command.getString("tags"));
         }
         if (command.getBooleanValue("orderly")) {
             consumer.registerMessageListener((MessageListenerOrderly) (messages, context) -> ConsumeOrderlyStatus.SUCCESS);

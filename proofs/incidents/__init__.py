@@ -1,0 +1,1 @@
+"""Incidents on a real cluster, and whether ``check`` says what is right."""

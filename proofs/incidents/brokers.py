@@ -22,6 +22,11 @@ FROZEN_FOR = 45.0
 """Seconds, in which clients open several connections, one after the other, that the broker finds when it goes on."""
 
 
+FREEZES = 3
+"""How often it is frozen at most: dead connections are left where their heartbeats are read after their ends."""
+NONE_DEAD = "the broker listed no dead connection, so nothing was shown"
+
+
 def frozen_and_thawed(stage: Stage) -> None:
     """A broker frozen, and going on."""
     group = topic = "frozen-broker"
@@ -37,6 +42,13 @@ def frozen_and_thawed(stage: Stage) -> None:
         stage.until("a broker frozen (SIGSTOP)", group, right, since, 60, _half)
         time.sleep(max(0.0, FROZEN_FOR - (time.monotonic() - since)))
     thawed(stage, group)
+    for _ in range(FREEZES - 1):
+        if stage.played[-1].wrong != [NONE_DEAD]:
+            break
+        stage.played.pop()
+        with frozen(stage.cluster, BROKERS[1]):
+            time.sleep(FROZEN_FOR)
+        thawed(stage, group)
     stage.leave(group)
 
 
@@ -58,7 +70,9 @@ def thawed(stage: Stage, group: str) -> None:
         is_clear = not said.code or ALL_CLEAR in said.text
         return [*wrong, *([f"an all-clear while {lasting} queues have no owner"] if lasting and is_clear else [])]
 
-    played = stage.until("the broker thawed (SIGCONT)", group, CLEAN, since, 200, false_now)
+    played = stage.until("the broker thawed (SIGCONT)", group, CLEAN, since, 200, false_now, at_least=20)
+    if max(counts) <= len(MEMBERS):
+        played.wrong.append(NONE_DEAD)
     played.notes.append(
         f"the broker itself listed up to {max(counts)} connections of {len(MEMBERS)} clients; up to {max(open_ones)} "
         f"queues had no owner by the clients' own tables, some at {n_lasting[0]} of {played.n_answers} answers, and up to "

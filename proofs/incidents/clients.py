@@ -77,12 +77,8 @@ def watching(stage: Stage, group: str) -> Iterator[Path]:
         try:
             yield said
         finally:
-            process.send_signal(signal.SIGINT)
-            try:
-                process.wait(30)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
+            process.terminate()
+            process.wait(30)
 
 
 def other_tags(stage: Stage) -> None:

@@ -103,6 +103,7 @@ class Stage:
         since: float,
         within: float,
         also: Callable[[Said], list[str]] = lambda _said: [],
+        at_least: float = 0.0,
     ) -> Played:
         """Ask until the answer is right, and note all that is false until then.
 
@@ -116,19 +117,24 @@ class Stage:
             Seconds that it may take.
         also : callable
             What else is false at a moment.
+        at_least : float
+            Seconds to go on asking, where what is right at first need not stay so.
         """
         wrong, before = dict[str, None](), dict[str, float]()
-        n = 0
+        n, right_since = 0, None
         while True:
             said = self.check(group)
             n += 1
             seconds = said.at - since
             wrong |= dict.fromkeys([*false(right, said), *also(said)])
             lacks = missing(right, said)
-            if not lacks or seconds > within:
+            right_since = None if lacks else right_since if right_since is not None else seconds
+            if (not lacks and seconds >= at_least) or seconds > within:
                 break
-            before.setdefault(said.brief, seconds)
+            if lacks:
+                before.setdefault(said.brief, seconds)
             time.sleep(PAUSE)
+        seconds = seconds if right_since is None else right_since
         played = Played(incident, right, said, seconds, [*wrong, *lacks], n, before=before)
         self.played.append(played)
         print(f"{incident}: {'right' if not played.wrong else played.wrong} after {seconds:.1f} s", flush=True)

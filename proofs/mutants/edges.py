@@ -16,7 +16,7 @@ MUTANTS = [
     Mutant("rmqalloc/documents/_source.py", "if packed and len(data) <= most:", "if packed and len(data) < most:", "a packed file as large as a file may be is not unpacked", f"{_LIMITS} as_large_as_a_plain"),
     Mutant("rmqalloc/documents/_source.py", "if len(source.data) > most:", "if len(source.data) >= most:", "the largest file is refused", f"{_LIMITS} so_many_bytes"),
     Mutant("rmqalloc/snapshot/files/_csv_text.py", "if first.count(delimiter) >= _MOST_CELLS:", "if first.count(delimiter) > _MOST_CELLS:", "a row has one column more", f"{_LIMITS} so_many_columns"),
-    Mutant("rmqalloc/snapshot/live/_answers.py", "if len(value) > MAX_NAME:", "if len(value) >= MAX_NAME:", "the longest name is refused", f"{_LIMITS} wire"),
+    Mutant("rmqalloc/snapshot/live/_answers.py", "if len(value) > most:", "if len(value) >= most:", "the longest name is refused", f"{_LIMITS} wire"),
     Mutant("rmqalloc/remoting/_frame.py", "if length > MAX_HEADER:", "if length >= MAX_HEADER:", "the longest header is refused", f"{_LIMITS} wire"),
     Mutant("rmqalloc/remoting/_loose_json.py", "if depth == MAX_DEPTH:", "if depth > MAX_DEPTH:", "the tolerant parser goes one level deeper", f"{_LIMITS} body_of_a_server"),
     Mutant("rmqalloc/remoting/_address.py", "0 < int(port) < _PORTS", "0 < int(port) <= _PORTS", "there is a port 65536", f"{_LIMITS} hosts"),

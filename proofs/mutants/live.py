@@ -11,7 +11,7 @@ _WATCHING = "tests/snapshot/test_live_watching.py"
 MUTANTS = [
     Mutant(
         f"{_LIVE}/_members.py",
-        "listed.union(*(info.subscriptions for info in infos.values()))",
+        "listed.union(parents, *(info.subscriptions for info in infos.values()))",
         "listed",
         "a group reads what the client of the last heartbeat does",
         "tests/snapshot/test_snapshot.py -k any_of_its_clients",

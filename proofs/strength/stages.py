@@ -12,6 +12,8 @@ LIMIT, FIRST = 60, 5
 """Seconds of tests for a mutant, and of those that are run first: most mutants do not survive them."""
 PATIENCE = 6
 """A run counts as hanging after so many times its seconds, as other work may share the processors."""
+OF_THE_LISTS = ("tests/proofs/test_strength.py::", "tests/proofs/test_mutation.py::")
+"""Tests that look for places of mutants in the code: they fail with any mutant of their lists, whatever it does."""
 
 
 def slices(tests, seconds):
@@ -52,6 +54,9 @@ def together(tree, kernels, mutants, arguments, seconds, **chosen):
         return {}
     suspects = answer.get("failures") or None
     if suspects:
+        suspects = [test for test in suspects if not test.startswith(OF_THE_LISTS)]
+        if not suspects:
+            return {}
         good = tree.run(files_of(suspects), timeout, tests=suspects, marks="", memory=0).get("failures", suspects)
         suspects = [test for test in suspects if test not in good]
         print(f"    {len(suspects)} fail with mutants alone, {len(good)} without, too: {good}", flush=True)

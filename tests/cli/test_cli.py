@@ -5,6 +5,7 @@ import io
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import click
 import pyarrow as pa
@@ -400,7 +401,7 @@ def test_printable_is_unambiguous():
 def test_progress(monkeypatch, capsys, on_terminal):
     monkeypatch.setattr("sys.stderr.isatty", lambda: on_terminal, raising=False)
     clock = iter([0, 1, 5, 6, 10, 11])
-    monkeypatch.setattr("time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("rmqalloc.cli._terminal_text.time", SimpleNamespace(monotonic=lambda: next(clock)))
     show = ProgressLine()
     for done in (1, 2, 3, 4):
         show(done, 4)

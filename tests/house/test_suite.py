@@ -1,11 +1,13 @@
 """The suite itself: what a test leaves behind, a tool that is missing, a test that hangs, another order."""
 
+import re
 import subprocess
 import sys
 
 import pytest
 import skips
 import tools
+from checkout import ROOT
 from interpreter import SUPPORT
 from programs import environment
 
@@ -13,6 +15,9 @@ PLUGINS = ("pytest_timeout", "xdist", "leaks", "order", "skips", "time_limits")
 ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="")
 for name in ("CI", "BUILD_NUMBER"):  # pytest says more there
     ALONE.pop(name, None)
+
+
+OF_ALL_THREADS = re.compile(r"""setattr\((?:"time\.|time,)""")
 
 
 @pytest.fixture
@@ -70,6 +75,14 @@ def test_second(): assert "HELD" in os.environ
         part = said.split(f"ERROR at teardown of test_left_{i} ")[1].split("\n_____")[0]
         assert f"\n  {words}" in part
     assert f"{2 * len(LEFT) + 2} passed, {len(LEFT)} errors" in said
+
+
+def test_no_test_changes_the_clock_of_all_threads():
+    """Those of the Spark session sleep, too: one test's sleep counted theirs, or interrupted them."""
+    found = [
+        path.name for path in (ROOT / "tests").rglob("test_*.py") if OF_ALL_THREADS.search(path.read_text("utf-8"))
+    ]
+    assert found == [], "give a clock to the module: monkeypatch.setattr(module, 'time', SimpleNamespace(...))"
 
 
 def test_a_fixture_of_a_file_gives_back_too(run):

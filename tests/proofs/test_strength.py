@@ -91,6 +91,8 @@ def test_survivors_meet_costly_tests_at_once_and_those_that_fail_one_by_one(tree
     assert (copy.folder / bound.file).read_text(encoding="utf-8") == PYTHON
     assert stages.together(tree({"tests/a.py::broken": "def"}), None, [bound, plus], ["tests"], 1) == {}
     assert stages.together(tree({}), None, [bound, plus], ["tests"], 1) == {}
+    of_the_list = {"tests/proofs/test_strength.py::test_each_entry_of_the_list_is_still_in_the_code": "a <= b"}
+    assert stages.together(tree(of_the_list), None, [bound, plus], ["tests"], 1) == {}
 
 
 def rows_of(**rows):

@@ -4,6 +4,7 @@ import io
 import json
 import sys
 import time
+from types import SimpleNamespace
 
 import click
 import pytest
@@ -129,7 +130,7 @@ def test_a_terminal_has_one_line_that_changes(monkeypatch):
 
 def test_the_command_waits_for_a_group_and_tells_nothing_twice(capsys, monkeypatch):
     looks = []
-    monkeypatch.setattr(time, "sleep", lambda seconds: looks.append(seconds))
+    monkeypatch.setattr(watch, "time", SimpleNamespace(sleep=looks.append, strftime=time.strftime))
     groups = {}
     with Loopback(groups=groups) as servers:
         usual = servers.answer

@@ -4,6 +4,7 @@ The bodies are what the classes of RocketMQ 5.5.0 write.
 """
 
 import json
+import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
 
@@ -126,7 +127,9 @@ def test_only_queues_that_a_new_client_should_own_are_on_their_way():
 
 
 def test_time_that_is_given_settles_clients_of_unknown_age(capsys, monkeypatch):
-    monkeypatch.setattr("time.sleep", lambda _seconds: None)
+    monkeypatch.setattr(
+        "rmqalloc.cli._watch.time", SimpleNamespace(sleep=lambda _seconds: None, strftime=time.strftime)
+    )
     reached = ["--no-lag", "--rule", "actual-unowned", "--fail-on", "error"]
     with Replay([("c", "JAVA", 513)], {"c": info(started="", queues=(0,))}) as replay:
         assert main(["check", "-n", replay.address, *reached]) == 0
@@ -144,7 +147,7 @@ def test_watching_raises_a_warning_and_then_an_error(capsys, monkeypatch):
             raise KeyboardInterrupt
 
     with Replay([("c", "JAVA", 513)], {"c": info(started="", queues=(0,))}) as replay:
-        monkeypatch.setattr("time.sleep", sleep)
+        monkeypatch.setattr("rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime))
         monkeypatch.setattr("rmqalloc.cli._check_command.time", SimpleNamespace(monotonic=lambda: clock[0]))
         assert main(["check", "-n", replay.address, "--no-lag", "--watch", "--rule", "actual-unowned"]) == 130
     raised = [line.split()[3:6] for line in capsys.readouterr().err.splitlines() if "  raised  " in line]

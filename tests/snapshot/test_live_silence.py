@@ -1,6 +1,8 @@
 """What a cluster does not say: groups without clients, clients and brokers that do not answer, connections that are dead."""
 
 import json
+import time
+from types import SimpleNamespace
 
 from loopback import TOPIC, Loopback, running_info
 
@@ -111,7 +113,7 @@ def test_a_group_that_lost_its_last_client_is_told_of_by_watching_it(capsys, mon
         if len(looks) == 4:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("time.sleep", sleep)
+    monkeypatch.setattr("rmqalloc.cli._watch.time", SimpleNamespace(sleep=sleep, strftime=time.strftime))
     alive = listed(broker_0=[("c-0", "JAVA", 399)], broker_1=[("c-0", "JAVA", 399)])
     everything = [(f"broker-{i}", j) for i in range(2) for j in range(4)]
     more = {

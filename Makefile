@@ -251,9 +251,9 @@ proofs-in-turn: install
 # Hours of one processor if nothing is kept in .cache/mutation; what was killed by a test that has not changed is not tried again.
 mutation: install
 	$(PROOF) mutation --report $(EVIDENCE)/mutation.md
-# An hour of one processor, with Java 17 and Maven; an interrupted run goes on.
+# Two hours of one processor, with Java 17 and Maven; an interrupted run goes on.
 strength: install
-	$(PROOF) strength --report $(EVIDENCE)/strength.md
+	$(PROOF) strength --budget 3000 --report $(EVIDENCE)/strength.md
 # Java 17 and Maven; some tens of minutes.
 movement: install
 	$(MOVEMENT) --report $(EVIDENCE)/movement.md

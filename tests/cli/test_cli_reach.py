@@ -3,6 +3,7 @@
 import io
 import json
 import sys
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -90,7 +91,7 @@ def test_of_two_looks_only_what_lasts_is_unread(monkeypatch, capsys):
     """A group that rebalances at the first look, and another at the second."""
     looks = iter([CLUSTER, snapshot(group("c1", "c1"), DEAD, group(name="new"), topics=(topic(a=2),))])
     monkeypatch.setattr("rmqalloc.cli._check_command.snapshot_of", lambda _: next(looks))
-    monkeypatch.setattr(watching.time, "sleep", lambda _: None)
+    monkeypatch.setattr(watching, "time", SimpleNamespace(sleep=lambda _: None))
     assert main(["check", "-n", "127.0.0.1:1", "--settle", "20s"]) == 2
     out = capsys.readouterr().out
     assert out.startswith("Messages nobody reads: 3 queues of 1 topic")

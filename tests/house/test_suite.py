@@ -16,8 +16,8 @@ ALONE = environment(PYTEST_DISABLE_PLUGIN_AUTOLOAD="1", PYTEST_ADDOPTS="")
 for name in ("CI", "BUILD_NUMBER"):  # pytest says more there
     ALONE.pop(name, None)
 
-
-OF_ALL_THREADS = re.compile(r"""setattr\((?:"time\.|time,)""")
+OF_ALL_THREADS = re.compile(r"""(?:setattr|patch|patch\.object)\(\s*(?:["'](?:[\w.]+\.)?time\.\w|(?:\w+\.)*time,)""")
+"""A function of the module `time` that a test replaces, by whatever name the module is reached."""
 
 
 @pytest.fixture
@@ -77,12 +77,73 @@ def test_second(): assert "HELD" in os.environ
     assert f"{2 * len(LEFT) + 2} passed, {len(LEFT)} errors" in said
 
 
+@pytest.mark.parametrize(
+    ("text", "is_of_all"),
+    [
+        ('setattr("time.sleep", f)', True),
+        ('setattr(time, "sleep", f)', True),
+        ('setattr(watch.time, "sleep", f)', True),
+        ('setattr(\n    "rmqalloc.cli._watch.time.sleep", f)', True),
+        ('patch.object(time, "sleep")', True),
+        ('setattr("rmqalloc.cli._watch.time", clock)', False),
+        ('setattr(watch, "time", clock)', False),
+    ],
+)
+def test_a_clock_of_all_threads_is_found(text, is_of_all):
+    assert bool(OF_ALL_THREADS.search(text)) is is_of_all
+
+
 def test_no_test_changes_the_clock_of_all_threads():
     """Those of the Spark session sleep, too: one test's sleep counted theirs, or interrupted them."""
     found = [
-        path.name for path in (ROOT / "tests").rglob("test_*.py") if OF_ALL_THREADS.search(path.read_text("utf-8"))
+        path.name
+        for path in (ROOT / "tests").rglob("*.py")
+        if path.name != "test_suite.py" and OF_ALL_THREADS.search(path.read_text("utf-8"))
     ]
     assert found == [], "give a clock to the module: monkeypatch.setattr(module, 'time', SimpleNamespace(...))"
+
+
+def test_a_program_that_a_cluster_has_started_again_is_no_leak(run):
+    text = """
+class Cluster:
+    programs = ()
+
+@pytest.fixture(scope="session")
+def cluster():
+    one = Cluster()
+    yield one
+    for pid in one.programs:
+        os.kill(pid, signal.SIGKILL), os.waitpid(pid, 0)
+
+def test_again(cluster): cluster.programs = [os.posix_spawn("/bin/sleep", ["sleep", "60"], os.environ)]
+def test_after(cluster): pass
+"""
+    assert run(f"import leaks\nleaks.PATIENCE = 0.2\n{text}")[0] == 0
+    code, said = run(f"import leaks\nleaks.PATIENCE = 0.2\n{text.replace('cluster.programs =', 'cluster.others =')}")
+    assert code == 1 and "was not waited for" in said
+
+
+def test_a_thread_may_end_while_programs_are_listed(run):
+    text = """
+import leaks, pathlib
+
+def test_it(monkeypatch):
+    child, read, ended = subprocess.Popen(["sleep", "60"]), pathlib.Path.read_text, []
+    def once_gone(path):
+        if not ended:
+            ended.append(path)
+            raise ProcessLookupError(3, "No such process")
+        return read(path)
+    for _ in range(2):
+        threading.Thread(target=time.sleep, args=(2,)).start()
+    with monkeypatch.context() as patch:
+        patch.setattr(pathlib.Path, "read_text", once_gone)
+        leaks._children()
+    assert ended and child.pid in leaks._children()
+    child.kill(), child.wait()
+"""
+    code, said = run(text)
+    assert code == 0, said
 
 
 def test_a_fixture_of_a_file_gives_back_too(run):

@@ -1,5 +1,8 @@
 """The rules of a plan's manifest, without Spark: all or nothing, one winner, nothing lost however long anybody sleeps."""
 
+import time
+from types import SimpleNamespace
+
 import pytest
 
 from rmqalloc.evaluation._plan_batch import PlanSpec
@@ -156,7 +159,8 @@ def test_force_makes_the_next_generation_and_a_zombie_of_the_last_loses(exclusiv
     done_by(store, forced, [1, 2])
     assert published(store, forced)[0]
     done_by(store, zombie, range(3))
-    monkeypatch.setattr(manifests.time, "strftime", lambda *_: "00000000T000000Z")
+    clock = SimpleNamespace(strftime=lambda *_: "00000000T000000Z", gmtime=time.gmtime)
+    monkeypatch.setattr(manifests, "time", clock)
     assert not published(store, zombie)[0]
     store.create(f"{manifests.manifest_folder(PLAN)}/00000001-00-{zombie.name}.json", "{}")
     assert assert_whole(store)["run"] == forced.name

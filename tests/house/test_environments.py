@@ -1,8 +1,10 @@
 """What `make plan` and `make test` do first: they name what a machine lacks, and install by uv or else by pip."""
 
 import os
+import shutil
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import environments
 import pytest
@@ -80,6 +82,15 @@ def test_a_failure_shows_the_end_of_the_log(environment, tmp_path, capsys):
     assert said.startswith("installing what rmqalloc[cli,spark] needs") and "... failed" in said
     assert f"said by pip, {environment.folder / 'stored.cfg'}" in said
     assert f"The whole log is in {environment.log}" in said
+
+
+def test_a_full_disk_is_named_before_anything_is_downloaded(tmp_path, monkeypatch, capsys):
+    full = SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=3.26e9), rmtree=shutil.rmtree)
+    monkeypatch.setattr(environments, "shutil", full)
+    assert environments.main("packages", str(tmp_path / "new"), "cli") == 1
+    said = capsys.readouterr().err
+    assert "3.3 GB of disk free" in said and "need 4 GB" in said
+    assert not (tmp_path / "new").exists()
 
 
 def test_packages_are_those_of_the_extras_for_running(environment, tmp_path):

@@ -1,7 +1,6 @@
 """What `make plan` and `make test` do first: they name what a machine lacks, and install by uv or else by pip."""
 
 import os
-import shutil
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -84,13 +83,19 @@ def test_a_failure_shows_the_end_of_the_log(environment, tmp_path, capsys):
     assert f"The whole log is in {environment.log}" in said
 
 
-def test_a_full_disk_is_named_before_anything_is_downloaded(tmp_path, monkeypatch, capsys):
-    full = SimpleNamespace(disk_usage=lambda folder: SimpleNamespace(free=3.26e9), rmtree=shutil.rmtree)
-    monkeypatch.setattr(environments, "shutil", full)
-    assert environments.main("packages", str(tmp_path / "new"), "cli") == 1
-    said = capsys.readouterr().err
-    assert "3.3 GB of disk free" in said and "need 4 GB" in said
-    assert not (tmp_path / "new").exists()
+@pytest.mark.parametrize(("free", "code"), [(4.99e9, 1), (5e9, 0)])
+def test_a_full_disk_is_named_before_anything_is_made(tmp_path, monkeypatch, capsys, free, code):
+    made = []
+    disk = SimpleNamespace(
+        disk_usage=lambda folder: SimpleNamespace(free=free), rmtree=lambda folder, ignore_errors: made.append(folder)
+    )
+    monkeypatch.setattr(environments, "shutil", disk)
+    monkeypatch.setattr(environments, "subprocess", SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=0)))
+    new = tmp_path / "new"
+    new.mkdir()
+    assert environments.main("packages", str(new), "cli") == code
+    assert made == ([] if code else [new])
+    assert ("4.99 GB of disk free; 5 GB are needed" in capsys.readouterr().err) == bool(code)
 
 
 def test_packages_are_those_of_the_extras_for_running(environment, tmp_path):

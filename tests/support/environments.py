@@ -27,8 +27,8 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 LOG_TAIL = 30
 
-FREE_GB = 4
-"""What an environment with PySpark, the installer's cache of it and the files of a run take."""
+FREE_GB = 5
+"""Disk for an environment with PySpark and an installer's cache that was empty, 3.7 GB, and for the files of a run."""
 
 STORED = "[bdist_wheel]\ncompression = stored\n"
 """PySpark comes as source alone, and its wheel is unpacked at once: compressing 400 MB of jars would be lost work."""
@@ -116,7 +116,7 @@ class Environment:
             free = shutil.disk_usage(ROOT).free / 1e9
             if free < FREE_GB:
                 raise StepError(
-                    f"{ROOT} has {free:.1f} GB of disk free; {self.folder} and a run need {FREE_GB} GB. Make room"
+                    f"{ROOT} has {free:.2f} GB of disk free; {FREE_GB} GB are needed. Make room and run it again"
                 )
             with step(f"making {self.folder}"):
                 shutil.rmtree(self.folder, ignore_errors=True)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import environments
 import pytest
@@ -80,6 +81,21 @@ def test_a_failure_shows_the_end_of_the_log(environment, tmp_path, capsys):
     assert said.startswith("installing what rmqalloc[cli,spark] needs") and "... failed" in said
     assert f"said by pip, {environment.folder / 'stored.cfg'}" in said
     assert f"The whole log is in {environment.log}" in said
+
+
+@pytest.mark.parametrize(("free", "code"), [(4.99e9, 1), (5e9, 0)])
+def test_a_full_disk_is_named_before_anything_is_made(tmp_path, monkeypatch, capsys, free, code):
+    made = []
+    disk = SimpleNamespace(
+        disk_usage=lambda folder: SimpleNamespace(free=free), rmtree=lambda folder, ignore_errors: made.append(folder)
+    )
+    monkeypatch.setattr(environments, "shutil", disk)
+    monkeypatch.setattr(environments, "subprocess", SimpleNamespace(run=lambda *_, **__: SimpleNamespace(returncode=0)))
+    new = tmp_path / "new"
+    new.mkdir()
+    assert environments.main("packages", str(new), "cli") == code
+    assert made == ([] if code else [new])
+    assert ("4.99 GB of disk free; 5 GB are needed" in capsys.readouterr().err) == bool(code)
 
 
 def test_packages_are_those_of_the_extras_for_running(environment, tmp_path):

@@ -19,6 +19,8 @@ from spark_udfs.job._published import files_of_plan
 
 pytestmark = [pytest.mark.spark, pytest.mark.cluster, pytest.mark.needs("venv-pack")]
 
+NEEDED_BYTES = 4_000_000_000
+"""Disk for the archive and the six environments that executors unpack: 3.1 GB, measured."""
 ANSWERS = SUPPORT / "spark_answers.py"
 SHIPPED = {"PYSPARK_PYTHON": "./environment/bin/python", "PYSPARK_DRIVER_PYTHON": sys.executable}
 SETTINGS = {
@@ -33,6 +35,8 @@ SETTINGS = {
 def place(tmp_path_factory):
     """Where everything happens; each executor unpacks the environment anew, so it is not kept."""
     place = tmp_path_factory.mktemp("cluster")
+    free = shutil.disk_usage(place).free
+    assert free >= NEEDED_BYTES, f"{place} has {free:,} bytes of disk free; executors need {NEEDED_BYTES:,}"
     yield place
     shutil.rmtree(place)
 

@@ -27,6 +27,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 LOG_TAIL = 30
 
+FREE_GB = 5
+"""Disk for an environment with PySpark and an installer's cache that was empty, 3.7 GB, and for the files of a run."""
+
 STORED = "[bdist_wheel]\ncompression = stored\n"
 """PySpark comes as source alone, and its wheel is unpacked at once: compressing 400 MB of jars would be lost work."""
 
@@ -110,6 +113,11 @@ class Environment:
     def add_packages(self, extras: list[str]) -> None:
         """Make the environment and install what rmqalloc and its extras depend on, and what it is built with."""
         if not self.python.exists():
+            free = shutil.disk_usage(ROOT).free / 1e9
+            if free < FREE_GB:
+                raise StepError(
+                    f"{ROOT} has {free:.2f} GB of disk free; {FREE_GB} GB are needed. Make room and run it again"
+                )
             with step(f"making {self.folder}"):
                 shutil.rmtree(self.folder, ignore_errors=True)
                 subprocess.run([sys.executable, "-m", "venv", self.folder], check=True)

@@ -7,6 +7,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from itertools import takewhile
 from pathlib import Path
 
 import removed_sources
@@ -23,6 +24,7 @@ HEAD = """# Silence is not an answer
 does not get that answer, and the audit is made again. Wrong is an error about a queue, topic, client or group that the audit
 does not find with the source, and a fault of which nothing is said any more though nothing is named that is not known.
 """
+KIND_WORDS = frozenset("a at broker client clients file group guessed lags of owners route subscriptions".split())
 COLUMNS = ("snapshots", "number", "sources taken away", "errors that are new", "all-clears", "exit 4", "CPU seconds")
 
 
@@ -74,10 +76,8 @@ def tallied(name, snapshots, by_kind):
 
 
 def kind_of(what):
-    """What was taken away, without the names that random snapshots have."""
-    return (
-        what if what.isupper() else " ".join(word for word in what.split(" ")[:3] if word.isascii() and word.isalpha())
-    )
+    """What was taken away, without the names of topics, groups and brokers."""
+    return what if what.isupper() else " ".join(takewhile(KIND_WORDS.__contains__, what.split()))
 
 
 def row(cells):

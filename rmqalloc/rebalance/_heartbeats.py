@@ -97,15 +97,18 @@ class Heartbeats:
 
 
 def fingerprint_of(heartbeat: HeartbeatData) -> int:
-    """A number for all that a heartbeat says but the client id and the versions of subscriptions; not Java's number.
+    """Return a number for all that a heartbeat says but the client id and the versions of subscriptions; not Java's number.
 
-    Brokers compare it with what the same client sent before and read nothing out of it.
+    A broker keeps the last one of each group, whichever client sent it, and compares (``ConsumerManager.isSubChange``). It
+    reads the number as a Java ``int``, and 0 as the first form (``ClientManageProcessor.heartBeat``).
 
     Examples
     --------
     >>> from rmqalloc.remoting import ConsumerData
     >>> one, other = (HeartbeatData(client_id, (ConsumerData("g"),)) for client_id in "xy")
     >>> fingerprint_of(one) == fingerprint_of(other)
+    True
+    >>> -(1 << 31) <= fingerprint_of(one) < 1 << 31
     True
     """
     said = [
@@ -119,4 +122,5 @@ def fingerprint_of(heartbeat: HeartbeatData) -> int:
         )
         for consumer in sorted(heartbeat.consumers, key=lambda consumer: consumer.consumer_group)
     ]
-    return crc32(repr(said).encode("utf-8", "backslashreplace"))
+    unsigned = crc32(repr(said).encode("utf-8", "backslashreplace")) or 1
+    return unsigned - (unsigned >> 31 << 32)

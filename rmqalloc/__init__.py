@@ -31,7 +31,6 @@ from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
 if TYPE_CHECKING:
     from rmqalloc.advice import advise as recommend
     from rmqalloc.audit import check_snapshot as check
-    from rmqalloc.certificate import verify
     from rmqalloc.diffs import diff
     from rmqalloc.optimisation import optimise
     from rmqalloc.plans import compare, explain
@@ -83,7 +82,7 @@ _HOMES = {
     "recommend": ("rmqalloc.advice", "advise"),
     "rollout": ("rmqalloc.rollouts", "rollout"),
     "simulate": ("rmqalloc.simulation", "simulate"),
-    "verify": ("rmqalloc.certificate", "verify"),
+    "verify": ("rmqalloc.plans", "verify"),
 }
 """Room of everything that is loaded on first use, and its name there."""
 

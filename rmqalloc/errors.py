@@ -1,6 +1,6 @@
 """The root of all errors of rmqalloc."""
 
-__all__ = ["Error"]
+__all__ = ["Error", "RoomsUnknownError"]
 
 
 class Error(Exception):
@@ -14,4 +14,14 @@ class Error(Exception):
     >>> from rmqalloc.fleet import FleetError
     >>> issubclass(FleetError, Error), issubclass(FleetError, ValueError)
     (True, True)
+    """
+
+
+class RoomsUnknownError(Error, TypeError):
+    """A strategy or a change asks for machine rooms, and of no broker or no client is one known.
+
+    Examples
+    --------
+    >>> issubclass(RoomsUnknownError, TypeError)
+    True
     """

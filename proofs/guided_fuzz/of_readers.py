@@ -18,10 +18,10 @@ from document_kinds import ROOMS
 from fuzz import mutations as change
 from fuzz import readers, wire
 from fuzz.readers import READERS, Reader
+from rmqalloc.plans import PlanError, verify
 
 from guided_fuzz.target import Target, slug
 from rmqalloc import examples
-from rmqalloc.certificate import VerificationError, verify
 from rmqalloc.evidence import read_rooms
 from rmqalloc.evidence._given_rooms import RoomsFileError
 from rmqalloc.remoting import _loose_json as loose_json
@@ -35,7 +35,7 @@ def _verified(path):
 
 
 MORE = {
-    "certified plan": Reader("p.json", lambda _: b"", _verified, (VerificationError,)),
+    "certified plan": Reader("p.json", lambda _: b"", _verified, (PlanError,)),
     "machine rooms": Reader("r.json", lambda _: b"", read_rooms, (RoomsFileError,)),
 }
 

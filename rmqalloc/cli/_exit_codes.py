@@ -88,9 +88,10 @@ OF_VERB: Mapping[str, Mapping[int, str]] = {
         PARTIAL: "the snapshot lacks something; it is written all the same, and says what",
     },
     "verify": {
-        DONE: "the plan is proved, but for what is listed as not proved",
-        FAILURE: "failed: a file cannot be read, or the key is too short",
+        DONE: "all of the plan was recomputed, and is equal",
+        FAILURE: "failed: a file cannot be read or would take too long, or the key is too short",
         DIFFERENCE: "the plan is rejected: not what follows from its inputs, a gate not kept, or another key",
+        PARTIAL: "nothing differs, but something, which is named, could not be recomputed",
     },
 }
 """What codes mean that a verb has besides those of all, or for which it has its own words."""

@@ -10,6 +10,7 @@ import click
 
 from rmqalloc.cli._options import Changes
 from rmqalloc.cli._snapshot_input import Inputs, print_notes
+from rmqalloc.errors import RoomsUnknownError
 
 if TYPE_CHECKING:
     from rmqalloc.plans import Plan
@@ -54,10 +55,10 @@ def _no_room_given(changes: Changes) -> bool:
 
 @contextmanager
 def rooms_unknown() -> Iterator[None]:
-    """Tell that machine rooms are asked for, and the snapshot knows none: plans raise a TypeError then."""
+    """Tell that machine rooms are asked for, and the snapshot knows none."""
     try:
         yield
-    except TypeError as error:
+    except RoomsUnknownError as error:
         text = f"{error}; the snapshot knows no machine room, so give each broker and client its machine_room there"
         raise click.ClickException(text) from error
 

@@ -38,7 +38,7 @@ def report(plan: str, out: str | None, snapshot: str | None, told: Told) -> None
     """
     from rmqalloc.audit import check_snapshot
     from rmqalloc.plans import load_plan
-    from rmqalloc.plans._made_again import made_again
+    from rmqalloc.plans._made_again import with_details
     from rmqalloc.report.html import report as as_html
 
     if out is None:
@@ -46,7 +46,7 @@ def report(plan: str, out: str | None, snapshot: str | None, told: Told) -> None
     made = load_plan(plan)
     findings: Findings | tuple[()] = ()
     if (taken := told.snapshot(snapshot, "--check")) is not None:
-        made = made_again(made, taken)
+        made = with_details(made, taken)
         findings = check_snapshot(taken).of_groups({*made.groups["consumer_group"].to_pylist()})
     page = as_html(made, findings)
     if out == "-":

@@ -52,7 +52,7 @@ def check_usage(changes: Changes, undo: Undo | None, sign_key: str | None, out: 
 
 def signing_key(file: str | None) -> bytes | None:
     """The key in a file."""
-    from rmqalloc.certificate import read_key
+    from rmqalloc.plans import read_key
 
     return None if file is None else read_key(file)
 

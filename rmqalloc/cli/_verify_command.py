@@ -16,13 +16,15 @@ from rmqalloc.cli._told_options import Told, told_options
     "--snapshot",
     type=FileOrExample("snapshot"),
     metavar="FILE",
-    help="The snapshot that the plan was made from: its inputs are compared with that, too. What `plan` was told of it "
-    "besides (--strategy, --assume, --group, --require, machine rooms) is given here as it was there.",
+    help="The snapshot that the plan was made from: its inputs are compared with that, too. The other inputs given to `plan` "
+    "(--strategy, --assume, --group, --require, machine rooms) are given here as they were there.",
 )
 @click.option("--key-file", metavar="FILE", help="Key of the plan's signature.")
 @told_options
 def verify(plan: str, snapshot: str | None, key_file: str | None, told: Told) -> int:
-    """Prove a saved plan: recompute all that it says, by a checker that shares no code with planning.
+    """Make a saved plan again from its inputs, and compare all of its file with that.
+
+    This finds files that were changed, not defects of the planner.
 
     \b
     rmqalloc verify plan.json
@@ -33,4 +35,6 @@ def verify(plan: str, snapshot: str | None, key_file: str | None, told: Told) ->
     found = rmqalloc.verify(plan, told.snapshot(snapshot, "--snapshot"), key_file)
     for line in found.lines():
         say(line)
-    return exit_codes.DONE if found.is_verified else exit_codes.DIFFERENCE
+    if found.problems:
+        return exit_codes.DIFFERENCE
+    return exit_codes.DONE if found.is_verified else exit_codes.PARTIAL

@@ -9,7 +9,9 @@ from rmqalloc.plans._plan_snapshot import plan_snapshot
 from rmqalloc.plans._plan_text import plan_lines as _plan_lines  # noqa: F401 - so that every plan can draw itself
 from rmqalloc.plans._plan_totals import client_totals
 from rmqalloc.plans._plan_writing import PlanError
+from rmqalloc.plans._signature import VerificationError, read_key
 from rmqalloc.plans._undo import UndoError, undo_plan
+from rmqalloc.plans._verification import Verification, verify
 
 __all__ = [
     "Candidate",
@@ -21,6 +23,8 @@ __all__ = [
     "Plan",
     "PlanError",
     "UndoError",
+    "Verification",
+    "VerificationError",
     "client_totals",
     "compare",
     "explain",
@@ -29,6 +33,8 @@ __all__ = [
     "plan_schema",
     "plan_snapshot",
     "read_gates",
+    "read_key",
     "save_plan",
     "undo_plan",
+    "verify",
 ]

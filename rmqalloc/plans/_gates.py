@@ -23,6 +23,9 @@ from rmqalloc.transitions._seconds_bound import SecondsBound, SecondsText
 WORSE = ("skew", "idle", "unowned", "max_load")
 """Figures that must not grow."""
 
+_SHARES = ("max_moved", "max_moved_share", "max_skew")
+"""Bounds that need not be whole."""
+
 _ROUNDING = 1e-9
 _BOUND = Number(0)
 _MOST_QUEUES = 2**31 - 1
@@ -99,7 +102,7 @@ class Gates:
         given = {one.name: getattr(self, one.name) for one in fields(self) if getattr(self, one.name) != one.default}
         if (self.max_unowned, self.max_double, self.max_unowned_seconds) == (None, None, None):
             given.pop("informed_by", None)
-        return {name: value if isinstance(value, bool | str) else float(value) for name, value in given.items()}
+        return {name: float(value) if name in _SHARES else value for name, value in given.items()}
 
     @property
     def is_open(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,10 +11,10 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.certificate import ways_back
 from rmqalloc.evaluation import PLAN_SCHEMA
 from rmqalloc.evidence import EVIDENCE_SCHEMA
-from rmqalloc.plans._plan_writing import write_plan
+from rmqalloc.plans._plan_inputs import PlanInputs
+from rmqalloc.plans._plan_writing import canonical, plain_text, write_plan
 from rmqalloc.results import TableResult
 from rmqalloc.scenarios import Scenario
 
@@ -32,14 +31,16 @@ __all__ = [
     "Details",
     "Plan",
     "StoredTables",
-    "canonical",
     "plain_column",
-    "plain_text",
 ]
 
-API_VERSION = "rmqalloc/v2"
-READABLE_VERSIONS = (API_VERSION, "rmqalloc/v1")
-"""Versions that are read; v1 holds neither inputs nor the way back, and earlier files of it no owners beside the first."""
+API_VERSION = "rmqalloc/v3"
+READABLE_VERSIONS = (API_VERSION, "rmqalloc/v2", "rmqalloc/v1")
+"""Versions that are read. In v2 the inputs are routes and client lists, and the input digest is that of the whole snapshot; v1
+holds neither inputs nor the way back, and earlier files of it no owners beside the first."""
+
+SEMANTICS = 1
+"""Number of what plans mean; it grows whenever the same inputs and scenarios give another plan."""
 
 KIND = "Plan"
 TIME = "snapshotTime"
@@ -149,8 +150,12 @@ class Details(Protocol):
         """See `Plan.evidence`."""
 
     @property
-    def inputs(self) -> Mapping[str, Any] | None:
+    def inputs(self) -> PlanInputs | None:
         """See `Plan.inputs`."""
+
+    @property
+    def undo(self) -> Mapping[str, Any] | None:
+        """See `Plan.undo`."""
 
 
 class StoredTables(NamedTuple):
@@ -160,7 +165,8 @@ class StoredTables(NamedTuple):
     clients: pa.Table
     queues: pa.Table
     input_digest: str
-    inputs: Mapping[str, Any] | None = None
+    inputs: PlanInputs | None = None
+    undo: Mapping[str, Any] | None = None
     evidence: pa.Table = EVIDENCE_SCHEMA.empty_table()
 
     def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
@@ -197,17 +203,18 @@ class Plan(TableResult):
     warnings : tuple of str
         What is left out, and why.
     input_digest : str
-        SHA-256 of the snapshot, made when it is first read.
+        SHA-256 of what the plan reads of the snapshot, made when it is first read; of an earlier version's, of the whole.
     tool_version : str
+    semantics : int or None
+        What plans meant to the release that made it, see `SEMANTICS`; None of a plan that an earlier version saved.
     snapshot_time : str or None
         When the snapshot was taken, as ISO 8601 in UTC, where it says so.
     gates : mapping
         Bounds that it was held to, by field of `rmqalloc.plans.Gates`; `rmqalloc.verify` holds it to them again.
-    inputs : mapping or None
-        Routes, client lists and strategies before any change, from which `rmqalloc.verify` recomputes all tables: see
-        `rmqalloc.certificate.inputs_of`. None of a plan that an earlier version saved.
+    inputs : PlanInputs or None
+        What it follows from, from which `rmqalloc.verify` makes it again. None of a plan that an earlier version saved.
     undo : mapping or None
-        The way back from every scenario: see `rmqalloc.certificate.ways_back`.
+        The way back from every scenario by name: see `rmqalloc.plans._ways_back.ways_back`.
     """
 
     TABLES: ClassVar = ("units", "groups", "clients", "queues")
@@ -219,6 +226,7 @@ class Plan(TableResult):
     details: Details = field(repr=False)
     snapshot_time: str | None = None
     gates: Mapping[str, Any] = field(default_factory=dict)
+    semantics: int | None = SEMANTICS
 
     @property
     def groups(self) -> pa.Table:
@@ -227,18 +235,18 @@ class Plan(TableResult):
 
     @property
     def input_digest(self) -> str:
-        """SHA-256 of the snapshot."""
+        """SHA-256 of what it was made from; see the class."""
         return self.details.input_digest
 
     @property
-    def inputs(self) -> Mapping[str, Any] | None:
+    def inputs(self) -> PlanInputs | None:
         """What it was made from; see the class."""
         return self.details.inputs
 
-    @lazy_property
+    @property
     def undo(self) -> Mapping[str, Any] | None:
         """The way back; see the class."""
-        return None if self.inputs is None else ways_back(self.inputs, [one.to_data() for one in self.scenarios])
+        return self.details.undo
 
     @property
     def clients(self) -> pa.Table:
@@ -292,6 +300,7 @@ class Plan(TableResult):
             "apiVersion": API_VERSION,
             "kind": KIND,
             "toolVersion": self.tool_version,
+            "semanticsVersion": self.semantics,
             "inputDigest": self.input_digest,
             **({} if self.snapshot_time is None else {TIME: self.snapshot_time}),
             "scenarios": [one.to_data() for one in self.scenarios],
@@ -300,7 +309,7 @@ class Plan(TableResult):
         }
 
     def _certificate(self) -> dict[str, Any]:
-        return {} if self.inputs is None else {"inputs": self.inputs, "undo": self.undo}
+        return {} if self.inputs is None else {"inputs": self.inputs.to_data(), "undo": self.undo}
 
     @lazy_property
     def digest(self) -> str:
@@ -310,13 +319,17 @@ class Plan(TableResult):
             hashed.update(piece.encode())
         return hashed.hexdigest()
 
+    def parts(self) -> dict[str, Any]:
+        """The document of the plan's file, but for its tables and its hash."""
+        return {**self._head(), **self._certificate()}
+
     def to_dict(self) -> dict[str, Any]:
         """The document of the plan's file, its hash included."""
         tables = {name: getattr(self, name) for name in self.TABLES}
         columns = {
             name: {key: plain_column(table[key]) for key in table.column_names} for name, table in tables.items()
         }
-        return {**self._head(), **self._certificate(), "tables": columns, "digest": self.digest}
+        return {**self.parts(), "tables": columns, "digest": self.digest}
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the plan as a file that `rmqalloc.plans.load_plan` reads, packed if it ends in ``.gz``; see `write_plan`."""
@@ -344,25 +357,3 @@ def plain_column(column: pa.ChunkedArray) -> Any:
         return column.to_pylist()
     coded = column.combine_chunks().dictionary_encode()
     return {"words": coded.dictionary.to_pylist(), "rows": coded.indices.to_pylist()}
-
-
-def canonical(data: Any) -> str:
-    """The one JSON text of plain data, whatever the order of its keys.
-
-    Examples
-    --------
-    >>> canonical({"b": [1, None], "a": "x"})
-    '{"a":"x","b":[1,null]}'
-    """
-    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-
-
-def plain_text(data: Any) -> str:
-    """JSON text of plain data whose keys stay in their order.
-
-    Examples
-    --------
-    >>> plain_text({"b": 1, "a": 0.0})
-    '{"b":1,"a":0.0}'
-    """
-    return json.dumps(data, separators=(",", ":"))

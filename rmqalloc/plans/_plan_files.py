@@ -22,23 +22,13 @@ from rmqalloc.documents._records import (
     document_schema,
     record,
 )
-from rmqalloc.plans._plan import (
-    API_VERSION,
-    CLIENTS_SCHEMA,
-    GROUPS_SCHEMA,
-    KIND,
-    QUEUES_SCHEMA,
-    READABLE_VERSIONS,
-    UNITS_SCHEMA,
-    Plan,
-    StoredTables,
-    canonical,
-    plain_text,
-)
-from rmqalloc.plans._plan_writing import PACKED, PlanError, write_plan
+from rmqalloc.plans._plan import API_VERSION, KIND, READABLE_VERSIONS, Plan, StoredTables
+from rmqalloc.plans._plan_inputs import PlanInputs
+from rmqalloc.plans._plan_writing import PACKED, PlanError, canonical, plain_text, write_plan
+from rmqalloc.plans._stored_tables import SCHEMAS, read_tables
 from rmqalloc.scenarios import scenarios_of, scenarios_schema
+from rmqalloc.snapshot._plain_data import from_document
 
-_SCHEMAS = {"units": UNITS_SCHEMA, "groups": GROUPS_SCHEMA, "clients": CLIENTS_SCHEMA, "queues": QUEUES_SCHEMA}
 _NEW_COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "units": {"double_owned": 0},
     "groups": {"double_owned": 0},
@@ -63,16 +53,58 @@ def load_plan(path: str | os.PathLike[str]) -> Plan:
     PlanError
         It is no plan of this version, or its hash is not that of its content.
     """
+    file = read_plan_file(path)
+    if not file.is_unchanged:
+        raise PlanError(
+            f"{path} is not a plan: its digest is not that of its content, so it was changed after it was written; make it anew"
+        )
+    return file.plan
+
+
+@dataclass(frozen=True)
+class PlanFile:
+    """A plan's file, read.
+
+    Attributes
+    ----------
+    plan : Plan
+    data : dict
+        What stands in the file.
+    is_unchanged : bool
+        Whether its digest is that of its content.
+    signature : str or None
+    """
+
+    plan: Plan
+    data: Mapping[str, Any]
+    is_unchanged: bool
+    signature: str | None
+
+    def signed_text(self) -> Iterator[str]:
+        """What a signature is of: all but itself and the digest, as it was written."""
+        return _content({name: one for name, one in self.data.items() if name != "signature"})
+
+
+def read_plan_file(path: str | os.PathLike[str]) -> PlanFile:
+    """Read the file of a plan, whatever its digest.
+
+    Raises
+    ------
+    OSError
+        The file cannot be read.
+    PlanError
+        It does not have the form of a plan.
+    """
     try:
         source = read_source(path, PlanError, packed=str(path).endswith(PACKED))
-        return _plan_of(parse(source, "json").data)
+        return _read(parse(source, "json").data)
     except DocumentError as error:
         said = str(error).removeprefix(str(path)).lstrip(": ")
         raise PlanError(f"{path} is not a plan: {said}") from None
 
 
 @dataclass(frozen=True)
-class _PlanFile:
+class _Fields:
     """The fields of a plan's file."""
 
     apiVersion: Annotated[str, Text(READABLE_VERSIONS)]
@@ -83,11 +115,22 @@ class _PlanFile:
     warnings: Annotated[tuple[str, ...], ListOf(ANY_TEXT)]
     tables: Annotated[Mapping[str, Any], MappingOf(MappingOf(Anything()))]
     digest: str
+    semanticsVersion: int | None = None
     snapshotTime: str | None = None
     gates: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
     inputs: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
-    undo: Annotated[Mapping[str, Any], MappingOf(Anything())] = field(default_factory=dict)
+    undo: Annotated[Mapping[str, Any], MappingOf(ListOf(MappingOf(Anything())))] = field(default_factory=dict)
     signature: str | None = None
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What a plan of this version follows from."""
+
+    groups: Annotated[tuple[str, ...], ListOf(ANY_TEXT)]
+    topics: Annotated[tuple[str, ...], ListOf(ANY_TEXT)]
+    withRetry: bool
+    snapshot: Any
 
 
 def plan_schema() -> dict[str, Any]:
@@ -98,8 +141,8 @@ def plan_schema() -> dict[str, Any]:
     >>> plan_schema()["properties"]["kind"]
     {'enum': ['Plan']}
     """
-    body = record(_PlanFile).schema()
-    columns = {name: {one.name: _column_schema(one.type) for one in schema} for name, schema in _SCHEMAS.items()}
+    body = record(_Fields).schema()
+    columns = {name: {one.name: _column_schema(one.type) for one in schema} for name, schema in SCHEMAS.items()}
     tables = {name: _of_fields(properties) for name, properties in columns.items()}
     scenarios = {**scenarios_schema()["properties"]["scenarios"], "minItems": 0}
     body["properties"] |= {"scenarios": scenarios, "tables": _of_fields(tables)}
@@ -119,20 +162,36 @@ def _column_schema(kind: pa.DataType) -> dict[str, Any]:
     return ListOf(Maybe(Number())).schema() if pa.types.is_floating(kind) else rows
 
 
-def _plan_of(data: Any) -> Plan:
-    file: _PlanFile = record(_PlanFile).read(data)
-    is_v1 = file.apiVersion != API_VERSION
-    if not is_v1 and not file.inputs:
-        raise PlanError(f"a plan of {API_VERSION} must have inputs")
+def _read(data: Any) -> PlanFile:
+    file: _Fields = record(_Fields).read(data)
+    is_v1 = file.apiVersion == READABLE_VERSIONS[-1]
+    if file.apiVersion == API_VERSION and None in (file.semanticsVersion, file.inputs or None):
+        raise PlanError(f"a plan of {API_VERSION} must have inputs and a semanticsVersion")
     stored = dict(file.tables)
     if is_v1:
         stored |= {name: _of_v2(stored.get(name), columns) for name, columns in _NEW_COLUMNS.items()}
-    units, groups, clients, queues = (_table(stored.get(name), name, schema) for name, schema in _SCHEMAS.items())
     scenarios = scenarios_of(file.scenarios) if file.scenarios != [] else ()
-    if hashlib.sha256("".join(_content(data)).encode()).hexdigest() != file.digest:
-        raise PlanError("its digest is not that of its content, so it was changed after it was written; make it anew")
-    tables = StoredTables(groups, clients, queues, file.inputDigest, file.inputs or None)
-    return Plan(units, scenarios, file.warnings, file.toolVersion, tables, file.snapshotTime, file.gates)
+    tables = read_tables(stored, [one.name for one in scenarios])
+    inputs = _inputs(file) if file.apiVersion == API_VERSION else None
+    groups, clients, queues = (tables[name] for name in ("groups", "clients", "queues"))
+    undo = None if inputs is None else file.undo
+    details = StoredTables(groups, clients, queues, file.inputDigest, inputs, undo)
+    plan = Plan(
+        tables["units"], scenarios, file.warnings, file.toolVersion, details, file.snapshotTime, file.gates,
+        file.semanticsVersion,
+    )  # fmt: skip
+    digest = hashlib.sha256("".join(_content(data)).encode()).hexdigest()
+    return PlanFile(plan, data, digest == file.digest, file.signature)
+
+
+def _inputs(file: _Fields) -> PlanInputs:
+    """The inputs of a plan of this version, by the reader of snapshots."""
+    try:
+        given: _Inputs = record(_Inputs).read(file.inputs)
+        snapshot = from_document(given.snapshot)
+    except DocumentError as error:
+        raise PlanError(f"inputs: {error}") from None
+    return PlanInputs(snapshot, given.groups, given.topics, given.withRetry)
 
 
 def _content(data: Mapping[str, Any]) -> Iterator[str]:
@@ -146,8 +205,8 @@ def _content(data: Mapping[str, Any]) -> Iterator[str]:
 def _in_order(tables: Mapping[str, Any]) -> dict[str, Any]:
     """Tables and columns in their order, unknown ones last, so that a key more is another content."""
     found: dict[str, Any] = {}
-    for name in sorted(tables, key=[*_SCHEMAS, *tables].index):
-        known = _SCHEMAS[name].names if name in _SCHEMAS else []
+    for name in sorted(tables, key=[*SCHEMAS, *tables].index):
+        known = SCHEMAS[name].names if name in SCHEMAS else []
         columns = ((key, tables[name][key]) for key in sorted(tables[name], key=[*known, *tables[name]].index))
         found[name] = {key: dict(sorted(one.items())) if isinstance(one, Mapping) else one for key, one in columns}
     return found
@@ -160,29 +219,3 @@ def _of_v2(columns: Any, new: Mapping[str, Any]) -> Any:
     ):
         return columns
     return {**{name: [value] * len(others) for name, value in new.items()}, **columns}
-
-
-def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:
-    """The table that `columns_of` wrote."""
-    if not isinstance(columns, Mapping):
-        raise PlanError(f"tables.{name} must be a mapping of columns")
-    made = [_column(columns.get(field.name), f"tables.{name}.{field.name}", field.type) for field in schema]
-    if len({len(column) for column in made}) > 1:
-        raise PlanError(f"the columns of tables.{name} must have as many rows each")
-    return pa.table(made, schema=schema)
-
-
-def _column(data: Any, place: str, kind: pa.DataType) -> pa.Array:
-    is_text = pa.types.is_string(kind)
-    coded = data if isinstance(data, Mapping) else {}
-    words, rows = (coded.get("words"), coded.get("rows")) if is_text else ([], data)
-    if not isinstance(words, list) or not isinstance(rows, list):
-        raise PlanError(f"{place} must be {'a mapping of words and rows' if is_text else 'a list'}")
-    try:
-        if not is_text:
-            return pa.array(rows, kind)
-        return pa.DictionaryArray.from_arrays(
-            pa.array(rows, pa.int32()), pa.array(words, pa.string())
-        ).dictionary_decode()
-    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        raise PlanError(f"{place} cannot be read as {kind}: {error}") from None

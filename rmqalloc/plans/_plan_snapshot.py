@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -16,6 +16,7 @@ from rmqalloc.evidence import with_strategies
 from rmqalloc.evidence._other_dialects import computed_otherwise
 from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.plans._plan import Plan
+from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._plan_tables import PlanTables
 from rmqalloc.plans._unmatched import missing_names, refused_after
 from rmqalloc.scenarios import Scenario
@@ -58,7 +59,7 @@ def plan_snapshot(
         A pattern matches nothing, or ``strict`` and a name of a scenario does not.
     ScenarioError, ValueError
         A scenario or the snapshot is wrong.
-    TypeError
+    RoomsUnknownError
         A scenario asks for machine rooms, and the snapshot knows none.
 
     Examples
@@ -70,7 +71,15 @@ def plan_snapshot(
     >>> [(row["client_id"], row["before"], row["after"]) for row in plan.clients.to_pylist()[2:]]
     [('c1', 2, 2), ('c2', 2, 1), ('c3', 0, 1)]
     """
-    return planned(snapshot, scenarios, groups, topics, with_retry, strict, with_shared=True)[0]
+    return planned(snapshot, scenarios, groups, topics, with_retry, strict, with_shared=True).plan
+
+
+class Planned(NamedTuple):
+    """A plan, the evaluation that it stands on, and what was read for that."""
+
+    plan: Plan
+    evaluation: Evaluation
+    read: ViewUnits
 
 
 def planned(
@@ -81,22 +90,37 @@ def planned(
     with_retry: bool = False,
     strict: bool = False,
     with_shared: bool = False,
-) -> tuple[Plan, Evaluation, ViewUnits]:
-    """`plan_snapshot`, the evaluation that the plan stands on, and what was read; ``with_shared`` as for `unit_pairs`."""
+) -> Planned:
+    """`plan_snapshot` with what it stands on; ``with_shared`` as for `unit_pairs`."""
     spec = PlanSpec(scenarios=tuple(scenarios))
-    known = with_strategies(snapshot, groups)
-    to_set = strategies_set(spec.scenarios)
-    read = view_units(known, groups, topics, with_retry, joining_ids(spec.scenarios), with_shared, to_set)
+    known, read = read_views(snapshot, spec.scenarios, groups, topics, with_retry, with_shared)
     missing = tuple(missing_names(read.batch, spec.scenarios))
     if missing and strict:
         raise NoMatchError(missing[0])
     evaluation = evaluate_views(read, spec)
     rows = FiguresTable(evaluation, read.batch.num_rows, spec.names).batch(read.batch, spec.output, spec.best_by)
-    tables = PlanTables(spec.names, snapshot, read, pa.Table.from_batches([rows]), evaluation.states, known, groups)
+    inputs = PlanInputs.of(snapshot, groups, topics, with_retry)
+    figures = pa.Table.from_batches([rows])
+    tables = PlanTables(spec.scenarios, snapshot, inputs, read, figures, evaluation.states, known)
     # Scenarios may lack the same name.
     said = tuple(dict.fromkeys((*read.warnings, *missing, *refused_after(tables.units))))
-    said += tuple(dict.fromkeys(_otherwise(known, to_set, groups)))
-    return Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at), evaluation, read
+    said += tuple(dict.fromkeys(_otherwise(known, strategies_set(spec.scenarios), groups)))
+    plan = Plan(tables.units, spec.scenarios, said, __version__, tables, snapshot.fetched_at)
+    return Planned(plan, evaluation, read)
+
+
+def read_views(
+    snapshot: Snapshot,
+    scenarios: Sequence[Scenario],
+    groups: Sequence[str],
+    topics: Sequence[str],
+    with_retry: bool,
+    with_shared: bool,
+) -> tuple[Snapshot, ViewUnits]:
+    """The snapshot with the strategies of the chosen groups, and the views that scenarios are done to."""
+    known = with_strategies(snapshot, groups)
+    joining, to_set = joining_ids(scenarios), strategies_set(scenarios)
+    return known, view_units(known, groups, topics, with_retry, joining, with_shared, to_set)
 
 
 def _otherwise(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,7 +12,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.certificate import inputs_of
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._differing import differing_queues
 from rmqalloc.evaluation._evaluate import ScenarioState
@@ -22,11 +20,13 @@ from rmqalloc.evidence import evidence_of
 from rmqalloc.fleet._arrow import text_array
 from rmqalloc.plans._diff import Clients, Queues, clients_between, lost_and_gained, queues_between
 from rmqalloc.plans._mixed_figures import units_table, with_mixed
-from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, canonical
+from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
+from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._states import Keys, NumberedState, NumberedStates, Numbers, numbered, rows_of
 from rmqalloc.plans._transitions import PlannedStates, transitions_table
-from rmqalloc.scenarios import Scenario
-from rmqalloc.snapshot._plain_data import to_document
+from rmqalloc.plans._unit_rows import unit_rows
+from rmqalloc.plans._ways_back import Back, ways_back
+from rmqalloc.scenarios import CURRENT, Scenario
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.views._view_units import ViewUnits
 
@@ -56,9 +56,10 @@ class PlanTables:
 
     Attributes
     ----------
-    names : list of str
-        Scenarios, the state before any change first.
+    scenarios : tuple of Scenario
     snapshot : Snapshot
+    inputs : PlanInputs
+        What it follows from.
     read : ViewUnits
         Its units.
     figures : pyarrow.Table
@@ -67,17 +68,20 @@ class PlanTables:
         The views in every state.
     known : Snapshot
         The snapshot with the strategies of the groups that were looked at.
-    looked_at : sequence of str
-        Patterns of these groups.
     """
 
-    names: list[str]
+    scenarios: tuple[Scenario, ...]
     snapshot: Snapshot
+    inputs: PlanInputs
     read: ViewUnits
     figures: pa.Table
     evaluated: Sequence[ScenarioState]
     known: Snapshot
-    looked_at: Sequence[str]
+
+    @lazy_property
+    def names(self) -> list[str]:
+        """The states: before any change, and after every scenario."""
+        return [CURRENT, *(one.name for one in self.scenarios)]
 
     @property
     def batch(self) -> pa.RecordBatch:
@@ -94,23 +98,22 @@ class PlanTables:
     @lazy_property
     def input_digest(self) -> str:
         """`rmqalloc.plans.Plan.input_digest`."""
-        return input_digest(self.snapshot)
+        return self.inputs.digest
 
     @lazy_property
     def evidence(self) -> pa.Table:
         """`rmqalloc.plans.Plan.evidence`."""
-        return evidence_of(self.known, self.looked_at, differing_queues(self.known, self.looked_at)).groups
+        return evidence_of(self.known, self.inputs.groups, differing_queues(self.known, self.inputs.groups)).groups
 
     @lazy_property
-    def inputs(self) -> Mapping[str, Any]:
-        """`rmqalloc.plans.Plan.inputs`."""
-        numbers = self._numbers
-        keys = np.unique(np.concatenate([queues.keys for queues in self._between]))
-        messages, known = self._lags.of(keys)
-        routes, queue_ids = np.divmod(keys[known], numbers.n_queue_ids)
-        brokers = [numbers.brokers[one] for one in (routes % max(len(numbers.brokers), 1)).tolist()]
-        rows = rows_of(keys[known], numbers).tolist()
-        return inputs_of(self.read, zip(rows, brokers, queue_ids.tolist(), messages[known].tolist(), strict=True))
+    def undo(self) -> Mapping[str, list[Back]]:
+        """`rmqalloc.plans.Plan.undo`."""
+        before, *after = self.evaluated
+        rows = unit_rows(self.read, before)
+        return {
+            one.name: ways_back(rows, unit_rows(self.read, state, one))
+            for one, state in zip(self.scenarios, after, strict=True)
+        }
 
     @lazy_property
     def _numbered(self) -> NumberedStates:
@@ -284,11 +287,6 @@ def _change(queues: Queues) -> NDArray[Any]:
     stays = np.where(queues.before == queues.after, 0, 1)
     there = np.where(queues.after < 0, 4, np.where(queues.was, stays, 2))
     return np.where(queues.is_, there, 3)
-
-
-def input_digest(snapshot: Snapshot) -> str:
-    """SHA-256 of a snapshot's document, whatever form it was read from."""
-    return hashlib.sha256(canonical(to_document(snapshot)).encode()).hexdigest()
 
 
 def _lags(snapshot: Snapshot, batch: pa.RecordBatch, numbers: Numbers) -> Lags:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import hmac
+import json
 import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, BinaryIO, Protocol
 
-from rmqalloc.certificate._checker import SIGNED_BY
 from rmqalloc.documents import (
     DocumentError,
 )
@@ -20,6 +19,7 @@ from rmqalloc.documents import (
 from rmqalloc.documents import (
     _read_budget as read_budget,
 )
+from rmqalloc.plans._signature import signing, text_of
 from rmqalloc.store import replaced_file
 
 PACKED = ".gz"
@@ -45,7 +45,7 @@ def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = 
     plan : Plan
     path : path
     key : bytes, optional
-        Signs the plan by HMAC-SHA256; `rmqalloc.certificate.read_key` reads one.
+        Signs the plan by HMAC-SHA256; `rmqalloc.plans.read_key` reads one.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = 
     >>> write_plan(plan, path) == plan.digest == load_plan(path).digest
     True
     """
-    hashed, signed = hashlib.sha256(), None if key is None else hmac.new(key, digestmod=hashlib.sha256)
+    hashed, signed = hashlib.sha256(), None if key is None else signing(key)
     n_bytes = made = 0
     with replaced_file(path) as plain, _packed(plain, path) as file:
         for text in plan.text():
@@ -78,7 +78,7 @@ def write_plan(plan: Written, path: str | os.PathLike[str], key: bytes | None = 
                 signed.update(piece)
             file.write(piece)
             n_bytes, made = n_bytes + len(piece), made + read_budget.made_of_json(text)
-        signature = "" if signed is None else f',"signature":"{SIGNED_BY}{signed.hexdigest()}"'
+        signature = "" if signed is None else f',"signature":"{text_of(signed)}"'
         hashed.update(signature.encode())
         end = f'{signature},"digest":"{hashed.hexdigest()}"}}\n'
         file.write(end.encode())
@@ -101,3 +101,25 @@ def _check_readable(n_bytes: int, made: int, path: str | os.PathLike[str]) -> No
 def _packed(file: BinaryIO, path: str | os.PathLike[str]) -> AbstractContextManager[Any]:
     """The file itself, or what packs into it."""
     return gzip.GzipFile("", "wb", _EFFORT, file, 0) if str(path).endswith(PACKED) else nullcontext(file)
+
+
+def canonical(data: Any) -> str:
+    """The one JSON text of plain data, whatever the order of its keys.
+
+    Examples
+    --------
+    >>> canonical({"b": [1, None], "a": "x"})
+    '{"a":"x","b":[1,null]}'
+    """
+    return json.dumps(data, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def plain_text(data: Any) -> str:
+    """JSON text of plain data whose keys stay in their order.
+
+    Examples
+    --------
+    >>> plain_text({"b": 1, "a": 0.0})
+    '{"b":1,"a":0.0}'
+    """
+    return json.dumps(data, separators=(",", ":"))

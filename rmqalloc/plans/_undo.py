@@ -10,25 +10,26 @@ from typing import Any
 import pyarrow.compute as pc
 
 from rmqalloc._text import counted, did_you_mean, named
-from rmqalloc.certificate._again import inputs_again, lacks_retry, names_of
-from rmqalloc.certificate._loops import Row, in_use
-from rmqalloc.certificate._unit_states import Unit, units_of
-from rmqalloc.certificate._way_back import OTHER_VIEWS, after_scenario, entries
 from rmqalloc.errors import Error
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.evidence._method import Method
+from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.plans._plan import Plan
-from rmqalloc.plans._plan_snapshot import plan_snapshot
-from rmqalloc.scenarios import CURRENT
+from rmqalloc.plans._plan_inputs import PlanInputs
+from rmqalloc.plans._plan_snapshot import plan_snapshot, planned, read_views
+from rmqalloc.plans._unit_rows import Unit, UnitRow, UnitRows, unit_rows
+from rmqalloc.plans._ways_back import OTHER_VIEWS, differ, ways_back
+from rmqalloc.scenarios import CURRENT, Scenario
+from rmqalloc.scenarios._changes import joining_ids
 from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._matching import NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
-from rmqalloc.strategies._by_name import inner_class_of
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES
 
 MOST_WAYS = 50
 """Most ways back that are planned together; of each there is a scenario of its own."""
 
 _SHOWN = 3
-_Key = tuple[str, str]
 
 
 class UndoError(Error, ValueError):
@@ -60,26 +61,25 @@ def undo_plan(plan: Plan, snapshot: Snapshot, scenario: str | None = None) -> Pl
     ValueError
         The plan has no such scenario, or several and none is named.
     """
-    chosen = next(one.to_data() for one in plan.scenarios if one.name == _name(plan, scenario))
     if plan.inputs is None:
         raise UndoError("the plan was saved by an earlier version, which did not keep the way back")
+    chosen = next(one for one in plan.scenarios if one.name == _name(plan, scenario))
+    before, after = _states(plan.inputs, chosen)
     try:
-        now = {(one.group, one.topic): one for one in units_of(inputs_again(plan.inputs, [chosen], snapshot))}
+        now = _rows_now(plan.inputs, snapshot, chosen, before)
     except NoMatchError as error:
         raise UndoError(f"the cluster has moved since: {error}") from None
-    before = list(units_of(dict(plan.inputs)))
-    after = {(one.group, one.topic): after_scenario(one, chosen) for one in before}
-    _check_moved(before, after, now, _named(chosen))
-    ways = entries((one, _rows_now(one, now[one.group, one.topic])) for one in before)
+    _check_moved(before, after, now, set(joining_ids([chosen])))
+    ways = ways_back(before, now)
     if without := [one for one in ways if "reason" in one]:
         groups = [name for one in without for name in one["groups"]]
         raise UndoError(f"no way back can be planned for {named(groups)}: {without[0]['reason']}")
     if len(ways) > MOST_WAYS:
         raise UndoError(f"groups have {len(ways):,} different ways back; plan fewer groups at once")
-    _, topics = names_of(plan.inputs)
-    scenarios = list(_scenarios(ways, chosen["name"]))
+    scenarios = list(_scenarios(ways, chosen.name))
     changed = [literal(name) for one in ways for name in one["groups"]]
-    made = plan_snapshot(snapshot, scenarios, changed, topics, lacks_retry(plan.inputs, snapshot))
+    topics = list(dict.fromkeys(literal(topic) for _, topic in before))
+    made = plan_snapshot(snapshot, scenarios, changed, topics, plan.inputs.with_retry)
     _check_owners(plan, made, ways)
     return made
 
@@ -98,59 +98,72 @@ def _name(plan: Plan, scenario: str | None) -> str:
     return scenario
 
 
-def _named(scenario: Mapping[str, Any]) -> set[str]:
-    """Client ids that a scenario names, which are those that join."""
-    ids = (change.get("add_clients", {}).get("ids", ()) for change in scenario["changes"])
-    return {one for each in ids for one in ([each] if isinstance(each, str) else each)}
+def _states(inputs: PlanInputs, scenario: Scenario) -> tuple[UnitRows, UnitRows]:
+    """Rows of all units before and after a scenario."""
+    made = planned(inputs.snapshot, [scenario], inputs.groups, inputs.topics, inputs.with_retry, with_shared=True)
+    before, after = made.evaluation.states
+    return unit_rows(made.read, before), unit_rows(made.read, after, scenario)
 
 
-def _check_moved(
-    before: Sequence[Unit], after: Mapping[_Key, list[Row]], now: Mapping[_Key, Unit], named_ids: set[str]
-) -> None:
+def _rows_now(inputs: PlanInputs, snapshot: Snapshot, scenario: Scenario, before: UnitRows) -> UnitRows:
+    """Rows of the same units by another snapshot, as far as they are there.
+
+    They stand beside those of before, whose clients they are of; the main one alone where the views are not the same.
+    """
+    groups, topics = (list(dict.fromkeys(map(literal, names))) for names in zip(*before, strict=True))
+    _, read = read_views(snapshot, [scenario], groups, topics, inputs.with_retry, with_shared=True)
+    now = unit_rows(read, evaluate_views(read, PlanSpec(scenarios=())).states[0])
+    return {unit: [*_beside(rows, now[unit])] for unit, rows in before.items() if unit in now}
+
+
+def _beside(before: Sequence[UnitRow], now: Sequence[UnitRow]) -> Iterator[UnitRow]:
+    rows = now if len(now) == len(before) else [now[0]] * len(before)
+    return (row._replace(dialect=was.dialect) for row, was in zip(rows, before, strict=True))
+
+
+def _check_moved(before: UnitRows, after: UnitRows, now: UnitRows, named_ids: set[str]) -> None:
     """Raise unless the cluster is as the scenario leaves it."""
-    differ = [text for one in before for text in _differences(one, after[one.group, one.topic][0], now, named_ids)]
-    if all(in_use(after[one.group, one.topic]) == in_use(one.rows) for one in before):
+
+    def differences(planned: UnitRows, ids: set[str]) -> list[str]:
+        return [text for unit in before for text in _differences(unit, before, planned, now, ids)]
+
+    found = differences(after, named_ids)
+    if not any(differ(rows, after[unit]) for unit, rows in before.items()):
         raise UndoError("the scenario changes nothing, so there is nothing to undo")
-    if differ and not any(text for one in before for text in _differences(one, one.rows[0], now, set())):
+    if found and not differences(before, set()):
         raise UndoError("nothing was applied: the cluster is as it was before the plan")
-    if differ:
-        more = f"; and {len(differ) - _SHOWN:,} more differences" if len(differ) > _SHOWN else ""
-        raise UndoError(f"the cluster has moved since the plan was made: {'; '.join(differ[:_SHOWN])}{more}")
+    if found:
+        more = f"; and {len(found) - _SHOWN:,} more differences" if len(found) > _SHOWN else ""
+        raise UndoError(f"the cluster has moved since the plan was made: {'; '.join(found[:_SHOWN])}{more}")
 
 
-def _differences(unit: Unit, planned: Row, units: Mapping[_Key, Unit], named_ids: set[str]) -> Iterator[str]:
+def _differences(unit: Unit, before: UnitRows, after: UnitRows, units: UnitRows, named_ids: set[str]) -> Iterator[str]:
     """What a unit has otherwise now than planned."""
-    where = f"{unit.group} topic {unit.topic}"
-    if (unit.group, unit.topic) not in units:
-        yield f"{where} is not there"
+    group, topic = unit
+    if unit not in units:
+        yield f"{group} topic {topic} is not there"
         return
-    now = units[unit.group, unit.topic].rows[0]
-    was = {one for one, _ in unit.rows[0].clients}
-    generated = [one for one, _ in planned.clients if one not in was and one not in named_ids]
-    ids, wanted = (Counter(one for one, _ in row.clients) for row in (now, planned))
+    now, planned_row = units[unit][0], after[unit][0]
+    was = {one for one, _ in before[unit][0].clients}
+    generated = [one for one, _ in planned_row.clients if one not in was and one not in named_ids]
+    ids, wanted = (Counter(one for one, _ in row.clients) for row in (now, planned_row))
     more, fewer = ids - wanted, wanted - ids
     stand_in = [one for one in more if one not in was]
     if [*more.elements()] != stand_in or not fewer <= Counter(generated) or len(stand_in) != fewer.total():
         for what, some in (("has joined", more), ("has left", fewer)):
-            yield from (f"client {one} {what} {unit.group}" for one in islice(some, _SHOWN))
-    queues, planned_queues = ({name: n for name, n, _ in row.brokers if n} for row in (now, planned))
+            yield from (f"client {one} {what} {group}" for one in islice(some, _SHOWN))
+    queues, planned_queues = ({name: n for name, n, _ in row.in_use.brokers} for row in (now, planned_row))
     for name in sorted(queues.keys() | planned_queues.keys()):
         have, want = queues.get(name, 0), planned_queues.get(name, 0)
         if have != want:
-            yield f"topic {unit.topic} has {counted(have, 'read queue')} on {name}, planned are {want}"
-    if _rule(now) != _rule(planned):
-        yield f"{unit.group} divides by {_rule(now)}, planned is {_rule(planned)}"
+            yield f"topic {topic} has {counted(have, 'read queue')} on {name}, planned are {want}"
+    if _rule(now.method) != _rule(planned_row.method):
+        yield f"{group} divides by {_rule(now.method)}, planned is {_rule(planned_row.method)}"
 
 
-def _rule(row: Row) -> str:
-    nodes = {"virtual_nodes": DEFAULT_VIRTUAL_NODES} if inner_class_of(row.strategy).virtual_nodes is not None else {}
-    return row.strategy + "".join(f" {name}={value}" for name, value in {**nodes, **row.params}.items())
-
-
-def _rows_now(goal: Unit, now: Unit) -> list[Row]:
-    """Rows now beside those of before, whose clients they are of; the main one alone where the views are not the same."""
-    rows = now.rows if len(now.rows) == len(goal.rows) else [now.rows[0]] * len(goal.rows)
-    return [row._replace(dialect=was.dialect) for row, was in zip(rows, goal.rows, strict=True)]
+def _rule(method: Method) -> str:
+    nodes = {} if method.virtual_nodes is None else {"virtual_nodes": DEFAULT_VIRTUAL_NODES}
+    return method.name + "".join(f" {name}={value}" for name, value in {**nodes, **method.params}.items())
 
 
 def _scenarios(ways: Sequence[Mapping[str, Any]], name: str) -> Iterator[dict[str, Any]]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.fleet import Fleet, FleetError
 from rmqalloc.fleet._columns import Strings, longest_of
 from rmqalloc.scenarios._changes import (
@@ -63,7 +64,7 @@ def apply(scenario: Scenario, fleet: Fleet, rules: Rules | Strategy) -> Changed:
 
     Raises
     ------
-    TypeError
+    RoomsUnknownError
         The scenario asks for a machine room and the fleet does not know the rooms.
     FleetError
         It gives a unit more queues or clients than `rmqalloc.fleet._bounds.MAX_PER_UNIT`.
@@ -176,8 +177,8 @@ class _Work:
         """The strategy, if it finds all that it needs in the fleet."""
         try:
             s.fleet_errors(self._fleet.select(np.zeros(0, np.int64)))
-        except TypeError as error:
-            raise TypeError(f"{self._where}: {error}") from None
+        except RoomsUnknownError as error:
+            raise RoomsUnknownError(f"{self._where}: {error}") from None
         return s
 
     def _lose(self, change: LoseMachineRoom) -> None:
@@ -194,7 +195,9 @@ class _Work:
         fleet = self._fleet
         known = fleet.client_lists.slot_room if column == "client_rooms" else fleet.queue_lists.route_room
         if known is None:
-            raise TypeError(f"{self._where}: machine room {name!r} is asked for, but the table has no column {column}")
+            raise RoomsUnknownError(
+                f"{self._where}: machine room {name!r} is asked for, but the table has no column {column}"
+            )
         if name not in self._rooms:
             self._rooms.append(name)
         return self._rooms.index(name)

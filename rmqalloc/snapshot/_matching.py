@@ -17,6 +17,10 @@ class NoMatchError(Error, ValueError):
     """Nothing of a snapshot matches a pattern, or nothing that does can be planned."""
 
 
+class NamedTwiceError(Error, ValueError):
+    """Two groups or two topics of a snapshot have one name."""
+
+
 def none_planned(warnings: Sequence[str]) -> NoMatchError:
     """The error that nothing is left to plan, with what was left out."""
     return NoMatchError(f"no group can be planned: {'; '.join(warnings) or 'the snapshot has none'}")
@@ -27,13 +31,13 @@ def by_name(items: Iterable[Any], what: str) -> dict[str, Any]:
 
     Raises
     ------
-    ValueError
+    NamedTwiceError
         Two have one name.
     """
     named: dict[str, Any] = {}
     for item in items:
         if item.name in named:
-            raise ValueError(f"two {what} of the snapshot are named {item.name!r}; names must differ")
+            raise NamedTwiceError(f"two {what} of the snapshot are named {item.name!r}; names must differ")
         named[item.name] = item
     return named
 

@@ -8,6 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings, distinct_strings
 from rmqalloc.fleet._groups import check_client_ids
@@ -192,7 +193,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
     def _rooms(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> tuple[_Rooms, _Rooms]:
         """Places of the queues and of the clients of every room, in order; all queues are checked before any client."""
         if self.broker_room is None or self.client_room is None:
-            raise TypeError("machineRoomResolver is null: give broker_room and client_room")
+            raise RoomsUnknownError("machineRoomResolver is null: give broker_room and client_room")
         queue_rooms: _Rooms = {}
         client_rooms: _Rooms = {}
         for i, queue in enumerate(mq_all):
@@ -245,7 +246,9 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
             slot_room = _slot_rooms(fleet.client_lists.client_ids, self.client_room, numbers)
         if route_room is None or slot_room is None:
             missing = "broker_room" if route_room is None else "client_room"
-            raise TypeError(f"machineRoomResolver is null: give {missing}, or bring the column {missing}s in the fleet")
+            raise RoomsUnknownError(
+                f"machineRoomResolver is null: give {missing}, or bring the column {missing}s in the fleet"
+            )
         return replace(
             fleet,
             queue_lists=replace(fleet.queue_lists, route_room=route_room),

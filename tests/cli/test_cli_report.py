@@ -79,7 +79,9 @@ def test_an_audit_of_the_same_snapshot_is_shown_with_the_plan(run, tmp_path):
     paths = [tmp_path / name for name in ("cluster.json", "newer.json", "plan.json", "report.html")]
     source, newer, plan, page = paths
     source.write_text(json.dumps(to_document(Snapshot(topics, groups))), encoding="utf-8")
-    newer.write_text(json.dumps(to_document(Snapshot(topics, groups[:1]))), encoding="utf-8")
+    newer.write_text(
+        json.dumps(to_document(Snapshot((Topic("orders", (TopicBroker("broker-a", 3),)),), groups))), encoding="utf-8"
+    )
     assert run("plan", "-f", source, "-g", "order-*", "--scale", 4, "--out", plan)[0] == 0
     assert run("report", plan, "--out", page, "--check", source)[0] == 0
     html = page.read_text(encoding="utf-8")

@@ -117,6 +117,7 @@ def test_the_page_lists_them_too():
 GROUP = ["-g", "by-ring"]
 DOUBT, PARTIAL = ["-f", "doubt.json"], ["-f", "partial.json"]
 REQUIRED = ["--require", "fitted"]
+V2 = str(ROOT / "tests" / "data" / "plans" / "v2.json")
 CASES = [
     ("plan", [*SEED, "--scale", "3"], 0),
     ("plan", [*SEED, "--scale", "3", "--detailed-exitcode"], 2),
@@ -141,7 +142,7 @@ CASES = [
     ("rollout", ["restart", *SEED], 0), ("rollout", ["restart", *SEED, "--max-moved-per-queue", "0"], 3),
     ("rollout", ["restart", *PARTIAL], 4), ("rollout", ["restart", *DOUBT], 1),
     ("snapshot", [], 64), ("snapshot", ["-n", "127.0.0.1:1", "--timeout", "0.1"], 1),
-    ("verify", ["plan.json"], 0), ("verify", ["changed.json"], 2), ("verify", ["none.json"], 1),
+    ("verify", ["plan.json"], 0), ("verify", ["changed.json"], 2), ("verify", ["none.json"], 1), ("verify", [V2], 4),
     ("bulk", ["--in", "none", "--out", "x"], 1), ("example", [], 0), ("example", ["nope"], 64),
 ]  # fmt: skip
 

@@ -34,7 +34,6 @@ FLOORS = {
     "rmqalloc.rebalance": 5,
     "rmqalloc.broker": 5,
     "rmqalloc.views": 5.5,
-    "rmqalloc.certificate": 6,
     "rmqalloc.evaluation": 6,
     "rmqalloc.whatif": 7,  # former names
     "rmqalloc.plans": 7,

@@ -109,7 +109,7 @@ HELD = {
     "tests/snapshot/test_live_wire.py": ["test_nothing_but_reads_leaves_the_process"],
     "tests/store/test_store.py": ["test_names_cannot_be_guessed_and_links_laid_there_are_not_followed"],
     "tests/store/test_store_directories.py": ["test_a_directory_is_never_away_while_it_is_replaced"],
-    "tests/certificate/test_certified_plans.py": ["test_what_is_changed_anywhere_is_found", "test_a_signature_is_by_one_key"],
+    "tests/plans/test_verification.py": ["test_what_is_changed_anywhere_is_found", "test_a_signature_is_by_one_key"],
     "tests/engine/test_sanitizers.py": [],
     "tests/house/test_security.py": ["test_no_module_runs_data", "test_options_about_secrets_take_files"],
 }  # fmt: skip

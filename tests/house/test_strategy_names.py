@@ -14,10 +14,8 @@ CLASSES = {base.__name__ for made in (*STRATEGIES.values(), ConfigByClient, Wrap
 CLASSES -= {one.__name__ for one in Strategy.__mro__} | {"Generic"}
 
 # `rmqalloc.snapshot` is on the floor of the strategies, so it cannot ask them: it knows what brokers divide by.
-# The checker of saved plans shares no code with the product, so it has loops of its own for every strategy.
 EXCEPTIONS = {
     "rmqalloc.snapshot._units": {"AVG", "AVG_BY_CIRCLE"},
-    "rmqalloc.certificate._plain_rules": NAMES - {"CONFIG", "STICKY"},
 }
 
 

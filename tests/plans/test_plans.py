@@ -428,13 +428,13 @@ def other_table(text):
     ("change", "said"),
     [
         (changed_file, "was changed after it was written"),
-        (other_table, "was changed after it was written"),
+        (other_table, "tables must be units, groups, clients, queues, got"),
         (lambda text: text[:100], "is not a plan"),
         (lambda text: "[]", "must be a mapping, got"),
         (lambda text: text.replace('"Plan"', '"Snapshot"'), "kind must be one of Plan, got"),
         (
-            lambda text: text.replace("rmqalloc/v2", "rmqalloc/v9"),
-            "apiVersion must be one of rmqalloc/v2, rmqalloc/v1, got",
+            lambda text: text.replace("rmqalloc/v3", "rmqalloc/v9"),
+            "apiVersion must be one of rmqalloc/v3, rmqalloc/v2, rmqalloc/v1, got",
         ),
         (lambda text: "[" * 100_000, "is not a plan"),
         (lambda text: text.replace('"warnings":[]', '"warnings":[7]'), "must be text, got 7"),

@@ -10,11 +10,11 @@ from hypothesis_budget import examples
 from plan_inputs import changes
 from plan_snapshots import snapshots
 
-from rmqalloc.certificate._loops import in_use
-from rmqalloc.certificate._unit_states import units_of
-from rmqalloc.certificate._way_back import after_scenario, entries
 from rmqalloc.cli import main
 from rmqalloc.plans import UndoError, plan_snapshot, save_plan, undo_plan
+from rmqalloc.plans._plan_snapshot import planned
+from rmqalloc.plans._unit_rows import unit_rows
+from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._snapshot import Client, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import write_snapshot
 
@@ -121,18 +121,43 @@ def test_what_no_change_brings_back_is_said():
         undo_plan(plan, now)
 
 
+def rows_of(snapshot, scenario):
+    """Rows of all units before and after a scenario, and the ways back."""
+    made = planned(snapshot, [scenario], ("*",), ("*",), with_shared=True)
+    before, after = made.evaluation.states
+    return unit_rows(made.read, before), unit_rows(made.read, after, made.plan.scenarios[0]), made.plan.undo["s"]
+
+
 @examples(40, nightly=3_000)
-@given(snapshots(), st.lists(changes(), min_size=1, max_size=3))
-def test_ways_back_lead_to_where_the_units_were(snapshot, made):
-    scenario = {"name": "s", "changes": made}
-    units = list(units_of(plan_snapshot(snapshot, [scenario]).inputs))
-    states = [(one, after_scenario(one, scenario)) for one in units]
-    for way in entries(states):
-        back = [{"name": "s", "changes": way.get("changes", ())}]
-        for unit, rows in states:
-            if unit.group in way["groups"] and unit.topic in way.get("topics", [unit.topic]) and "changes" in way:
-                mine = [after_scenario(unit._replace(rows=[row]), back[0])[0] for row in rows]
-                assert in_use(mine) == in_use(unit.rows)
+@given(
+    st.booleans().flatmap(lambda rooms: st.tuples(snapshots(rooms), st.lists(changes(rooms), min_size=1, max_size=3)))
+)
+def test_ways_back_lead_to_where_the_units_were(both):
+    snapshot, made = both
+    before, after, ways = rows_of(snapshot, {"name": "s", "changes": made})
+    left = {
+        unit for unit, rows in before.items() if [one.in_use for one in rows] != [one.in_use for one in after[unit]]
+    }
+    for way in ways:
+        topics = {"topics": [*map(literal, way["topics"])]} if "topics" in way else {}
+        back = {"name": "s", "changes": [*made, *way["changes"]], "groups": [*map(literal, way["groups"])], **topics}
+        _, again, _ = rows_of(snapshot, back)
+        for unit in [one for one in before if one[0] in way["groups"] and one[1] in way.get("topics", [one[1]])]:
+            assert [one.in_use for one in again[unit]] == [one.in_use for one in before[unit]], unit
+            left.remove(unit)
+    assert not left, "every unit that changes has one way back"
+
+
+def test_a_broker_that_changed_its_machine_room_leaves_and_comes_back():
+    none = {"set_queues": {"read_queue_nums": 0, "brokers": "a"}}
+    changes = [none, {"add_broker": {"broker_name": "a", "read_queue_nums": 3}}]
+    before, _, ways = rows_of(CLUSTER, {"name": "s", "changes": changes})
+    there = {"broker_name": "a", "read_queue_nums": 3, "machine_room": "hz"}
+    back = [{"remove_broker": {"brokers": "a"}}, {"add_broker": there}]
+    assert [one["changes"] for one in ways] == [back]
+    _, again, _ = rows_of(CLUSTER, {"name": "s", "changes": [*changes, *back]})
+    for unit, rows in before.items():
+        assert [one.in_use for one in again[unit]] == [one.in_use for one in rows]
 
 
 def test_on_the_command_line(tmp_path, capsys):

@@ -116,7 +116,7 @@ class _Tables(StoredTables):
 def with_tables(plan, evidence=(), transitions=()):
     """A plan that rests on other evidence and has other transitions, each as rows; without them it has none."""
     evidence = pa.Table.from_pylist(list(evidence), EVIDENCE_SCHEMA)
-    details = _Tables(plan.groups, plan.clients, plan.queues, plan.input_digest, plan.inputs, evidence)
+    details = _Tables(plan.groups, plan.clients, plan.queues, plan.input_digest, plan.inputs, plan.undo, evidence)
     details.told = pa.Table.from_pylist(list(transitions), TRANSITIONS_SCHEMA)
     return replace(plan, details=details)
 

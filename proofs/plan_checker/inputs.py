@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from rmqalloc.certificate._loops import by_name
+from plan_checker.loops import by_name
 from rmqalloc.documents._fields import MAX_VIRTUAL_NODES
 from rmqalloc.strategies._by_name import inner_class_of
 from rmqalloc.strategies._config import listed_queues

@@ -1,49 +1,19 @@
-"""Proves a saved plan with the standard library and loops of its own: nothing of the planner runs here.
+"""A second planner: what a plan says is recomputed by the standard library and loops written from RocketMQ's Java classes.
 
-    python _checker.py plan.json [--snapshot snapshot.json] [--key-file FILE]
-
-does it on any machine to which this file, ``_unit_states.py``, ``_loops.py``, ``_plain_rules.py``, ``_named_rules.py`` and
-``_form.py`` were copied.
-A plan holds what it was made from (``inputs``): routes, client lists and strategies before any change.
-All else follows. The scenarios are done to
-the inputs again, every queue is given its owners, and the tables that come of it must be those of the file to the letter. So
-what is left to believe is the inputs, which a snapshot or a signature proves, and what `Verdict.not_proved` lists.
+Nothing of the planner runs here but the reading of snapshots into views (`plan_checker.inputs`). The scenarios are done to the
+routes, client lists and strategies before any change, every queue is given its owners, and the tables and ways back that come
+of it must be those of the plan to the letter.
 """
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import hmac
-import json
-import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-if TYPE_CHECKING or __package__:
-    from rmqalloc.certificate import _form as form
-    from rmqalloc.certificate import _loops as loops
-    from rmqalloc.certificate import _plain_rules as rules
-    from rmqalloc.certificate import _unit_states as units
-else:
-    form, loops, rules, units = map(import_module, ("_form", "_loops", "_plain_rules", "_unit_states"))
-
-MIN_KEY_BYTES = 32
-"""Shortest key of a signature."""
-
-SIGNED_BY = "hmac-sha256:"
-ROUNDING = 1e-9
-
-
-class Verdict(NamedTuple):
-    """What came out; nothing is wrong if there are no problems."""
-
-    problems: list[str]
-    proved: list[str]
-    not_proved: list[str]
-
+from plan_checker import form, loops
+from plan_checker import plain_rules as rules
+from plan_checker import unit_states as units
 
 # --- Tables ---
 
@@ -56,7 +26,7 @@ class Tables:
         self.names = ["current", *(one["name"] for one in self.scenarios)]
         self.rows: dict[str, list[list[Any]]] = {name: [[] for _ in self.names] for name in form.TABLES}
         self.groups: list[dict[str, dict[str, Any]]] = [{} for _ in self.names]
-        self.taken, self.problems = dict[str, None](), list[str]()
+        self.problems = list[str]()
         self.backs = {name: _by_group(data["undo"].get(name, ())) for name in self.names[1:]}
         if list(data["undo"]) != self.names[1:]:
             self.problems.append("undo is not of the scenarios")
@@ -87,8 +57,6 @@ class Tables:
             figures: list[Any] = [None] * 12
             if not state.code:
                 figures = self._figures(unit, name, number, states[0], group, state)
-            elif state.code in (*loops.SPOILED, loops.BAD_STRATEGY):
-                self.taken[f"{unit.group} topic {unit.topic}: {state.text}"] = None
             row = [unit.group, unit.topic, name, state.strategy, *figures, state.cross_room, state.code, state.text]
             group["units"].append(dict(zip(form.UNITS, row, strict=True)))
             self.rows["units"][0].append(row)
@@ -103,8 +71,6 @@ class Tables:
                 f"undo of {scenario!r} has {len(entries)} ways back for {unit.group} topic {unit.topic}"
             )
         for one in entries:
-            if "reason" in one:
-                self.taken[f"undo of {scenario!r} has no way back for {unit.group}: {one['reason']}"] = None
             back = [loops.changed(row, unit.topic, one.get("changes", ())) for row in rows]
             if ("reason" in one) == ("changes" in one) or (
                 loops.in_use(back) != loops.in_use(unit.rows) and "changes" in one
@@ -243,135 +209,16 @@ def _by_group(entries: Sequence[dict[str, Any]]) -> dict[str, list[dict[str, Any
     return found
 
 
-# --- Gates, signature, snapshot ---
-
-
-def gates_broken(gates: dict[str, Any], made: Tables) -> Iterator[str]:
-    """What does not keep a gate."""
-    before, *others = ([dict(zip(form.GROUPS, row, strict=True)) for row in rows] for rows in made.rows["groups"])
-    for number, rows in enumerate(others, start=1):
-        for was, now in zip(before, rows, strict=True):
-            both = [made.groups[i][now["consumer_group"]]["units"] for i in (0, number)]
-            cured = sum(b["n_queues"] for a, b in zip(*both, strict=True) if a["err_code"] and not b["err_code"])
-            now["moved"] *= now["least_moves"] is not None  # what several read changes no hands
-            bounds = [
-                ("max_moved", "moved", 1),
-                ("max_moved_share", "moved", was["n_queues"] + cured),
-                ("max_skew", "skew", 1),
-            ]
-            broken = [key for key, name, unit in bounds if key in gates and now[name] > gates[key] * unit + ROUNDING]
-            if gates.get("fail_if_worse") and not cured:
-                worse = (key for key in ("skew", "idle", "unowned", "max_load") if now[key] > was[key] + ROUNDING)
-                broken += [f"fail_if_worse ({key})" for key in worse]
-            broken += ["any, as a topic cannot be assigned any more"] * (now["n_topics"] < was["n_topics"])
-            yield from (f"gate not kept in {now['scenario']!r} by {now['consumer_group']}: {one}" for one in broken)
-
-
-def verdict(text: str, key: bytes | None = None, snapshot: dict[str, Any] | None = None) -> Verdict:
-    """Check the text of a plan's file.
+def problems_of(data: dict[str, Any], snapshot: dict[str, Any] | None = None) -> list[str]:
+    """Return what is wrong with a plan.
 
     Parameters
     ----------
-    text : str
-    key : bytes, optional
-        Of its signature.
+    data : dict
+        ``scenarios``, ``tables`` and ``undo`` of its document, and its ``inputs`` as `plan_checker.inputs` makes them.
     snapshot : dict, optional
         Document of the snapshot that it was made from.
     """
-    try:
-        data = form.read(text)
-        units.check_order(data)
-        made = Tables(data)
-        problems = [*made.problems, *differences(data["tables"], made)]
-        gates = data.get("gates", {})
-        problems += gates_broken(gates, made) if gates and not problems else ()
-        problems += () if snapshot is None else units.snapshot_differs(data, snapshot)
-    except (
-        ValueError,
-        KeyError,
-        TypeError,
-        IndexError,
-        AttributeError,
-        OverflowError,
-        RecursionError,
-        StopIteration,
-    ) as error:
-        return Verdict([f"it cannot be read as a plan: {type(error).__name__}: {error}"], [], [])
-    digest, signature, signed = data.pop("digest"), data.get("signature"), ""
-    if hashlib.sha256(form.text_of(data)[:-1].encode()).hexdigest() != digest:
-        problems.append("its digest is not that of its content")
-    body = form.text_of({name: one for name, one in data.items() if name != "signature"})[:-1].encode()
-    if key is not None and len(key) < MIN_KEY_BYTES:
-        problems.append(f"the key has {len(key)} bytes; at least {MIN_KEY_BYTES} are needed")
-    elif key is not None and (
-        signature is None or not hmac.compare_digest(signature.encode(), sign(body, key).encode())
-    ):
-        problems.append("it is not signed" if signature is None else "its signature is not by this key")
-    elif key is not None:
-        signed = "the signature is by this key"
-    return (
-        Verdict(problems, *_said(data, made, signed, snapshot is not None))
-        if not problems
-        else Verdict(problems, [], [])
-    )
-
-
-def sign(body: bytes, key: bytes) -> str:
-    """The signature of a plan's text without its digest."""
-    return SIGNED_BY + hmac.new(key, body, hashlib.sha256).hexdigest()
-
-
-def _said(data: dict[str, Any], made: Tables, signed: str, with_snapshot: bool) -> tuple[list[str], list[str]]:
-    """What was proved, and what was not."""
-    n_units = sum(row[2] == "current" for row in made.rows["units"][0])
-    moved = sum(row[form.UNITS.index("moved")] or 0 for row in made.rows["units"][0])
-    gates = {name: one for name, one in data.get("gates", {}).items() if name in form.GATES}
-    others = {name: one for name, one in data.get("gates", {}).items() if name not in form.GATES}
-    proved = [
-        "content: its digest, and every key and value as rmqalloc writes it",
-        f"owners: {n_units} units in {len(made.names)} states, recomputed from the inputs",
-        f"tables: {', '.join(f'{name} {sum(map(len, rows))}' for name, rows in made.rows.items())} rows follow from the owners",
-        f"movement: {moved} queues move; the bound of least_moves is attained in every unit",
-        *([f"gates: {', '.join(f'{name} {one:g}' for name, one in gates.items())} hold"] if gates else ()),
-        *(
-            [f"way back: from {len(made.names) - 1} scenario(s) to the clients, queues and strategies before"]
-            if made.names[1:]
-            else ()
-        ),
-        *(["inputs: digest, routes and client lists are those of the snapshot"] if with_snapshot else ()),
-        *([signed] if signed else ()),
-    ]
-    open_ends = [] if with_snapshot else ["inputs: whether they are the cluster's; give the snapshot"]
-    open_ends += [f"gate {name} {one}: {form.OPEN_GATES.get(name, 'it is not known')}" for name, one in others.items()]
-    open_ends += ["the signature: signed, not checked; give the key"] if "signature" in data and not signed else []
-    open_ends += [] if signed else ["toolVersion and warnings, which follow from nothing; a signature covers them"]
-    reported = [
-        one["name"] for one in data["inputs"]["groups"] for each in one.get("views", {}).values() if "reported" in each
-    ]
-    open_ends += [f"{name}: its owners before are those that its clients report" for name in dict.fromkeys(reported)]
-    return proved, open_ends + list(made.taken)
-
-
-def main(argv: Sequence[str]) -> int:
-    """Check a file; 0 if it is proved, 2 if not."""
-    given = dict(zip(argv[1::2], argv[2::2], strict=False))
-    if not argv or len(argv) % 2 == 0 or given.keys() - {"--snapshot", "--key-file"}:
-        print("usage: _checker.py plan.json [--snapshot snapshot.json] [--key-file FILE]", file=sys.stderr)
-        return 64
-    with (gzip.open if argv[0].endswith(".gz") else open)(argv[0], "rt", encoding="utf-8") as file:
-        text = file.read()
-    key = snapshot = None
-    if "--key-file" in given:
-        with open(given["--key-file"], "rb") as key_file:
-            key = key_file.read().strip()
-    if "--snapshot" in given:
-        with open(given["--snapshot"], encoding="utf-8") as file:
-            snapshot = json.load(file)
-    found = verdict(text, key, snapshot)
-    for what, lines in (("rejected", found.problems), ("proved", found.proved), ("not proved", found.not_proved)):
-        print(*(f"{what}: {ascii(line)[1:-1]}" for line in lines), sep="\n", end="\n" * bool(lines))
-    return 2 if found.problems else 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    made = Tables(data)
+    found = [*made.problems, *differences(data["tables"], made)]
+    return found if snapshot is None else [*found, *units.snapshot_differs(data, snapshot)]

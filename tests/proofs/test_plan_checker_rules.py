@@ -1,13 +1,12 @@
-"""The checker's own loops of ORDINAL and STABLE against the pages that define the two, on odd groups."""
+"""The twin's own loops of ORDINAL and STABLE against the pages that define the two, on odd groups."""
 
 from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
+from plan_checker import named_rules as rules
 from strategy_vectors import random_case
-
-from rmqalloc.certificate import _named_rules as rules
 
 
 @examples(60, nightly=3000)

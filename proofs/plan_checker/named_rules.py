@@ -7,15 +7,9 @@ planner's code is another. As ``_loops.py``, this is by the standard library alo
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from importlib import import_module
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING or __package__:
-    from rmqalloc.certificate import _plain_rules as rules
-    from rmqalloc.certificate._plain_rules import Ids, Queue
-else:
-    rules = import_module("_plain_rules")
-    Ids, Queue = rules.Ids, rules.Queue
+from plan_checker import plain_rules as rules
+from plan_checker.plain_rules import Ids, Queue
 
 MASK, GOLDEN = 2**64 - 1, 0x9E3779B97F4A7C15
 ANCHORS_APART, FIRST_ANCHORS = 12, 22

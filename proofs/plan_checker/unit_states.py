@@ -5,22 +5,14 @@ As ``_loops.py``, this is by the standard library alone, to be read beside Rocke
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Iterator
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING or __package__:
-    from rmqalloc.certificate import _loops as loops
-    from rmqalloc.certificate import _plain_rules as rules
-    from rmqalloc.certificate._loops import Clients, Row
-    from rmqalloc.certificate._plain_rules import Fields, Ids, Queue
-else:
-    loops, rules = map(import_module, ("_loops", "_plain_rules"))
-    Clients, Row, Fields, Ids, Queue = loops.Clients, loops.Row, rules.Fields, rules.Ids, rules.Queue
-
+from plan_checker import loops
+from plan_checker import plain_rules as rules
+from plan_checker.loops import Clients, Row
+from plan_checker.plain_rules import Fields, Ids, Queue
 
 DIALECTS = {"JAVA": "java", "GO": "go", "CPP": "cpp", "PYTHON": "cpp"}
 """Dialects of the languages that brokers name."""
@@ -72,18 +64,6 @@ def units_of(inputs: dict[str, Any]) -> Iterator[Unit]:
                 rows.append(Row(own, route, *rule, view.get("dialect", rows[0].dialect)))
             lags = {(b, i): n for b, each in group.get("lags", {}).get(topic, {}).items() for i, n in enumerate(each)}
             yield Unit(group["name"], topic, rows, ids, views, lags, group.get("shared", {}).get(topic))
-
-
-def check_order(data: dict[str, Any]) -> None:
-    """Raise unless names stand in order where their order means nothing."""
-    inputs, ways = data["inputs"], [one for each in data["undo"].values() for one in each]
-    lists = [[one["groups"] for one in ways], [one.get("topics", []) for one in ways]]
-    lists.append([[name for name, *_ in route] for route in inputs["topics"].values()])
-    lists.append([one["clients"] for one in inputs["groups"] if not one.keys() & {"views", "shared"}])
-    fields = (given for one in ways for change in one.get("changes", ()) for given in change.values())
-    lists.append([value for given in fields for value in given.values() if isinstance(value, list)])
-    if any(one != sorted(one, key=rules.utf16) for each in lists for one in each):
-        raise ValueError("names of clients, brokers, groups or topics are not in order")
 
 
 def rows_after(scenario: Fields, unit: Unit) -> list[Row]:
@@ -296,11 +276,6 @@ def _divides_otherwise(inputs: Fields, group: Fields, sharing: Fields | None) ->
 
 def snapshot_differs(data: dict[str, Any], snapshot: dict[str, Any]) -> Iterator[str]:
     """What the inputs have otherwise than a snapshot's document."""
-    text = json.dumps(snapshot, sort_keys=True, separators=(",", ":"))
-    if hashlib.sha256(text.encode()).hexdigest() != data["inputDigest"]:
-        yield "inputDigest differs: the plan was made from another snapshot, or with other --strategy, --assume or rooms"
-    if data.get("snapshotTime") != snapshot.get("fetched_at"):
-        yield "snapshotTime is not that of the snapshot"
     topics, groups = ({one["name"]: one for one in snapshot.get(kind, ())} for kind in ("topics", "groups"))
     for name, brokers in data["inputs"]["topics"].items():
         route = topics.get(name, {"brokers": ()}).get("brokers", ())

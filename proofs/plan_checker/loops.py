@@ -10,16 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-if TYPE_CHECKING or __package__:
-    from rmqalloc.certificate import _named_rules as named
-    from rmqalloc.certificate import _plain_rules as rules
-    from rmqalloc.certificate._plain_rules import Fields, Queue
-else:
-    rules, named = map(import_module, ("_plain_rules", "_named_rules"))
-    Fields, Queue = rules.Fields, rules.Queue
+from plan_checker import named_rules as named
+from plan_checker import plain_rules as rules
+from plan_checker.plain_rules import Fields, Queue
 
 RETRY, CONFIG = "%RETRY%", "CONFIG"
 MOST_NAMES, MOST_POINTS = 100_000, 1 << 24

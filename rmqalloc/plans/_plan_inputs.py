@@ -1,0 +1,87 @@
+"""What a plan follows from: the part of a snapshot that it reads, and what was chosen of that."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import translate
+from re import compile as pattern_of
+from typing import Any
+
+from rmqalloc.plans._plan_writing import canonical
+from rmqalloc.snapshot._matching import ALL
+from rmqalloc.snapshot._plain_data import to_document
+from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot._units import RETRY_PREFIX
+
+
+@dataclass(frozen=True)
+class PlanInputs:
+    """What `rmqalloc.plans.plan_snapshot` is given besides the scenarios, and no more than it reads of that.
+
+    Attributes
+    ----------
+    snapshot : Snapshot
+        The chosen groups, the topics that they name, and what is said of the cluster as a whole.
+    groups, topics : tuple of str
+        Patterns, as `fnmatch.fnmatchcase` has them.
+    with_retry : bool
+        As for `rmqalloc.snapshot._units.unit_pairs`.
+    """
+
+    snapshot: Snapshot
+    groups: tuple[str, ...] = ALL
+    topics: tuple[str, ...] = ALL
+    with_retry: bool = False
+
+    @classmethod
+    def of(
+        cls, snapshot: Snapshot, groups: Sequence[str] = ALL, topics: Sequence[str] = ALL, with_retry: bool = False
+    ) -> PlanInputs:
+        """Keep what a plan reads.
+
+        Examples
+        --------
+        >>> from rmqalloc.snapshot import Topic
+        >>> cluster = Snapshot((Topic("T"), Topic("U"), Topic("V")), (Group("g", ("T",)), Group("h", ("V",))))
+        >>> kept = PlanInputs.of(cluster, ["g"])
+        >>> [one.name for one in kept.snapshot.groups], [one.name for one in kept.snapshot.topics]
+        (['g'], ['T'])
+        """
+        mine = tuple(one for one in snapshot.groups if _fits(one.name, groups))
+        names = {name for group in mine for name in _topics_of(group)}
+        named = (
+            one for one in snapshot.topics if one.name in names or (tuple(topics) != ALL and _fits(one.name, topics))
+        )
+        return cls(replace(snapshot, groups=mine, topics=tuple(named)), tuple(groups), tuple(topics), with_retry)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the document of the snapshot that is kept."""
+        return digest_of(self.snapshot)
+
+    def to_data(self) -> dict[str, Any]:
+        """Plain data, as a plan's file holds it."""
+        chosen = {"groups": list(self.groups), "topics": list(self.topics), "withRetry": self.with_retry}
+        return {**chosen, "snapshot": to_document(self.snapshot)}
+
+
+def digest_of(snapshot: Snapshot) -> str:
+    """SHA-256 of a snapshot's document, whatever form it was read from."""
+    return hashlib.sha256(canonical(to_document(snapshot)).encode()).hexdigest()
+
+
+def _fits(name: str, patterns: Sequence[str]) -> bool:
+    return tuple(patterns) == ALL or any(pattern_of(translate(one)).match(name) for one in patterns)
+
+
+def _topics_of(group: Group) -> Iterator[str]:
+    """The topics that a group, its clients or its lags name."""
+    yield from group.subscriptions
+    yield RETRY_PREFIX + group.name
+    yield from (lag.queue.topic for lag in group.lags)
+    for client in group.clients:
+        yield from client.subscriptions or ()
+        yield from client.sees_read_queue_nums or ()
+        yield from (queue.topic for queue in client.owned or ())

@@ -1,0 +1,149 @@
+"""The tables of a plan's file: read strictly, so that whoever reads a plan may rely on how its rows stand to one another."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA, UNITS_SCHEMA
+from rmqalloc.plans._plan_writing import PlanError
+from rmqalloc.scenarios import CURRENT
+
+SCHEMAS = {"units": UNITS_SCHEMA, "groups": GROUPS_SCHEMA, "clients": CLIENTS_SCHEMA, "queues": QUEUES_SCHEMA}
+
+_FIGURES = {field.name for field in UNITS_SCHEMA if not pa.types.is_string(field.type)} - {"err_code"}
+_MAY_BE_NULL = {
+    "units": {*_FIGURES, "strategy", "err_msg"},
+    "groups": {"least_moves", "cross_room", "backlog_moved"},
+    "clients": {"machine_room"},
+    "queues": {"owner_before", "others_before", "owner_after", "others_after", "lag"},
+}
+_NULL_IF_GOOD = {"least_moves", "cross_room"}
+"""Figures that a unit without an error may lack."""
+
+_WORDS = {
+    ("clients", "status"): ("stays", "new", "gone"),
+    ("queues", "change"): ("kept", "moved", "new", "gone", "unowned"),
+}
+
+Tables = dict[str, pa.Table]
+
+
+def read_tables(stored: Mapping[str, Any], scenarios: Sequence[str]) -> Tables:
+    """Return the tables of a plan's file.
+
+    Parameters
+    ----------
+    stored : mapping
+        Columns by table and name, as `rmqalloc.plans._plan.plain_column` makes them.
+    scenarios : sequence of str
+        Names of the scenarios.
+
+    Raises
+    ------
+    PlanError
+        A table is missing or unknown, a column or a value is not of its kind, or rows do not fit one another.
+    """
+    if stored.keys() != SCHEMAS.keys():
+        raise PlanError(f"tables must be {', '.join(SCHEMAS)}, got {', '.join(stored)}")
+    tables = {name: _table(stored[name], name, schema) for name, schema in SCHEMAS.items()}
+    for problem in _problems(tables, [CURRENT, *scenarios]):
+        raise PlanError(f"tables.{problem}")
+    return tables
+
+
+def _problems(tables: Tables, states: Sequence[str]) -> Iterator[str]:
+    """What is wrong with values and rows."""
+    for name, table in tables.items():
+        for field in table.schema:
+            column = table[field.name]
+            if field.name not in _MAY_BE_NULL[name] and column.null_count:
+                yield f"{name}.{field.name} has no value in row {_first(pc.is_null(column))}"
+            if pa.types.is_integer(field.type) or pa.types.is_floating(field.type):
+                below = pc.fill_null(pc.less(column, 0), False)
+                if pc.any(below).as_py():
+                    yield f"{name}.{field.name} is negative in row {_first(below)}"
+    for (name, column_name), words in _WORDS.items():
+        other = pc.invert(pc.is_in(tables[name][column_name], pa.array(words)))
+        if pc.any(other).as_py():
+            yield f"{name}.{column_name} must be one of {', '.join(words)}, in row {_first(other)} it is not"
+    yield from _figures_lacking(tables["units"])
+    yield from _out_of_place(tables, states)
+
+
+def _figures_lacking(units: pa.Table) -> Iterator[str]:
+    """Figures that are there though a unit has an error, or the other way round."""
+    good = pc.equal(units["err_code"], 0)
+    for name in sorted(_FIGURES):
+        has = pc.is_valid(units[name])
+        wrong = pc.and_(has, pc.invert(good))
+        if name not in _NULL_IF_GOOD:
+            wrong = pc.or_(wrong, pc.and_(good, pc.invert(has)))
+        if name != "cross_room" and pc.any(wrong).as_py():
+            yield f"units.{name} and units.err_code do not fit in row {_first(wrong)}"
+
+
+def _out_of_place(tables: Tables, states: Sequence[str]) -> Iterator[str]:
+    """Rows that do not stand where their scenario, group and topic belong."""
+    units, n_states = tables["units"], len(states)
+    names = _pairs(units)
+    current = names[::n_states]
+    if units["scenario"].to_pylist() != list(states) * len(current) or names != [
+        one for one in current for _ in states
+    ]:
+        yield f"units must have a row for each of {', '.join(states)}, unit by unit"
+    if len(set(current)) < len(current):
+        yield "units has a group and topic twice"
+    groups = list(dict.fromkeys(group for group, _ in current))
+    rows = list(zip(*(tables["groups"][name].to_pylist() for name in ("scenario", "consumer_group")), strict=True))
+    if rows != [(state, group) for state in states for group in groups]:
+        yield "groups must have a row for each group of units, scenario by scenario"
+    place = {name: number for number, name in enumerate(states)}
+    at = {pair: number for number, pair in enumerate(current)}
+    for name in ("clients", "queues"):
+        table = tables[name]
+        order = [place.get(one, -1) for one in table["scenario"].to_pylist()]
+        unit = [at.get(pair, -1) for pair in _pairs(table)]
+        keys = np.array([order, unit]).reshape(2, -1)
+        if (keys < 0).any():
+            yield f"{name} has a scenario, group or topic that units has not, in row {int(np.argmax((keys < 0).any(0)))}"
+        elif (np.diff(keys[0] * max(len(current), 1) + keys[1]) < 0).any():
+            yield f"{name} must stand scenario by scenario, and in each in the order of units"
+
+
+def _pairs(table: pa.Table) -> list[tuple[str, str]]:
+    return list(zip(*(table[name].to_pylist() for name in ("consumer_group", "topic")), strict=True))
+
+
+def _first(mask: Any) -> int:
+    return int(pc.index(mask, True).as_py())
+
+
+def _table(columns: Any, name: str, schema: pa.Schema) -> pa.Table:
+    """The table that `rmqalloc.plans._plan.plain_column` wrote."""
+    if not isinstance(columns, Mapping) or columns.keys() != set(schema.names):
+        raise PlanError(f"tables.{name} must be a mapping of the columns {', '.join(schema.names)}")
+    made = [_column(columns[field.name], f"tables.{name}.{field.name}", field.type) for field in schema]
+    if len({len(column) for column in made}) > 1:
+        raise PlanError(f"the columns of tables.{name} must have as many rows each")
+    return pa.table(made, schema=schema)
+
+
+def _column(data: Any, place: str, kind: pa.DataType) -> pa.Array:
+    is_text = pa.types.is_string(kind)
+    coded = data if isinstance(data, Mapping) else {}
+    words, rows = (coded.get("words"), coded.get("rows")) if is_text else ([], data)
+    if not isinstance(words, list) or not isinstance(rows, list):
+        raise PlanError(f"{place} must be {'a mapping of words and rows' if is_text else 'a list'}")
+    try:
+        if not is_text:
+            return pa.array(rows, kind)
+        return pa.DictionaryArray.from_arrays(
+            pa.array(rows, pa.int32()), pa.array(words, pa.string())
+        ).dictionary_decode()
+    except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
+        raise PlanError(f"{place} cannot be read as {kind}: {error}") from None

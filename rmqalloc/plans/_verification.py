@@ -1,0 +1,250 @@
+"""Verification by replay: a saved plan is made again from its inputs, and all of its file is compared with that.
+
+Its principles, the weightiest first:
+
+1. One difference rejects: tables, gates, ways back, errors and warnings are all compared, to the letter.
+2. What cannot be recomputed is named, and the answer then is not that all is equal.
+3. What would take long is refused before it is worked on.
+
+Replay finds files that were changed. A defect of the planner it repeats; that is for the proofs, which plan by other code.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rmqalloc._text import message
+from rmqalloc._version import __version__
+from rmqalloc.documents import DocumentError
+from rmqalloc.documents._fields import FieldError
+from rmqalloc.documents._records import record
+from rmqalloc.errors import Error
+from rmqalloc.plans._gates import Gates
+from rmqalloc.plans._made_again import inputs_in, made_again
+from rmqalloc.plans._plan import SEMANTICS, Plan, plain_column
+from rmqalloc.plans._plan_files import PlanFile, read_plan_file
+from rmqalloc.plans._plan_inputs import PlanInputs
+from rmqalloc.plans._plan_writing import PlanError, canonical
+from rmqalloc.plans._replay_limits import check_size
+from rmqalloc.plans._signature import is_signed, read_key
+from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot.files import read
+
+_MOST_SHOWN = 20
+_MOST_LETTERS = 60
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What `verify` found.
+
+    Attributes
+    ----------
+    problems : tuple of str
+        Why the plan is rejected.
+    recomputed : tuple of str
+        What was made again and is equal; empty for a plan that is rejected.
+    not_recomputed : tuple of str
+        What could not be, and why; empty for a plan that is rejected.
+    """
+
+    problems: tuple[str, ...] = ()
+    recomputed: tuple[str, ...] = ()
+    not_recomputed: tuple[str, ...] = ()
+
+    @property
+    def is_verified(self) -> bool:
+        """Whether all of the plan was recomputed, and is equal."""
+        return not self.problems and not self.not_recomputed
+
+    def lines(self) -> Iterator[str]:
+        """All of it as text, a line each; text from the file cannot make another line."""
+        head = "nothing differs, but not all could be recomputed" if self.not_recomputed else "verified"
+        yield "rejected" if self.problems else head
+        named = {"problem": self.problems, "recomputed": self.recomputed, "not recomputed": self.not_recomputed}
+        for what, lines in named.items():
+            yield from (f"{what}: {message(line)}" for line in lines)
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+
+def verify(
+    path: str | os.PathLike[str],
+    snapshot: Snapshot | str | os.PathLike[str] | None = None,
+    key_file: str | os.PathLike[str] | None = None,
+) -> Verification:
+    """Make a saved plan again from its inputs, and compare all of its file with that.
+
+    Parameters
+    ----------
+    path : path
+        What ``plan --out`` or `rmqalloc.plans.save_plan` wrote.
+    snapshot : Snapshot or path, optional
+        What the plan was made from. With it the inputs are compared, too.
+    key_file : path, optional
+        Key of the plan's signature.
+
+    Raises
+    ------
+    OSError
+        A file cannot be read.
+    PlanError
+        The file is not a plan, or more would have to be planned than is replayed; see `rmqalloc.plans._replay_limits`.
+    VerificationError
+        The key is too short.
+    rmqalloc.snapshot.SnapshotError
+        The snapshot cannot be read.
+
+    Examples
+    --------
+    >>> import rmqalloc, tempfile
+    >>> path = tempfile.mkdtemp() + "/plan.json"
+    >>> rmqalloc.plan(rmqalloc.read("example:seed"), [{"name": "6", "changes": [{"scale_clients": {"to": 6}}]}]).save(path)
+    >>> rmqalloc.verify(path).is_verified, rmqalloc.verify(path, snapshot="example:seed").recomputed[-1]
+    (True, 'inputs: what the plan reads of the snapshot')
+    """
+    file = read_plan_file(path)
+    key = None if key_file is None else read_key(key_file)
+    taken = snapshot if isinstance(snapshot, Snapshot) or snapshot is None else read(str(snapshot))
+    problems = [] if file.is_unchanged else ["its digest is not that of its content"]
+    said = list(_signature(file, key))
+    if wrong := [text for is_right, text in said if not is_right and key is not None]:
+        return Verification((*problems, *wrong))
+    try:
+        inputs = file.plan.inputs if taken is None else inputs_in(file.plan, taken)
+    except PlanError as error:
+        return Verification((*problems, str(error)))
+    if inputs is None:
+        return _not_replayed(file, problems, said)
+    return _replayed(file, inputs, problems, said, taken is not None)
+
+
+def _signature(file: PlanFile, key: bytes | None) -> Iterator[tuple[bool, str]]:
+    """What is to be said of the signature, and whether it is right."""
+    if key is None:
+        if file.signature is not None:
+            yield False, "signature: there is one, and no key was given"
+    elif file.signature is None:
+        yield False, "it is not signed"
+    elif is_signed(file.signed_text(), file.signature, key):
+        yield True, "signature: by this key"
+    else:
+        yield False, "its signature is not by this key"
+
+
+def _not_replayed(file: PlanFile, problems: Sequence[str], said: Sequence[tuple[bool, str]]) -> Verification:
+    """The answer where the file holds no inputs that are read."""
+    if problems:
+        return Verification(tuple(problems))
+    made_by = (
+        f"tables, gates, ways back and warnings: {_made_by(file)}, whose files hold no inputs that are read; "
+        "give the snapshot"
+    )
+    done = [text for is_right, text in said if is_right]
+    return Verification(
+        (), ("content: its digest", *done), (made_by, *(text for is_right, text in said if not is_right))
+    )
+
+
+def _replayed(
+    file: PlanFile, inputs: PlanInputs, problems: list[str], said: Sequence[tuple[bool, str]], with_snapshot: bool
+) -> Verification:
+    """The answer where the plan can be made again."""
+    plan = file.plan
+    try:
+        check_size(inputs, plan.scenarios)
+        again = replace(
+            made_again(plan, inputs), tool_version=plan.tool_version, gates=plan.gates, semantics=plan.semantics
+        )
+        found = [*_differences(file, again), *_gates_broken(plan.gates, again)]
+    except PlanError:
+        raise
+    except Error as error:
+        found = [f"its inputs cannot be planned: {error}"]
+    is_ours = plan.semantics == SEMANTICS
+    if found and (is_ours or problems):
+        more = [f"and {len(found) - _MOST_SHOWN:,} more"] if len(found) > _MOST_SHOWN else []
+        return Verification((*problems, *found[:_MOST_SHOWN], *more))
+    if problems:
+        return Verification(tuple(problems))
+    is_signed_by_key = any(is_right for is_right, _ in said)
+    open_ends = [text for is_right, text in said if not is_right]
+    if not is_ours:
+        differs = f"differs in {'; '.join(found[:3])}" if found else "nothing that this release makes again differs"
+        open_ends.insert(0, f"{_made_by(file)}; {differs}")
+    elif plan.tool_version != __version__ and not is_signed_by_key:
+        open_ends.insert(0, f"toolVersion: {_made_by(file)}, and only a signature shows that; this is {__version__}")
+    done = _done(again, plan, with_snapshot) + [text for is_right, text in said if is_right]
+    return Verification((), tuple(done), tuple(open_ends))
+
+
+def _made_by(file: PlanFile) -> str:
+    semantics = "" if file.plan.semantics is None else f", semantics {file.plan.semantics}"
+    return f"made by rmqalloc {file.plan.tool_version} ({file.data['apiVersion']}{semantics})"
+
+
+def _done(again: Plan, plan: Plan, with_snapshot: bool) -> list[str]:
+    """What was made again."""
+    rows = ", ".join(f"{name} {getattr(again, name).num_rows:,}" for name in again.TABLES)
+    done = ["content: its digest", f"tables: {rows} rows", f"warnings and errors: {len(plan.warnings):,} warnings"]
+    if plan.gates:
+        done.append(f"gates: {', '.join(f'{name} {value}' for name, value in plan.gates.items())} hold")
+    if plan.scenarios and plan.undo is not None:
+        done.append(f"ways back: of {len(plan.scenarios)} scenario(s)")
+    return [*done, *(["inputs: what the plan reads of the snapshot"] if with_snapshot else [])]
+
+
+def _gates_broken(gates: Mapping[str, Any], again: Plan) -> Iterator[str]:
+    """Gates that are none, and groups that do not keep them."""
+    try:
+        read_gates: Gates = record(Gates).read(gates)
+    except (FieldError, DocumentError) as error:
+        yield f"gates: {error}"
+        return
+    if canonical(read_gates.to_data()) != canonical(dict(gates)):
+        yield "gates are not as rmqalloc writes them"
+    yield from (f"gate not kept: {one}" for one in read_gates.broken(again))
+
+
+def _differences(file: PlanFile, again: Plan) -> Iterator[str]:
+    """What stands in the file otherwise than it is made again."""
+    made, given = again.parts(), {name: one for name, one in file.data.items() if name not in ("digest", "signature")}
+    if file.plan.inputs is None:  # of an earlier version, whose head and inputs have another form
+        compared = {"scenarios", "warnings", "snapshotTime"}
+    else:
+        compared = made.keys() | given.keys()
+    for name in sorted(compared - {"tables"}):
+        if (text := canonical(given.get(name))) != (right := canonical(made.get(name))):
+            at = next(
+                (i for i, (a, b) in enumerate(zip(text, right, strict=False)) if a != b), min(len(text), len(right))
+            )
+            yield f"{name} differs: {_around(text, at)}, {_around(right, at)} is right"
+    for name in again.TABLES:
+        yield from _columns_differing(name, file, again)
+
+
+def _around(text: str, at: int) -> str:
+    start = max(0, at - _MOST_LETTERS // 2)
+    return text[start : start + _MOST_LETTERS]
+
+
+def _columns_differing(name: str, file: PlanFile, again: Plan) -> Iterator[str]:
+    table, right = getattr(file.plan, name), getattr(again, name)
+    for column in right.column_names:
+        if canonical(file.data["tables"][name].get(column)) == canonical(plain_column(right[column])):
+            continue
+        if table.num_rows != right.num_rows:
+            yield f"{name} has {table.num_rows:,} rows, {right.num_rows:,} are right"
+            return
+        pairs = zip(table[column].to_pylist(), right[column].to_pylist(), strict=True)
+        row = next(((i, a, b) for i, (a, b) in enumerate(pairs) if repr(a) != repr(b)), None)
+        where = (
+            ""
+            if row is None
+            else f" in row {row[0]}: {row[1]!r:.{_MOST_LETTERS}}, {row[2]!r:.{_MOST_LETTERS}} is right"
+        )
+        yield f"{name}.{column} is not what follows from the inputs{where}"

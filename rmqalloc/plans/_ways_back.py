@@ -1,0 +1,148 @@
+"""The way back: changes that lead from what a scenario leaves to what was there before it.
+
+Goals in order: the way back ends with the clients, queues and strategies before; it says nothing of what is as it was; and
+one change for all brokers stands in place of one for each, where that is the same.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rmqalloc.documents._fields import ScenarioError
+from rmqalloc.plans._unit_rows import UnitRow, UnitRows, rows_after
+from rmqalloc.scenarios import SetStrategy
+from rmqalloc.scenarios._patterns import literal
+from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.strategies import sort_client_ids
+from rmqalloc.strategies._by_name import class_of
+
+Change = dict[str, Any]
+Back = dict[str, Any]
+
+OTHER_VIEWS = "its clients divide otherwise than one another, which no change of the whole group brings back"
+LISTS = "the lists of CONFIG cannot be set by a change"
+
+
+def ways_back(before: UnitRows, after: UnitRows) -> list[Back]:
+    """Return what leads units back to the rows before, from those after; equal changes stand together.
+
+    Parameters
+    ----------
+    before, after : dict
+        Of the same units: see `rmqalloc.plans._unit_rows.unit_rows`. Where a unit has other views after than before, its main
+        one alone is compared.
+
+    Returns
+    -------
+    list of dict
+        ``groups`` and ``topics`` by name (all topics of the groups unless given), and ``changes``, or in their place the
+        ``reason`` why there are none. What is as it was is in none.
+    """
+    topics_of: dict[str, list[str]] = {}
+    found: dict[str, dict[str, list[str]]] = {}
+    for (group, topic), rows in before.items():
+        topics_of.setdefault(group, []).append(topic)
+        if differ(rows, after[group, topic]):
+            back = json.dumps(_back(topic, rows, after[group, topic]))
+            found.setdefault(back, {}).setdefault(group, []).append(topic)
+    made: dict[tuple[str, str | None], list[str]] = {}
+    for text, groups in found.items():
+        for group, topics in groups.items():
+            some = None if topics == topics_of[group] else json.dumps(sort_client_ids(topics))
+            made.setdefault((text, some), []).append(group)
+    return [
+        {
+            "groups": sort_client_ids(groups),
+            **({} if some is None else {"topics": json.loads(some)}),
+            **json.loads(text),
+        }
+        for (text, some), groups in made.items()
+    ]
+
+
+def differ(before: Sequence[UnitRow], after: Sequence[UnitRow]) -> bool:
+    """Whether a unit is not as it was; brokers without queues make no difference."""
+    return [one.in_use for one in before] != [one.in_use for one in after]
+
+
+def _back(topic: str, before: Sequence[UnitRow], after: Sequence[UnitRow]) -> Back:
+    """Changes that lead a unit back, or the reason why there are none."""
+    goal, now = before[0], after[0]
+    if len(before) > 1 and {one for one, _ in goal.clients} - {one for one, _ in now.clients}:
+        return {"reason": OTHER_VIEWS}
+    rule = []
+    if now.method != goal.method:
+        params = dict(goal.method.params)
+        given: Change = {"strategy": goal.method.name, **({"params": params} if params else {})}
+        try:
+            SetStrategy(**given)
+        except ScenarioError as error:
+            is_listed = class_of(goal.method.name).is_listed
+            return {"reason": LISTS if is_listed else f"strategy {goal.method.name} {error.what}"}
+        rule = [{"set_strategy": given}]
+    rest = [*_clients(now, goal), *rule]
+    if len(before) == 1 and all(map(_has_distinct_ids, (now, goal))):
+        brokers = _same_queues(topic, now, goal) or [*_brokers(topic, now, goal)]
+        return {"changes": [*([] if _in_rooms(now) == _in_rooms(goal) else brokers), *rest]}
+    # Of several views, and of ids that repeat, no rule says which changes bring back all: the scenarios' own code is asked.
+    for brokers in ([], _same_queues(topic, now, goal), [*_brokers(topic, now, goal)]):
+        if not differ(before, rows_after(topic, after, [*brokers, *rest])):
+            return {"changes": [*brokers, *rest]}
+    return {"reason": OTHER_VIEWS}
+
+
+def _clients(now: UnitRow, goal: UnitRow) -> Iterator[Change]:
+    """Clients that go, and those that come back, room by room."""
+    leaving = list(dict.fromkeys(one for one, _ in Counter(now.clients) - Counter(goal.clients)))
+    if leaving:
+        yield {"remove_clients": {"ids": _texts(leaving)}}
+    stay = Counter(client for client in now.clients if client[0] not in leaving)
+    rooms: dict[str | None, list[str]] = {}
+    for one, room in (Counter(goal.clients) - stay).elements():
+        rooms.setdefault(room, []).append(one)
+    for room, ids in rooms.items():
+        yield {"add_clients": {"ids": _texts(ids), **({} if room is None else {"machine_room": room})}}
+
+
+def _has_distinct_ids(row: UnitRow) -> bool:
+    return len({one for one, _ in row.clients}) == len(row.clients)
+
+
+def _in_rooms(row: UnitRow) -> dict[str, tuple[int, str | None]]:
+    """Queues and machine room of every broker that has queues."""
+    return {name: (n, room) for name, n, room in row.in_use.brokers}
+
+
+def _same_queues(topic: str, now: UnitRow, goal: UnitRow) -> list[Change]:
+    """One number of queues for all brokers, where that will do; retry topics, which brokers make, are not reached by it."""
+    want = _in_rooms(goal)
+    counts = {n for n, _ in want.values()}
+    rooms = {name: room for name, (_, room) in want.items()}
+    # A broker without queues would get some, too; whether a scenario leaves such, only the state before it shows.
+    is_alike = all({name: room for name, _, room in row.brokers} == rooms for row in (goal, now))
+    if len(counts) != 1 or topic.startswith(RETRY_PREFIX) or not is_alike:
+        return []
+    return [{"set_queues": {"read_queue_nums": counts.pop()}}]
+
+
+def _brokers(topic: str, now: UnitRow, goal: UnitRow) -> Iterator[Change]:
+    """Brokers that go and come back, and the queues of each; a broker in another machine room goes and comes back, too."""
+    have, want = _in_rooms(now), _in_rooms(goal)
+    topics = {"topics": literal(topic)} if topic.startswith(RETRY_PREFIX) else {}
+    stay = {name: n for name, (n, room) in have.items() if name in want and want[name][1] == room}
+    if leaving := [literal(name) for name in have if name not in stay]:
+        yield {"remove_broker": {"brokers": _texts(leaving)}}
+    for name, (n, room) in want.items():
+        if name not in stay:
+            in_room = {} if room is None else {"machine_room": room}
+            yield {"add_broker": {"broker_name": name, "read_queue_nums": n, **in_room}}
+        if stay.get(name, 0) != n and (name in stay or topics):
+            yield {"set_queues": {"read_queue_nums": n, "brokers": literal(name), **topics}}
+
+
+def _texts(found: list[str]) -> str | list[str]:
+    """Texts as changes have them."""
+    return found[0] if len(found) == 1 else sort_client_ids(found)

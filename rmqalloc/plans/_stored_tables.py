@@ -71,8 +71,23 @@ def _problems(tables: Tables, states: Sequence[str]) -> Iterator[str]:
         other = pc.invert(pc.is_in(tables[name][column_name], pa.array(words)))
         if pc.any(other).as_py():
             yield f"{name}.{column_name} must be one of {', '.join(words)}, in row {_first(other)} it is not"
+    yield from _readers_lacking(tables["queues"])
     yield from _figures_lacking(tables["units"])
     yield from _out_of_place(tables, states)
+
+
+def _readers_lacking(queues: pa.Table) -> Iterator[str]:
+    """Queues with other owners beside none, or with none or nobody among the others."""
+    for when in ("before", "after"):
+        others = queues[f"others_{when}"]
+        there = pc.fill_null(pc.greater(pc.list_value_length(others), 0), False)
+        wrong = pc.or_(
+            pc.and_(pc.is_valid(others), pc.invert(there)), pc.and_(there, pc.is_null(queues[f"owner_{when}"]))
+        )
+        if pc.any(wrong).as_py():
+            yield f"queues.others_{when} must be null or names beside the owner, in row {_first(wrong)} it is not"
+        if pc.list_flatten(others).null_count:
+            yield f"queues.others_{when} holds a name that is null"
 
 
 def _figures_lacking(units: pa.Table) -> Iterator[str]:

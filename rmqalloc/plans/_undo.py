@@ -65,6 +65,8 @@ def undo_plan(plan: Plan, snapshot: Snapshot, scenario: str | None = None) -> Pl
         raise UndoError("the plan was saved by an earlier version, which did not keep the way back")
     chosen = next(one for one in plan.scenarios if one.name == _name(plan, scenario))
     before, after = _states(plan.inputs, chosen)
+    if not any(differ(rows, after[unit]) for unit, rows in before.items()):
+        raise UndoError("the scenario changes nothing, so there is nothing to undo")
     try:
         now = _rows_now(plan.inputs, snapshot, chosen, before)
     except NoMatchError as error:
@@ -128,8 +130,6 @@ def _check_moved(before: UnitRows, after: UnitRows, now: UnitRows, named_ids: se
         return [text for unit in before for text in _differences(unit, before, planned, now, ids)]
 
     found = differences(after, named_ids)
-    if not any(differ(rows, after[unit]) for unit, rows in before.items()):
-        raise UndoError("the scenario changes nothing, so there is nothing to undo")
     if found and not differences(before, set()):
         raise UndoError("nothing was applied: the cluster is as it was before the plan")
     if found:

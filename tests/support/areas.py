@@ -173,6 +173,7 @@ PROOFS = {
         ("publishing", ("proofs/publishing/", "spark_udfs/job/", "rmqalloc/store/"), 200),
         ("mutants", ("proofs/mutants/",), 100),
         ("bruteforce", ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/"), 12),
+        ("followed", ("proofs/followed_plans/", "rmqalloc/plans/", "rmqalloc/documents/"), 20),
         ("silence", ("proofs/silence/", "rmqalloc/audit/", "rmqalloc/snapshot/"), 20),
         ("mutation", ("proofs/mutation/",), 40),
         ("strength", ("proofs/strength/", "tests/support/areas.py"), 60),

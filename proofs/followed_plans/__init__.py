@@ -1,0 +1,1 @@
+"""Files of plans changed anywhere, their digests made anew, and followed through everything that reads them."""

@@ -20,7 +20,6 @@ ROOMS = {
     "scenarios": ["scenarios/*"],
     "simulation: scripts": ["simulation/_script*"],
     "plans: files, gates": ["plans/_plan_files*", "plans/_gates*"],
-    "certificate": ["certificate/*"],
     "rebalance: offsets": ["rebalance/_offset_file*"],
     "evidence: rooms that are given": ["evidence/_given_rooms*"],
 }

@@ -439,8 +439,7 @@ MACHINE_LINES = {
     "remoting/_frame.py", "remoting/_loose_json.py",  # bodies and headers of servers
     "rebalance/_offset_file.py",  # what clients keep, in a JSON of their own
     "plans/_explain.py", "evidence/_evidence.py", "report/html/_evidence_section.py",  # columns that we filled
-    "certificate/_inputs.py", "certificate/_way_back.py",  # the same
-    "certificate/_checker.py", "certificate/_form.py",  # by the standard library alone, so that they share nothing
+    "plans/_unit_rows.py", "plans/_ways_back.py", "plans/_plan_writing.py",  # the same, and what they write
     "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py", "job/_output.py",
     "job/_by_frame.py",  # a Spark job's own notes
     "job/_versions.py", "_live_groups.py", "_live_rows.py",  # what Iceberg, Spark's state and streams of events hold

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 import click
 
 from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._sink import hand_over, say, tell
 from rmqalloc.cli._terminal_text import printable, printable_table
@@ -30,7 +31,7 @@ class OwnedQueue(NamedTuple):
     client_id: str | None
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.option("-t", "--topic", multiple=True, required=True, help="Topic; may be given several times.")
 @click.option(
     "--queues", required=True, metavar="BROKER:N,...", help="Brokers and their read queues, the same for each topic."

@@ -72,7 +72,8 @@ def _print_version(ctx: click.Context, _option: click.Parameter, wanted: bool) -
 def app() -> None:
     """RocketMQ queue allocation: who owns which queue, for one consumer group or for millions.
 
-    Every option can also be given as an environment variable, such as RMQALLOC_BULK_STRATEGY for `bulk --strategy`.
+    Every option of a verb but --help and --schema can also be given as an environment variable, named after the verb and the
+    long flag: RMQALLOC_BULK_STRATEGY for `bulk --strategy`.
     """
 
 
@@ -80,7 +81,7 @@ def run(argv: Sequence[str] | None = None) -> int:
     """Run one command; errors become messages on standard error and an exit code, see `rmqalloc.cli._error_handler`."""
 
     def command() -> int:
-        code = app.main(argv, prog_name="rmqalloc", standalone_mode=False, auto_envvar_prefix="RMQALLOC")
+        code = app.main(argv, prog_name="rmqalloc", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
 

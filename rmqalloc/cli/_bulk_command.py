@@ -11,6 +11,7 @@ import click
 
 from rmqalloc._text import named, without_secrets
 from rmqalloc.cli._choices import Choice, FileOrExample
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import say
@@ -45,18 +46,16 @@ def _spark_options(command: Command) -> Command:
     )
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.option(
     "--in",
     "source",
-    envvar="RMQALLOC_BULK_IN",
     type=click.Path(),
     help="Parquet file or directory of units, also s3://bucket/fleet.",
 )
 @click.option(
     "--out",
     "target",
-    envvar="RMQALLOC_BULK_OUT",
     type=click.Path(),
     help="Directory for the result, also s3://bucket/plans; it may be left out with --into.",
 )

@@ -14,6 +14,7 @@ import click
 from rmqalloc._text import did_you_mean
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._snapshot_input import (
     Inputs,
@@ -40,7 +41,7 @@ KINDS = ("clients", "subscriptions", "owners", "lags", "routes", "brokers")
 _SETTLE = 20.0
 
 
-@click.command()
+@click.command(cls=Verb)
 @snapshot_options
 @click.option("--rule", "rules", multiple=True, metavar="ID", help="Follow only this rule; may be given several times.")
 @click.option("--ignore", multiple=True, metavar="ID", help="Leave out this rule; may be given several times.")

@@ -5,12 +5,15 @@ from __future__ import annotations
 import click
 
 from rmqalloc._text import did_you_mean, message
+from rmqalloc.cli._environment import Verb
 
 __all__ = ["Suggesting"]
 
 
 class Suggesting(click.Group):
     """A command group; a command that it does not have is wrong usage, with the one that is near."""
+
+    command_class = Verb
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import Changes, candidate, change_options
 from rmqalloc.cli._planning import rooms_unknown
 from rmqalloc.cli._sink import say
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
 
 
-@click.command()
+@click.command(cls=Verb)
 @snapshot_options
 @strategy_known_options()
 @click.option(

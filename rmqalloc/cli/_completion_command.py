@@ -3,12 +3,13 @@
 import click
 
 from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._sink import hand_over
 
 SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("shell", type=Choice(SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:

@@ -9,6 +9,7 @@ import click
 
 from rmqalloc._text import counted, shortened
 from rmqalloc.cli._choices import Choice, FileOrExample
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import schema_option
 from rmqalloc.cli._sink import say, tell
 from rmqalloc.cli._terminal_text import printable
@@ -26,7 +27,7 @@ def _schema() -> Mapping[str, Any]:
     return snapshot_schema()
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("inputs", metavar="IN...", nargs=-1, required=True, type=FileOrExample("snapshot"))
 @click.option("--from", "form", type=Choice(_READ), default="auto", show_default=True, help="Form of the input.")
 @click.option("--out", required=True, metavar="FILE", help="File to write; - is standard output.")

@@ -9,6 +9,7 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, FileOrExample
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import ALL, print_notes
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from rmqalloc.snapshot._snapshot import Snapshot
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("before", metavar="A", type=FileOrExample("snapshot"))
 @click.argument("after", metavar="[B]", required=False, type=FileOrExample("snapshot"))
 @click.option(

@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 import click
 
 from rmqalloc._extras import needs
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._terminal_text import printable_table
 
@@ -19,7 +20,7 @@ def version_of(package: str) -> str:
         return "not installed"
 
 
-@click.command()
+@click.command(cls=Verb)
 def doctor() -> None:
     """Show versions, the instruction set in use, and whether Spark can run."""
     from rmqalloc._engine import md5

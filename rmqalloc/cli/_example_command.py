@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import file_to_write
 from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._terminal_text import printable_table
@@ -11,7 +12,7 @@ from rmqalloc.cli._terminal_text import printable_table
 _READ_BY = {"snapshot": "-f", "scenarios": "--scenario", "simulation": "simulate"}
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("name", required=False)
 @click.option("--out", metavar="FILE", callback=file_to_write, help="Write the example to a file.")
 def example(name: str | None, out: str | None) -> None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import click
 
 from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import candidate
 from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
@@ -19,7 +20,7 @@ from rmqalloc.cli._snapshot_input import (
 )
 
 
-@click.command()
+@click.command(cls=Verb)
 @snapshot_options
 @strategy_known_options(None)
 @click.option("-q", "--queue", required=True, metavar="BROKER:ID", help="The queue.")

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import click
 
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._terminal_text import printable
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.option(
     "--units",
     type=click.IntRange(min=0),

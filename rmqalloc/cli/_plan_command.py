@@ -9,6 +9,7 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import (
     Bound,
     Changes,
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
 _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 
 
-@click.command()
+@click.command(cls=Verb)
 @snapshot_options
 @strategy_known_options()
 @undo_option

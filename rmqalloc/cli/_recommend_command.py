@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import file_to_write
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
@@ -29,7 +30,7 @@ _MOST = 20
 SHOWN = ("groups", "counts", "rings", "rooms", "churn", "lists")
 
 
-@click.command()
+@click.command(cls=Verb)
 @snapshot_options
 @strategy_known_options()
 @click.option(

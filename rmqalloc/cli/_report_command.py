@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rmqalloc.cli._choices import FileOrExample
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import hand_over
 from rmqalloc.cli._told_options import Told, told_options
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from rmqalloc.audit import Findings
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("plan", metavar="PLAN.json", type=click.Path())
 @click.option("--out", metavar="FILE", help="The page to write; - is standard output.  [required]")
 @renamed("report -o FILE", "--out FILE", "out", ("-o", "--output", "former"))

@@ -6,6 +6,7 @@ from importlib import import_module
 import click
 
 from rmqalloc.cli._choices import Choice
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._sink import hand_over
 
 KINDS = {
@@ -19,7 +20,7 @@ KINDS = {
 """What makes the schema of every kind of file, by its full name; it is imported when it is asked for."""
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("kind", type=Choice(tuple(KINDS)))
 def schema(kind: str) -> None:
     """Print the JSON Schema (2020-12) of a KIND of file: snapshot, scenarios, simulation, gates, rooms or plan.

@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from rmqalloc.cli._choices import Choice, FileOrExample
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import schema_option
 from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import hand_over, say
@@ -18,7 +19,7 @@ def _schema() -> Mapping[str, Any]:
     return script_schema()
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("script", type=FileOrExample("simulation", must_exist=True))
 @click.option("--seed", type=click.IntRange(min=0), help="Seed instead of the script's; equal seeds give equal output.")
 @click.option("--profile", type=Choice(["5.5", "5.3", "4.9"]), help="Release of RocketMQ instead of the script's.")

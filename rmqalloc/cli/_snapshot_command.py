@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import click
 
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
 from rmqalloc.cli._snapshot_input import ALL, Inputs, partial_code, print_notes
 
 
-@click.command()
+@click.command(cls=Verb)
 @live_options
 @click.option(
     "-g", "--group", "groups", multiple=True, metavar="PATTERN", help="Only consumer groups such as 'order*'."

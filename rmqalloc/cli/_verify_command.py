@@ -6,11 +6,12 @@ import click
 
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import FileOrExample
+from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._told_options import Told, told_options
 
 
-@click.command()
+@click.command(cls=Verb)
 @click.argument("plan", metavar="PLAN")
 @click.option(
     "--snapshot",

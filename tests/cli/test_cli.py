@@ -7,7 +7,6 @@ import subprocess
 import sys
 from types import SimpleNamespace
 
-import click
 import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
@@ -186,19 +185,6 @@ def test_wrong_usage_leaves_with_64(run, arguments, said):
     code, out, err = run(*arguments)
     assert (code, out) == (64, "")
     assert said in err
-
-
-def named_after(verb, flag):
-    return f"RMQALLOC_{verb}_{flag.removeprefix('--')}".replace("-", "_").upper()
-
-
-def test_every_option_has_an_environment_variable(run, monkeypatch):
-    for verb in ("allocate", "bulk", "generate"):
-        for option in app.get_command(click.Context(app), verb).params:
-            flag = next(flag for flag in option.opts if flag.startswith("--"))
-            assert (option.envvar or f"RMQALLOC_{verb}_{option.name}".upper()) == named_after(verb, flag)
-    monkeypatch.setenv("RMQALLOC_ALLOCATE_STRATEGY", "AVG_BY_CIRCLE")
-    assert "AVG_BY_CIRCLE" in run(*GROUP)[1]
 
 
 # --- generate and bulk ---

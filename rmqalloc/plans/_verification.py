@@ -154,18 +154,17 @@ def _replayed(
     file: PlanFile, inputs: PlanInputs, problems: list[str], said: Sequence[tuple[bool, str]], with_snapshot: bool
 ) -> Verification:
     """The answer where the plan can be made again."""
-    plan = file.plan
+    plan, is_ours = file.plan, file.plan.semantics == SEMANTICS
     try:
         check_size(inputs, plan.scenarios)
-        again = replace(
-            made_again(plan, inputs), tool_version=plan.tool_version, gates=plan.gates, semantics=plan.semantics
-        )
-        found = [*_differences(file, again), *_gates_broken(plan.gates, again)]
+        again = made_again(plan, inputs)
     except PlanError:
         raise
     except Error as error:
-        found = [f"its inputs cannot be planned: {error}"]
-    is_ours = plan.semantics == SEMANTICS
+        text = f"its inputs cannot be planned: {error}"
+        return Verification((*problems, text)) if problems or is_ours else Verification((), (), (text,))
+    again = replace(again, tool_version=plan.tool_version, gates=plan.gates, semantics=plan.semantics)
+    found = [*_differences(file, again), *_gates_broken(plan.gates, again)]
     if found and (is_ours or problems):
         more = [f"and {len(found) - _MOST_SHOWN:,} more"] if len(found) > _MOST_SHOWN else []
         return Verification((*problems, *found[:_MOST_SHOWN], *more))

@@ -19,7 +19,8 @@ ALLOWED = {
     "wheels.yml": {"contents": "read"},
     "release.yml:check": {"contents": "read"},
     "release.yml:wheels": {"contents": "read"},
-    "release.yml:papers": {"contents": "read", "id-token": "write", "attestations": "write"},
+    "release.yml:papers": {"contents": "read"},
+    "release.yml:attest": {"id-token": "write", "attestations": "write"},
     "release.yml:publish": {"id-token": "write"},
     "release.yml:page": {"contents": "write"},
 }
@@ -62,10 +63,12 @@ def faults(name, text):
         wrong += [f"{key} takes what the runner's newest is"] if "latest" in str(job.get("runs-on")) else []
     for step in steps(workflow):
         wrong += [f"a command takes text of the event: {step['run']}"] if "${{" in step.get("run", "") else []
+        if "pip install" in step.get("run", "") and not re.search(
+            r"pip install --require-hashes|\"\$wheel", step["run"]
+        ):
+            wrong.append(f"tools are installed without hashes: {step['run']}")
         uses = step.get("uses")
-        wrong += (
-            [f"{uses} has no full version"] if uses and not re.search(r"@(v\d+\.\d+\.\d+|[0-9a-f]{40})$", uses) else []
-        )
+        wrong += [f"{uses} is pinned by no commit"] if uses and not re.search(r"@[0-9a-f]{40}$", uses) else []
         if (
             uses
             and uses.startswith("actions/checkout@")
@@ -89,8 +92,9 @@ def test_a_workflow_has_few_rights_limits_and_pins(name):
     ("runs-on: ubuntu-24.04", "runs-on: ubuntu-latest", "newest"),
     ("zizmor --offline .github", "echo ${{ github.head_ref }}", "text of the event"),
     ("zizmor --offline .github", "echo ${{ secrets.TOKEN }}", "secrets are used"),
-    ("checkout@v6.0.2", "checkout@v6", "no full version"),
-    ("checkout@v6.0.2", "checkout@main", "no full version"),
+    ("checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd", "checkout@v6.0.2", "by no commit"),
+    ("checkout@de0fac2e4500dabe0009e67214ff5f5447ce83dd", "checkout@main", "by no commit"),
+    ("--require-hashes ", "", "without hashes"),
     ("persist-credentials: false", "fetch-depth: 0", "keeps its credentials"),
 ])  # fmt: skip
 def test_a_fault_of_a_workflow_is_seen(old, new, said):
@@ -101,11 +105,27 @@ def test_a_fault_of_a_workflow_is_seen(old, new, said):
 def test_only_what_waits_for_a_reviewer_may_publish():
     jobs = parsed(WORKFLOWS["release.yml"])["jobs"]
     assert jobs["publish"]["environment"] == "release"
-    assert set(jobs["publish"]["needs"]) == {"check", "papers"} and jobs["page"]["needs"] == "publish"
+    assert set(jobs["publish"]["needs"]) == {"check", "papers", "attest"} and jobs["page"]["needs"] == "publish"
     assert [step["uses"].partition("@")[0] for step in jobs["publish"]["steps"]] == [
         "actions/download-artifact", "pypa/gh-action-pypi-publish",
     ]  # fmt: skip
     assert jobs["wheels"]["uses"] in MADE_BY_OTHERS
+
+
+def test_who_holds_the_right_to_an_identity_runs_no_command():
+    """So nothing that is installed there can use it."""
+    jobs = [job for text in WORKFLOWS.values() for job in parsed(text)["jobs"].values()]
+    held = [job for job in jobs if "id-token" in job.get("permissions", {})]
+    assert len(held) == 2 and all("uses" in step for job in held for step in job["steps"])
+
+
+def test_the_tools_are_those_that_were_chosen_each_with_its_hash():
+    for path in (ROOT / ".github" / "requirements").glob("*.in"):
+        locked = path.with_suffix(".txt").read_text(encoding="utf-8")
+        chosen = re.findall(r"^([\w.-]+==\S+)", path.read_text(encoding="utf-8"), re.MULTILINE)
+        assert chosen and all(f"\n{one} " in locked for one in chosen)
+        blocks = re.split(r"\n(?=\S)", locked.partition("\n")[2].strip())
+        assert all("--hash=sha256:" in block for block in blocks)
 
 
 def test_what_is_optional_stops_nothing():

@@ -19,7 +19,7 @@ import chromium
 import go_driver
 import java_driver
 
-WHEEL_TOOLS = Path(__file__).resolve().parents[2] / ".github" / "requirements" / "wheels.txt"
+WHEEL_TOOLS = Path(__file__).resolve().parents[2] / ".github" / "requirements" / "wheels.in"
 
 
 class Tool(NamedTuple):

@@ -71,6 +71,8 @@ class Tables:
                 f"undo of {scenario!r} has {len(entries)} ways back for {unit.group} topic {unit.topic}"
             )
         for one in entries:
+            if "reason" in one and _can_go_back(unit):
+                self.problems.append(f"undo of {scenario!r} has no changes for {unit.group} topic {unit.topic}")
             back = [loops.changed(row, unit.topic, one.get("changes", ())) for row in rows]
             if ("reason" in one) == ("changes" in one) or (
                 loops.in_use(back) != loops.in_use(unit.rows) and "changes" in one
@@ -109,6 +111,14 @@ class Tables:
         n_loads = sum(each) if unit.shared else n  # a shared queue counts for each reader
         spread = [n_loads / m if m else 0.0, most, most * m / max(n_loads, 1)]
         return [n, m, *balance, *spread, moved, None if unit.shared else _least(was, now, able), len(touched)]
+
+
+def _can_go_back(unit: units.Unit) -> bool:
+    """Whether some changes surely lead back to a unit: it has one view, of distinct clients, and a strategy that can be set."""
+    row, *others = unit.rows
+    ids = [one for one, _ in row.clients]
+    is_set = loops.is_known(row.strategy, row.params) and row.strategy != loops.CONFIG
+    return not others and len(set(ids)) == len(ids) and is_set
 
 
 def _client_rows(

@@ -19,26 +19,17 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
+from rmqalloc.documents._fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.errors import Error
 from rmqalloc.strategies import sort_client_ids
+from spark_udfs._event_bounds import REFUSED, brokers_of
 
-__all__ = ["JOINS", "KINDS", "Advanced", "LivePlansError", "LiveRules", "LiveTopic", "advance"]
-
-JOINS = ("join", "heartbeat")
-"""Kinds of events that say that a client is there."""
-
-KINDS = (*JOINS, "leave", "route")
-"""Kinds of events."""
-
-MAX_QUEUES = 1 << 20
-"""Read queues of one topic on one broker at most, as in a snapshot."""
-
-MAX_CHANNELS = 1 << 10
-"""Channels of one client id at most."""
+__all__ = ["Advanced", "LivePlansError", "LiveRules", "LiveTopic", "advance"]
 
 _FORM = 1  # of the text that a state is kept as
+_NEVER = 1 << 62
 
 
 class LivePlansError(Error, ValueError):
@@ -80,6 +71,9 @@ class _Route(NamedTuple):
     brokers: tuple[tuple[str, int], ...]
 
 
+_NO_ROUTE = _Route(-1, -1, ())
+
+
 @dataclass(slots=True)
 class _LiveGroup:
     """Clients of one group. ``version`` is that of its last row, 0 before the first."""
@@ -87,13 +81,21 @@ class _LiveGroup:
     version: int = 0
     clients: dict[str, _Stamped] = field(default_factory=dict)
 
-    def client_ids(self) -> tuple[str, ...]:
-        """Ids of the clients that are there in Java's order, each once per channel."""
-        there = (one for name, of in self.clients.items() if not of.is_gone for one in (name,) * of.channels)
-        return tuple(sort_client_ids(there))
+    def view(self, brokers: tuple[tuple[str, int], ...]) -> _View:
+        """Those brokers, and the ids of the clients that are there in Java's order, each once per channel."""
+        there = {name: of.channels for name, of in self.clients.items() if not of.is_gone}
+        n_clients = sum(there.values())
+        if n_clients > MAX_CLIENTS:
+            return _View(brokers, (), f"the group has {n_clients} clients; at most {MAX_CLIENTS} can be planned")
+        return _View(brokers, tuple(sort_client_ids(one for name, n in there.items() for one in (name,) * n)))
 
 
-_View = tuple[tuple[tuple[str, int], ...], tuple[str, ...]]
+class _View(NamedTuple):
+    """What a row says of a group; one of too many clients has none, and a reason."""
+
+    brokers: tuple[tuple[str, int], ...]
+    client_ids: tuple[str, ...]
+    wrong: str | None = None
 
 
 class Advanced(NamedTuple):
@@ -107,7 +109,8 @@ class Advanced(NamedTuple):
         The watermark (microseconds) at which something expires next; None for never.
     rows : list of dict
         What changed, by topic and group: ``consumer_group``, ``topic``, ``version``, ``event_time``, ``before`` and ``after``,
-        each with ``brokers`` and ``client_ids``. After those of a topic what is wrong with its events: ``event``, ``err_msg``.
+        each with ``brokers`` and ``client_ids``; and ``refused``, why the clients are not listed, if they are too many. After
+        those of a topic the events that were refused: ``event``, ``err_msg``.
     """
 
     state: str | None
@@ -124,11 +127,11 @@ class LiveTopic:
     >>> topic.apply({"kind": "join", "consumer_group": "g", "client_id": "c", "time": 7})
     >>> topic.apply({"kind": "leave", "consumer_group": "g", "client_id": "c", "time": 5})
     >>> topic.views()
-    {'g': ((), ('c',))}
+    {'g': _View(brokers=(), client_ids=('c',), wrong=None)}
     """
 
     def __init__(self) -> None:
-        self._route = _Route(-1, -1, ())
+        self._route = _NO_ROUTE
         self._groups: dict[str, _LiveGroup] = {}
 
     @classmethod
@@ -152,33 +155,27 @@ class LiveTopic:
         return json.dumps([self._route, groups], ensure_ascii=False, separators=(",", ":"))
 
     def apply(self, event: Mapping[str, Any]) -> None:
-        """Take in one event.
-
-        Raises
-        ------
-        ValueError
-            What is wrong with it; nothing has changed then.
-        """
-        kind, time, sequence = event.get("kind"), event.get("time"), event.get("sequence", 0)
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {_shown(kind)}")
-        if not _is_whole(time) or time < 0:
-            raise ValueError("event_time must be a time after 1970, and is missing or is none")
-        if not _is_whole(sequence):
-            raise ValueError(f"sequence must be an integer, got {_shown(sequence)}")
-        if kind == "route":
-            self._route = max(self._route, _Route(time, sequence, _brokers(event)))
+        """Take in one event, which `spark_udfs._event_bounds.check` let pass."""
+        time, sequence = event["time"], event.get("sequence", 0)
+        if event["kind"] == "route":
+            self._route = max(self._route, _Route(time, sequence, brokers_of(event)))
             return
-        names = [event.get(name) for name in ("consumer_group", "client_id")]
-        for name, given in zip(("consumer_group", "client_id"), names, strict=True):
-            if not isinstance(given, str) or not given:
-                raise ValueError(f"an event of kind {kind} needs a {name}, got {_shown(given)}")
-        channels = event.get("channels", 1)
-        if not _is_whole(channels) or not 1 <= channels <= MAX_CHANNELS:
-            raise ValueError(f"channels must be an integer from 1 to {MAX_CHANNELS}, got {_shown(channels)}")
-        stamped = _Stamped(time, sequence, int(kind == "leave"), channels)
-        clients = self._groups.setdefault(str(names[0]), _LiveGroup()).clients
-        clients[str(names[1])] = max(clients.get(str(names[1]), stamped), stamped)
+        stamped = _Stamped(time, sequence, int(event["kind"] == "leave"), event.get("channels", 1))
+        clients = self._groups.setdefault(event["consumer_group"], _LiveGroup()).clients
+        clients[event["client_id"]] = max(clients.get(event["client_id"], stamped), stamped)
+
+    def forget_too_large(self) -> None:
+        """Forget a route that an earlier release took in, and whose queues cannot be listed."""
+        if sum(number for _, number in self._route.brokers) > MAX_READ_QUEUE_NUMS:
+            self._route = _NO_ROUTE
+
+    def forget_after(self, latest: int) -> None:
+        """Forget registers of a time that an earlier release took in: they would win over all that comes."""
+        if self._route.time > latest:
+            self._route = _NO_ROUTE
+        for group in self._groups.values():
+            for name in [name for name, of in group.clients.items() if of.time > latest]:
+                del group.clients[name]
 
     def expire(self, watermark: int, rules: LiveRules) -> None:
         """Forget what no event that is still accepted can change, and clients whose time is up.
@@ -192,7 +189,7 @@ class LiveTopic:
             if not group.clients and group.version + rules.group_ttl <= watermark:
                 del self._groups[name]
         if not self._route.brokers and not self._groups and self._route.time <= watermark:
-            self._route = _Route(-1, -1, ())
+            self._route = _NO_ROUTE
 
     def deadline(self, rules: LiveRules) -> int:
         """The next watermark at which `expire` has something to do."""
@@ -204,7 +201,7 @@ class LiveTopic:
 
     def views(self) -> dict[str, _View]:
         """Brokers and client ids of every group, the groups sorted."""
-        return {name: (self._route.brokers, group.client_ids()) for name, group in sorted(self._groups.items())}
+        return {name: group.view(self._route.brokers) for name, group in sorted(self._groups.items())}
 
     def shown(self) -> dict[str, _View]:
         """The same of those groups of which there was a row: what the last one said."""
@@ -223,7 +220,9 @@ class LiveTopic:
         return version
 
 
-def advance(state: str | None, events: Iterable[tuple[str, str]], watermark: int, rules: LiveRules) -> Advanced:
+def advance(
+    state: str | None, events: Iterable[tuple[str, str]], watermark: int, rules: LiveRules, latest: int = _NEVER
+) -> Advanced:
     """Take in the events of one micro-batch, and say what they changed.
 
     Parameters
@@ -232,10 +231,12 @@ def advance(state: str | None, events: Iterable[tuple[str, str]], watermark: int
         What was kept of these topics; None if nothing was.
     events : iterable of (str, str)
         A topic, empty for an event that names none, and a JSON object with ``kind``, ``time`` (microseconds) and the fields of
-        the kind, see `spark_udfs.streaming.EVENT_SCHEMA`.
+        the kind, see `spark_udfs.streaming.EVENT_SCHEMA`; or one that was refused, see `spark_udfs._event_bounds.checked`.
     watermark : int
         Microseconds; no event at it or before it will come any more.
     rules : LiveRules
+    latest : int
+        Microseconds that no event can have any more; what is kept of later ones is forgotten where its topic is touched.
 
     Raises
     ------
@@ -260,7 +261,10 @@ def advance(state: str | None, events: Iterable[tuple[str, str]], watermark: int
     rows = []
     for topic in sorted({*arrived, *due}):
         known = LiveTopic.from_text(kept[topic].text) if topic in kept else LiveTopic()
-        rows += _advance_topic(known, topic, arrived.get(topic, ()), watermark, rules)
+        known.forget_too_large()
+        before = known.shown()
+        known.forget_after(latest)
+        rows += _advance_topic(known, topic, before, arrived.get(topic, ()), watermark, rules)
         kept.pop(topic, None)
         if not known.is_empty:
             kept[topic] = _Line(known.deadline(rules), known.text())
@@ -307,23 +311,27 @@ def _escaped(text: str) -> str:
 
 
 def _advance_topic(
-    known: LiveTopic, topic: str, events: Iterable[str], watermark: int, rules: LiveRules
+    known: LiveTopic,
+    topic: str,
+    before: Mapping[str, _View],
+    events: Iterable[str],
+    watermark: int,
+    rules: LiveRules,
 ) -> list[dict[str, Any]]:
     """Take in the events of one topic; its rows."""
-    before, newest, wrong = known.shown(), watermark, []
+    newest, wrong = watermark, []
     for text in events:
         event = json.loads(text)
-        try:
-            known.apply(_readable(event, topic))
+        if REFUSED in event:
+            wrong.append({"topic": topic or None, "event": event["event"], "err_msg": event[REFUSED]})
+        else:
+            known.apply(event)
             newest = max(newest, event["time"])
-        except ValueError as error:
-            wrong.append({"topic": topic or None, "event": event.get("raw", text), "err_msg": str(error)})
     rows = _changes(known, topic, before, newest, watermark, rules)
     return [*rows, *sorted(wrong, key=lambda row: row["event"])]
 
 
-_NEVER = 1 << 62
-_NOBODY: _View = ((), ())
+_NOBODY = _View((), ())
 
 
 def _changes(
@@ -335,24 +343,23 @@ def _changes(
     after = known.views()
     for group in sorted({*before, *arrived}):
         was = before.get(group, _NOBODY)
-        now = after.get(group, (arrived.get(group, was)[0], ()))
-        if was != now and (group in before or now[1]):
+        now = after.get(group, _View(arrived.get(group, was).brokers, ()))
+        if was != now and (group in before or now.client_ids or now.wrong):
             version = known.next_version(group, newest)
             sides = {"before": _side(was), "after": _side(now)}
-            yield {"consumer_group": group, "topic": topic, "version": version, "event_time": newest, **sides}
+            refused = {"refused": now.wrong} if now.wrong else {}
+            yield {
+                "consumer_group": group,
+                "topic": topic,
+                "version": version,
+                "event_time": newest,
+                **sides,
+                **refused,
+            }
 
 
 def _side(view: _View) -> dict[str, Any]:
-    return {"brokers": [list(one) for one in view[0]], "client_ids": list(view[1])}
-
-
-def _readable(event: dict[str, Any], topic: str) -> dict[str, Any]:
-    """The event, refused if Spark could not read it or it is about no topic."""
-    if "raw" in event:
-        raise ValueError("the event is no JSON object with the fields of EVENT_SCHEMA in their types")
-    if not topic:
-        raise ValueError("the event names no topic: give topic, or topics without an empty name")
-    return event
+    return {"brokers": [list(one) for one in view.brokers], "client_ids": list(view.client_ids)}
 
 
 def _end(register: _Stamped, rules: LiveRules) -> int:
@@ -360,31 +367,3 @@ def _end(register: _Stamped, rules: LiveRules) -> int:
     if register.is_gone:
         return register.time
     return _NEVER if rules.client_ttl is None else register.time + rules.client_ttl
-
-
-def _brokers(event: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
-    """Brokers of a route in Java's order; those without queues are none."""
-    given = event.get("brokers")
-    if not isinstance(given, list):
-        raise ValueError("an event of kind route needs brokers; an empty list if the topic is gone")
-    found: dict[str, int] = {}
-    for one in given:
-        name, number = (one or {}).get("broker_name"), (one or {}).get("read_queue_nums")
-        if not isinstance(name, str) or not name:
-            raise ValueError(f"every broker of a route needs a broker_name, got {_shown(name)}")
-        if not _is_whole(number) or not 0 <= number <= MAX_QUEUES:
-            raise ValueError(
-                f"read_queue_nums of {name} must be an integer from 0 to {MAX_QUEUES}, got {_shown(number)}"
-            )
-        if name in found:
-            raise ValueError(f"broker {name} stands twice in the route")
-        found[name] = number
-    return tuple((name, found[name]) for name in sort_client_ids(found) if found[name])
-
-
-def _is_whole(value: Any) -> TypeGuard[int]:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _shown(value: Any) -> str:
-    return "nothing" if value is None else repr(value)

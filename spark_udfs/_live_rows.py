@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from rmqalloc.audit import RULES
+from rmqalloc.documents._fields import MAX_READ_QUEUE_NUMS
 from rmqalloc.evaluation._plan_batch import ErrCode, PlanSpec, plan_stream
+from spark_udfs._event_bounds import Window
 from spark_udfs._live_groups import LiveRules, advance
 
 if TYPE_CHECKING:
@@ -72,10 +74,12 @@ class LiveState:
     ----------
     rules : LiveRules
         What decides about a state besides its events.
+    window : Window
+        Which times events have.
     """
 
-    def __init__(self, rules: LiveRules) -> None:
-        self._rules = rules
+    def __init__(self, rules: LiveRules, window: Window) -> None:
+        self._rules, self._window = rules, window
 
     def __call__(self, key: tuple[int], frames: Iterable[pd.DataFrame], state: Any) -> Iterator[pd.DataFrame]:
         """Take in the events of one bucket, or what its time-out ends."""
@@ -83,22 +87,24 @@ class LiveState:
 
         events = [pair for frame in frames for pair in zip(frame["topic"], frame["event"], strict=True)]
         kept = state.get[0] if state.exists else None
-        watermark = max(0, state.getCurrentWatermarkMs())
-        done = advance(kept, events, watermark * 1000, self._rules)
+        of_spark, now = max(0, state.getCurrentWatermarkMs()), state.getCurrentProcessingTimeMs() * 1000
+        watermark = self._window.watermark(of_spark * 1000, now)
+        done = advance(kept, events, watermark, self._rules, self._window.latest(now))
         if done.state is None:
             if state.exists:
                 state.remove()
         else:
             state.update((done.state,))
             if done.deadline is not None:  # Spark wakes us when the watermark is beyond it
-                state.setTimeoutTimestamp(max(-(-done.deadline // 1000) - 1, watermark + 1))
+                state.setTimeoutTimestamp(max(-(-done.deadline // 1000) - 1, of_spark + 1))
         yield pd.DataFrame({"row": [json.dumps(row, ensure_ascii=False) for row in done.rows]}, dtype=object)
 
 
 class LiveRows:
     """Rows of `LIVE_SCHEMA` from what `LiveState` says, as ``mapInArrow`` takes it.
 
-    All units of a batch, before and after, are evaluated at once by the one evaluator.
+    Units of a batch, before and after, are evaluated together by the one evaluator, as many as have `MAX_LISTED` queues and
+    clients: a route of one event may concern thousands of groups.
 
     Parameters
     ----------
@@ -122,8 +128,8 @@ class LiveRows:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Make the rows of the batches one after the other."""
         for batch in batches:
-            rows = [json.loads(text) for text in batch.column("row").to_pylist()]
-            yield pa.RecordBatch.from_pylist(list(self._made(rows)), LIVE_SCHEMA)
+            for rows in _pieces(json.loads(text.as_py()) for text in batch.column("row")):
+                yield pa.RecordBatch.from_pylist(list(self._made(rows)), LIVE_SCHEMA)
 
     def _made(self, rows: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         units = [_unit(row, side) for row in rows if "err_msg" not in row for side in ("before", "after")]
@@ -141,6 +147,28 @@ class LiveRows:
         batches = [pa.RecordBatch.from_pylist(whole, _UNITS)] if whole else []
         plans = iter([row for batch in plan_stream(batches, self._spec) for row in batch.to_pylist()])
         return [_none_owned(unit) | (next(plans) if unit["brokers"] and unit["client_ids"] else {}) for unit in units]
+
+
+MAX_LISTED = 2 * MAX_READ_QUEUE_NUMS
+"""Queues and clients of the rows that are made at once, if it is not one row that has more."""
+
+
+def _pieces(rows: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """The rows cut into pieces whose lists fit into memory; at least one, if an empty one."""
+    piece: list[dict[str, Any]] = []
+    n_listed = 0
+    for row in rows:
+        n_more = sum(_n_listed(row[side]) for side in ("before", "after") if side in row)
+        if piece and n_listed + n_more > MAX_LISTED:
+            yield piece
+            piece, n_listed = [], 0
+        piece.append(row)
+        n_listed += n_more
+    yield piece
+
+
+def _n_listed(side: dict[str, Any]) -> int:
+    return int(sum(number for _, number in side["brokers"])) + len(side["client_ids"])
 
 
 _UNITS = pa.schema([LIVE_SCHEMA.field(name) for name in ("consumer_group", "topic", "brokers", "client_ids")])
@@ -166,6 +194,8 @@ def _live_row(row: dict[str, Any], before: dict[str, Any], after: dict[str, Any]
     moved = sum(one["change"] == "moved" for one in changed)
     shown = {name: value for name, value in after.items() if name in LIVE_SCHEMA.names}
     made = {"version": row["version"], "event_time": row["event_time"], "moved": moved, "changed": changed}
+    if "refused" in row:  # its clients are not listed, so nothing follows from their list
+        return shown | made | {"findings": [], "err_code": int(ErrCode.TOO_LARGE), "err_msg": row["refused"]}
     return shown | made | {"findings": list(_findings(after))}
 
 

@@ -4,6 +4,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, IntegralType, StringType
 
+from rmqalloc.documents._fields import MAX_CHANNELS
 from rmqalloc.scenarios import Scenario, scenarios_of
 
 __all__ = ["scenarios_of_frame", "units", "unmatched"]
@@ -34,9 +35,10 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
         ``MQClientInstance.topicRouteData2TopicSubscribeInfo``.
     consumers : DataFrame
         ``consumer_group``, ``client_id``, and optionally ``machine_room`` of the client and ``channels`` (integer): a row for
-        every connection to a broker, or one for several with their number. A repeated row counts again, as in
-        ``ConsumerManager``, which lists a client id once per channel: two processes with one client id are the most common
-        fault, and leave queues unowned. Apply ``distinct()`` first to a table that repeats clients for another reason.
+        every connection to a broker, or one for several with their number, from 1 to 1,024 (null is 1). A repeated row counts
+        again, as in ``ConsumerManager``, which lists a client id once per channel: two processes with one client id are the
+        most common fault, and leave queues unowned. Apply ``distinct()`` first to a table that repeats clients for another
+        reason.
     subscriptions : DataFrame
         ``consumer_group``, ``topic``. Repeated rows of routes and subscriptions count once.
 
@@ -44,9 +46,10 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     -------
     DataFrame
         ``consumer_group``, ``topic``, ``brokers``, ``client_ids``, and ``broker_rooms`` and ``client_rooms`` where the tables
-        have a ``machine_room``. Lists are sorted, so equal tables give equal rows; a client id is listed once per channel.
-        Every subscription has a row: one without a route or a client has an empty list, which the plan reports in
-        ``err_msg``. `unmatched` reports on all three tables.
+        have a ``machine_room``, ``unit_err_msg`` where they have ``channels``. Lists are sorted, so equal tables give equal
+        rows; a client id is listed once per channel. Every subscription has a row: one without a route or a client has an
+        empty list, which the plan reports in ``err_msg``. So it does of a group with a client of another number of channels:
+        its ``client_ids`` is null, and ``unit_err_msg`` says why. `unmatched` reports on all three tables.
 
     Raises
     ------
@@ -61,12 +64,16 @@ def units(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> 
     _check(routes=routes, consumers=consumers, subscriptions=subscriptions)
     brokers = _listed(_readable(routes), ["topic"], ["broker_name", "read_queue_nums"], once=True)
     clients = _listed(_by_channel(consumers), ["consumer_group"], ["client_id"], once=False)
+    if "channels" in consumers.columns:
+        clients = _refused(clients, consumers)
     joined = subscriptions.select("consumer_group", "topic").distinct()
     joined = joined.join(brokers, "topic", "left").join(clients, "consumer_group", "left")
+    refused = [name for name in joined.columns if name == _WHY]
     kinds = {name: dict(joined.dtypes)[name] for name in ("brokers", "client_ids")}
     columns = [F.col("consumer_group"), F.col("topic"), *[_or_empty(name, kind) for name, kind in kinds.items()]]
     rooms = [name for name in ("broker_rooms", "client_rooms") if name in joined.columns]
-    return joined.select(*columns, *[_or_empty(name, "array<string>") for name in rooms])
+    made = joined.select(*columns, *[_or_empty(name, "array<string>") for name in rooms], *refused)
+    return made.withColumn("client_ids", F.when(F.col(_WHY).isNull(), F.col("client_ids"))) if refused else made
 
 
 def unmatched(routes: DataFrame, consumers: DataFrame, subscriptions: DataFrame) -> DataFrame:
@@ -153,12 +160,32 @@ def _readable(routes: DataFrame) -> DataFrame:
 
 
 def _by_channel(consumers: DataFrame) -> DataFrame:
-    """A row for every channel; one if their number is not known, none if it is 0."""
+    """A row for every channel; one if their number is not known, or is none that a client can have."""
     if "channels" not in consumers.columns:
         return consumers
-    n_channels = F.coalesce(F.col("channels"), F.lit(1)).cast("int")
-    repeated = F.explode(F.array_repeat(F.lit(0), F.greatest(n_channels, F.lit(0))))
+    n_channels = F.when(_has_channels(), F.col("channels")).otherwise(F.lit(1)).cast("int")
+    repeated = F.explode(F.array_repeat(F.lit(0), n_channels))
     return consumers.select(*[name for name in consumers.columns if name != "channels"], repeated.alias("_")).drop("_")
+
+
+_WHY = "unit_err_msg"
+
+
+def _has_channels() -> Column:
+    """Whether the number of channels is one that a client can have; null where it is not known."""
+    return F.col("channels").between(1, MAX_CHANNELS)
+
+
+def _refused(clients: DataFrame, consumers: DataFrame) -> DataFrame:
+    """Groups with why their clients cannot be listed, null where they can."""
+    wrong = F.min_by(F.struct("channels", "client_id"), F.struct("client_id", "channels"))
+    found = consumers.where(~_has_channels()).groupBy("consumer_group").agg(wrong.alias("one"))
+    says = F.format_string(
+        f"channels must be from 1 to {MAX_CHANNELS}, got %s of client %s",
+        "one.channels",
+        F.substring("one.client_id", 1, 200),
+    )
+    return clients.join(found.select("consumer_group", says.alias(_WHY)), "consumer_group", "left")
 
 
 def _listed(rows: DataFrame, by: list[str], names: list[str], once: bool) -> DataFrame:

@@ -21,10 +21,11 @@ from pyspark.sql.types import (
     TimestampType,
 )
 
-from rmqalloc.documents._fields import Duration
+from rmqalloc.documents._fields import MAX_DURATION, Duration
 from rmqalloc.errors import Error
 from rmqalloc.evaluation import PlanSpec
 from spark_udfs._arrow_owners import usable
+from spark_udfs._event_bounds import CHECKED_DDL, MAX_COPIED, CheckedEvents, Window
 from spark_udfs._live_groups import LiveRules
 from spark_udfs._live_rows import LIVE_DDL, LiveRows, LiveState
 
@@ -72,6 +73,8 @@ def live_plans(
     lateness: str = "10m",
     client_ttl: str | None = None,
     group_ttl: str = "24h",
+    max_age: str = "168h",
+    max_ahead: str = "1h",
     buckets: int = 256,
     **params: Any,
 ) -> DataFrame:
@@ -86,12 +89,17 @@ def live_plans(
         RocketMQ's name of the strategy of all groups, or one of ours.
     lateness : str
         How much later than the newest event seen so far an event may come, such as "10m". Spark drops
-        events that are later, and counts them in ``numRowsDroppedByWatermark``.
+        events that are later, and counts them in ``numRowsDroppedByWatermark``. An event from a clock that is ahead counts as
+        one of now.
     client_ttl : str, optional
         How long after its last event a client is there, such as "2m", RocketMQ's own time for a client without
         heartbeats; by default it is there until it leaves.
     group_ttl : str
         How long a group without clients is remembered.
+    max_age, max_ahead : str
+        How far before and after processing time the time of an event may be, by default seven days and an hour; others are
+        refused. To read an old topic again give a greater ``max_age``, up to "876000h", a hundred years. They are no part of
+        the checkpoint, and may differ when the query goes on.
     buckets : int
         Number of keys that topics are kept under. A micro-batch costs about two milliseconds for each key that it touches, and
         rewrites the state of all topics there: more buckets write less, fewer are faster.
@@ -113,7 +121,8 @@ def live_plans(
         * ``findings``: ``severity``, ``rule`` (of `rmqalloc.audit.RULES`), ``message``
         * ``err_code`` and ``err_msg`` where the strategy refuses the unit
 
-        An event that is refused is a row with ``err_code`` 1, ``err_msg`` and the ``event``, and without a version.
+        An event that is refused is a row with ``err_code`` 1, ``err_msg`` and the ``event``, and without a version. It changes
+        nothing: no state, and no watermark.
 
     Raises
     ------
@@ -145,10 +154,15 @@ def live_plans(
     spec = PlanSpec(strategy, params, output="owners")
     usable(spec.strategy, dict(spec.params), given=("topic",))
     rules = _rules(spec, lateness, client_ttl, group_ttl, buckets)
+    window = Window(
+        _milliseconds("lateness", lateness) * 1000,
+        _milliseconds("max_age", max_age, _HUNDRED_YEARS) * 1000,
+        _milliseconds("max_ahead", max_ahead, _HUNDRED_YEARS) * 1000,
+    )
     rows = (
-        _packed(events, lateness, buckets)
+        _keyed(_packed(events).mapInArrow(CheckedEvents(window), CHECKED_DDL), window, buckets)
         .groupBy("bucket")
-        .applyInPandasWithState(LiveState(rules), "row string", "state string", "append", "EventTimeTimeout")
+        .applyInPandasWithState(LiveState(rules, window), "row string", "state string", "append", "EventTimeTimeout")
     )
     return rows.mapInArrow(LiveRows(spec), LIVE_DDL)
 
@@ -177,25 +191,52 @@ def _rules(spec: PlanSpec, lateness: str, client_ttl: str | None, group_ttl: str
     return LiveRules(described, micros["client_ttl"], micros["group_ttl"] or 0)
 
 
-def _milliseconds(name: str, text: str) -> int:
+_HUNDRED_YEARS = 876_000 * 3_600_000
+
+
+def _milliseconds(name: str, text: str, most: int = MAX_DURATION) -> int:
     try:
-        return int(Duration().read(text))
+        return int(Duration(most=most).read(text))
     except ValueError as error:
         raise ValueError(f"{name} {error}") from None
 
 
-def _packed(events: DataFrame, lateness: str, buckets: int) -> DataFrame:
-    """Events as ``bucket``, ``topic``, ``event_time`` and ``event``, a JSON text for the workers, with a watermark."""
+def _packed(events: DataFrame) -> DataFrame:
+    """Events as `CheckedEvents` takes them: a row and a copy of the event, a JSON text, for each of its topics."""
     read = _of_text(events) if "value" in events.columns and "event_time" not in events.columns else _of_columns(events)
-    named = F.coalesce(F.col("topics"), F.array(F.col("topic")))
-    topic = F.explode(F.array_distinct(F.when(F.size(named) == 0, F.array(F.lit(""))).otherwise(named)))
     fields = [F.unix_micros("event_time").alias("time"), *(F.col(name) for name in read.columns if name in _IN_EVENT)]
-    packed = read.select("event_time", topic.alias("topic"), F.to_json(F.struct(*fields)).alias("event"))
-    keyed = packed.withColumn("topic", F.coalesce(F.col("topic"), F.lit("")))
+    named = F.array_distinct(F.coalesce(F.col("topics"), F.array(F.col("topic"))))
+    whole = read.select(named.alias("topics"), F.to_json(F.struct(*fields)).alias("event"))
+    n_copies = F.greatest(F.size("topics"), F.lit(1)).cast("bigint")
+    is_one = (F.size("topics") == 0) | (n_copies * F.length("event") > MAX_COPIED)
+    topic = F.explode(F.when(is_one, F.array(F.lit(""))).otherwise(F.col("topics")))
+    packed = whole.select(topic.alias("topic"), "event", n_copies.alias("n_copies"), _now().alias("now"))
+    return packed.withColumn("topic", F.coalesce(F.col("topic"), F.lit("")))
+
+
+def _keyed(checked: DataFrame, window: Window, buckets: int) -> DataFrame:
+    """Checked events with their ``bucket`` and a watermark.
+
+    Events that are no later than ``lateness`` behind processing time get no time here, after they moved the watermark: so Spark
+    takes them also if a checkpoint of an earlier release has a watermark in the far future. `Window.watermark` is the
+    other half of it.
+    """
+    delay = window.lateness // 1000
     bucket = F.pmod(F.xxhash64("topic"), F.lit(buckets)).cast("int")
-    return keyed.withColumn("bucket", bucket).withWatermark(
-        "event_time", f"{_milliseconds('lateness', lateness)} milliseconds"
+    late = F.when(F.unix_micros("event_time") <= _now() - window.lateness, F.col("event_time"))
+    marked = late.alias("event_time", metadata={_WATERMARK: delay})
+    return checked.withWatermark("event_time", f"{delay} milliseconds").select(
+        marked, "topic", "event", bucket.alias("bucket")
     )
+
+
+_WATERMARK = "spark.watermarkDelayMs"
+"""Metadata by which Spark knows the column that a watermark is of."""
+
+
+def _now() -> Column:
+    """Processing time in microseconds: of the micro-batch, and the same when it is run again."""
+    return F.unix_micros(F.current_timestamp())
 
 
 def _of_text(events: DataFrame) -> DataFrame:

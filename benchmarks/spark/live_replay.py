@@ -103,7 +103,7 @@ def _event(kind: str, group: int, minute: int) -> dict[str, object]:
 def report(spark: SparkSession, home: Path, n_events: int, options: argparse.Namespace) -> str:
     """Replay the files, a file per micro-batch, and say how it went."""
     events = spark.readStream.option("maxFilesPerTrigger", 1).text(str(home / "events"))
-    rows = live_plans(events, options.strategy, buckets=options.buckets)
+    rows = live_plans(events, options.strategy, buckets=options.buckets, max_age="876000h")
     writer = rows.writeStream.format("parquet").option("checkpointLocation", str(home / "checkpoint"))
     begun = time.monotonic()
     query = writer.trigger(availableNow=True).start(str(home / "rows"))

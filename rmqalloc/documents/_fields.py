@@ -14,7 +14,10 @@ MAX_CLIENTS = 100_000
 """Most clients that a scenario may add to a unit, or scale it to."""
 
 MAX_READ_QUEUE_NUMS = 65_536
-"""Most read queues that a scenario may give a topic on one broker."""
+"""Most read queues that a scenario may give a topic on one broker, and an event on all of its brokers together."""
+
+MAX_CHANNELS = 1_024
+"""Most channels of one client id: a client is listed once per channel, so a number becomes a list."""
 
 MAX_VIRTUAL_NODES = 65_536
 """Most virtual nodes of a client."""
@@ -202,6 +205,7 @@ class Duration:
     """
 
     least: int = 0
+    most: int = MAX_DURATION
 
     def read(self, given: Any) -> Milliseconds:
         """The milliseconds."""
@@ -210,14 +214,15 @@ class Duration:
         else:
             match = _TIME.fullmatch(given) if isinstance(given, str) else None
             milliseconds = int(match[1]) * _UNITS[match[2]] if match else -1
-        if not self.least <= milliseconds <= MAX_DURATION:
+        if not self.least <= milliseconds <= self.most:
+            most = f"{self.most // _UNITS['h']}h"
             raise FieldError(
-                f"must be a time such as 500ms, 30s or 2m, from {self.least}ms to 24h, got {shown(given)}{_hint(given)}"
+                f"must be a time such as 500ms, 30s or 2m, from {self.least}ms to {most}, got {shown(given)}{_hint(given)}"
             )
         return Milliseconds(milliseconds)
 
     def schema(self) -> dict[str, Any]:
-        """JSON Schema, all but the bound of 24 h."""
+        """JSON Schema, all but the greatest."""
         text = {"type": "string", "pattern": "^[0-9]{1,9}(ms|s|m|h)$"}
         if self.least:
             return {**text, "pattern": "^(?!0+[a-z])[0-9]{1,9}(ms|s|m|h)$"}

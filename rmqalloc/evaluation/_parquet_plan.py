@@ -22,7 +22,7 @@ from rmqalloc.snapshot._directory import replaced_result
 
 INPUT_COLUMNS = (
     "consumer_group", "topic", "brokers", "queues", "client_ids", "broker_rooms", "client_rooms", "strategy", "virtual_nodes",
-    "strategy_params",
+    "strategy_params", "unit_err_msg",
 )  # fmt: skip
 """Columns that are read where a table has them."""
 

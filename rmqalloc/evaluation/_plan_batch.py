@@ -124,7 +124,8 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ())
         The columns `rmqalloc.Fleet.from_arrow` reads: consumer_group, topic, brokers or queues, client_ids, and optionally
         broker_rooms and client_rooms. Optionally also ``strategy`` (string), which takes the place of the spec's with
         parameters of its own, behind its name or in ``strategy_params`` (string, a JSON object of these parameters), and
-        ``virtual_nodes`` (integer); null means the spec's. Other columns are not read.
+        ``virtual_nodes`` (integer); null means the spec's. And ``unit_err_msg`` (string): why the row could not be made, null
+        if it could, see `spark_udfs.joins.units`. Other columns are not read.
     spec : PlanSpec
         What to plan.
     carry : sequence of str

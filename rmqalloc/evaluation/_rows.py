@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rmqalloc._text import MOST_SAID, shortened
 from rmqalloc.documents import _json_text as json_text
 from rmqalloc.documents._fields import MAX_TEXT_BYTES, MAX_VIRTUAL_NODES
 from rmqalloc.fleet import Fleet
@@ -180,7 +181,7 @@ def read_batch(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, st
 def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
     """The same for rows that are not too large."""
     fleet = Fleet.from_arrow(batch, on_error="report")
-    spoiled = {error.position: Reason(ErrCode.MALFORMED, error.reason) for error in fleet.errors}
+    spoiled = {error.position: Reason(ErrCode.MALFORMED, error.reason) for error in fleet.errors} | _unmade(batch)
     unassigned = empties(fleet)
     fleet = replace(fleet, errors=())
     rules = _rules(batch, fleet, default, unassigned)
@@ -190,6 +191,22 @@ def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
     unassigned = {row: reason for row, reason in unassigned.items() if row not in spoiled}
     units = _good(fleet, rules, [*spoiled, *unassigned])
     return Read(units, spoiled, unassigned, ReadUnits(fleet, rules, np.arange(batch.num_rows)))
+
+
+def _unmade(batch: pa.RecordBatch) -> Bad:
+    """Rows of which the table says itself why they could not be made."""
+    column = _column(batch, "unit_err_msg", _is_text, "strings")
+    if column is None or column.null_count == len(column):
+        return {}
+    rows = np.flatnonzero(column.is_valid().to_numpy(zero_copy_only=False)).tolist()
+    return {row: Reason(ErrCode.MALFORMED, _shown_text(column[row])) for row in rows}
+
+
+def _shown_text(scalar: pa.Scalar) -> str:
+    try:
+        return shortened(_given(scalar), MOST_SAID)
+    except ValueError as error:
+        return str(error)
 
 
 def empties(fleet: Fleet) -> Bad:

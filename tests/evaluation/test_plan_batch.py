@@ -119,6 +119,18 @@ def test_bad_rows_are_reported_and_disturb_nobody(output):
     assert found[0]["scenario"] == (None if output == "best" else "current")
 
 
+@pytest.mark.parametrize("output", ["metrics", "owners", "best"])
+def test_a_row_that_could_not_be_made_says_so_itself(output):
+    why = pa.array([None, "channels must be from 1 to 1024", b"\xff".decode("latin-1") * 5000], pa.string())
+    batch = batch_of([good_row(), good_row(client_ids=None), good_row()]).append_column("unit_err_msg", why)
+    found = plan_batch(batch, PlanSpec("AVG", output=output)).to_pylist()
+    assert [row["err_code"] for row in found] == [0, ErrCode.MALFORMED, ErrCode.MALFORMED]
+    assert found[1]["err_msg"] == "channels must be from 1 to 1024"
+    assert len(found[2]["err_msg"]) <= 4000
+    with pytest.raises(TypeError, match="column unit_err_msg must hold strings, got int64"):
+        plan_batch(batch.set_column(batch.num_columns - 1, "unit_err_msg", pa.array([1, 2, 3])), PlanSpec("AVG"))
+
+
 def test_a_batch_of_bad_rows_only_and_of_none():
     spec = PlanSpec("AVG", scenarios=[{"name": "x", "changes": [{"scale_clients": {"to": 1}}]}])
     bad = batch_of([good_row(client_ids=[]), good_row(brokers=VAST)])

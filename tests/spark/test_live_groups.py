@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 from hypothesis_budget import examples
 
 from rmqalloc import strategy
+from rmqalloc.documents._fields import MAX_CHANNELS, MAX_CLIENTS, MAX_READ_QUEUE_NUMS
 from rmqalloc.evaluation import PlanSpec
-from spark_udfs._live_groups import MAX_CHANNELS, LivePlansError, LiveRules, advance
+from spark_udfs._event_bounds import REFUSED, Window, checked
+from spark_udfs._live_groups import LivePlansError, LiveRules, advance
 from spark_udfs._live_rows import LiveRows
 
 FOREVER = LiveRules("AVG", client_ttl=None, group_ttl=1000)
@@ -30,8 +32,13 @@ def route(time, **brokers):
     return {"kind": "route", "time": time, "brokers": listed}
 
 
-def step(state, events, watermark=0, rules=FOREVER, topic="T"):
-    return advance(state, [(topic, json.dumps(event)) for event in events], watermark, rules)
+NOW = 10**6
+ALL = Window(lateness=LATENESS, max_age=NOW, max_ahead=NOW)
+
+
+def step(state, events, watermark=0, rules=FOREVER, topic="T", latest=10**12):
+    texts = [(topic, checked(topic, json.dumps(event), NOW, ALL)[1]) for event in events]
+    return advance(state, texts, watermark, rules, latest)
 
 
 def registers(state):
@@ -179,9 +186,23 @@ def test_topics_of_a_bucket_do_not_touch_each_other():
         (join("c", 1, group=None), "an event of kind join needs a consumer_group, got nothing"),
         (join("c", 1, channels=0), "channels must be an integer from 1 to 1024, got 0"),
         ({"kind": "route", "time": 1}, "an event of kind route needs brokers"),
-        (route(1, a=-1), "read_queue_nums of a must be an integer from 0 to 1048576, got -1"),
+        (join("c", 1, channels=2_000_000_000), "channels must be an integer from 1 to 1024, got 2000000000"),
+        (join("c", 1, channels=True), "channels must be an integer from 1 to 1024, got True"),
+        (join("c" * 65_537, 1), "client_id must be at most 65536 bytes long, got 65537"),
+        (join("c", 1, group="\u00e4" * 32_769), "consumer_group must be at most 65536 bytes long, got 65538"),
+        (join("c", 1, sequence="1"), "sequence must be an integer, got '1'"),
+        (join("c", 1) | {"time": 2 * NOW + 1}, "event_time must be from 1970-01-01T00:00:00Z (max_age) to"),
+        (join("c", 1) | {"time": 1 << 80}, "event_time must be from 1970-01-01T00:00:00Z (max_age) to"),
+        (route(1, a=-1), "read_queue_nums of 'a' must be an integer from 0 to 65536, got -1"),
+        (route(1, a=MAX_READ_QUEUE_NUMS + 1), "read_queue_nums of 'a' must be an integer from 0 to 65536, got 65537"),
+        (route(1, a=1 << 20), "read_queue_nums of 'a' must be an integer from 0 to 65536, got 1048576"),
+        (
+            route(1, a=MAX_READ_QUEUE_NUMS, b=1),
+            "the brokers of a route have at most 65536 read queues together, got 65537",
+        ),
+        (route(1, **{"b" * 65_537: 1}), "broker_name must be at most 65536 bytes long, got 65537"),
         ({"kind": "route", "time": 1, "brokers": [None]}, "every broker of a route needs a broker_name, got nothing"),
-        (route(1, a=1) | {"brokers": route(1, a=1)["brokers"] * 2}, "broker a stands twice in the route"),
+        (route(1, a=1) | {"brokers": route(1, a=1)["brokers"] * 2}, "broker 'a' stands twice in the route"),
         ({"raw": "{"}, "the event is no JSON object"),
     ],
 )
@@ -198,6 +219,102 @@ def test_events_without_a_topic_keep_no_state():
     done = step(None, [join("c", 1)], topic="")
     assert done.state is None
     assert "names no topic" in done.rows[0]["err_msg"]
+
+
+# --- What is refused changes nothing, and is nothing to expand ---
+
+SECOND = 10**6
+AT = 1_800_000_000 * SECOND
+LIVE = Window(lateness=600 * SECOND, max_age=7 * 86_400 * SECOND, max_ahead=3600 * SECOND)
+
+
+def test_times_are_taken_within_the_window_and_move_the_clock_to_now_at_most():
+    for time, moves in (
+        (AT - LIVE.max_age, AT - LIVE.max_age),
+        (AT - LIVE.max_age - 1, None),
+        (AT, AT),
+        (AT + LIVE.max_ahead, AT),
+        (AT + LIVE.max_ahead + 1, None),
+        (AT * 1000, None),
+        (2**63 - 1, None),
+        (-1, None),
+    ):
+        event = json.dumps(join("c", time))
+        moved, text = checked("T", event, AT, LIVE)
+        assert moved == moves
+        assert (text == event) == (moves is not None)
+        assert bool(advance(None, [("T", text)], 0, FOREVER).state) == (moves is not None)
+
+
+def test_milliseconds_where_seconds_are_read_are_named():
+    said = json.loads(checked("T", json.dumps(join("c", AT * 1000)), AT, LIVE)[1])[REFUSED]
+    assert said.endswith("read as seconds after 1970, and seems to be milliseconds")
+    assert "2027-01-08T08:00:00Z (max_age) to 2027-01-15T09:00:00Z (max_ahead), got one 1800000000000 s" in said
+
+
+def test_an_event_too_long_to_be_copied_for_all_of_its_topics_is_refused():
+    text = json.dumps(join("c" * 1000, AT))
+    assert checked("", text, AT, LIVE, 1 << 14)[0] is None
+    assert checked("T", text, AT, LIVE, 1 << 13)[0] == AT
+
+
+def test_state_is_that_of_the_good_events_alone():
+    good = [join("c", AT), route(AT, a=MAX_READ_QUEUE_NUMS), leave("d", AT + 1)]
+    hostile = [
+        route(AT + 2, **dict.fromkeys("abcd", 1 << 20)), join("c", AT * 1000), join("x", AT + 2, channels=2 * 10**9),
+        join("x", -5), {"raw": "no JSON"}, join("x", AT) | {"kind": ["join"]}, join("x", AT) | {"time": "now"},
+        route(AT) | {"brokers": {"a": 1}}, {},
+    ]  # fmt: skip
+    texts = [("T", checked("T", json.dumps(event), AT, LIVE)[1]) for event in [*hostile, *good, *hostile]]
+    done = advance(None, texts, 0, FOREVER)
+    alone = advance(None, [("T", json.dumps(event)) for event in good], 0, FOREVER)
+    assert done.state == alone.state
+    assert [row for row in done.rows if "version" in row] == alone.rows
+    assert len(done.rows) - len(alone.rows) == 2 * len(hostile)
+
+
+def test_state_that_an_earlier_release_took_in_wins_no_more():
+    early = AT - 60 * SECOND
+    old = advance(None, [("T", json.dumps(event)) for event in (join("c", early), route(early, a=1))], 0, FOREVER)
+    large = old.state.replace('[["a",1]]', '[["a",1048576],["b",1048576]]')
+    assert large != old.state
+    done = advance(large, [("T", json.dumps(join("d", AT)))], 0, FOREVER, LIVE.latest(AT))
+    assert done.rows[0]["before"]["brokers"] == [], "the large route is not listed again, in no row"
+    assert done.rows[0]["after"] == {"brokers": [], "client_ids": ["c", "d"]}
+    far = [join("c", 40 * AT), join("b", early), route(40 * AT, z=9)]
+    old = advance(None, [("T", json.dumps(event)) for event in far], 0, FOREVER)
+    good = [("T", json.dumps(event)) for event in (leave("c", AT), join("d", AT), route(AT, a=1))]
+    done = advance(old.state, good, 0, FOREVER, LIVE.latest(AT))
+    assert done.rows[0]["before"] == old.rows[0]["after"], "rows follow each other"
+    assert done.rows[0]["after"] == {"brokers": [["a", 1]], "client_ids": ["b", "d"]}
+    assert done.rows[0]["version"] > old.rows[0]["version"]
+
+
+def test_a_watermark_beyond_all_events_of_a_checkpoint_does_not_make_them_late():
+    assert LIVE.watermark(AT - LIVE.lateness - 1, AT) == AT - LIVE.lateness - 1
+    assert LIVE.watermark(40 * AT, AT) == AT - LIVE.lateness
+    assert LIVE.watermark(0, 0) == 0
+
+
+def test_a_group_of_too_many_clients_is_a_row_that_says_so_and_goes_on_when_they_are_fewer():
+    n = MAX_CLIENTS // MAX_CHANNELS + 1
+    crowd = [join(f"c{i}", 1, channels=MAX_CHANNELS) for i in range(n)]
+    first = step(None, [*crowd, route(1, a=2)])
+    [row] = made(first.rows)
+    assert (row["err_code"], row["err_msg"]) == (4, "the group has 100352 clients; at most 100000 can be planned")
+    assert (row["client_ids"], row["owners"], row["findings"]) == ([], [-1, -1], [])
+    assert step(first.state, [join("c0", 2, channels=MAX_CHANNELS)]).rows == []
+    [row] = made(step(first.state, [leave(f"c{i}", 2) for i in range(1, n)]).rows)
+    assert (row["err_code"], row["n_clients"]) == (0, MAX_CHANNELS)
+
+
+def test_rows_are_made_in_pieces_that_fit_into_memory():
+    joins = [join(f"c{i}", 1, group=f"g{i}") for i in range(5)]
+    rows = step(None, [*joins, route(1, a=MAX_READ_QUEUE_NUMS)]).rows
+    texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in rows]})
+    pieces = list(LiveRows(PlanSpec("AVG", output="owners"))([texts]))
+    assert [piece.num_rows for piece in pieces] == [1] * 5, "each has so many queues, and a client"
+    assert [row["n_queues"] for piece in pieces for row in piece.to_pylist()] == [MAX_READ_QUEUE_NUMS] * 5
 
 
 # --- Any order, any repetition, any batches ---
@@ -290,10 +407,9 @@ def test_rows_fit_each_other_and_the_last_is_what_the_engine_answers(batches, na
 # --- What a row says ---
 
 
-def rows_of(*events, name="AVG"):
-    done = step(None, events)
-    texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in done.rows]})
-    return next(LiveRows(PlanSpec(name, output="owners"))([texts])).to_pylist()
+def made(rows, name="AVG"):
+    texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in rows]})
+    return [row for piece in LiveRows(PlanSpec(name, output="owners"))([texts]) for row in piece.to_pylist()]
 
 
 @pytest.mark.parametrize(
@@ -315,13 +431,12 @@ def rows_of(*events, name="AVG"):
     ],
 )
 def test_findings(events, found):
-    [row] = rows_of(*events)
+    [row] = made(step(None, events).rows)
     assert [tuple(one.values()) for one in row["findings"]] == found
 
 
 def test_a_group_whose_last_client_left_says_so():
     state = step(None, [join("c", 1), route(1, a=2)]).state
-    texts = pa.RecordBatch.from_pydict({"row": [json.dumps(row) for row in step(state, [leave("c", 2)]).rows]})
-    [row] = next(LiveRows(PlanSpec("AVG", output="owners"))([texts])).to_pylist()
+    [row] = made(step(state, [leave("c", 2)]).rows)
     assert (row["n_clients"], row["unowned"], row["moved"], row["owners"]) == (0, 2, 2, [-1, -1])
     assert [one["rule"] for one in row["findings"]] == ["no-consumer"]

@@ -3,10 +3,12 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 import live_events
@@ -81,6 +83,12 @@ def test_what_is_no_stream_of_events_is_refused_at_once(spark, tmp_path):
         live_plans(fine, "AVGG")
     with pytest.raises(ValueError, match="client_ttl must be a time such as"):
         live_plans(fine, client_ttl="2 minutes")
+    with pytest.raises(
+        ValueError, match="max_age must be a time such as 500ms, 30s or 2m, from 0ms to 876000h, got '7d'"
+    ):
+        live_plans(fine, max_age="7d")
+    with pytest.raises(ValueError, match="max_ahead must be a time such as"):
+        live_plans(fine, max_ahead=3600)
     with pytest.raises(ValueError, match="buckets must be an integer from 1"):
         live_plans(fine, buckets=0)
     assert live_plans(fine).isStreaming
@@ -134,6 +142,75 @@ def test_killed_it_loses_and_repeats_nothing(spark, events, tmp_path):
     killed(tmp_path, "parquet", 1, [sys.executable], variables, {})
     assert len(list((tmp_path / "checkpoint" / "commits").glob("[0-9]*"))) < N_FILES
     assert followed(plain(run(spark, tmp_path, "parquet"))) == answer(events, STRATEGY)
+
+
+# --- Hostile ---
+
+
+def hostile():
+    """Events that are wrong, each in its own way; those with a time have one that would make all good events late."""
+    now = datetime.now(UTC).isoformat()
+    join = {"event_time": now, "kind": "join", "topic": "T0", "consumer_group": "T0-a", "client_id": "hostile"}
+    route = {"event_time": now, "kind": "route", "topic": "T0"}
+    crowd = [{"broker_name": f"b{i}", "read_queue_nums": 1 << 20} for i in range(4)]
+    shared = [{"broker_name": f"b{i}", "read_queue_nums": 1 << 15} for i in range(3)]
+    times = [
+        "+292278-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "2200-01-01T00:00:00Z", "1969-12-31T23:59:59Z", "now",
+        int(time.time() * 1000), int(time.time() * 1_000_000), 2**63 - 1, 10**30, -1, 1.5, True, {}, None,
+    ]  # fmt: skip
+    events = [join | {"event_time": at} for at in times]
+    events += [route | {"event_time": times[0], "brokers": []}, route | {"event_time": times[5], "brokers": []}]
+    events += [join | {"channels": n} for n in (2 * 10**9, 1025, 0, -1, 10**10, "2", 1.5)]
+    events += [route | {"brokers": brokers} for brokers in (crowd, crowd[:1], shared, {}, [1], [{}], None)]
+    events += [join | {"kind": kind} for kind in ("jion", ["join"], None)]
+    events += [join | {"client_id": ""}, join | {"consumer_group": None}, join | {"client_id": "c" * 65_537}]
+    events += [join | {"topic": None}, join | {"topics": []}, join | {"topics": "T0"}, join | {"sequence": 2**63}]
+    wide = [f"T{i}" for i in range(300)]
+    events += [join | {"topics": wide, "client_id": "c" * 60_000}]
+    return [*events, "no JSON", "{", "[]", "5", "null", "[" * 3000]
+
+
+def test_hostile_events_are_rows_and_the_others_come_to_the_same_killed_or_not(spark, tmp_path):
+    from live_stream import STRATEGY, plain, run
+
+    good, wrong = history(n_events=400, n_topics=12, seed=11), hostile()
+    size = -(-len(good) // N_FILES)
+    batches = [good[number * size : (number + 1) * size] for number in range(N_FILES)]
+    write_batches(tmp_path / "events", [[*wrong, *batch, *wrong] for batch in batches])
+    variables = environment(PYSPARK_PYTHON=sys.executable, SPARK_LOCAL_IP="127.0.0.1")
+    killed(tmp_path, "parquet", 1, [sys.executable], variables, {})
+    rows = plain(run(spark, tmp_path, "parquet"))
+    taken, refused = [[row for row in rows if bool(row["err_code"]) == is_bad] for is_bad in (False, True)]
+    assert followed(taken) == answer(good, STRATEGY)
+    assert len(refused) == 2 * N_FILES * len(wrong)
+    assert {(row["err_code"], row["version"], row["event_time"], row["owners"]) for row in refused} == {
+        (1, None, None, None)
+    }
+    assert all(row["err_msg"] and row["event"] for row in refused)
+
+
+def test_a_checkpoint_whose_watermark_is_in_the_far_future_goes_on(spark, tmp_path):
+    """An earlier release let one event move it there; Spark never moves it back."""
+    from live_stream import plain, run
+
+    def join(client, seconds_ago):
+        at = datetime.fromtimestamp(time.time() - seconds_ago, UTC).isoformat()
+        return {"event_time": at, "kind": "join", "topic": "T", "consumer_group": "g", "client_id": client}
+
+    write_batches(tmp_path / "events", [[join("a", 60)]])
+    run(spark, tmp_path, "parquet", strategy="AVG", client_ttl="2h")
+    far = 1000 * int(datetime(2150, 1, 1, tzinfo=UTC).timestamp())
+    for log, name in (("offsets", "batchWatermarkMs"), ("commits", "nextBatchWatermarkMs")):
+        latest = max((tmp_path / "checkpoint" / log).glob("[0-9]*"), key=lambda path: int(path.name))
+        text, n = re.subn(rf'"{name}":\d+', f'"{name}":{far}', latest.read_text())
+        assert n == 1
+        latest.write_text(text)
+        (latest.parent / f".{latest.name}.crc").unlink(missing_ok=True)
+    write_batches(tmp_path / "events", [[join("b", 30), join("late", 3600)], [join("c", 20)]], first=1)
+    rows = sorted(
+        plain(run(spark, tmp_path, "parquet", strategy="AVG", client_ttl="2h")), key=lambda row: row["version"]
+    )
+    assert [row["client_ids"] for row in rows] == [["a"], ["a", "b"], ["a", "b", "c"]]
 
 
 WHOLE = "RMQALLOC_EVERY_RELEASE" in os.environ

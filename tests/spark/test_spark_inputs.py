@@ -69,10 +69,34 @@ def test_two_processes_of_one_client_id_are_seen(spark):
     assert planned["g", "T1"]["unowned"] == 2
     assert planned["once", "T1"]["unowned"] == 0
     counted = spark.createDataFrame(
-        [("g", "a", 2), ("g", "b", None), ("g", "gone", 0), ("once", "a", 1), ("once", "b", 1)],
+        [("g", "a", 2), ("g", "b", None), ("once", "a", 1), ("once", "b", 1)],
         "consumer_group string, client_id string, channels bigint",
     )
-    assert by_unit(units(tables[0], counted, tables[2])) == by_unit(units(*tables))
+    assert by_unit(units(tables[0], counted, tables[2]).drop("unit_err_msg")) == by_unit(units(*tables))
+
+
+def test_a_number_of_channels_that_no_client_has_is_a_bad_row_and_no_list(spark):
+    """An array of two thousand million entries ended the JVM of the driver."""
+    from spark_udfs.joins import units
+    from spark_udfs.transforms import assign, client_load, expand_owners
+
+    numbers = {"good": 1, "most": 1024, "more": 1025, "none": 0, "negative": -1, "huge": 2**31 - 1, "wraps": 2**32 + 1}
+    tables = frames(spark, subscriptions=[(name, "T1") for name in numbers])
+    rows = [(name, "c1", 1) for name in numbers] + [(name, "c2", n) for name, n in numbers.items()]
+    counted = spark.createDataFrame(rows, "consumer_group string, client_id string, channels bigint")
+    frame = units(tables[0], counted, tables[2])
+    made = {group: row for (group, _), row in by_unit(frame).items()}
+    assert [len(made[name]["client_ids"]) for name in ("good", "most")] == [2, 1025]
+    assert {name for name, row in made.items() if row["client_ids"] is None} == {*numbers} - {"good", "most"}
+    planned = {group: row for (group, _), row in by_unit(frame.transform(assign("AVG", carry=False))).items()}
+    assert {name: row["err_msg"] for name, row in planned.items()} == {
+        name: None if 1 <= n <= 1024 else f"channels must be from 1 to 1024, got {n} of client c2"
+        for name, n in numbers.items()
+    }
+    assert {row["err_code"] for row in planned.values()} == {0, 1}
+    owned = frame.transform(expand_owners(strategy="AVG", carry=False))
+    assert {row["consumer_group"] for row in owned.toArrow().to_pylist()} >= {"good", "most"}
+    assert {row["n_units"] for row in frame.transform(client_load()).toArrow().to_pylist()} == {2}
 
 
 def test_what_matches_nothing_is_told_and_bad_in_the_plan(spark):

@@ -28,7 +28,7 @@ def session(settings: dict[str, str]) -> SparkSession:
 def run(spark: SparkSession, folder: Path, sink: str, **how: Any) -> DataFrame:
     """Follow the events to their end; the sink as a table."""
     events = spark.readStream.option("maxFilesPerTrigger", 1).text(str(folder / "events"))
-    rows = live_plans(events, **{"strategy": STRATEGY, "buckets": BUCKETS, **how})
+    rows = live_plans(events, **{"strategy": STRATEGY, "buckets": BUCKETS, "max_age": "876000h", **how})
     writer = rows.writeStream.option("checkpointLocation", str(folder / "checkpoint")).trigger(availableNow=True)
     if sink == "iceberg":
         spark.sql("CREATE NAMESPACE IF NOT EXISTS ice.db")

@@ -158,6 +158,8 @@ class Assignment(NamedTuple, Generic[Queue]):
     client_ids : sequence of str
         The clients.
 
+    Its methods raise IndexError where ``owners`` has not one entry per queue or names a client that is not there.
+
     Examples
     --------
     >>> from rmqalloc import strategy
@@ -175,19 +177,35 @@ class Assignment(NamedTuple, Generic[Queue]):
         if client_id not in self.client_ids:
             return []
         position = self.client_ids.index(client_id)
-        return [self.mq_all[i] for i in (self.owners == position).nonzero()[0].tolist()]
+        return [self.mq_all[i] for i in (self._fitting_owners() == position).nonzero()[0].tolist()]
 
     def counts(self) -> NDArray[np.int64]:
         """Queues per client, shape (n_clients,); a repeated id counts at its first position."""
         import numpy as np
 
-        counts = np.bincount(self.owners[self.owners >= 0], minlength=len(self.client_ids))
+        owners = self._fitting_owners()
+        counts = np.bincount(owners[owners >= 0], minlength=len(self.client_ids))
         return counts.astype(np.int64, copy=False)  # NumPy's own are as wide as a pointer
 
     @property
     def unowned(self) -> list[Queue]:
         """Queues that nobody owns."""
-        return [self.mq_all[i] for i in (self.owners < 0).nonzero()[0].tolist()]
+        return [self.mq_all[i] for i in (self._fitting_owners() < 0).nonzero()[0].tolist()]
+
+    def _fitting_owners(self) -> NDArray[np.int32]:
+        """The owners, which an assignment that others made may not have of its own lists."""
+        owners, n, m = self.owners, len(self.mq_all), len(self.client_ids)
+        if getattr(getattr(owners, "dtype", None), "kind", None) not in ("i", "u"):
+            raise TypeError(
+                f"owners must be a numpy array of int32, got {getattr(owners, 'dtype', type(owners).__name__)}"
+            )
+        if owners.shape != (n,):
+            raise IndexError(f"owners must have shape ({n},), one entry per queue, got {owners.shape}")
+        if n and (most := int(owners.max())) >= m:
+            raise IndexError(
+                f"owners names client {most}; positions in client_ids are 0 to {m - 1}, and -1 is nobody's"
+            )
+        return owners
 
 
 class SharedAssignment(NamedTuple, Generic[Queue]):

@@ -304,7 +304,7 @@ def _of_counts(rows: pa.RecordBatch, made: Strategy) -> pa.StructArray:
     offsets = offsets_of(n_queues)
     owners = np.empty(int(offsets[-1]), np.int32)
     if owners.size:
-        made.owners_by_count(offsets, counts["clients"].astype(np.int32), owners)
+        made._owners_by_count(offsets, counts["clients"].astype(np.int32), owners)
     return _answer(offsets, owners, reasons)
 
 

@@ -17,6 +17,7 @@ from rmqalloc.audit._reach_text import reach_lines
 from rmqalloc.evidence import Evidence
 from rmqalloc.model import MessageQueue
 from rmqalloc.results import TableResult
+from rmqalloc.results._table_result import checked_top
 from rmqalloc.snapshot._unknown import NotKnown
 
 MOST_NAMES = 20
@@ -166,13 +167,13 @@ class Findings(TableResult, Sequence[Finding]):
         file : text file, optional
             Where it goes: on a terminal the table is fitted to its width.
         """
-        is_known = not self.missing
+        most, is_known = checked_top(most, "most"), not self.missing
         above = [] if self._reach is None else ["\n".join(reach_lines(self._reach, most, file, is_known))]
         return "\n\n".join([*above, *_blocks(self, most), self.summary()])
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """The same line by line; ``top`` is the most queues and clients of each."""
-        yield from self.text(top or MOST_NAMES, file).split("\n")
+        yield from self.text(checked_top(top) or MOST_NAMES, file).split("\n")
 
     def main_table(self) -> pa.Table:
         """One row per finding: `FINDINGS_SCHEMA`."""

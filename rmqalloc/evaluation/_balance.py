@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import tally
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._positions import counted_owners
 
 
 class Balance(NamedTuple):
@@ -149,12 +150,7 @@ def cross_room(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
 
 def checked_owners(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]:
     """Contiguous int32 owners that the kernels can trust."""
-    n_queues = int(fleet.queue_offsets[-1])
-    if owners.dtype != np.int32 or owners.shape != (n_queues,):
-        raise ValueError(
-            f"owners is {owners.dtype} of shape {owners.shape}: int32 of shape ({n_queues},), one per queue, is needed"
-        )
-    owners = np.ascontiguousarray(owners)
+    owners = np.ascontiguousarray(counted_owners(owners, int(fleet.queue_offsets[-1])))
     filled = np.flatnonzero(fleet.n_queues)
     if filled.size:
         greatest = np.maximum.reduceat(owners, fleet.queue_offsets[filled])

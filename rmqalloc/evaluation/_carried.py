@@ -27,6 +27,8 @@ def check_carried(carry: Collection[str], planned: pa.Schema) -> None:
         ...
     ValueError: the result has a column skew of its own, so Skew cannot be carried: rename it, or leave it out with carry=
     """
+    if wrong := [name for name in carry if not isinstance(name, str)]:
+        raise TypeError(f"carry must hold names of columns, got {wrong[0]!r}")
     own = {name.lower(): name for name in planned.names}
     if taken := [name for name in carry if name.lower() in own]:
         theirs = ", ".join(own[name.lower()] for name in taken)

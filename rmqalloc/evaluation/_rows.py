@@ -17,6 +17,7 @@ from rmqalloc.documents import _json_text as json_text
 from rmqalloc.documents._fields import MAX_TEXT_BYTES, MAX_VIRTUAL_NODES
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._arrow_columns import shown_bytes
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios._apply import ordered
 from rmqalloc.scenarios._lazy_strings import DistinctLists
@@ -143,7 +144,7 @@ class Read:
         """Some rows that are not spoiled, as a fleet of their own."""
         chosen = np.array(sorted(rows), np.int64)
         at = np.searchsorted(self._whole.rows, chosen)
-        return ReadUnits(ordered(self._whole.fleet.select(at).own_lists()), self._whole.rules.select(at), chosen)
+        return ReadUnits(ordered(units_alone(self._whole.fleet, at).own_lists()), self._whole.rules.select(at), chosen)
 
     def among(self, rows: NDArray[np.int64], left_out: Bad) -> Read:
         """The same of a batch of which those rows were read and others left out."""
@@ -300,7 +301,7 @@ def _params(text: str | None) -> dict[str, Any]:
 
 def _check_columns(fleet: Fleet, s: Strategy) -> None:
     """Refuse a strategy that needs columns which the table does not have."""
-    s.fleet_errors(fleet.select(np.zeros(0, np.int64)))
+    s.fleet_errors(units_alone(fleet, np.zeros(0, np.int64)))
 
 
 def _is_text(kind: pa.DataType) -> bool:

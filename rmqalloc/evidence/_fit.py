@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import offsets_of, ranges
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Group, Topic
 from rmqalloc.strategies import STRATEGIES, sort_client_ids, sort_queues
@@ -103,7 +104,7 @@ def fits_of(groups: Sequence[OwnedQueues], tried: Sequence[Sequence[Method]], ro
         # Units stand group by group. Only those of the method are assigned: there may be as many methods as groups.
         n_units = np.diff(starts)[mine]
         units = ranges(starts[mine], n_units)
-        made = _owners(method, fleet.select(units), rooms)
+        made = _owners(method, units_alone(fleet, units), rooms)
         if made is not None:
             here = ranges(fleet.queue_offsets[units], fleet.n_queues[units])
             number = np.repeat(np.repeat(np.arange(len(mine)), n_units), fleet.n_queues[units])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged, strings
 from rmqalloc._lazy import lazy_property
+from rmqalloc.fleet._positions import position, positions
 from rmqalloc.model import joined
 
 Bytes = NDArray[np.uint8]
@@ -79,15 +80,22 @@ class Strings:
         return self.offsets.size - 1
 
     def __getitem__(self, i: int) -> str:
+        return self._text(position(i, len(self), "string"))
+
+    def _text(self, i: int) -> str:
         data = self.values[self.offsets[i] : self.offsets[i + 1]].tobytes()
         return data.decode("utf-8", "surrogatepass")
 
     def to_list(self, start: int = 0, stop: int | None = None) -> list[str]:
-        """Strings ``start`` to ``stop`` as Python text."""
-        return [self[i] for i in range(start, len(self) if stop is None else stop)]
+        """Strings ``start`` to ``stop`` as Python text, by the rules of slices."""
+        return [self._text(i) for i in range(*slice(start, stop).indices(len(self)))]
 
-    def take(self, rows: NDArray[Any]) -> Strings:
-        """Strings at the given rows, in that order."""
+    def take(self, rows: NDArray[Any] | Sequence[int] | slice) -> Strings:
+        """Strings at the given rows, in that order; see `positions` for what may be given."""
+        return self.take_unchecked(positions(rows, len(self), "string"))
+
+    def take_unchecked(self, rows: NDArray[Any]) -> Strings:
+        """`take` of rows that need no check: 0 to ``len(self) - 1``, for the product's own rooms."""
         rows = np.ascontiguousarray(rows, np.int64)
         offsets = np.empty(rows.size + 1, np.int64)
         strings.measure(self.offsets, rows, offsets)
@@ -254,7 +262,7 @@ def distinct_lists(kinds: Index, firsts: Index, offsets: Offsets, columns: Seque
 def distinct_strings(column: Strings) -> tuple[Index, Strings]:
     """Number the distinct strings of a column; returns each row's number and the table of names."""
     codes, firsts = distinct_rows(column.values, column.offsets)
-    return codes, column if firsts.size == len(column) else column.take(firsts)
+    return codes, column if firsts.size == len(column) else column.take_unchecked(firsts)
 
 
 def runs(offsets: Offsets, columns: Sequence[NDArray[Any]]) -> tuple[Offsets, Offsets]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +17,7 @@ from rmqalloc.fleet._fleet_columns import FleetColumns
 from rmqalloc.fleet._irregular import IrregularUnits
 from rmqalloc.fleet._lists import ClientLists, QueueLists
 from rmqalloc.fleet._memory import HeldMemory
+from rmqalloc.fleet._positions import counted_owners, position, positions
 from rmqalloc.model import MessageQueue
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Fleet(FleetColumns):
         """Owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of int32), one row per unit."""
         from rmqalloc.fleet._arrow import owners_table
 
-        return owners_table(self, self.queue_offsets, owners)
+        return owners_table(self, self.queue_offsets, counted_owners(owners, int(self.queue_offsets[-1])))
 
     @property
     def n_units(self) -> int:
@@ -178,7 +179,7 @@ class Fleet(FleetColumns):
         odd = self.irregular
         rows, unit_queue_list = np.unique(self.unit_queue_list[odd.units], return_inverse=True)
         return replace(
-            self.select(odd.units),
+            units_alone(self, odd.units),
             unit_queue_list=unit_queue_list.astype(np.int32),
             unit_client_list=odd.unit_list,
             queue_lists=self.queue_lists.taken(rows.astype(np.int64)),
@@ -187,6 +188,8 @@ class Fleet(FleetColumns):
 
     def shares_memory(self, array: NDArray[Any]) -> bool:
         """Does an array overlap any that this fleet holds, or that it has computed and keeps?"""
+        if not isinstance(array, np.ndarray):
+            raise TypeError(f"array must be a numpy array, got {type(array).__name__}")
         # An array that was found apart stays so while it lives: whatever the fleet computes later gets memory of its own.
         kept = self.__dict__
         apart, held = kept.get("_apart"), kept.get("_held")
@@ -203,13 +206,15 @@ class Fleet(FleetColumns):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name not in ("_apart", "_held")}
 
+    # Units by position, below: as in a Python list, a negative one counts from the end, and none out of bounds is taken.
+
     def consumer_group(self, unit: int) -> str:
         """Name of a unit's consumer group."""
         return self.consumer_groups[unit]
 
     def topic(self, unit: int) -> str:
         """Name of a unit's topic."""
-        return self.topics[self.unit_topic[unit]]
+        return self.topics[int(self.unit_topic[position(unit, self.n_units, "unit")])]
 
     def names_of(self, unit: int) -> tuple[str, str]:
         """Names of a unit's consumer group and topic."""
@@ -217,11 +222,13 @@ class Fleet(FleetColumns):
 
     def client_ids_of(self, unit: int) -> list[str]:
         """Client ids of a unit, in the order of its list."""
+        unit = position(unit, self.n_units, "unit")
         start = int(self.slot_starts[unit])
         return self.client_lists.client_ids.to_list(start, start + int(self.n_clients[unit]))
 
     def queues_of(self, unit: int) -> list[MessageQueue]:
         """Queues of a unit, in the order of its list."""
+        unit = position(unit, self.n_units, "unit")
         lists, start = self.queue_lists, int(self.queue_starts[unit])
         places = range(start, start + int(self.n_queues[unit]))
         return [MessageQueue(*self._names(lists.queue_route[i]), int(lists.queue_ids[i])) for i in places]
@@ -234,16 +241,26 @@ class Fleet(FleetColumns):
         """Place in `queue_lists` of every queue of every unit, int64, shape (queue_offsets[-1],)."""
         return ranges(self.queue_starts, self.n_queues)
 
-    def select(self, units: NDArray[Any]) -> Fleet:
-        """The given units alone, over the same lists."""
-        return replace(
-            self,
-            consumer_groups=self.consumer_groups.take(units),
-            unit_topic=self.unit_topic[units],
-            unit_queue_list=self.unit_queue_list[units],
-            unit_client_list=self.unit_client_list[units],
-            errors=(),
-        )
+    def select(self, units: NDArray[Any] | Sequence[int] | slice) -> Fleet:
+        """The given units alone, over the same lists.
+
+        Parameters
+        ----------
+        units : array or sequence of int, mask of bool, or slice
+            Whatever NumPy takes as one index of a vector of ``n_units``; units may repeat.
+
+        Raises
+        ------
+        IndexError
+            A unit is out of bounds, a mask is not of ``n_units``, or it is no index of several units.
+
+        Examples
+        --------
+        >>> fleet = Fleet.from_groups([(name, "orders", [("broker-a", 0)], ["x"]) for name in ("g1", "g2", "g3")])
+        >>> fleet.select([-1, 0]).consumer_groups.to_list(), fleet.select(fleet.n_queues > 1).n_units
+        (['g3', 'g1'], 0)
+        """
+        return units_alone(self, positions(units, self.n_units, "unit"))
 
     def own_lists(self) -> Fleet:
         """The same units over the lists that they name alone."""
@@ -267,3 +284,15 @@ class Fleet(FleetColumns):
         """
         queue_lists = self.queue_lists.sorted(self.topics, self.brokers)
         return replace(self, queue_lists=queue_lists, client_lists=self.client_lists.sorted())
+
+
+def units_alone(fleet: Fleet, units: NDArray[Any]) -> Fleet:
+    """`Fleet.select` of units that need no check: positions from 0 to ``n_units - 1``, for the product's own rooms."""
+    return replace(
+        fleet,
+        consumer_groups=fleet.consumer_groups.take_unchecked(units),
+        unit_topic=fleet.unit_topic[units],
+        unit_queue_list=fleet.unit_queue_list[units],
+        unit_client_list=fleet.unit_client_list[units],
+        errors=(),
+    )

@@ -24,6 +24,7 @@ from rmqalloc.fleet._columns import (
     runs,
     take_stretches,
 )
+from rmqalloc.fleet._positions import positions
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,8 @@ class QueueLists:
         return QueueLists.of_routes(list_routes, route_offsets, topic, broker, room[0] if room else None, ids)
 
     def taken(self, rows: Offsets) -> QueueLists:
-        """The lists at the given rows alone."""
+        """The lists at the given rows alone; see `positions` for what may be given."""
+        rows = positions(rows, self.offsets.size - 1, "list of queues")
         n_routes = self.list_routes[rows + 1] - self.list_routes[rows]
         routes = ranges(self.list_routes[rows], n_routes)
         route_offsets = offsets_of(self.route_offsets[routes + 1] - self.route_offsets[routes])
@@ -242,10 +244,11 @@ class ClientLists:
     def rearranged(self, places: NDArray[Any], offsets: Offsets) -> ClientLists:
         """Lists of the slots at the given places."""
         room = None if self.slot_room is None else self.slot_room[places]
-        return ClientLists(offsets, self.client_ids.take(places), room)
+        return ClientLists(offsets, self.client_ids.take_unchecked(places), room)
 
     def taken(self, rows: Offsets) -> ClientLists:
-        """The lists at the given rows alone."""
+        """The lists at the given rows alone; see `positions` for what may be given."""
+        rows = positions(rows, self.offsets.size - 1, "list of clients")
         offsets = offsets_of(self.offsets[rows + 1] - self.offsets[rows])
         ids = self.client_ids.take_lists(rows.astype(np.int32), self.offsets)
         room = None if self.slot_room is None else take_stretches(self.slot_room, self.offsets[rows], offsets)

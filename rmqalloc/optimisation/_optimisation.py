@@ -11,6 +11,7 @@ import pyarrow as pa
 from rmqalloc._text import printable
 from rmqalloc.optimisation._goals import GOALS
 from rmqalloc.results import TableResult
+from rmqalloc.results._table_result import checked_top
 from rmqalloc.results._terminal import cell_text, terminal_table
 
 MOST_SHOWN = 20
@@ -115,7 +116,7 @@ class Optimisation(TableResult):
 
     def lines(self, file: IO[str] | None = None, top: int | None = None, runbook: bool = True) -> Iterator[str]:
         """The front of every group, and the runbook of the suggested way; an upper bound is shown as ``≤ 62``."""
-        most = top or MOST_SHOWN
+        most = checked_top(top) or MOST_SHOWN
         of_row = self.front["consumer_group"].to_pylist()
         for search in self.searches.to_pylist():
             name = search["consumer_group"]

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.evidence._method import Method
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.optimisation._acts import Act, GroupChange
 from rmqalloc.optimisation._goals import Figures, Steps, excess, non_dominated
 from rmqalloc.optimisation._ways import Choices, Orders, Way
@@ -89,7 +90,7 @@ def _copies(planned: PlannedGroups, n: int) -> PlannedGroups:
     n_units = planned.fleet.n_units
     units = np.tile(np.arange(n_units), n)
     return PlannedGroups(
-        planned.fleet.select(units),
+        units_alone(planned.fleet, units),
         planned.rules.select(units),
         np.tile(planned.owners, n),
         np.repeat(np.arange(n), n_units),

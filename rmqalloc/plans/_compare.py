@@ -21,6 +21,7 @@ from rmqalloc.plans._mixed_departures import mixed_departures, split_groups
 from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.plans._unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult
+from rmqalloc.results._table_result import checked_top
 from rmqalloc.scenarios import CURRENT, Scenario, SetStrategy
 from rmqalloc.scenarios._changes import Change
 from rmqalloc.scenarios._subfleet import subfleet
@@ -94,7 +95,7 @@ class Comparison(TableResult):
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """A table of strategies for each group; of 20 groups unless ``top`` is given."""
-        return comparison_lines(self.table.to_pylist(), file, top or MOST_GROUPS)
+        return comparison_lines(self.table.to_pylist(), file, checked_top(top) or MOST_GROUPS)
 
 
 def compare(

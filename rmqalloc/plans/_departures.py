@@ -21,6 +21,7 @@ from rmqalloc.evaluation._assigner import Assigner, Owners, owners_of_units
 from rmqalloc.evaluation._movement import movement_of
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import distinct_strings, list_positions, offsets_of, ranges
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._lists import ClientLists
 from rmqalloc.plans._states import Keys
 from rmqalloc.scenarios._client_changes import ClientsUnderChange
@@ -268,7 +269,9 @@ def _one_by_one(fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places:
     slots = ranges(fleet.slot_starts[units], sizes)
     rooms = None if lists.slot_room is None else lists.slot_room[slots]
     own = type(lists)(offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms)
-    before = replace(fleet.select(units), client_lists=own, unit_client_list=np.arange(units.size, dtype=np.int32))
+    before = replace(
+        units_alone(fleet, units), client_lists=own, unit_client_list=np.arange(units.size, dtype=np.int32)
+    )
     clients = ClientsUnderChange(own)
     clients.remove(list_positions(own.offsets) == np.repeat(places, sizes))
     after = replace(before, client_lists=clients.lists)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.evaluation._evaluate import EvaluatedUnits
 from rmqalloc.fleet._columns import Index, offsets_of, ranges
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.strategies import Pop, Strategy
 from rmqalloc.views._sharing import Sharing
 
@@ -71,7 +72,7 @@ class SharedUnits(NamedTuple):
 
     def _popped(self, pop: Pop[Strategy], mine: Keys) -> tuple[Pairs, NDArray[np.bool_]]:
         """What clients pop of some units, and those of these units of which they pop all queues."""
-        shares = pop.share_fleet(self.part.fleet.select(self.units[mine]), on_error="report")
+        shares = pop.share_fleet(units_alone(self.part.fleet, self.units[mine]), on_error="report")
         n_each, n_clients = np.diff(shares.offsets), self._n_clients[mine]
         units = np.repeat(np.repeat(mine, n_clients), n_each)
         clients = np.repeat(ranges(_starts(self._n_clients)[mine], n_clients), n_each)

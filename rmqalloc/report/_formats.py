@@ -12,6 +12,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from rmqalloc._text import did_you_mean, is_formula, printable
+from rmqalloc.results._table_result import checked_top
 from rmqalloc.results._terminal import cell_text, is_number, terminal_table
 
 OUTPUTS = ("table", "wide", "json", "jsonl", "yaml", "csv", "parquet", "md", "html")
@@ -83,8 +84,7 @@ def _chosen(
     if unknown:
         meant = did_you_mean(unknown[0], table.column_names)
         raise ValueError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{meant}")
-    if top is not None and top < 0:
-        raise ValueError(f"top must be a number of rows from 0 on, got {top}")
+    top = checked_top(top)
     ordered = table.sort_by(keys) if keys else table
     shown = ordered.select(wanted).slice(0, top)
     return shown, table.num_rows - shown.num_rows

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
@@ -76,6 +77,7 @@ class TableResult:
         top : int, optional
             Most groups, topics or rows to show; each kind of result has a default.
         """
+        top = checked_top(top)
         draw = type(self)._draw
         if draw is not None:
             yield from draw(self, file, top)
@@ -140,6 +142,23 @@ def drawn(
         kind._draw = staticmethod(draw)
     if sections is not None:
         kind._sections = staticmethod(sections)
+
+
+def checked_top(top: Any, name: str = "top") -> int | None:
+    """The most rows to show, all if None.
+
+    Raises
+    ------
+    TypeError, ValueError
+        It is not an integer, or below 0: that does not count from the end.
+    """
+    if top is None:
+        return None
+    if isinstance(top, bool) or not hasattr(top, "__index__"):
+        raise TypeError(f"{name} must be a whole number of rows, got {top!r}")
+    if int(top) < 0:
+        raise ValueError(f"{name} must be a number of rows from 0 on, got {top}")
+    return min(int(top), sys.maxsize)
 
 
 def _first_rows(result: TableResult) -> Iterator[Section]:

@@ -15,6 +15,7 @@ from typing import IO, Any, ClassVar
 import pyarrow as pa
 
 from rmqalloc.results import TableResult
+from rmqalloc.results._table_result import checked_top
 from rmqalloc.results._terminal import terminal_table
 from rmqalloc.rollouts._restart import restart
 from rmqalloc.rollouts._rollout import with_bounds
@@ -61,7 +62,7 @@ class BudgetedBatches(TableResult):
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
         """All that was tried; an upper bound is shown as ``≤ 62``."""
-        return terminal_table(with_bounds(self.tried.slice(0, top)), file)
+        return terminal_table(with_bounds(self.tried.slice(0, checked_top(top))), file)
 
 
 def within_budget(

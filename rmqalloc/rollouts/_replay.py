@@ -203,7 +203,7 @@ def _fleet(
     rooms = None if base.client_lists.slot_room is None else views.rooms[views.rows]
     fleet = replace(
         base,
-        consumer_groups=base.consumer_groups.take(unit),
+        consumer_groups=base.consumer_groups.take_unchecked(unit),
         unit_topic=base.unit_topic[unit],
         unit_queue_list=(views.queues[view] * (lists.offsets.size - 1) + base.unit_queue_list[unit]).astype(np.int32),
         unit_client_list=view.astype(np.int32),

@@ -10,6 +10,7 @@ from typing import IO, ClassVar
 import pyarrow as pa
 
 from rmqalloc.results import TableResult
+from rmqalloc.results._table_result import checked_top
 from rmqalloc.results._terminal import terminal_table
 
 _OPEN = {
@@ -187,7 +188,7 @@ class Rollout(TableResult):
 
     def lines(self, file: IO[str] | None = None, top: int | None = None, wide: bool = False) -> Iterator[str]:
         """Totals, steps, and groups that are skipped; an upper bound is shown as ``≤ 62``."""
-        steps = self.steps.slice(0, top)
+        steps = self.steps.slice(0, checked_top(top))
         yield from terminal_table(with_bounds(_main(self.totals, wide)), file, wide)
         yield ""
         yield from terminal_table(with_bounds(_main(steps, wide)), file, wide, self.steps.num_rows - steps.num_rows)

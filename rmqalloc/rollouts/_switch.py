@@ -12,6 +12,7 @@ from rmqalloc._text import counted
 from rmqalloc.evaluation._assigner import Assigner
 from rmqalloc.evidence._method import Method
 from rmqalloc.evidence._other_dialects import computed_otherwise, method_set
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.rollouts._planned_groups import PlannedGroups, planned_groups_of
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
@@ -111,7 +112,7 @@ def refused_groups(planned: PlannedGroups, method: Method) -> dict[str, str]:
     for number, positions in groups_of.items():
         s = by_client.table[number - 1]
         fleet = planned.fleet if len(positions) == len(planned.groups) else planned.part(positions).fleet
-        s.fleet_errors(fleet.select(np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
+        s.fleet_errors(units_alone(fleet, np.zeros(0, np.int64)))  # rooms that it needs and the snapshot lacks
         for unit, reason in sorted(Assigner(fleet).owners(fleet, Rules.same(s, fleet.n_units))[1].items()):
             name = fleet.consumer_group(unit)
             what = f"{s.get_name()} cannot assign topic {fleet.topic(unit)!r} of consumer group {name!r}"

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.fleet import Fleet, FleetError
 from rmqalloc.fleet._columns import Strings, longest_of
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.scenarios._changes import (
     ALL,
     AddBroker,
@@ -176,7 +177,7 @@ class _Work:
     def _usable(self, s: Strategy) -> Strategy:
         """The strategy, if it finds all that it needs in the fleet."""
         try:
-            s.fleet_errors(self._fleet.select(np.zeros(0, np.int64)))
+            s.fleet_errors(units_alone(self._fleet, np.zeros(0, np.int64)))
         except RoomsUnknownError as error:
             raise RoomsUnknownError(f"{self._where}: {error}") from None
         return s

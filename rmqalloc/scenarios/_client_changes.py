@@ -156,7 +156,7 @@ class ClientsUnderChange:
         if not gone.size:
             return
         now, n_now = self.lists, len(self.lists.client_ids)
-        codes = distinct_strings(Strings.joined([now.client_ids, self.before.client_ids.take(gone)]))[0]
+        codes = distinct_strings(Strings.joined([now.client_ids, self.before.client_ids.take_unchecked(gone)]))[0]
         have, want = (
             codes[:n_now] + _numbers(now) * codes.size,
             codes[n_now:] + _numbers(self.before)[gone] * codes.size,

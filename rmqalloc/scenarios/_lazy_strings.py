@@ -52,7 +52,7 @@ class Derived(Strings):
     def text(self) -> Strings:
         """The strings copied out."""
         column = self.sources[0] if len(self.sources) == 1 else Strings.joined(self.sources)
-        return column.take(self.rows)
+        return column.take_unchecked(self.rows)
 
     @property
     def values(self) -> Bytes:
@@ -94,7 +94,7 @@ class DistinctLists(ClientLists):
     @lazy_property
     def greatest(self) -> str:
         """The last client id of all, in Java's order; empty if there is none."""
-        last = self.client_ids.take(self.offsets[1:][np.diff(self.offsets) > 0] - 1)
+        last = self.client_ids.take_unchecked(self.offsets[1:][np.diff(self.offsets) > 0] - 1)
         return last[int(last.order(np.array([0, len(last)], np.int64))[-1])] if len(last) else ""
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, offsets_of, ranges
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._lists import ClientLists, QueueLists
 from rmqalloc.scenarios._client_changes import ClientsUnderChange
 from rmqalloc.scenarios._lazy_strings import Derived, DistinctLists
@@ -95,7 +96,7 @@ def unmoved(fleet: Fleet) -> Index:
 
 def subfleet(fleet: Fleet, units: NDArray[Any]) -> Fleet:
     """Some units alone, with their client lists alone; the lists of queues are those of the fleet."""
-    part, lists = fleet.select(units), fleet.client_lists
+    part, lists = units_alone(fleet, units), fleet.client_lists
     used, numbers = np.unique(part.unit_client_list, return_inverse=True)  # it costs what the part does, not the whole
     starts, sizes = lists.offsets[used], lists.offsets[used + 1] - lists.offsets[used]
     slots = ranges(starts, sizes)

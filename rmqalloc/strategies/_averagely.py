@@ -35,7 +35,7 @@ class Even(ExclusiveStrategy):
     _vacate: Kernel
     _takes_empty = True
 
-    def owners_by_count(self, queue_offsets: Offsets, n_clients: Index, out: Owners) -> None:
+    def _owners_by_count(self, queue_offsets: Offsets, n_clients: Index, out: Owners) -> None:
         """Owners by the kernel."""
         self._kernel(queue_offsets, n_clients, out)
 
@@ -128,7 +128,7 @@ class Averagely(Even):
         start = position * size + min(position, extra)
         return list(mq_all[start : start + size + (position < extra)])
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Blocks of equal size, the first few one longer."""
         n, m, reasons = len(queues), len(client_ids), Reasons()
         size, extra = divmod(n, m)
@@ -178,7 +178,7 @@ class AveragelyByCircle(Even):
         position = position_of(current_cid, mq_all, cid_all)
         return list(mq_all[position :: len(cid_all)]) if position >= 0 else []
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """The queue's place modulo the number of clients.
 
         Examples

@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.fleet._columns import Offsets, list_positions
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._groups import check_client_ids
+from rmqalloc.fleet._positions import position as checked_position
 from rmqalloc.fleet._unit_errors import check_on_error
 from rmqalloc.model import Assignment, Queue, SharedAssignment, joined, queue_fields
+from rmqalloc.strategies._checked_arrays import check_counts, check_out
 from rmqalloc.strategies._formula import NUMPY, Formula
 from rmqalloc.strategies._ordering import sort_client_ids, sort_queues
 from rmqalloc.strategies._parallel import n_threads
@@ -246,7 +249,7 @@ class Strategy(ABC):
         """Owners of all units but the bad ones, whose queues are left to nobody."""
         good = np.ones(fleet.n_units, bool)
         good[bad] = False
-        part = fleet.select(np.flatnonzero(good))
+        part = units_alone(fleet, np.flatnonzero(good))
         out.fill(-1)
         if part.queue_offsets[-1]:
             owners = fresh_owners(part)
@@ -277,7 +280,8 @@ class Strategy(ABC):
         """Add units that this strategy in particular refuses."""
 
     def owner_of(self, queues: Queues, client_ids: Sequence[str], position: int) -> int:
-        """Position of the client that owns one queue, -1 for none; errors as `assign`."""
+        """Position of the client that owns one queue, -1 for none; errors as `assign`, and of the position as `explain`."""
+        position = checked_position(position, len(queues), "queue")
         assigned = self.assign(queues, client_ids)
         if not isinstance(assigned, Assignment):
             raise TypeError(f"{self.get_name()} may give a queue to several clients, so it has no single owner")
@@ -293,17 +297,48 @@ class Strategy(ABC):
         client_ids : sequence of str
             In Java's order, one at least.
         position : int
-            Of the queue among all.
+            Of the queue among all; a negative one counts from the end.
 
         Returns
         -------
         Reasons
             Empty if the strategy gives none.
+
+        Raises
+        ------
+        IndexError, TypeError
+            There is no queue at that position, or it is not an integer.
         """
+        return self._explain(queues, client_ids, checked_position(position, len(queues), "queue"))
+
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+        """The reasons; the position is one of a queue, from 0 on."""
         return Reasons()
 
     def owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
-        """Owners of units of distinct client ids from numbers alone, by the `formula`; each has one client at least."""
+        """Owners of units of distinct client ids from numbers alone, by the `formula`.
+
+        Parameters
+        ----------
+        queue_offsets : ndarray of int64, shape (n_units + 1,)
+            Where each unit's queues begin in ``out``; from 0 to ``out.size``.
+        n_clients : ndarray of int32, shape (n_units,)
+            One at least where there are queues.
+        out : ndarray of int32
+            Written.
+
+        Raises
+        ------
+        TypeError
+            One is not an array of its type.
+        ValueError
+            They do not fit each other, or one is not contiguous, aligned or, of ``out``, writeable.
+        """
+        check_counts(queue_offsets, n_clients, out)
+        self._owners_by_count(queue_offsets, n_clients, out)
+
+    def _owners_by_count(self, queue_offsets: Offsets, n_clients: NDArray[np.int32], out: Owners) -> None:
+        """`owners_by_count` of what was checked."""
         assert self.formula is not None, f"{self.get_name()} reads names"
         sizes = np.diff(queue_offsets)
         clients = np.repeat(n_clients, sizes)
@@ -398,22 +433,6 @@ class WrappingStrategy(Strategy, Generic[Inner]):
 def fresh_owners(fleet: Fleet) -> Owners:
     """An owners vector for a fleet, not yet written."""
     return np.empty(int(fleet.queue_offsets[-1]), np.int32)
-
-
-def check_out(out: Any, fleet: Fleet) -> Owners:
-    """Refuse an output array that a kernel could not write."""
-    size = int(fleet.queue_offsets[-1])
-    if not isinstance(out, np.ndarray) or out.dtype != np.int32:
-        raise TypeError(f"out must be a numpy array of int32, got {getattr(out, 'dtype', type(out).__name__)}")
-    if out.shape != (size,):
-        raise ValueError(f"out must have shape ({size},), one entry per queue of the fleet, got {out.shape}")
-    if not out.flags.c_contiguous or not out.flags.behaved:
-        raise ValueError("out must be contiguous, aligned and writeable; pass a fresh array or a copy of this one")
-    if fleet.shares_memory(out):
-        raise ValueError(
-            "out overlaps an array of the fleet, which writing owners there would destroy; pass a fresh array or a copy of it"
-        )
-    return out
 
 
 def as_of_now(items: Any) -> Any:

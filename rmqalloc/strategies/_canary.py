@@ -86,7 +86,7 @@ class Canary(ExclusiveOver[Inner]):
         """``CANARY/1-`` and the inner strategy's name."""
         return f"CANARY/1-{self.inner.get_name()}"
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Which clients the queue is for, and the reasons of the inner strategy."""
         shares, topic = self._shares(queues[0].topic, queues, client_ids), queues[0].topic
         mine = next(share for share in shares if position in share.queues)
@@ -146,7 +146,7 @@ class Canary(ExclusiveOver[Inner]):
             client_lists.__dict__["_irregular"] = np.zeros(3 * n_c, np.uint8)  # as the lazy property would find
         parts = replace(
             fleet,
-            consumer_groups=fleet.consumer_groups.take(unit),
+            consumer_groups=fleet.consumer_groups.take_unchecked(unit),
             unit_topic=fleet.unit_topic[unit],
             unit_queue_list=(q[unit] + kind * n_q).astype(np.int32),
             unit_client_list=(c[unit] + kind * n_c).astype(np.int32),

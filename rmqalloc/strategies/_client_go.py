@@ -169,7 +169,7 @@ class GoMachineRoom(_GoFunction, MachineRoom):
                 f"machine_rooms has a room twice, of which client-go counts the queues twice and may panic: {given!r}"
             )
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Equal blocks of all queues, the rest from the rooms' queues."""
         reasons, rooms = Reasons(), ", ".join(sorted(self.machine_rooms or ()))
         kept = [i for i, queue in enumerate(queues) if self._keeps(queue.broker_name)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Generic
 from rmqalloc._text import counted
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._groups import check_client_ids
+from rmqalloc.fleet._positions import position as checked_position
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields
 from rmqalloc.strategies._base import Owners, SharingStrategy, Strategy, as_of_now, group_fleet
 from rmqalloc.strategies._ordering import sort_client_ids
@@ -121,9 +122,9 @@ class ConfigByClient(Strategy):
 
     def owner_of(self, queues: Queues, client_ids: Sequence[str], position: int) -> int:
         """Owner of one queue; what is wrong with the others does not matter, for each is looked up by itself."""
-        return super().owner_of([queues[position]], client_ids, 0)
+        return super().owner_of([queues[checked_position(position, len(queues), "queue")]], client_ids, 0)
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Whose lists have the queue."""
         reasons, holders, n_lists = Reasons(), self.holders(queues[position]), len(self.message_queues)
         if not holders:

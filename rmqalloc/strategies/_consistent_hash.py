@@ -113,7 +113,7 @@ class ConsistentHash(ExclusiveStrategy):
         """
         return ConsistentHash(virtual_nodes, self.hash_function)
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """The first point at or after the queue's hash."""
         key, reasons = queue_text(*queues[position]), Reasons()
         hashed = self._hash(key)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from rmqalloc._engine import ring, split
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, lengths_of, offsets_of, order_keys, ranges
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._lists import ClientLists, places_of
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners, fresh_owners
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES, ConsistentHash
@@ -96,7 +97,7 @@ class ConsistentHashBounded(ExclusiveStrategy):
         """The same with another number of points per client."""
         return ConsistentHashBounded(self.load_factor, virtual_nodes)
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """The reasons of the plain ring, the cap, and how far the queue goes beyond its first point."""
         reasons = self._plain.explain(queues, client_ids, position)
         points = self._plain._points_of(client_ids)
@@ -137,7 +138,7 @@ class ConsistentHashBounded(ExclusiveStrategy):
             begins = start + np.searchsorted(cost[start:stop], np.arange(cost[start], cost[stop], BLOCK))
             for first, last in pairwise(np.unique(np.r_[start, begins, stop]).tolist()):
                 units = order[first:last]
-                part = fleet.select(units).own_lists()
+                part = units_alone(fleet, units).own_lists()
                 out[ranges(fleet.queue_offsets[units], part.n_queues)] = self._block(part)
                 yield
 

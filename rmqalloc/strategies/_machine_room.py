@@ -62,7 +62,7 @@ class MachineRoom(ExclusiveStrategy):
         """Java's ``getName()`` text: ``MACHINE_ROOM``."""
         return "MACHINE_ROOM"
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Equal blocks of the rooms' queues, the rest from the tail."""
         reasons, rooms, broker = Reasons(), ", ".join(sorted(self.machine_rooms or ())), queues[position].broker_name
         room = self._room_of(broker)

@@ -11,6 +11,7 @@ import numpy as np
 from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings, distinct_strings
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._groups import check_client_ids
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
 from rmqalloc.strategies._base import (
@@ -105,7 +106,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         """A fleet as units of one machine room each, and the inner strategy."""
         return split_by_room(self._prepared(fleet)), self.inner
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """The queue's machine room, and there the reasons of the inner strategy."""
         queue_rooms, client_rooms = self._rooms(queues, client_ids)
         room = next(name for name, places in queue_rooms.items() if position in places)
@@ -230,7 +231,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         self._find_missing(fleet, reasons)
         if type(self.inner)._find_errors is not Strategy._find_errors:
             good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
-            parts = split_by_room(fleet.select(good))
+            parts = split_by_room(units_alone(fleet, good))
             inner_reasons: dict[int, str] = {}
             self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
             for part, reason in sorted(inner_reasons.items()):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from rmqalloc._engine import split
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, lengths_of, list_positions, ranges
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.model import joined
 from rmqalloc.strategies._base import Inner, Owners, Strategy, fresh_owners
 from rmqalloc.strategies._machine_room_nearby import BrokerRoom, ClientRoom, MachineRoomNearby
@@ -72,7 +73,7 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
         """``MACHINE_ROOM_NEARBY_POOLED/1-`` and the inner strategy's name."""
         return f"MACHINE_ROOM_NEARBY_POOLED/1-{self.inner.get_name()}"
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """The queue's machine room and the reasons of the inner strategy, or how many queues the clients have so far."""
         queue_rooms, client_rooms = self._nearby._rooms(queues, client_ids)
         room = next(name for name, places in queue_rooms.items() if position in places)
@@ -137,7 +138,7 @@ class MachineRoomNearbyPooled(ExclusiveOver[Inner]):
         has_clients = every.fleet.unit_client_list >= fleet.client_lists.offsets.size - 1
         parts = np.flatnonzero(has_clients)
         places = every.queue_places[np.repeat(has_clients, every.fleet.n_queues)]
-        return Parts(every.fleet.select(parts), every.unit[parts], places, every.slot_places)
+        return Parts(units_alone(every.fleet, parts), every.unit[parts], places, every.slot_places)
 
     def _prepared(self, fleet: Fleet) -> Fleet:
         return self._nearby._prepared(fleet)

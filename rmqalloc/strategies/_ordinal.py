@@ -157,7 +157,7 @@ class Ordinal(ExclusiveStrategy):
             raise ValueError(errors[0].reason)
         return super()._group_owners(mq_all, cid_all)
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """The numbers of the clients, and whether the queue stands in for one that is missing."""
         reasons, owner = Reasons(), self.owner_of(queues, client_ids, position)
         fleet = group_fleet(queues, client_ids)

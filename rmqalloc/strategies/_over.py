@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.model import Assignment, joined, queue_fields
 from rmqalloc.strategies._averagely import Averagely
 from rmqalloc.strategies._base import ExclusiveStrategy, Inner, Owners, Strategy, WrappingStrategy, fresh_owners
@@ -81,7 +82,7 @@ class ExclusiveOver(WrappingStrategy[Inner], ExclusiveStrategy):
         if type(self.inner)._find_errors is Strategy._find_errors:
             return
         good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
-        parts = self._parts(fleet.select(good))
+        parts = self._parts(units_alone(fleet, good))
         inner_reasons: dict[int, str] = {}
         self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
         for part, reason in sorted(inner_reasons.items()):

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet, FleetError
 from rmqalloc.fleet._columns import offsets_of, order_keys, ranges
+from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._groups import check_client_ids
 from rmqalloc.fleet._unit_errors import check_on_error
 from rmqalloc.model import MessageQueue, Queue, SharedAssignment, queue_fields
@@ -279,7 +280,7 @@ def _take_windows(fleet: Fleet, slots: _Slots, units: NDArray[np.bool_], inner: 
         return
     owners = np.zeros(shares.pool.size, np.int32)
     mine = np.repeat(units, fleet.n_queues)
-    owners[mine] = inner.assign_fleet(fleet.select(np.flatnonzero(units)))
+    owners[mine] = inner.assign_fleet(units_alone(fleet, np.flatnonzero(units)))
     # Queues grouped by owner, those of nobody first, so that a share is one stretch of the pool.
     base = np.repeat(fleet.queue_offsets[:-1], fleet.n_queues)
     shares.pool[:] = base + order_keys((owners + 1).astype(np.uint64), fleet.queue_offsets)

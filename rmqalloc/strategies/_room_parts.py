@@ -66,12 +66,12 @@ def split_by_room(fleet: Fleet) -> Parts:
     both_offsets = np.r_[clients.offsets, clients.offsets[-1] + by_client.offsets[1:]]
     parts = replace(
         fleet,
-        consumer_groups=fleet.consumer_groups.take(unit),
+        consumer_groups=fleet.consumer_groups.take_unchecked(unit),
         unit_topic=fleet.unit_topic[unit],
         unit_queue_list=part.astype(np.int32),
         unit_client_list=client_list,
         queue_lists=queues.rearranged(by_queue.places, by_queue.offsets),
-        client_lists=ClientLists(both_offsets, clients.client_ids.take(both), clients.slot_room[both]),
+        client_lists=ClientLists(both_offsets, clients.client_ids.take_unchecked(both), clients.slot_room[both]),
         errors=(),
     )
     positions = by_queue.positions[parts.queue_places()]

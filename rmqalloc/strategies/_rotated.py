@@ -58,7 +58,7 @@ class Rotated(ExclusiveOver[Inner]):
         """``ROTATED/1-`` and the inner strategy's name."""
         return f"ROTATED/1-{self.inner.get_name()}"
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """The client that comes first, and the reasons of the inner strategy."""
         [share] = self._shares(queues[0].topic, queues, client_ids)
         ids = [client_ids[i] for i in share.clients]

@@ -78,7 +78,7 @@ class Stable(ExclusiveStrategy):
         if odd is not None:
             split.rename_some(odd.units, fleet.queue_offsets, place_starts, places, out)
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """The owner's score for the queue, and the clients that prefer it more but are full of better ones."""
         reasons, owner = Reasons(), self.owner_of(queues, client_ids, position)
         if owner < 0:
@@ -119,7 +119,7 @@ def _without_repeats(fleet: Fleet, clients: Halves) -> tuple[Offsets, Index, Hal
     kept = np.flatnonzero(odd.sole_holder >= 0)
     places = odd.sole_holder[kept]
     offsets = np.searchsorted(kept, odd.lists.offsets)
-    compact = client_numbers(odd.lists.client_ids.take(kept))
+    compact = client_numbers(odd.lists.client_ids.take_unchecked(kept))
     slot_starts, n_clients = fleet.slot_starts.copy(), fleet.n_clients.copy()
     starts = offsets[odd.unit_list]
     slot_starts[odd.units] = starts + clients.size

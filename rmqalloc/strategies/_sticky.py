@@ -60,7 +60,7 @@ class Sticky(ExclusiveStrategy):
         """``STICKY``; it has no version, for no client runs it."""
         return "STICKY"
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Whether the queue stays, and why not."""
         owners, reasons = self.assign(queues, client_ids).owners, Reasons()
         before, load = self.owners.get(_key(queues[position])), int((owners == owners[position]).sum())

@@ -74,7 +74,7 @@ class Weighted(ExclusiveStrategy):
         """``WEIGHTED/1``."""
         return "WEIGHTED/1"
 
-    def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
+    def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
         """Weight and capacity, and how full the client is beside the fullest."""
         owners, reasons = self.assign(queues, client_ids).owners.tolist(), Reasons()
         loads: Counter[str] = Counter()

@@ -50,9 +50,9 @@ class Backwards(ExclusiveStrategy):
         return NAME
 
     def _owners(self, fleet, out, threads=1):
-        self.owners_by_count(fleet.queue_offsets, fleet.n_clients, out)
+        self._owners_by_count(fleet.queue_offsets, fleet.n_clients, out)
 
-    def explain(self, queues, client_ids, position):
+    def _explain(self, queues, client_ids, position):
         return Reasons(["AVG, counted from the end"], {})
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.errors import Error
 from rmqalloc.evidence._client_method import is_served, method_of
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method
 from rmqalloc.evidence._other_dialects import dialects_in
@@ -217,7 +218,11 @@ def _few(topic: Topic) -> Iterator[MessageQueue]:
     return topic.queues()
 
 
+class TooManyQueuesError(Error, ValueError):
+    """A topic has more queues than are laid out one by one."""
+
+
 def check_queue_count(topic: str, n: int) -> None:
     """Refuse a topic with more queues than `MAX_QUEUES`."""
     if n > MAX_QUEUES:
-        raise ValueError(f"topic {topic!r} has {n:,} queues; at most {MAX_QUEUES:,} can be checked")
+        raise TooManyQueuesError(f"topic {topic!r} has {n:,} queues; at most {MAX_QUEUES:,} can be checked")

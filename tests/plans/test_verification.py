@@ -113,6 +113,15 @@ def test_a_group_that_is_listed_twice_is_rejected(tmp_path):
     ]
 
 
+def test_inputs_of_more_queues_than_views_lay_out_are_rejected(tmp_path):
+    path, _ = saved("mixed", tmp_path)
+    changed_at(path, ("inputs", "snapshot", "topics", 0, "brokers", 0, "read_queue_nums"), 1 << 20)
+    assert verdict(path) == [
+        "rejected",
+        "problem: its inputs cannot be planned: topic 'T' has 1,048,578 queues; at most 1,000,000 can be checked",
+    ]
+
+
 def test_numbers_that_are_none_and_keys_given_twice_are_not_read(tmp_path):
     path, _ = saved("gates", tmp_path)
     text = path.read_text()

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rmqalloc._globs import literal
 from rmqalloc.certificate._inputs import inputs_of
 from rmqalloc.evidence import with_strategies
 from rmqalloc.scenarios import Scenario
 from rmqalloc.scenarios._changes import joining_ids, strategies_set
-from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.views._view_units import view_units

@@ -7,12 +7,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rmqalloc._globs import literal
 from rmqalloc.certificate._loops import CONFIG, RETRY, Row, changed, in_use
 from rmqalloc.certificate._plain_rules import utf16
 from rmqalloc.certificate._unit_states import Unit, rows_after, units_of
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.scenarios import SetStrategy
-from rmqalloc.scenarios._patterns import literal
 
 Change = dict[str, Any]
 Back = dict[str, Any]

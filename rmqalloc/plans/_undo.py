@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from rmqalloc._globs import literal
 from rmqalloc._text import counted, did_you_mean, named
 from rmqalloc.certificate._again import inputs_again, lacks_retry, names_of
 from rmqalloc.certificate._loops import Row, in_use
@@ -18,7 +19,6 @@ from rmqalloc.errors import Error
 from rmqalloc.plans._plan import Plan
 from rmqalloc.plans._plan_snapshot import plan_snapshot
 from rmqalloc.scenarios import CURRENT
-from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._matching import NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies._by_name import inner_class_of

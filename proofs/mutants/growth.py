@@ -55,7 +55,7 @@ MUTANTS = [
         _TESTS,
     ),
     Mutant(
-        "rmqalloc/scenarios/_patterns.py",
+        "rmqalloc/_globs.py",
         'frozenset("*?[")',
         'frozenset("*?")',
         "a pattern of a set of characters is looked up as a name",

@@ -7,8 +7,8 @@ are the views divided and compared queue by queue.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from fnmatch import fnmatchcase
 
+from rmqalloc._globs import matches_any
 from rmqalloc.evaluation._shares import divide
 from rmqalloc.evidence._known import divides
 from rmqalloc.evidence._method import Rooms
@@ -52,7 +52,7 @@ def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[st
     compared: list[tuple[GroupViews, ReportedOwners]] = []
     reader = ViewReader(snapshot.topics)
     for group in snapshot.groups:
-        if not _reports(group) or not any(fnmatchcase(group.name, each) for each in groups):
+        if not _reports(group) or not matches_any(group.name, groups):
             continue
         found[group.name] = 0
         topics = [routes[name] for name in group.subscriptions if name in routes]

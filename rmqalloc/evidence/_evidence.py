@@ -6,13 +6,13 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from functools import lru_cache
 from math import floor
 from typing import Any, ClassVar
 
 import pyarrow as pa
 
+from rmqalloc._globs import matches_any
 from rmqalloc._text import counted, named
 from rmqalloc.evidence._client_method import is_plain
 from rmqalloc.evidence._known import known_by_client
@@ -147,7 +147,7 @@ def evidence_of(
     >>> evidence.weaker("fitted")
     ['h']
     """
-    mine = [one for one in snapshot.groups if any(fnmatchcase(one.name, each) for each in groups)]
+    mine = [one for one in snapshot.groups if matches_any(one.name, groups)]
     routes = {topic.name: topic for topic in snapshot.topics}
     cut = {name: found for name, topic in routes.items() if (found := cut_names(topic))}
     unknown, differing = Unknowns(snapshot), differing or {}

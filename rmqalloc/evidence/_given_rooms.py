@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from fnmatch import translate
 from typing import Annotated, Any, NamedTuple
 
+from rmqalloc._globs import glob
 from rmqalloc.documents import DocumentError, read_document
 from rmqalloc.documents._fields import FieldError, Text
 from rmqalloc.documents._records import MappingOf, document_schema, record
@@ -134,7 +133,7 @@ def _rooms(given: Sequence[GivenRoom], names: set[str], what: str) -> dict[str, 
     """Rooms by name, from rooms by pattern."""
     found: dict[str, GivenRoom] = {}
     for one in given:
-        match = re.compile(translate(one.pattern)).match
+        match = glob(one.pattern)
         mine = [name for name in names if match(name)]
         if one.must_match and not mine:
             raise no_match(one.pattern, names, what)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
+from rmqalloc._globs import matches_any
 from rmqalloc._text import counted
 from rmqalloc.evidence._client_method import dialect_of_all, divide_otherwise, kinds_of, method_of, spoken
 from rmqalloc.evidence._fit import Fit, candidates, fits_of, guesses, nearby_guesses, owned_queues
@@ -74,7 +74,7 @@ def with_strategies(
     >>> known.strategy, known.strategy_source, known.strategy_explains
     ('AVG_BY_CIRCLE', 'fitted', 1.0)
     """
-    mine = [one for one in snapshot.groups if divides(one) and any(fnmatchcase(one.name, each) for each in groups)]
+    mine = [one for one in snapshot.groups if divides(one) and matches_any(one.name, groups)]
     if strategy is not None:
         method = Method(*full_name(strategy, dict(params or {})))
         found = [(one, _Claim(own, "given", [own])) for one in mine if (own := _of_all(one, method))]
@@ -188,8 +188,8 @@ def doubtful(
     """
 
     def is_meant(group: Group) -> bool:
-        reads = tuple(topics) == ALL or any(fnmatchcase(one, each) for one in group.subscriptions for each in topics)
-        return reads and any(fnmatchcase(group.name, each) for each in groups) and bool(with_empty or group.clients)
+        reads = tuple(topics) == ALL or any(matches_any(one, topics) for one in group.subscriptions)
+        return reads and matches_any(group.name, groups) and bool(with_empty or group.clients)
 
     return [one for one in snapshot.groups if one.strategy_doubt is not None and is_meant(one)]
 

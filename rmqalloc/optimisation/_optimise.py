@@ -7,6 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from rmqalloc._globs import is_pattern
 from rmqalloc.evidence._method import Method
 from rmqalloc.evidence._other_dialects import computed_otherwise, method_set
 from rmqalloc.optimisation._goals import DEFAULT_GOALS, bounds_named, goals_named
@@ -17,7 +18,6 @@ from rmqalloc.rollouts._replay_groups import none_left
 from rmqalloc.rollouts._resize import Resize, resize_of, undrained, widest
 from rmqalloc.rollouts._restart import IDS
 from rmqalloc.rollouts._schedule import InapplicableError
-from rmqalloc.scenarios._patterns import is_pattern
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies._by_name import from_label, rule

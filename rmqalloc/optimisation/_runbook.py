@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 from ipaddress import ip_address
 from typing import Any, NamedTuple
 
+from rmqalloc._globs import literal
 from rmqalloc._text import counted, printable
 from rmqalloc.optimisation._acts import Act, GroupChange
 from rmqalloc.optimisation._ways import Way
-from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._snapshot import Snapshot
 
 _SERVERS = '-n "$NAMESRV_ADDR"'

@@ -9,6 +9,7 @@ from typing import IO, Any, ClassVar
 
 import pyarrow as pa
 
+from rmqalloc._globs import literal
 from rmqalloc._text import nearest, printable
 from rmqalloc.evaluation._assigner import MAX_POINTS
 from rmqalloc.evaluation._plan_batch import MAX_QUEUES_PER_BATCH
@@ -16,7 +17,6 @@ from rmqalloc.evidence import with_strategies
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans._explain_views import explained_views, views_to_explain
 from rmqalloc.results import TableResult
-from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._matching import by_name, no_match
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import read_units

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from rmqalloc._globs import literal
 from rmqalloc.plans._plan import SEMANTICS, Plan
 from rmqalloc.plans._plan_inputs import PlanInputs, digest_of
 from rmqalloc.plans._plan_snapshot import plan_snapshot
 from rmqalloc.plans._plan_writing import PlanError
-from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import RETRY_PREFIX
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from fnmatch import translate
-from re import compile as pattern_of
 from typing import Any
 
+from rmqalloc._globs import matches_any
 from rmqalloc.plans._plan_writing import canonical
 from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._plain_data import to_document
@@ -73,7 +72,7 @@ def digest_of(snapshot: Snapshot) -> str:
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return tuple(patterns) == ALL or any(pattern_of(translate(one)).match(name) for one in patterns)
+    return tuple(patterns) == ALL or matches_any(name, patterns)
 
 
 def _topics_of(group: Group) -> Iterator[str]:

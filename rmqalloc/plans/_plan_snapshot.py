@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from rmqalloc._globs import matches_any
 from rmqalloc._version import __version__
 from rmqalloc.evaluation._evaluate import Evaluation
 from rmqalloc.evaluation._figures_table import FiguresTable
@@ -127,6 +127,6 @@ def _otherwise(
     known: Snapshot, to_set: Iterable[tuple[str, Mapping[str, Any] | None]], groups: Sequence[str]
 ) -> Iterator[str]:
     """Which clients lack a strategy that scenarios set."""
-    chosen = [one for one in known.groups if any(fnmatchcase(one.name, each) for each in groups)]
+    chosen = [one for one in known.groups if matches_any(one.name, groups)]
     for strategy, params in to_set:
         yield from computed_otherwise(chosen, strategy, params)

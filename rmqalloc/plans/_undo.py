@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from rmqalloc._globs import literal
 from rmqalloc._text import counted, did_you_mean, named
 from rmqalloc.errors import Error
 from rmqalloc.evaluation._plan_batch import PlanSpec
@@ -21,7 +22,6 @@ from rmqalloc.plans._unit_rows import Unit, UnitRow, UnitRows, unit_rows
 from rmqalloc.plans._ways_back import OTHER_VIEWS, differ, ways_back
 from rmqalloc.scenarios import CURRENT, Scenario
 from rmqalloc.scenarios._changes import joining_ids
-from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._matching import NoMatchError
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.strategies._consistent_hash import DEFAULT_VIRTUAL_NODES

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
+from rmqalloc._globs import matches_any
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.evidence._method import Method
 from rmqalloc.evidence._other_dialects import as_set, method_set
@@ -167,7 +167,7 @@ def rows_after(topic: str, rows: Sequence[UnitRow], changes: Iterable[Mapping[st
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:
-    return any(fnmatchcase(name, one) for one in patterns)
+    return matches_any(name, patterns)
 
 
 def _lists(part: EvaluatedUnits) -> Iterator[tuple[int, tuple[Clients, Brokers]]]:

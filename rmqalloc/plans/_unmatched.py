@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from fnmatch import fnmatchcase
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc._globs import glob, is_pattern
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.plans._plan import Plan
 from rmqalloc.scenarios import (
@@ -23,7 +23,7 @@ from rmqalloc.scenarios import (
     SetQueues,
 )
 from rmqalloc.scenarios._changes import ALL
-from rmqalloc.scenarios._patterns import is_pattern, matcher
+from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._matching import near
 from rmqalloc.snapshot._units import RETRY_PREFIX
 
@@ -143,7 +143,7 @@ def _retry_alone(batch: pa.RecordBatch, change: SetQueues) -> Iterator[str]:
     """Patterns of topics that only retry topics match, to which they do not apply."""
     topics = _distinct(batch.column("topic"))
     for pattern in change.topics:
-        found = [one for one in topics if fnmatchcase(one, pattern)]
+        found = [one for one in topics if glob(pattern)(one)]
         if found and not pattern.startswith(RETRY_PREFIX) and all(one.startswith(RETRY_PREFIX) for one in found):
             yield (
                 f"set_queues leaves retry topics alone, and {pattern!r} matches no other topic of the groups planned; "

@@ -11,10 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from rmqalloc._globs import literal
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.plans._unit_rows import UnitRow, UnitRows, rows_after
 from rmqalloc.scenarios import SetStrategy
-from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.strategies._by_name import class_of

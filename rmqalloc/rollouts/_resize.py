@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rmqalloc._globs import literal
 from rmqalloc._lazy import lazy_property
 from rmqalloc._text import counted, named
 from rmqalloc.fleet import Fleet
@@ -15,7 +16,7 @@ from rmqalloc.rollouts._planned_groups import first_queues, planned_groups_of
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
 from rmqalloc.rollouts._schedule import GroupAtStart, Mask, Schedule, fresh_clients, refresh, still
-from rmqalloc.scenarios._patterns import literal, matcher
+from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._snapshot import PERM_WRITE, Snapshot, TopicBroker
 
 _SHOWN = 5

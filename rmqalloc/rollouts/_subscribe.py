@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from rmqalloc._globs import literal
 from rmqalloc._text import counted
 from rmqalloc.rollouts._planned_groups import planned_groups_of
 from rmqalloc.rollouts._replay_groups import none_left, play_schedules
@@ -18,7 +19,7 @@ from rmqalloc.rollouts._schedule import (
     everyone,
     turns_of,
 )
-from rmqalloc.scenarios._patterns import literal, matcher
+from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._snapshot import Group, Snapshot
 
 

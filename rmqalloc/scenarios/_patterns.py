@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
-from fnmatch import translate
 from functools import lru_cache
 from itertools import pairwise
 from typing import Any
@@ -12,33 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc._globs import glob, plain
 from rmqalloc.fleet._columns import Strings, utf8_of
 from rmqalloc.remoting._bodies import RETRY_PREFIX
 
 Mask = NDArray[np.bool_]
-_SPECIAL = frozenset("*?[")
-
-
-def literal(name: str) -> str:
-    """A pattern that the name alone matches.
-
-    Examples
-    --------
-    >>> literal("a[1]*")
-    'a[[]1][*]'
-    """
-    return "".join(f"[{c}]" if c in "*?[" else c for c in name)
-
-
-def is_pattern(name: str) -> bool:
-    """Whether it can match a name that is not spelled alike.
-
-    Examples
-    --------
-    >>> is_pattern("a*"), is_pattern("a")
-    (True, False)
-    """
-    return not _SPECIAL.isdisjoint(name)
 
 
 @lru_cache(maxsize=64)
@@ -50,7 +26,10 @@ def matcher(patterns: tuple[str, ...]) -> Callable[[str], Any]:
     >>> [bool(matcher(("a?", "*-b"))(name)) for name in ("ax", "x-b", "A", "axx")]
     [True, True, False, False]
     """
-    return re.compile("|".join(map(translate, patterns))).match
+    each = [glob(pattern) for pattern in patterns]
+    if len(each) == 1:
+        return each[0]
+    return lambda name: any(one(name) for one in each)
 
 
 def matches(patterns: tuple[str, ...], names: Strings) -> Mask:
@@ -62,13 +41,18 @@ def matches(patterns: tuple[str, ...], names: Strings) -> Mask:
     [True, False, True, False]
     """
     found = np.zeros(len(names), bool)
+    others = []
     for pattern in patterns:
-        if not set("?[") & set(pattern) and pattern.count("*") <= 1:
-            found |= _with_ends(pattern, names)
-    others = tuple(pattern for pattern in patterns if set("?[") & set(pattern) or pattern.count("*") > 1)
+        if (only := plain(pattern)) is not None:
+            found |= _with_ends(only, "", names, is_whole=True)
+        elif pattern.count("*") == 1 and "?" not in pattern and "[" not in pattern:
+            before, _, behind = pattern.partition("*")
+            found |= _with_ends(before, behind, names)
+        else:
+            others.append(pattern)
     if others:
         texts = texts_of(names)
-        found |= np.fromiter(map(bool, map(matcher(others), texts)), bool, len(texts))
+        found |= np.fromiter(map(bool, map(matcher(tuple(others)), texts)), bool, len(texts))
     return found
 
 
@@ -80,7 +64,7 @@ def are_retry(topics: Strings) -> Mask:
     >>> are_retry(Strings.from_list(["%RETRY%g", "orders"])).tolist()
     [True, False]
     """
-    return _with_ends(f"{RETRY_PREFIX}*", topics)
+    return _with_ends(RETRY_PREFIX, "", topics)
 
 
 def matches_topics(patterns: tuple[str, ...], topics: Strings) -> Mask:
@@ -98,16 +82,15 @@ def matches_topics(patterns: tuple[str, ...], topics: Strings) -> Mask:
     return found
 
 
-def _with_ends(pattern: str, names: Strings) -> Mask:
-    """Which names begin and end as a pattern with one star does, or are the pattern without any.
+def _with_ends(before: str, behind: str, names: Strings, is_whole: bool = False) -> Mask:
+    """Which names begin and end so, with any text between, or none if that is the whole name.
 
     The bytes alone show that, for in UTF-8 no character begins inside another.
     """
-    before, star, behind = pattern.partition("*")
     begin, end = utf8_of(before), utf8_of(behind)
     starts, stops = names.offsets[:-1], names.offsets[1:]
     n_bytes, lengths = len(begin) + len(end), stops - starts
-    rows = np.flatnonzero(lengths >= n_bytes if star else lengths == n_bytes)
+    rows = np.flatnonzero(lengths == n_bytes if is_whole else lengths >= n_bytes)
     for i, byte in enumerate(begin):
         rows = rows[names.values[starts[rows] + i] == byte]
     for i, byte in enumerate(reversed(end), start=1):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from fnmatch import translate
 from typing import Any
 
+from rmqalloc._globs import glob
 from rmqalloc._text import nearest
 from rmqalloc.errors import Error
 
@@ -63,7 +62,7 @@ def chosen(patterns: Sequence[str], items: Mapping[str, Any], what: str) -> dict
         return dict(items)
     found: set[str] = set()
     for pattern in patterns:
-        matching = set(filter(re.compile(translate(pattern)).match, items))
+        matching = set(filter(glob(pattern), items))
         if not matching:
             raise NoMatchError(
                 f"no {what} matches {pattern!r}{near(pattern, items) or f'; the snapshot has {len(items):,}'}"

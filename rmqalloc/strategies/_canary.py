@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from fnmatch import translate
-from re import compile as compiled
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc._globs import glob
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import distinct_strings, lengths_of, list_positions, offsets_of, repeats_of
 from rmqalloc.fleet._lists import ClientLists
@@ -184,8 +183,8 @@ def matcher(pattern: str) -> Callable[[str], bool]:
     >>> [matcher("a[b]?*")(text) for text in ("a[b]c", "a[b]cde", "a[b]", "abc", "A[b]c")]
     [True, True, False, False, False]
     """
-    matches = compiled(translate(joined(pattern).replace("[", "[[]"))).match
-    return lambda text: matches(text) is not None
+    matches = glob(joined(pattern).replace("[", "[[]"))
+    return lambda text: bool(matches(text))
 
 
 def _counts(mask: Mask, offsets: NDArray[np.int64]) -> NDArray[np.int64]:

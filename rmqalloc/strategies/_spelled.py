@@ -11,14 +11,20 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rmqalloc._text import did_you_mean
+from rmqalloc._text import did_you_mean, shortened
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies._names import chain, unknown
 from rmqalloc.strategies._parameters import Parameter
 
-_QUOTED = r'"(?:[^"\\]|\\.)*"'
-_PAIR = re.compile(rf'\s*(\w+)\s*=\s*({_QUOTED}|[^,()"]*?)\s*(,|$)', re.DOTALL)
-_TOKEN = re.compile(rf'\((?:{_QUOTED}|[^")])*\)|,|[^,(]+|\(', re.DOTALL)
+MAX_LENGTH = 1 << 16
+"""Most characters of a text with strategies: room for the names of thousands of machine rooms."""
+
+# What a text may begin with from some place on. None of them can give back what it took, so each looks at a character once.
+_KEY = re.compile(r"\s*+(\w++)\s*+=\s*+")
+_QUOTED = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_BARE = re.compile(r'[^,()"]*+')
+_END = re.compile(r"\s*+(,|\Z)")
+_UP_TO_MARK = re.compile(r"[^,(]++")
 _NUMBER = re.compile(r"[0-9]{1,9}(\.[0-9]{1,9})?", re.ASCII)
 _SWITCH = {"true": True, "false": False}
 
@@ -47,6 +53,7 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
     name, opening, rest = text.partition("(") if isinstance(text, str) else (text, "", "")
     if not opening:
         return text, {}
+    _check_length(text)
     names = list(chain(name, STRATEGIES))
     if wrong := [one for one in names if one not in STRATEGIES]:
         raise unknown(wrong[0], STRATEGIES)
@@ -91,26 +98,59 @@ def labels_of(text: str) -> list[str]:
     >>> labels_of("AVG, CANARY(share=0.05,pattern=*@b),CONSISTENT_HASH:160")
     ['AVG', 'CANARY(share=0.05,pattern=*@b)', 'CONSISTENT_HASH:160']
     """
-    labels = [""]
-    for token in _TOKEN.findall(text):
-        if token == ",":
-            labels.append("")
+    _check_length(text)
+    labels, start, at, closing = [], 0, 0, _closings(text) if "(" in text else []
+    while at < len(text):
+        if text[at] == ",":
+            labels.append(text[start:at].strip())
+            at = start = at + 1
+        elif text[at] == "(":
+            at = max(at, closing[at + 1]) + 1
         else:
-            labels[-1] += token
-    return [one.strip() for one in labels]
+            at = _found(_UP_TO_MARK, text, at).end()
+    return [*labels, text[start:].strip()]
+
+
+def _closings(text: str) -> list[int]:
+    """Where the parenthesis closes that is open at each place of a text, outside quotes; -1 where none does.
+
+    From the end on, for what is known of the places behind it then says it: one look at each.
+    """
+    outside, quoted = [-1] * (len(text) + 2), [-1] * (len(text) + 2)
+    for at in range(len(text) - 1, -1, -1):
+        c = text[at]
+        outside[at] = at if c == ")" else quoted[at + 1] if c == '"' else outside[at + 1]
+        quoted[at] = outside[at + 1] if c == '"' else quoted[at + 2] if c == "\\" else quoted[at + 1]
+    return outside
+
+
+def _check_length(text: str) -> None:
+    if len(text) > MAX_LENGTH:
+        raise ValueError(
+            f"{shortened(text, 60)!r}: a strategy is spelled in {MAX_LENGTH:,} characters at most, got {len(text):,}"
+        )
+
+
+def _found(pattern: re.Pattern[str], text: str, at: int) -> re.Match[str]:
+    """The match of a pattern that always has one."""
+    match = pattern.match(text, at)
+    assert match is not None
+    return match
 
 
 def _pairs(text: str, inside: str) -> Iterator[tuple[str, str]]:
     """What stands in the parentheses, as names and values."""
     at, goes_on = 0, bool(inside.strip())
     while goes_on:
-        pair = _PAIR.match(inside, at)
-        if pair is None:
+        key = _KEY.match(inside, at)
+        value = key and (_QUOTED.match(inside, key.end()) or _found(_BARE, inside, key.end()))
+        end = value and _END.match(inside, value.end())
+        if not key or not value or not end:
             raise ValueError(
                 f'{text!r}: {inside[at:]!r} is not PARAMETER=VALUE; a text with one of ,()" stands in double quotes'
             )
-        yield pair[1], pair[2]
-        at, goes_on = pair.end(), pair[3] == ","
+        yield key[1], value[0].rstrip()
+        at, goes_on = end.end(), end[1] == ","
 
 
 def _value(text: str, parameter: Parameter, given: str) -> Any:

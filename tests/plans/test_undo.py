@@ -10,11 +10,11 @@ from hypothesis_budget import examples
 from plan_inputs import changes
 from plan_snapshots import snapshots
 
+from rmqalloc._globs import literal
 from rmqalloc.cli import main
 from rmqalloc.plans import UndoError, plan_snapshot, save_plan, undo_plan
 from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.plans._unit_rows import unit_rows
-from rmqalloc.scenarios._patterns import literal
 from rmqalloc.snapshot._snapshot import Client, Snapshot, Topic, TopicBroker
 from rmqalloc.snapshot.files import write_snapshot
 

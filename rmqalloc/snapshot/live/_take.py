@@ -7,11 +7,11 @@ from collections import defaultdict
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from operator import attrgetter
 from typing import Any, TypeVar
 from zlib import crc32
 
+from rmqalloc._globs import matches_any
 from rmqalloc._text import named
 from rmqalloc.remoting import RemotingError, ResponseCode, ResponseError, one_line
 from rmqalloc.remoting._client import Access, Remote
@@ -359,4 +359,4 @@ class Taker:
 
 
 def _matches(name: str, patterns: Iterable[str]) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in patterns)
+    return matches_any(name, patterns)

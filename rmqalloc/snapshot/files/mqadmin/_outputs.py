@@ -31,9 +31,10 @@ _CONNECTION = re.compile(r"(?P<id>.*[^ ]) +[^ ]+:\d+ +(?P<language>[A-Z_]+) +(?P
 _NUMBER = re.compile(r"\d{3,}[ \t]+")
 _BELOW = "Below is subscription:"
 _NUMBERED_TOPIC = re.compile(r"\d{3,}\s+Topic: (\S+)\s")
-_LISTED = re.compile(r"\d+ +(?P<id>[^ ].*) +(?P<version>[^ ]+) +\d+/(?P<lead> *)(?P=id) *")
+_FIRST_NUMBER = re.compile(r"\d++ ++")
+_BEHIND_ID = re.compile(r"(?<=[^ ])(?= ++(?P<version>[^ ]++) ++\d++/(?P<lead> *+))")
 _INDEX = re.compile(r"\d+ ")
-_DETAIL = re.compile(r"(?P<topic>\S+) +(?P<broker>.*[^ ]) +(?P<number>-?\d+) +(?:Pop)?ProcessQueueInfo\b")
+_DETAIL = re.compile(r"(?P<topic>\S++) ++(?P<broker>.*[^ ]) ++(?P<number>-?\d+) +(?:Pop)?ProcessQueueInfo\b")
 _NUMBERS = ("QID", "Broker Offset", "Consumer Offset", "Diff", "Inflight")
 _LAST_TIME = r"(N/A|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|)"
 _PROGRESS = {"Topic", "Broker Name", "QID", "Broker Offset", "Consumer Offset", "Diff"}
@@ -44,7 +45,7 @@ _LISTED_GROUP = re.compile(
 _CODE = re.compile(r"CODE: *\d+ +DESC: .*")
 _FAILED_COMMAND = re.compile(r"\b([A-Za-z]{1,40})SubCommand command failed")
 _MOST_OF_A_TRACE = 200
-_COMMA = re.compile(r"\s*(-?\d+),(\d+)\s*")
+_COMMA = re.compile(r"(?<=\d),(?=\d)")
 _PROPERTY = re.compile(r"(\S+)\s*: (.*)")
 _SUBSCRIPTION = re.compile(r"\d+ Topic: (\S+)\s")
 _TITLE = re.compile(r"#(\w[\w &]*)#")
@@ -191,7 +192,10 @@ class _ProgressRows:
         self._columns = head.find("#Broker Name"), head.find("#QID")
         shapes = dict.fromkeys(_NUMBERS, r"(-?\d+)") | {"Client IP": "(.*[^ ])", "LastTime": _LAST_TIME}
         is_known = shapes.keys() >= set(names[2:]) and len(set(names)) == len(names)
-        self._rest = re.compile(" +".join(map(shapes.__getitem__, names[2:])) + " *") if is_known else None
+        # Blanks are taken whole, so that no row is read in more than one way; behind a time that is missing they are taken.
+        between = {name: r"(?: ++|(?<=  ))" if name == "LastTime" else " ++" for name in names[2:-1]}
+        whole = "".join(shapes[name] + between.get(name, " *+") for name in names[2:]) if is_known else ""
+        self._rest = re.compile(whole) if is_known else None
 
     def row(self, line: str) -> dict[str, str]:
         """Cells by the names of the head."""
@@ -260,8 +264,14 @@ def unanswered(section: Section) -> list[int]:
 
 
 def _listed(section: Section, offset: int, line: str) -> ClientConnection:
-    if row := _LISTED.fullmatch(line):
-        return ClientConnection(row["lead"] + row["id"].rstrip(" "), None, version(row["version"]))
+    if number := _FIRST_NUMBER.match(line):
+        bare = line.rstrip(" ")
+        for row in _BEHIND_ID.finditer(bare, number.end() + 1):
+            # The longer the id is, the shorter what is left for the file: only one can be as long as the other.
+            if len(bare) - row.end("lead") == row.start() - number.end():
+                client_id = bare[number.end() : row.start()]
+                if bare.endswith(client_id):
+                    return ClientConnection(row["lead"] + client_id, None, version(row["version"]))
     cells = line.split()
     if len(cells) != 4:
         raise section.error("not a row of consumerStatus: number, client id, version, file", offset)
@@ -367,7 +377,7 @@ def _whole(section: Section, offset: int, text: str) -> int:
 
 
 def _number(section: Section, offset: int, text: str) -> float:
-    text = _COMMA.sub(r"\1.\2", text)  # as Java prints it in many countries
+    text = _COMMA.sub(".", text)  # as Java prints it in many countries
     try:
         return float(text)
     except ValueError:

@@ -308,6 +308,22 @@ def list_positions(list_offsets: Offsets) -> Index:
     return (np.arange(list_offsets[-1]) - np.repeat(list_offsets[:-1], lengths_of(list_offsets))).astype(np.int32)
 
 
+def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
+    """The distinct numbers in order: `numpy.unique`, which since NumPy 2.3 imports ``numpy.ma`` when it is first called so.
+
+    A process that forks while a thread is in that import leaves children that wait for ever for the import to end.
+
+    Examples
+    --------
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    ordered = np.sort(numbers)
+    differs = np.ones(ordered.size, bool)
+    np.not_equal(ordered[1:], ordered[:-1], out=differs[1:])
+    return ordered[differs]
+
+
 def repeats_of(keys: Offsets) -> Offsets:
     """How often each key has come before.
 

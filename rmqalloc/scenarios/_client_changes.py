@@ -12,6 +12,7 @@ from rmqalloc.fleet._columns import (
     Index,
     Offsets,
     Strings,
+    distinct,
     distinct_strings,
     list_positions,
     offsets_of,
@@ -188,7 +189,7 @@ class ClientsUnderChange:
         """The first of the names that each list does not have, as many as it wants."""
         n_names, n_lists = len(names), counts.size
         codes = distinct_strings(Strings.joined([names, self.lists.client_ids]))[0][n_names:]
-        taken = np.unique((_numbers(self.lists) * n_names + codes)[codes < n_names])
+        taken = distinct((_numbers(self.lists) * n_names + codes)[codes < n_names])
         begins = np.searchsorted(taken, np.arange(n_lists) * n_names)
         # The j-th free name comes behind as many taken ones as have j free names or fewer before them.
         free_before = taken - (np.arange(taken.size) - begins[taken // n_names])

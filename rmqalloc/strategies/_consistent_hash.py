@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import group, split
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets, ranges
+from rmqalloc.fleet._columns import Index, Offsets, distinct, ranges
 from rmqalloc.fleet._irregular import IrregularUnits
 from rmqalloc.model import queue_text
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners
@@ -225,7 +225,7 @@ class ConsistentHash(ExclusiveStrategy):
         if pieces.queues_in_line:
             return None
         hashes = np.empty(fleet.queue_lists.queue_ids.size, np.uint32)
-        cuts = np.unique(np.linspace(0, hashes.size, threads + 1).astype(np.int64)).tolist()
+        cuts = distinct(np.linspace(0, hashes.size, threads + 1).astype(np.int64)).tolist()
         in_threads(lambda first, last: md5_queues(fleet, first, last, hashes[first:last]), cuts)
         return hashes
 
@@ -288,7 +288,7 @@ class ConsistentHash(ExclusiveStrategy):
         for _ in range(ROUNDS):
             mine = points[slots.start * v : slots.stop * v]
             ordered = np.sort(mine)
-            twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
+            twice = distinct(ordered[1:][ordered[1:] == ordered[:-1]])
             if not twice.size:
                 return
             contended = np.flatnonzero(twice[np.minimum(np.searchsorted(twice, mine), twice.size - 1)] == mine)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import ring, split
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets, lengths_of, offsets_of, order_keys, ranges
+from rmqalloc.fleet._columns import Index, Offsets, distinct, lengths_of, offsets_of, order_keys, ranges
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._lists import ClientLists, places_of
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners, fresh_owners
@@ -136,7 +136,7 @@ class ConsistentHashBounded(ExclusiveStrategy):
 
         def some(start: int, stop: int) -> Iterator[None]:
             begins = start + np.searchsorted(cost[start:stop], np.arange(cost[start], cost[stop], BLOCK))
-            for first, last in pairwise(np.unique(np.r_[start, begins, stop]).tolist()):
+            for first, last in pairwise(distinct(np.r_[start, begins, stop]).tolist()):
                 units = order[first:last]
                 part = units_alone(fleet, units).own_lists()
                 out[ranges(fleet.queue_offsets[units], part.n_queues)] = self._block(part)

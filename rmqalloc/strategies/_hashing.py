@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rmqalloc._engine import md5, ring
 from rmqalloc._lazy import lazy_property
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
+from rmqalloc.fleet._columns import Index, Offsets, Strings, distinct, offsets_of, ranges
 from rmqalloc.strategies._parallel import even_cuts, in_threads
 
 Hashes = NDArray[np.uint32]
@@ -206,7 +206,7 @@ class RingJob:
         scratch = np.empty(ring.scratch_size(n_points, 0), np.uint64)
         begins = start + np.searchsorted(cost[start:stop], np.arange(cost[start], cost[stop], BLOCK))
         points, hashes = _Buffer(), _Buffer()
-        for first, last in pairwise(np.unique(np.r_[start, begins, stop]).tolist()):
+        for first, last in pairwise(distinct(np.r_[start, begins, stop]).tolist()):
             if n_points <= HUGE:
                 self._block(first, last, points, hashes, scratch)
                 yield

@@ -62,6 +62,121 @@ def test_a_child_forked_while_a_thread_computes_does_not_hang(module, function, 
     assert run_python(_FORK_IN_THE_MIDDLE.format(module=module, function=function, path=path)) == ["0"]
 
 
+# What strategies need before they divide anything, by name.
+_TAKES = """
+rooms = {"broker_room": {"b": "r"}, "client_room": {f"c{i}": "r" for i in range(3)} | {"x": "r"}}
+takes = {
+    "CANARY": {"share": 0.5, "pattern": "c*"}, "MACHINE_ROOM": {"machine_rooms": ["r"]}, "POP": {"inner": strategy("AVG")},
+    "MACHINE_ROOM_NEARBY": {"inner": strategy("AVG"), **rooms}, "CONFIG": {"message_queues": []},
+    "MACHINE_ROOM_NEARBY_POOLED": rooms, "STICKY": {"owners": {("t", "b", 0): "x"}}, "ROTATED": {"inner": strategy("AVG")},
+    "CONFIG_BY_CLIENT": {"message_queues": {}},
+}
+groups = [(f"g{i}", "t", [("b", q) for q in range(5)], [f"c{i}", "x", "x", ""]) for i in range(3)]
+"""
+
+# Every way to owners once; what is imported meanwhile is imported in whatever thread comes first.
+_FIRST_CALLS = """
+import sys
+from rmqalloc import Fleet, strategy
+from rmqalloc.strategies import STRATEGIES
+loaded = set(sys.modules)
+{takes}
+for sort in (True, False):
+    fleet = Fleet.from_groups(groups)
+    fleet = fleet.sorted() if sort else fleet
+    fleet.select([0, -1]).own_lists().sorted(), fleet.irregular_alone(), fleet.names_of(0)
+    for name in STRATEGIES:
+        made = strategy(name, **takes.get(name.partition("/")[0], {{}}))
+        if not made.is_shared:
+            made.assign_fleet(fleet, on_error="report", threads=2)
+            made.assign([("t", "b", q) for q in range(5)], ["c0", "x"])
+        elif hasattr(made, "share_fleet"):
+            made.share_fleet(fleet, on_error="report")
+print(*sorted(set(sys.modules) - loaded))
+"""
+
+
+def test_first_calls_import_nothing():
+    assert run_python(_FIRST_CALLS.format(takes=_TAKES)) == []
+
+
+# As above, but the thread is held up where it imports something, if it does; a child has its import locks then.
+_FORK_IN_AN_IMPORT = """
+import os, signal, sys, threading, warnings
+from rmqalloc import Fleet, strategy
+
+thread_is_in, go_on, fleet = threading.Event(), threading.Event(), None
+
+class HeldUp:
+    def find_spec(self, name, path=None, target=None):
+        if threading.current_thread() is not threading.main_thread():
+            thread_is_in.set()
+            go_on.wait(60)
+
+sys.meta_path.insert(0, HeldUp())
+groups = [(f"g{{i}}", "t", [("b", q) for q in range(5)], [f"c{{i}}", "x", "x"]) for i in range(3)]
+
+def assign():
+    strategy("{name}").assign_fleet(Fleet.from_groups(groups).sorted(), threads=2)
+
+def assign_and_tell():
+    assign()
+    thread_is_in.set()
+
+thread = threading.Thread(target=assign_and_tell)
+thread.start()
+assert thread_is_in.wait(60)
+warnings.simplefilter("ignore", DeprecationWarning)  # later Pythons warn of just this
+child = os.fork()
+if not child:
+    signal.alarm(20)  # ends a child that hangs
+    assign()
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+go_on.set()
+thread.join()
+print(os.waitstatus_to_exitcode(status))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("name", ["AVG", "CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED", "STABLE/1"])
+def test_a_child_forked_while_a_thread_makes_its_first_assignment_does_not_hang(name):
+    assert run_python(_FORK_IN_AN_IMPORT.format(name=name)) == ["0"]
+
+
+# The same without holding anything up: children are forked all through the first call.
+_FORK_ALL_THROUGH = """
+import os, signal, threading, time, warnings
+from rmqalloc import Fleet, strategy
+
+warnings.simplefilter("ignore", DeprecationWarning)
+groups = [(f"g{i}", "t", [("b", q) for q in range(5)], [f"c{i}", "x", "x"]) for i in range(3)]
+
+def assign():
+    strategy("CONSISTENT_HASH").assign_fleet(Fleet.from_groups(groups).sorted(), threads=2)
+
+thread, children = threading.Thread(target=assign), []
+thread.start()
+for _ in range(12):
+    child = os.fork()
+    if not child:
+        signal.alarm(30)
+        assign()
+        os._exit(0)
+    children.append(child)
+    time.sleep(0.002)
+codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
+thread.join()
+print(*codes)
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_children_forked_all_through_a_first_assignment_answer():
+    assert run_python(_FORK_ALL_THROUGH) == ["0"] * 12
+
+
 class _Slow:
     """Every reader waits in the middle of the property until all are there."""
 

@@ -24,23 +24,8 @@ HEAD = """# Silence is not an answer
 does not get that answer, and the audit is made again. Wrong is an error about a queue, topic, client or group that the audit
 does not find with the source, and a fault of which nothing is said any more though nothing is named that is not known.
 """
-KIND_WORDS = frozenset(
-    (
-        "a",
-        "at",
-        "broker",
-        "client",
-        "clients",
-        "file",
-        "group",
-        "guessed",
-        "lags",
-        "of",
-        "owners",
-        "route",
-        "subscriptions",
-    )
-)
+KIND_WORDS = {"a", "at", "broker", "client", "clients", "file", "group", "guessed", "lags", "of", "owners", "route",
+              "subscriptions"}  # fmt: skip
 COLUMNS = ("snapshots", "number", "sources taken away", "errors that are new", "all-clears", "exit 4", "CPU seconds")
 
 

@@ -46,3 +46,16 @@ def test_all_kinds_of_snapshots_are_tried(capsys, monkeypatch):
     rows = [line.split(" | ") for line in capsys.readouterr().out.splitlines()]
     assert [row[0] for row in rows] == ["| random", "| outputs of mqadmin", "| readings of real clusters"]
     assert all(int(row[2].replace(",", "")) > 20 for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("what", "kind"),
+    [
+        ("clients of allocateMQ", "clients of"),
+        ("subscriptions of client 2 of canal", "subscriptions of client"),
+        ("guessed route of T", "guessed route of"),
+        ("GET_CONSUME_STATS", "GET_CONSUME_STATS"),
+    ],
+)
+def test_a_kind_of_source_has_no_name_of_a_group_or_topic(what, kind):
+    assert program.kind_of(what) == kind

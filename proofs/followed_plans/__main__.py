@@ -23,6 +23,7 @@ import certified_plans
 import plan_mutations
 from fuzz import mutations as change
 
+from followed_plans import forgeries
 from rmqalloc import Error
 from rmqalloc.diffs import diff
 from rmqalloc.plans import load_plan, plan_snapshot, undo_plan, verify
@@ -71,9 +72,11 @@ def main():
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
     lines += ["", f"Longest: {work.longest:.2f} s for one file. Peak memory of the whole run: {memory:,} MiB."]
     print(lines[-1])
+    section, n_accepted = forgeries.page()
+    print(section, n_accepted, "accepted, or not answered in time")
     if given.report:
-        Path(given.report).write_text("\n".join([HEAD, *lines]) + "\n", encoding="utf-8")
-    return int(n_wrong > 0)
+        Path(given.report).write_text("\n".join([HEAD, *lines]) + "\n" + section, encoding="utf-8")
+    return int(n_wrong + n_accepted > 0)
 
 
 class _Work:

@@ -16,7 +16,7 @@ MUTANTS = [
     Mutant(_SOURCE, "while rest and left:", "if rest:", "only the first part of a packed file is read", f"{_BUDGET} plan_of_these_tests"),
     Mutant(_SOURCE, "except zlib.error as error:", "except EOFError as error:", "a damaged packed plan is a traceback", f"{_BUDGET} damaged_anywhere"),
     Mutant(_SOURCE, "if not part.eof and left:", "if False:", "a packed plan that is cut is read as far as it goes", f"{_BUDGET} what_is_wrong_with_a_plan"),
-    Mutant(_SAVING, "TypeError, OverflowError) as error", "TypeError) as error", "a number too large for its column is a traceback", f"{_BUDGET} columns_of_a_plan"),
+    Mutant("rmqalloc/plans/_stored_tables.py", "TypeError, OverflowError) as error", "TypeError) as error", "a number too large for its column is a traceback", f"{_BUDGET} columns_of_a_plan"),
     Mutant(_JSON, "if made > most_made():", "if not made and most_made():", "nested empties are made whatever memory they take", f"{_BUDGET} counted_before_they_are_made"),
     Mutant(_JSON, 'text.replace("\\\\\\\\", "##")', "text", "an escaped backslash before u is taken for half a pair", f"{_BUDGET} escaped_backslash"),
     Mutant(_JSON, "for _ in range(_MOST_TOKENS):", "while True:", "the place of a fault is looked for without end", f"{_BUDGET} not_looked_for_without_end"),

@@ -15,11 +15,11 @@ _HASHING = "rmqalloc/strategies/_hashing.py"
 MUTANTS = [
     Mutant("rmqalloc/_lazy.py", "kept: T = instance.__dict__.setdefault(self._name, self._make(instance))", "kept: T = self._make(instance)\n        instance.__dict__[self._name] = kept", "threads that compute a property at once keep different values", f"{_FORK} -k one_value"),
     Mutant("rmqalloc/fleet/_lists.py", "from rmqalloc._lazy import lazy_property", "from functools import cached_property as lazy_property", "lists of a fleet have locks", "tests/house/test_layers.py -k threads_share"),
-    Mutant("rmqalloc/strategies/_base.py", "if fleet.shares_memory(out):", "if False:", "owners are written over the fleet", f"{_OUT} -k shows"),
+    Mutant("rmqalloc/strategies/_checked_arrays.py", "if fleet.shares_memory(out):", "if False:", "owners are written over the fleet", f"{_OUT} -k shows"),
     Mutant(_FLEET, "if apart is not None and apart() is array:", "if apart is not None:", "only the first out= is looked at", f"{_OUT} -k anew"),
     Mutant("rmqalloc/fleet/_memory.py", " and np.shares_memory(self._arrays[self._at[i]], array)", "", "arrays that lie between the elements of others are refused", f"{_OUT} -k between"),
     Mutant(_FLEET, ' if name not in ("_apart", "_held")}', "}", "a fleet that was given an array cannot be pickled", f"{_OUT} -k anew"),
-    Mutant("rmqalloc/strategies/_base.py", "not out.flags.behaved", "not out.flags.writeable", "owners are written to odd addresses", f"{_OUT} -k aligned"),
+    Mutant("rmqalloc/strategies/_checked_arrays.py", "not out.flags.behaved", "not out.flags.writeable", "owners are written to odd addresses", f"{_OUT} -k aligned"),
     Mutant("rmqalloc/fleet/_columns.py", "np.frombuffer(os.urandom(8 * 136), np.uint64)", "np.arange(136, dtype=np.uint64)", "all processes have one secret", f"{_DIGEST} -k every_process"),
     Mutant(_COLUMNS, "except pa.ArrowInvalid:\n        return np.array([i for i, text in enumerate(array) if text.is_valid and not _is_utf8(text)], np.int64)", "except pa.ArrowInvalid:\n        return _NOWHERE", "texts that are none are taken", f"{_UTF8} -k makes_its_row_bad"),
     Mutant(_COLUMNS, "parts.append(part)\n            wrong.append(bad + first)", "parts.append(part)\n            wrong.append(bad)", "of several chunks the row of another is called bad", f"{_UTF8} -k every_kind"),

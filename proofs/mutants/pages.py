@@ -197,8 +197,8 @@ MUTANTS = [
     ),
     Mutant(
         _OUTPUTS,
-        r'+\d+/(?P<lead> *)(?P=id) *")',
-        r'+\d+/(?P<lead> *).* *")',
+        "if bare.endswith(client_id):",
+        "if True:",
         "where an id ends is not told by what stands behind it again",
         "tests/snapshot/test_mqadmin_blanks.py -k status",
     ),

@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from certified_plans import saved
 from followed_plans import __main__ as followed
+from followed_plans import forgeries
 
 from rmqalloc.plans import _verification
 
@@ -40,5 +41,16 @@ def test_an_exception_and_a_forged_plan_that_is_accepted_are_wrong(work, monkeyp
 
 def test_the_program_ends_with_0(monkeypatch, capsys):
     monkeypatch.setattr(sys, "argv", ["followed_plans", "--mutations", "7"])
+    monkeypatch.setattr(forgeries, "FORGERIES", {})
+    monkeypatch.setattr(forgeries, "_packed", lambda _cluster: [])
     assert followed.main() == 0
     assert "| scenarios | 1 |" in capsys.readouterr().out
+
+
+def test_a_forgery_that_is_accepted_or_never_answered_is_wrong(monkeypatch):
+    monkeypatch.setattr(forgeries, "FORGERIES", {"nothing": lambda _document: None})
+    monkeypatch.setattr(forgeries, "_packed", lambda _cluster: [])
+    page, n_wrong = forgeries.page()
+    assert n_wrong == 1 and "| nothing | 0 | 0 |" in page
+    monkeypatch.setattr(forgeries, "SECONDS", 0)
+    assert forgeries.ended([sys.executable, "-c", "while True: pass"]).code == -9

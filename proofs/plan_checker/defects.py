@@ -1,16 +1,18 @@
-"""Plants defects in the planner and runs what its twin says of them: ``python -m plan_checker.defects [--report PAGE]``.
+"""Plants defects in the planner and runs its twin, then the brute force: ``python -m plan_checker.defects [--report PAGE]``.
 
-Ends with 1 if more survive than are looked into (`LOOKED_INTO`), for then the twin has lost sight of something.
+Ends with 1 if a defect survives both that is not looked into (`LOOKED_INTO`), for then they have lost sight of something.
 """
 
 import argparse
+import os
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 from mutation.rooms import Room
 from mutation.tree import Tree
-from mutation.trial import ALIVE, Trial
+from mutation.trial import ALIVE, KILLED, Trial, mutated
 
 SAMPLE, SEED = 120, 1
 PLANS = ("states", "diff", "mixed_figures", "merged_views", "reader_sets", "owner_sets", "shared_takers", "plan_tables",
@@ -21,14 +23,17 @@ SOURCES = (
     *(f"rmqalloc/scenarios/_{name}.py" for name in ("apply", "client_changes", "queue_changes", "subfleet")),
 )  # fmt: skip
 TESTS = ("tests/proofs/test_plan_checker.py", "tests/proofs/test_plan_checker_strategies.py")
-LOOKED_INTO = 0
-"""Defects of the sample that survive, and that change no plan or only what the twin does not look at."""
+BRUTE_FORCE = ("--seed", "7", "--snapshots", "150", "--verb", "plan", "--verb", "plan of mixed groups")
+TIMEOUT = 900
+LOOKED_INTO: dict[str, str] = {}
+"""Why a defect of the sample that survives changes no plan, by its key."""
 
 HEAD = """# Planted defects of the planner
 
-`make evidence`, or `python -m plan_checker.defects --report PAGE`. Replay repeats a defect of the planner, so a second planner
-finds those (`proofs/plan_checker/`). Here machine-made defects are planted in the files that plan, each reached by the twin's
-tests, and these are run.
+`make evidence`, or `python -m plan_checker.defects --report PAGE`. Replay repeats a defect of the planner, so others have to find
+those. Here machine-made defects are planted in the files that plan. The tests of the planner's twin (`proofs/plan_checker/`) run
+first, for 20 seconds of tests at most; what survives them is planned by the brute force (`proofs/bruteforce/`, 150 snapshots with
+like clients and 450 with differing ones).
 
 """
 
@@ -42,26 +47,47 @@ def main():
     verdicts = []
     with tempfile.TemporaryDirectory() as home, Tree(Path(home)) as tree:
         trial = Trial(room, tree)
-        for mutant in room.sampled(SEED, given.sample * 4):
+        for mutant in room.sampled(SEED, given.sample * 4, at_bounds=0):
             if len(verdicts) == given.sample:
                 break
             if trial.is_reached(mutant):
-                verdicts.append(trial.verdict(mutant))
+                verdicts.append(judged(trial, mutant))
                 print(verdicts[-1], flush=True)
     alive = [one for one in verdicts if one.what in ALIVE]
     print(f"{len(verdicts)} defects, {len(alive)} survive")
     if given.report:
         Path(given.report).write_text(HEAD + page(verdicts, alive), encoding="utf-8")
-    return int(len(alive) > LOOKED_INTO)
+    return int(any(one.mutant.key not in LOOKED_INTO for one in alive))
+
+
+def judged(trial, mutant):
+    """The verdict of the twin's tests, or that of the brute force on what survives them."""
+    verdict = trial.verdict(mutant)
+    if verdict.what not in ALIVE:
+        return verdict
+    folder = trial.tree.folder
+    paths = (".", "proofs", "tests", "tests/support")
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(folder / one) for one in paths)}
+    command = [sys.executable, "-m", "bruteforce", *BRUTE_FORCE]
+    with mutated(trial.tree, trial.kernels, [mutant]):
+        ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT)
+    return verdict._replace(what=KILLED, by="the brute force") if ended.returncode else verdict
 
 
 def page(verdicts, alive):
     """Numbers and lists of a run."""
-    lines = [f"{len(verdicts)} defects, {len(verdicts) - len(alive)} found, {len(alive)} not.", ""]
+    n_forced = sum(one.by == "the brute force" for one in verdicts)
+    n_by_twin = len(verdicts) - len(alive) - n_forced
+    lines = [
+        f"{len(verdicts)} defects: the twin finds {n_by_twin}, the brute force {n_forced} more, {len(alive)} survive.",
+        "",
+    ]
     lines += ["| defect | change | found by |", "| --- | --- | --- |"]
     for one in sorted(verdicts, key=lambda one: one.mutant.key):
         change = one.mutant.change.replace("|", "\\|").replace("\n", " ")
-        lines.append(f"| `{one.mutant.key}` | `{change}` | {one.by.rpartition('::')[2] or one.what} |")
+        survives = LOOKED_INTO.get(one.mutant.key, "not looked into")
+        by = f"none: {survives}" if one.what in ALIVE else one.by.rpartition("::")[2] or one.what
+        lines.append(f"| `{one.mutant.key}` | `{change}` | {by} |")
     return "\n".join(lines) + "\n"
 
 

@@ -189,6 +189,7 @@ evidence: install $(VENV)/site-tools
 	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
 	$(PROOF) silence --report $(EVIDENCE)/silence.md
 	$(PROOF) followed_plans --report $(EVIDENCE)/followed-plans.md
+	$(PROOF) plan_checker.defects --report $(EVIDENCE)/planner-defects.md
 	$(PROOF) mutants --report $(EVIDENCE)/mutants.md
 	$(PROOF) held --report $(EVIDENCE)/answers.md
 	$(PROOF) interrupted_writes --report $(EVIDENCE)/writing.md

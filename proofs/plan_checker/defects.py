@@ -30,10 +30,10 @@ LOOKED_INTO: dict[str, str] = {}
 
 HEAD = """# Planted defects of the planner
 
-`make evidence`, or `python -m plan_checker.defects --report PAGE`. Replay repeats a defect of the planner, so others have to find
-those. Here machine-made defects are planted in the files that plan. The tests of the planner's twin (`proofs/plan_checker/`) run
-first, for 20 seconds of tests at most; what survives them is planned by the brute force (`proofs/bruteforce/`, 150 snapshots with
-like clients and 450 with differing ones).
+`make evidence`, or `python -m plan_checker.defects --report PAGE`. Replay repeats a defect of the planner, so others have to
+find those. Here machine-made defects are planted in the files that plan. The tests of the planner's twin
+(`proofs/plan_checker/`) run first, for 20 seconds of tests at most; what survives them is planned by the brute force
+(`proofs/bruteforce/`, 150 snapshots with like clients and 450 with differing ones).
 
 """
 

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._engine import split, tally
+from rmqalloc.documents._fields import MAX_OF_ROW
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._movement import Movement, movement
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import list_positions, offsets_of
 from spark_udfs._arrow_owners import (
     CLIENTS,
-    MAX_COUNT,
     OWNERS,
     Ints,
     Mask,
@@ -56,7 +56,7 @@ class _Owners(NamedTuple):
             raise TypeError(f"{name} must be lists of integers, got {owners.type}")
         lengths = list_lengths(owners)
         numbers = np.asarray(owners.flatten().cast(pa.int64()).fill_null(_NULL))
-        bad = np.asarray(owners.is_null()) | (lengths > MAX_COUNT)
+        bad = np.asarray(owners.is_null()) | (lengths > MAX_OF_ROW)
         filled = np.flatnonzero(lengths)
         if filled.size:
             greatest = np.maximum.reduceat(numbers, offsets_of(lengths)[filled])
@@ -85,7 +85,7 @@ def assignment_metrics(owners: pa.Array, n_clients: pa.Array) -> pa.Array:
         ``n_queues, n_clients, idle, unowned, min_load, max_load`` (int32) and ``skew`` (float64) of
         `rmqalloc.evaluation._balance.Balance`, and ``mean_load`` (float64), ``n_queues / n_clients`` or 0.0 without
         clients. Null
-        where an argument or an owner is null, ``n_clients`` is negative or above `MAX_COUNT`, or an owner is not below it.
+        where an argument or an owner is null, ``n_clients`` is negative or above `MAX_OF_ROW`, or an owner is not below it.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def _id_lists(clients: pa.Array) -> pa.Array:
     if pa.types.is_integer(clients.type):
         counts, bad = counts_of(clients, "clients")
         offsets = offsets_of(counts)
-        ids = pc.utf8_lpad(pa.array(list_positions(offsets)).cast(pa.string()), len(str(MAX_COUNT)), "0")
+        ids = pc.utf8_lpad(pa.array(list_positions(offsets)).cast(pa.string()), len(str(MAX_OF_ROW)), "0")
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), ids, mask=pa.array(bad))
     clients = typed(clients, CLIENTS)
     if not is_lists(clients.type):

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rmqalloc.documents._fields import MAX_OF_ROW, MAX_VIRTUAL_NODES
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._arrow import MAX_READ_QUEUE_NUMS
 from rmqalloc.fleet._arrow_columns import utf8
 from rmqalloc.fleet._columns import offsets_of
 from rmqalloc.strategies import STRATEGIES, Strategy
@@ -27,12 +27,6 @@ from rmqalloc.strategies._spelled import with_params
 
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
-
-MAX_COUNT = MAX_READ_QUEUE_NUMS
-"""Most queues, and most clients counted, of a row; also most queues that are worked on at once."""
-
-MAX_VIRTUAL_NODES = 1 << 16
-"""Most virtual nodes that a row may ask for: a damaged one must not ask for all the memory there is."""
 
 OWNERS = pa.list_(pa.int32())
 CLIENTS = pa.list_(pa.string())
@@ -177,11 +171,11 @@ def list_lengths(lists: pa.Array) -> Ints:
 
 
 def counts_of(numbers: pa.Array, name: str) -> tuple[Ints, Mask]:
-    """Numbers from 0 to `MAX_COUNT`, and where they are null or something else; such entries read 0."""
+    """Numbers from 0 to `MAX_OF_ROW`, and where they are null or something else; such entries read 0."""
     if not pa.types.is_integer(numbers.type):
         raise TypeError(f"{name} must be numbers or lists, got {numbers.type}")
     counts = np.asarray(numbers.fill_null(-1).cast(pa.int64(), safe=False))
-    bad = (counts < 0) | (counts > MAX_COUNT)
+    bad = (counts < 0) | (counts > MAX_OF_ROW)
     return np.where(bad, 0, counts), bad
 
 
@@ -245,10 +239,10 @@ def _in_pieces(
     rows: pa.RecordBatch, n_queues: Ints, body: Callable[[pa.RecordBatch], pa.StructArray]
 ) -> pa.StructArray:
     """Owners of many rows; those of very many queues are halved again and again, which bounds the memory it takes."""
-    if n_queues.sum() <= MAX_COUNT:
+    if n_queues.sum() <= MAX_OF_ROW:
         return body(rows)
     if rows.num_rows == 1:
-        return _refused(1, f"the row has {n_queues[0]} queues or more; at most {MAX_COUNT} can be assigned")
+        return _refused(1, f"the row has {n_queues[0]} queues or more; at most {MAX_OF_ROW} can be assigned")
     half = rows.num_rows // 2
     left = _in_pieces(rows.slice(0, half), n_queues[:half], body)
     return pa.concat_arrays([left, _in_pieces(rows.slice(half), n_queues[half:], body)])
@@ -277,7 +271,7 @@ def _n_queues(units: pa.RecordBatch) -> Ints:
         return list_lengths(units.column("queues"))
     brokers = units.column("brokers")
     numbers = pc.struct_field(brokers.flatten(), "read_queue_nums").fill_null(0).to_numpy(zero_copy_only=False)
-    upto = offsets_of(np.clip(numbers, 0, MAX_COUNT + 1))
+    upto = offsets_of(np.clip(numbers, 0, MAX_OF_ROW + 1))
     n_queues: Ints = np.diff(upto[offsets_of(list_lengths(brokers))])
     return n_queues
 
@@ -297,7 +291,7 @@ def _of_counts(rows: pa.RecordBatch, made: Strategy) -> pa.StructArray:
         counts[side], bad = counts_of(rows.column(side), side)
         for row in np.flatnonzero(counts[side] == 0).tolist():
             given = rows.column(side)[row].as_py()
-            wrong = f"the number of {side} must be from 0 to {MAX_COUNT}, got {'null' if given is None else given}"
+            wrong = f"the number of {side} must be from 0 to {MAX_OF_ROW}, got {'null' if given is None else given}"
             reasons[row] = wrong if bad[row] else none
     n_queues = counts["queues"].copy()
     n_queues[list(reasons)] = 0

@@ -1,7 +1,7 @@
 """What follows from numbers of queues and clients alone, as Spark's own expressions: no Python worker takes part.
 
 Client ids are taken to be distinct, and clients are known by their positions. Everything is null where a number is null,
-below 1 or above `MAX_COUNT`, as it is when the kernels are asked the same.
+below 1 or above `MAX_OF_ROW`, as it is when the kernels are asked the same.
 
 Every expression is written once, for operands that are columns or `SqlText`, the text of an expression, of which the bodies of
 SQL functions are made: Spark makes neither from the other. The formula of a strategy stands on the strategy.
@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from rmqalloc.documents._fields import MAX_OF_ROW
 from rmqalloc.strategies._formula import Arithmetic, Formula
 from spark_udfs._arrow_figures import METRICS_DDL
-from spark_udfs._arrow_owners import MAX_COUNT, by_count
+from spark_udfs._arrow_owners import by_count
 
 
 def _infix(operator: str) -> Callable[[Any, Any], SqlText]:
@@ -171,9 +172,9 @@ def _queues(n_queues: Operand) -> Operand:
 
 def _countable(*numbers: Operand) -> Operand:
     """Whether all are in bounds."""
-    in_bounds = numbers[0].between(1, MAX_COUNT)
+    in_bounds = numbers[0].between(1, MAX_OF_ROW)
     for number in numbers[1:]:
-        in_bounds = in_bounds & number.between(1, MAX_COUNT)
+        in_bounds = in_bounds & number.between(1, MAX_OF_ROW)
     return in_bounds
 
 

@@ -16,6 +16,8 @@ from rmqalloc.audit._findings import FINDINGS_SCHEMA
 from rmqalloc.documents._fields import Duration
 from rmqalloc.errors import Error
 from rmqalloc.evidence import with_strategies
+from rmqalloc.remoting._client import name_servers
+from rmqalloc.remoting._credentials import read_credentials
 from rmqalloc.snapshot import Snapshot
 from rmqalloc.snapshot._matching import near
 from rmqalloc.snapshot._units import Units, read_units
@@ -26,6 +28,10 @@ __all__ = ["TABLES", "SnapshotTableError", "TableRequest"]
 
 ROWS_PER_PART = 4096
 """Rows of a partition at least, but for the last."""
+
+
+ALLOWED = "rmqalloc.name_servers"
+"""Setting of a Spark session: name servers that requests with keys may go to."""
 
 
 class SnapshotTableError(Error, ValueError):
@@ -129,6 +135,7 @@ _LIVE: dict[str, Callable[[str], Any]] = {
     "lag": _flag,
     "running_info": _flag,
     "acl_file": str,
+    "acl_address": str,
     "tls": _flag,
     "tls_ca": str,
     "tls_cert": str,
@@ -150,11 +157,15 @@ class TableRequest:
     ----------
     options : mapping of str to str
         ``table``; ``snapshot`` (or ``path``) with ``form``, or ``name_server`` with options of `rmqalloc.fetch`.
+    allowed : str
+        Name servers that requests with keys may go to, ``host:port`` parted by commas.
 
     Raises
     ------
     SnapshotTableError
-        An option is unknown or wrong, or they do not go together.
+        An option is unknown or wrong, or they do not go together; or there are keys, and a name server is not allowed.
+    OSError, ValueError
+        The file of keys cannot be read.
 
     Examples
     --------
@@ -162,7 +173,7 @@ class TableRequest:
     8
     """
 
-    def __init__(self, options: Mapping[str, str]) -> None:
+    def __init__(self, options: Mapping[str, str], allowed: str = "") -> None:
         self._options = dict(options)
         unknown = sorted(set(self._options) - set(_OPTIONS))
         if unknown:
@@ -174,6 +185,8 @@ class TableRequest:
         self._servers = self._options.get("name_server")
         self._check_source()
         self._live = {name: _read_option(name, self._options[name]) for name in _LIVE if name in self._options}
+        if self._servers is not None:
+            _check_allowed(self._servers, allowed, self._live.get("acl_file"))
 
     def _check_source(self) -> None:
         """Refuse both sources, none, and options of the other one."""
@@ -256,6 +269,17 @@ def _read_option(name: str, text: str) -> Any:
         return _LIVE[name](text)
     except ValueError as error:
         raise SnapshotTableError(f"{name} {error}") from None
+
+
+def _check_allowed(servers: str, allowed: str, acl_file: str | None) -> None:
+    """Refuse to sign requests for name servers that only the text of a query names."""
+    others = set(name_servers(servers)) - {one.strip() for one in allowed.split(",")}
+    if others and read_credentials(acl_file) is not None:
+        raise SnapshotTableError(
+            f"name_server {min(others)[:80]!r} would get requests signed with the keys of the driver, and is not in "
+            f"{ALLOWED} of the session: set it to the name servers that may, such as '10.0.0.1:9876,10.0.0.2:9876', before "
+            "the data source is registered; or use no keys"
+        )
 
 
 def _unknown(name: str) -> str:

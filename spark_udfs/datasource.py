@@ -11,7 +11,7 @@ from pyspark.errors import PySparkNotImplementedError
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
-from spark_udfs._snapshot_tables import TableRequest, rows_of_part
+from spark_udfs._snapshot_tables import ALLOWED, TableRequest, rows_of_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,6 +48,9 @@ def register(spark: SparkSession) -> None:
     `rmqalloc.read` takes it, or ``name_server`` with options of `rmqalloc.fetch`. The source is read once, where the driver
     runs; executors need neither the file nor the network of the cluster.
 
+    Where the driver has keys of a cluster (``acl_file``, or the environment), ``name_server`` must be in the session's setting
+    ``rmqalloc.name_servers`` (``host:port``, parted by commas). It is read here, once: who can only write SQL cannot add to it.
+
     Examples
     --------
     >>> register(spark)  # doctest: +SKIP
@@ -58,11 +61,16 @@ def register(spark: SparkSession) -> None:
             f'spark.read.format("{FORMAT}") needs Spark 4.0 or later, this is {pyspark.__version__}: '
             "read the snapshot with rmqalloc.read and hand its units to spark.createDataFrame"
         )
-    spark.dataSource.register(ClusterTables)
+    # Spark makes the source in a process that has no session, so what the session allows travels with the class.
+    allowed = {"allowed": spark.conf.get(ALLOWED, ""), "__module__": __name__}
+    spark.dataSource.register(type(ClusterTables.__name__, (ClusterTables,), allowed))
 
 
 class ClusterTables(DataSource):
     """The data source; Spark makes it."""
+
+    allowed = ""
+    """Name servers that requests with keys may go to."""
 
     @classmethod
     def name(cls) -> str:
@@ -71,11 +79,11 @@ class ClusterTables(DataSource):
 
     def schema(self) -> StructType:
         """Columns of the table."""
-        return from_arrow_schema(TableRequest(self.options).schema)
+        return from_arrow_schema(TableRequest(self.options, self.allowed).schema)
 
     def reader(self, schema: StructType) -> ClusterReader:
         """A reader of the columns that ``schema`` names."""
-        return ClusterReader(dict(self.options), schema)
+        return ClusterReader(dict(self.options), schema, self.allowed)
 
 
 class TablePart(InputPartition):
@@ -88,12 +96,13 @@ class TablePart(InputPartition):
 class ClusterReader(DataSourceReader):
     """Reads the source once, for `partitions`, and hands out its parts."""
 
-    def __init__(self, options: dict[str, str], schema: StructType) -> None:
-        self._options, self._schema = options, schema
+    def __init__(self, options: dict[str, str], schema: StructType, allowed: str) -> None:
+        self._options, self._schema, self._allowed = options, schema, allowed
 
     def partitions(self) -> list[InputPartition]:
         """The parts of the table."""
-        return [TablePart(rows) for rows in TableRequest(self._options).parts(to_arrow_schema(self._schema))]
+        request = TableRequest(self._options, self._allowed)
+        return [TablePart(rows) for rows in request.parts(to_arrow_schema(self._schema))]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a part."""

@@ -24,7 +24,7 @@ MUTANTS = [
     Mutant("rmqalloc/fleet/_bounds.py", "if n > MAX_PER_UNIT:", "if n >= MAX_PER_UNIT:", "the largest unit is refused", f"{_LIMITS} so_many_queues"),
     Mutant("rmqalloc/views/_group_views.py", "if n > MAX_QUEUES:", "if n >= MAX_QUEUES:", "the largest topic is not checked", f"{_LIMITS} so_many_queues"),
     Mutant("rmqalloc/documents/_fields.py", "<= milliseconds <= self.most:", "<= milliseconds < self.most:", "a script may not take a day", f"{_LIMITS} times_and_members"),
-    Mutant("rmqalloc/cli/_allocate_command.py", "<= _MOST_QUEUES:", "< _MOST_QUEUES:", "as many queues as can be shown are refused", f"{_LIMITS} queues_are_shown"),
+    Mutant("rmqalloc/cli/_allocate_command.py", "<= MAX_QUEUES:", "< MAX_QUEUES:", "as many queues as can be shown are refused", f"{_LIMITS} queues_are_shown"),
     Mutant("rmqalloc/cli/_explain_command.py", "len(number) < 10):", "len(number) <= 10):", "a queue of ten digits is looked for", f"{_LIMITS} nine_digits"),
     Mutant("rmqalloc/cli/_compare_command.py", " or (exit_codes.FAILURE if found.refused else 0)", "", "a comparison that lacks a row ends with 0", f"{_ROOMS} lacks_a_row"),
     Mutant("rmqalloc/plans/_compare.py", "[ErrCode.GOOD, ErrCode.EMPTY]", "[ErrCode.GOOD]", "a group without clients makes a comparison fail", f"{_ROOMS} no_fault_of_a_candidate"),

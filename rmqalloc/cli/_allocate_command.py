@@ -15,11 +15,10 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._sink import hand_over, say, tell
 from rmqalloc.cli._terminal_text import printable, printable_table
+from rmqalloc.documents._fields import MAX_QUEUES
 
 if TYPE_CHECKING:
     from rmqalloc import Strategy
-
-_MOST_QUEUES = 1_000_000
 
 
 class OwnedQueue(NamedTuple):
@@ -98,8 +97,8 @@ def _parse_queues(text: str) -> dict[str, int]:
         if broker in counts:
             raise click.UsageError(f"--queues: broker {broker!r} is given twice")
         counts[broker] = int(number)
-    if not 0 < sum(counts.values()) <= _MOST_QUEUES:
-        raise click.UsageError(f"--queues: {sum(counts.values())} queues; from 1 to {_MOST_QUEUES} can be shown")
+    if not 0 < sum(counts.values()) <= MAX_QUEUES:
+        raise click.UsageError(f"--queues: {sum(counts.values())} queues; from 1 to {MAX_QUEUES} can be shown")
     return counts
 
 

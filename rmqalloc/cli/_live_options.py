@@ -6,7 +6,9 @@ import functools
 import os
 import sys
 import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +33,8 @@ class Live:
         ``host:port;host:port``; without it the environment's NAMESRV_ADDR counts.
     acl_file, tls_ca, tls_cert, tls_key : str or None
         Paths.
+    acl_address : str or None
+        Brokers that are signed for.
     tls, tls_insecure : bool
     timeout : float
         Seconds that an answer may take.
@@ -46,6 +50,7 @@ class Live:
 
     name_server: str | None = None
     acl_file: str | None = None
+    acl_address: str | None = None
     tls: bool = False
     tls_ca: str | None = None
     tls_cert: str | None = None
@@ -90,6 +95,12 @@ _OPTIONS = (
     click.option("--tls-ca", type=_FILE, help="Certificates to trust (PEM), with TLS; the system's by default."),
     click.option("--tls", is_flag=True, help="Speak TLS; every option of it implies it."),
     click.option(
+        "--acl-address",
+        metavar="HOST[:PORT][;...]",
+        help="Brokers to sign requests for, also as a network (10.0.0.0/16); by default those on hosts of name servers, and "
+        "with TLS that verifies all.",
+    ),
+    click.option(
         "--acl-file",
         type=_FILE,
         help="File with accessKey and secretKey, as RocketMQ's tools.yml; else RMQALLOC_ACCESS_KEY and "
@@ -124,7 +135,7 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     Raises
     ------
     click.UsageError
-        No name server is named, or one is not ``host:port``.
+        No name server is named, one is not ``host:port``, or no server is named by ``--acl-address``.
     click.ClickException
         No name server answers, it knows no broker, or nothing could be read.
     OSError, ValueError
@@ -133,16 +144,18 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
     import rmqalloc
     from rmqalloc.remoting import RemotingError, ResponseError
     from rmqalloc.remoting._client import name_servers
+    from rmqalloc.remoting._signed_servers import SignedServers
 
     if live.tls_key and not live.tls_cert:
         raise click.UsageError("--tls-key is the key of a certificate; give it with --tls-cert")
     try:
-        name_servers(live.servers)
+        SignedServers(name_servers(live.servers), live.acl_address or "")
     except ValueError as error:
         raise click.UsageError(str(error)) from error
     progress = _Progress(live.is_quiet)
     try:
-        snapshot = rmqalloc.fetch(live.servers, groups, topics, on_progress=progress, **live.how())
+        with _told_warnings(live.is_quiet):
+            snapshot = rmqalloc.fetch(live.servers, groups, topics, on_progress=progress, **live.how())
     except (RemotingError, ResponseError) as error:
         raise click.ClickException(str(error)) from error
     finally:
@@ -158,6 +171,20 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
         err=True,
     )
     return snapshot
+
+
+@contextmanager
+def _told_warnings(is_quiet: bool) -> Iterator[None]:
+    """Tell warnings in the way of the command line while the block runs; none if it was told before."""
+
+    def show(message: Warning | str, *_where: Any, **_more: Any) -> None:
+        if not is_quiet:
+            tell("warning", str(message))
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", UserWarning)
+        warnings.showwarning = show
+        yield
 
 
 def _tell_unmatched(snapshot: Snapshot, groups: tuple[str, ...], topics: tuple[str, ...]) -> None:

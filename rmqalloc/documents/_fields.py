@@ -10,6 +10,12 @@ from typing import Any, Protocol
 
 from rmqalloc.documents._document_errors import DocumentError, shown
 
+MAX_QUEUES = 1 << 20
+"""Most queues of a topic where they are laid out one by one, and most of it on one broker in a snapshot."""
+
+MAX_OF_ROW = 1 << 24
+"""Most queues, on one broker or in all, and most clients of a row of a table, where they are numbers and not objects."""
+
 MAX_CLIENTS = 100_000
 """Most clients that a scenario may add to a unit, or scale it to."""
 

@@ -10,13 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rmqalloc.documents._fields import MAX_OF_ROW
 from rmqalloc.fleet._columns import offsets_of
 from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients, Scenario, SetQueues
 
 Counts = NDArray[np.int64]
 
-MAX_CLIENTS = 1 << 24
-"""Most clients of a row, and of all rows that are worked on at once."""
+MAX_CLIENTS_PER_BATCH = MAX_OF_ROW
+"""Most clients of all rows that are worked on at once."""
 
 MAX_ROWS = 1 << 20
 """Most rows of an output batch."""
@@ -49,7 +50,7 @@ class Sizes(NamedTuple):
     def too_large(self, max_queues: int, with_owners: bool = False) -> dict[int, str]:
         """Rows that would take too much memory, or more owners than a column of lists can hold, and what to say of them."""
         texts: dict[int, str] = {}
-        for what, counts, most in (("queues", self.queues, max_queues), ("clients", self.clients, MAX_CLIENTS)):
+        for what, counts, most in (("queues", self.queues, max_queues), ("clients", self.clients, MAX_OF_ROW)):
             for row in np.flatnonzero(counts > most).tolist():
                 text = (
                     f"the unit has, or some scenario could give it, {counts[row]} {what}; at most {most} can be planned"
@@ -71,12 +72,12 @@ class Sizes(NamedTuple):
 
     def pieces(self, max_queues: int, with_owners: bool, n_scenarios: int) -> Iterator[tuple[int, int]]:
         """Cut the rows into pieces that are within all bounds, or of one row; there is at least one, if an empty one."""
-        fits = (self.queues <= max_queues) & (self.clients <= MAX_CLIENTS)
+        fits = (self.queues <= max_queues) & (self.clients <= MAX_OF_ROW)
         queues = self.all_queues if with_owners else self.queues
         rows = np.full(fits.size, n_scenarios)
         costs = [
             (np.where(fits, queues, 0), max_queues),
-            (np.where(fits, self.clients, 0), MAX_CLIENTS),
+            (np.where(fits, self.clients, 0), MAX_CLIENTS_PER_BATCH),
             (rows, MAX_ROWS),
         ]
         upto = [(offsets_of(cost), most) for cost, most in costs]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from rmqalloc.documents._fields import MAX_OF_ROW
 from rmqalloc.evaluation._carried import check_carried, with_carried
 from rmqalloc.evaluation._evaluate import evaluate
 from rmqalloc.evaluation._figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema
@@ -37,7 +38,7 @@ __all__ = [
 
 OUTPUTS = ("metrics", "owners", "best")
 
-MAX_QUEUES_PER_BATCH = 1 << 24
+MAX_QUEUES_PER_BATCH = MAX_OF_ROW
 """Queues of one output batch at most: far below the 2**31 of Arrow's list offsets, and about 1 GiB while it is made."""
 
 

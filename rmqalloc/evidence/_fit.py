@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.documents._fields import MAX_QUEUES
 from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import offsets_of, ranges
@@ -25,7 +26,6 @@ from rmqalloc.strategies import STRATEGIES, sort_client_ids, sort_queues
 from rmqalloc.strategies._by_name import NEARBY, class_of, inner_class_of
 from rmqalloc.strategies._dialects import DIALECTS
 
-_MAX_QUEUES = 1_000_000  # of one topic; a larger one is not worth the memory as evidence
 _MAX_POINTS = 1 << 24  # of one ring
 _OPEN, _ELSEWHERE = -2, -3  # a queue without a single owner; an owner that the group does not list
 
@@ -191,7 +191,7 @@ def owned_queues(group: Group, routes: Mapping[str, Topic]) -> OwnedQueues:
     queues, owners = [], []
     for name, held in holders.items():
         topic = routes.get(name, Topic(name))
-        if sum(one.read_queue_nums for one in topic.brokers) <= _MAX_QUEUES:
+        if sum(one.read_queue_nums for one in topic.brokers) <= MAX_QUEUES:
             there = tuple(sort_queues(topic.queues()))
             telling = {queue: ids - known or ids for queue, ids in held.items()}
             single = {queue: next(iter(telling[queue])) for queue in there if len(telling.get(queue, ())) == 1}

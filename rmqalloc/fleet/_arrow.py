@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.documents._fields import MAX_OF_ROW
 from rmqalloc.fleet._arrow_columns import Column, Places
 from rmqalloc.fleet._bounds import MAX_PER_UNIT, over_bound, too_many
 from rmqalloc.fleet._columns import (
@@ -32,9 +33,6 @@ from rmqalloc.fleet._lists import ClientLists, QueueLists
 from rmqalloc.fleet._unit_errors import FleetError, UnitError, check_on_error
 
 Rooms = tuple[Strings, NDArray[np.bool_]]
-
-# More queues than any broker holds; a damaged row must not ask for all the memory there is.
-MAX_READ_QUEUE_NUMS = 2**24
 
 # From so many queues or bytes on, offsets are int64.
 _OF_INT64 = 2**31
@@ -135,7 +133,7 @@ class _QueueRows:
         bad.note_elements(
             offsets, names.nulls(), lambda _, at: f"broker_name at position {at} of {name} is null; it must be a string"
         )
-        least, most = (0, MAX_READ_QUEUE_NUMS) if compact else (-(2**31), 2**31 - 1)
+        least, most = (0, MAX_OF_ROW) if compact else (-(2**31), 2**31 - 1)
         valid, wrong = numbers.integers(least, most)
 
         def reason(i: int, at: int) -> str:

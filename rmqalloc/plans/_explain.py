@@ -11,12 +11,13 @@ import pyarrow as pa
 
 from rmqalloc._globs import literal
 from rmqalloc._text import nearest, printable
+from rmqalloc.documents._fields import MAX_OF_ROW
 from rmqalloc.evaluation._assigner import MAX_POINTS
-from rmqalloc.evaluation._plan_batch import MAX_QUEUES_PER_BATCH
 from rmqalloc.evidence import with_strategies
 from rmqalloc.model import MessageQueue
 from rmqalloc.plans._explain_views import explained_views, views_to_explain
 from rmqalloc.results import TableResult
+from rmqalloc.results._table_result import checked_top
 from rmqalloc.snapshot._matching import by_name, no_match
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import read_units
@@ -63,7 +64,8 @@ class Explanation(TableResult):
     others: tuple[str, ...] = ()
 
     def lines(self, file: IO[str] | None = None, top: int | None = None) -> Iterator[str]:
-        """The steps in their order, and what they come to."""
+        """The steps in their order, and what they come to; ``top`` leaves none of them out."""
+        checked_top(top)
         owner = "nobody owns" if self.owner is None else f"client {printable(self.owner)} owns"
         if self.owner is not None and self.others:
             owner = f"clients {' and '.join(map(printable, (self.owner, *self.others)))} own"
@@ -202,7 +204,7 @@ def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
 def _check_sizes(row: Mapping[str, Any], s: Strategy) -> None:
     """Refuse what would take too much memory."""
     n_queues = sum(broker["read_queue_nums"] for broker in row["brokers"])
-    _check_size(row["consumer_group"], "queues", n_queues, MAX_QUEUES_PER_BATCH)
+    _check_size(row["consumer_group"], "queues", n_queues, MAX_OF_ROW)
     _check_points(row["consumer_group"], len(row["client_ids"]) * (s.virtual_nodes or 0))
 
 

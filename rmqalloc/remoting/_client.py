@@ -26,6 +26,7 @@ from rmqalloc.remoting._connection import Connection, SilentError
 from rmqalloc.remoting._credentials import Credentials
 from rmqalloc.remoting._health import Health, Relays
 from rmqalloc.remoting._read_codes import ReadCode
+from rmqalloc.remoting._signed_servers import SignedServers, is_verified
 
 NAMESRV_ADDR = "NAMESRV_ADDR"
 _BUSY = (ResponseCode.SYSTEM_BUSY, ResponseCode.FLOW_CONTROL)
@@ -47,6 +48,8 @@ class Access:
     ----------
     tls : ssl.SSLContext or None
     credentials : Credentials or None
+    named : SignedServers or None
+        Servers that are signed for, without it those on hosts of name servers; with TLS that verifies servers, all are.
     timeout : float
         Seconds that an answer may take.
     retries : int
@@ -62,6 +65,7 @@ class Access:
 
     tls: ssl.SSLContext | None = None
     credentials: Credentials | None = None
+    named: SignedServers | None = None
     timeout: float = 5.0
     retries: int = 2
     per_server: int = 4
@@ -130,6 +134,8 @@ class Remote:
 
     def __init__(self, servers: list[str], access: Access | None = None) -> None:
         self._servers, self._access = servers, access or Access()
+        is_for_all = self._access.credentials is None or is_verified(self._access.tls)
+        self._named = None if is_for_all else self._access.named or SignedServers(servers)
         self._connections: dict[str, Connection] = {}
         self._free: dict[str, asyncio.Semaphore] = defaultdict(lambda: asyncio.Semaphore(self._access.per_server))
         self._relays: dict[str, Relays] = defaultdict(lambda: Relays(self._access.relayed_per_second))
@@ -154,8 +160,12 @@ class Remote:
             await connection.close()
 
     def is_up(self, address: str) -> bool:
-        """Whether a server is still asked."""
+        """Whether a server still answers, as far as is known."""
         return self._health.is_up(address)
+
+    def is_asked(self, address: str) -> bool:
+        """Whether requests to a server leave: it is up, and they need no signature that it must not get."""
+        return self.is_up(address) and (self._named is None or address in self._named)
 
     async def ask(
         self,
@@ -180,11 +190,15 @@ class Remote:
         ------
         RemotingError, ResponseError
             As `Connection.ask`, after all tries; a body that cannot be read is a RemotingError too.
+        NotNamedError
+            If the request would have to be signed for a server that nobody named; nothing is sent.
         DownError
             If the server did not answer before.
         DeadlineError
             If the time for everything is over.
         """
+        if self._named is not None:
+            self._named.check(address)
         is_relayed = code is ReadCode.GET_CONSUMER_RUNNING_INFO
         ask = self._relayed if is_relayed else self._direct
         loop = asyncio.get_running_loop()
@@ -327,6 +341,8 @@ class Remote:
 
     def _connection(self, address: str) -> Connection:
         if address not in self._connections:
+            if self._named is not None:
+                self._named.check(address)
             within = min(_CONNECT_WITHIN, self._access.answer_within)
             self._connections[address] = Connection(address, self._access.tls, self._access.credentials, within)
         return self._connections[address]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from rmqalloc.documents._fields import Text, Whole
+from rmqalloc.documents._fields import MAX_QUEUES, Text, Whole
 from rmqalloc.documents._records import SIGNED, Maybe
 from rmqalloc.model import MessageQueue
 
@@ -19,9 +19,6 @@ PERM_READ, PERM_WRITE = 4, 2
 
 TAG, ALL_MESSAGES = "TAG", "*"
 MESSAGE_MODELS = ("CLUSTERING", "BROADCASTING")
-MAX_QUEUES = 1 << 20
-"""Read or write queues of one topic on one broker at most; counts are multiplied out into queues later."""
-
 _N_QUEUES = Whole(0, MAX_QUEUES)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.documents._fields import MAX_QUEUES
 from rmqalloc.errors import Error
 from rmqalloc.evidence._client_method import is_served, method_of
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method
@@ -18,9 +19,6 @@ from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies._dialects import DIALECTS, JAVA
 from rmqalloc.views._unit_views import Ids, Queues, UnitViews
 from rmqalloc.views._view import View
-
-MAX_QUEUES = 1_000_000
-"""Most queues of one topic: a damaged file must not exhaust the memory."""
 
 
 @dataclass(eq=False)

@@ -176,7 +176,7 @@ def test_a_unit_and_a_topic_may_have_so_many_queues():
     with pytest.raises(ValueError, match="at most 2147483647"):
         bounds.check_size(bounds.MAX_PER_UNIT + 1, "queues")
     group_views.check_queue_count("T", group_views.MAX_QUEUES)
-    with pytest.raises(ValueError, match="has 1,000,001 queues; at most 1,000,000 can be checked"):
+    with pytest.raises(ValueError, match="has 1,048,577 queues; at most 1,048,576 can be checked"):
         group_views.check_queue_count("T", group_views.MAX_QUEUES + 1)
 
 
@@ -203,7 +203,7 @@ def test_how_many_lines_are_told_of_gates(capsys):
 
 
 def test_how_many_queues_are_shown(monkeypatch, capsys):
-    monkeypatch.setattr(allocate_command, "_MOST_QUEUES", 10)
+    monkeypatch.setattr(allocate_command, "MAX_QUEUES", 10)
     line = ["allocate", "-t", "T", "-c", "c1", "-s", "AVG", "-o", "csv", "--queues"]
     assert main([*line, "a:4,b:6"]) == 0
     assert main([*line, "a:4,b:7"]) == exit_codes.USAGE

@@ -7,9 +7,9 @@ import pyarrow as pa
 import pytest
 
 from rmqalloc.advice._config_lists import balanced_owners
-from rmqalloc.documents._fields import MAX_TEXT_BYTES, FieldError, Text, Whole
+from rmqalloc.documents._fields import MAX_OF_ROW, MAX_TEXT_BYTES, FieldError, Text, Whole
 from rmqalloc.evaluation import _limits as limits
-from rmqalloc.evaluation._limits import MAX_CLIENTS, MAX_OWNERS, Sizes
+from rmqalloc.evaluation._limits import MAX_CLIENTS_PER_BATCH, MAX_OWNERS, Sizes
 from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
 from rmqalloc.evaluation._rows import MAX_CLIENT_ID_BYTES, ErrCode
 from rmqalloc.evidence._fit import Fit
@@ -33,7 +33,7 @@ def test_rows_at_their_bounds_are_not_too_large():
     three = np.zeros(3, np.int64)
     edge = np.array([-1, 0, 1], np.int64)
     assert [*Sizes(8 + edge, three, three).too_large(8)] == [2]
-    assert [*Sizes(three, MAX_CLIENTS + edge, three).too_large(8)] == [2]
+    assert [*Sizes(three, MAX_OF_ROW + edge, three).too_large(8)] == [2]
     assert [*Sizes(three, three, MAX_OWNERS + edge).too_large(8, with_owners=True)] == [2]
     assert Sizes(three, three, MAX_OWNERS + edge).too_large(8) == {}
 
@@ -55,7 +55,7 @@ def test_a_row_at_its_bound_fills_a_piece_and_one_above_counts_nothing():
     none = [0, 0, 0]
     assert [*sized([8, 1, 0], none, none).pieces(8, False, 1)] == [(0, 1), (1, 3)]
     assert [*sized([9, 8, 0], none, none).pieces(8, False, 1)] == [(0, 3)]
-    many = [MAX_CLIENTS, 1, 0]
+    many = [MAX_CLIENTS_PER_BATCH, 1, 0]
     assert [*sized(none, many, none).pieces(8, False, 1)] == [(0, 1), (1, 3)]
 
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from loopback import TOPIC, Loopback, running_info
 
 from rmqalloc.cli import main
+from rmqalloc.documents._fields import MAX_QUEUES
 from rmqalloc.remoting import RemotingError, ResponseError, one_line
 from rmqalloc.remoting._address import host_and_port
 from rmqalloc.remoting._client import Access, Remote
@@ -18,7 +19,6 @@ from rmqalloc.remoting._frame import RESPONSE, Command, FrameError, decode, enco
 from rmqalloc.remoting._loose_json import Pairs
 from rmqalloc.remoting._read_codes import ReadCode
 from rmqalloc.snapshot._plain_data import from_document, to_document
-from rmqalloc.snapshot._snapshot import MAX_QUEUES
 from rmqalloc.snapshot.files import _checks as checks
 from rmqalloc.snapshot.live import _answers as answers
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot

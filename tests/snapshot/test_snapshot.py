@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import MessageQueue
+from rmqalloc.documents._fields import MAX_QUEUES
 from rmqalloc.remoting._loose_json import Pairs
 from rmqalloc.snapshot._plain_data import SnapshotError, from_document, to_document
 from rmqalloc.snapshot._snapshot import (
-    MAX_QUEUES,
     Client,
     Group,
     Lag,

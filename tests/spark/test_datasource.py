@@ -6,6 +6,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 from checkout import ROOT
+from loopback import Loopback
 
 import rmqalloc
 from rmqalloc.evidence import with_strategies
@@ -88,6 +89,57 @@ def test_a_snapshot_that_is_not_there_is_named(tmp_path):
         TableRequest({"snapshot": str(tmp_path / "none.yaml")}).schema  # noqa: B018
 
 
+@pytest.fixture
+def keys(tmp_path):
+    """A file of keys, where the driver runs."""
+    path = tmp_path / "tools.json"
+    path.write_text('{"accessKey": "ak", "secretKey": "s3cret"}')
+    return str(path)
+
+
+def signed(servers):
+    """Servers that were asked with a signature."""
+    return {name for name, _, fields in servers.asked if "Signature" in fields}
+
+
+REFUSED = (
+    r"name_server 'localhost:\d+' would get requests signed .* not in rmqalloc\.name_servers of the session: set it"
+)
+
+
+@pytest.mark.parametrize("allowed", ["", "localhost:1", "localhost"])
+def test_keys_go_to_no_name_server_that_the_session_does_not_allow(keys, monkeypatch, allowed):
+    with Loopback() as servers:
+        server = servers.name_server.replace("127.0.0.1", "localhost")
+        with pytest.raises(SnapshotTableError, match=REFUSED) as raised:
+            TableRequest({"name_server": server, "acl_file": keys}, allowed)
+        assert "s3cret" not in str(raised.value)
+        monkeypatch.setenv("RMQALLOC_ACCESS_KEY", "ak")
+        monkeypatch.setenv("RMQALLOC_SECRET_KEY", "s3cret")
+        with pytest.raises(SnapshotTableError, match=REFUSED):
+            TableRequest({"name_server": f"{servers.name_server};{server}"}, f"{allowed}, {servers.name_server}")
+    assert servers.asked == []
+
+
+@pytest.mark.filterwarnings("ignore:keys are used without TLS")
+def test_keys_go_to_name_servers_that_the_session_allows_and_are_not_needed_elsewhere(keys):
+    with Loopback() as servers:
+        options = {"name_server": servers.name_server, "table": "clients"}
+        request = TableRequest(options | {"acl_file": keys}, f"a:1, {servers.name_server}")
+        assert request.read().num_rows == 2 and signed(servers) == {"name server", *servers.names}
+        del servers.asked[:]
+        assert table(**options).num_rows == 2 and signed(servers) == set()
+
+
+@pytest.mark.filterwarnings("ignore:keys are used without TLS")
+def test_brokers_to_sign_for_are_an_option(keys):
+    with Loopback() as servers:
+        server = servers.name_server.replace("127.0.0.1", "localhost")
+        options = {"name_server": server, "acl_file": keys, "acl_address": servers.addresses["broker-1"]}
+        TableRequest(options, server).read()
+    assert signed(servers) == {"name server", "broker-1"}
+
+
 @pytest.mark.cluster
 def test_a_running_cluster_is_read_as_fetch_reads_it(cluster):
     rows = table(name_server=cluster.name_server, table="routes", running_info="false", lag="false")
@@ -129,6 +181,31 @@ def test_what_is_wrong_is_said_when_the_table_is_loaded(spark):
         spark.read.format("rmqalloc").options(snapshot=ORDERS, name_server="a:1").load()
     with pytest.raises(Exception, match=r"none\.yaml"):
         spark.read.format("rmqalloc").load("none.yaml")
+
+
+@pytest.mark.spark
+def test_a_session_names_the_name_servers_that_keys_go_to_before_the_source_is_registered(spark, keys):
+    from spark_udfs.datasource import register
+
+    def load(server):
+        found = spark.read.format("rmqalloc").options(name_server=server, acl_file=keys, table="clients").load()
+        return [row.client_id for row in found.collect()]
+
+    try:
+        with Loopback() as servers:
+            register(spark)
+            spark.conf.set("rmqalloc.name_servers", servers.name_server)
+            with pytest.raises(Exception, match=r"is not in rmqalloc\.name_servers of the session"):
+                load(servers.name_server)
+            assert servers.asked == [], "set after it was registered, as SQL can"
+            register(spark)
+            assert load(servers.name_server) == ["c-0", "c-1"]
+            assert signed(servers) == {"name server", *servers.names}
+            with pytest.raises(Exception, match=r"is not in rmqalloc\.name_servers of the session"):
+                load(f"{servers.name_server};127.0.0.1:1")
+    finally:
+        spark.conf.unset("rmqalloc.name_servers")
+        register(spark)
 
 
 @pytest.mark.spark

@@ -214,7 +214,7 @@ def test_very_many_queues_are_worked_on_in_pieces(monkeypatch):
 
     whole, sizes = answers(), []
     of_lists = arrow_owners._of_lists
-    monkeypatch.setattr(arrow_owners, "MAX_COUNT", 40)
+    monkeypatch.setattr(arrow_owners, "MAX_OF_ROW", 40)
     monkeypatch.setattr(arrow_owners, "_of_lists", lambda piece, s: sizes.append(piece.num_rows) or of_lists(piece, s))
     in_pieces = answers()
     assert in_pieces[1] == whole[1]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 import random_units as units
 
-from rmqalloc.evaluation._plan_batch import PlanSpec, plan_batch
+from rmqalloc.evaluation._plan_batch import ErrCode, PlanSpec, plan_batch
 from rmqalloc.scenarios import ScenarioError
 from rmqalloc.scenarios._scenario_files import scenarios_of_text
 from spark_udfs._arrow_plan import plan_array, plan_rows
@@ -19,9 +19,20 @@ TEXT = json.dumps(TRIED)
 YAML = "scenarios:\n- {name: four, changes: [{scale_clients: {to: 4}}]}\n"
 
 
+GOOD = 40
+"""Rows of the table that are good, the first ones."""
+
+
 def table():
     """Good and bad units, one of them without a struct at all."""
-    return pa.concat_tables([units.synthetic(40, seed=4), pa.table(units.mixed()[0])]).combine_chunks()
+    return pa.concat_tables([units.synthetic(GOOD, seed=4), pa.table(units.mixed()[0])]).combine_chunks()
+
+
+def unmade():
+    """The table, of which some rows say themselves why they could not be made."""
+    given = table()
+    why = ["channels must be from 1 to 1024" if i % 3 == 0 and i < GOOD else None for i in range(given.num_rows)]
+    return given.append_column("unit_err_msg", pa.array(why, pa.string()))
 
 
 def structs(given):
@@ -53,6 +64,21 @@ def test_the_column_says_what_the_plan_says(output):
     assert rows == planned(table(), spec)
     assert {one["err_msg"] for one in null} == {"consumer_group is null; it must be a string"}
     assert plan_array(structs(table()).slice(0, 0), spec).to_pylist() == []
+
+
+@pytest.mark.parametrize("output", ["metrics", "owners", "best"])
+def test_a_row_that_could_not_be_made_says_so_in_the_column(output):
+    spec, given = PlanSpec("AVG", scenarios=TRIED, output=output), unmade()
+    *rows, _ = plan_array(structs(given), spec).to_pylist()
+    assert rows == planned(given, spec)
+    assert {one["err_msg"] for row in rows[:GOOD:3] for one in row} == {"channels must be from 1 to 1024"}
+    assert {one["err_code"] for row in rows[:GOOD:3] for one in row} == {ErrCode.MALFORMED}
+    assert rows[1] == planned(table(), spec)[1]
+    if output == "metrics":
+        assert plan_rows(structs(given), pa.array([TEXT] * (len(rows) + 1))).to_pylist()[:-1] == rows
+    numbers = given.set_column(given.num_columns - 1, "unit_err_msg", pa.array([None] * given.num_rows, pa.int64()))
+    with pytest.raises(TypeError, match="column unit_err_msg must hold strings, got int64"):
+        plan_array(structs(numbers), spec)
 
 
 def test_arguments_that_differ_from_row_to_row():
@@ -148,6 +174,30 @@ def test_sql_and_transform_agree(spark, frame):
             f"scenarios => '{TEXT}', unit => struct(*), output => '{output}')), row_id FROM units_with_id"
         )
         assert rows_of(made) == rows_of(frame.transform(plan(TRIED, "AVG", output)))
+
+
+@pytest.mark.spark
+def test_rows_that_could_not_be_made_say_so_in_columns_and_sql(spark):
+    from pyspark.sql import functions as F
+
+    import spark_udfs.functions as rf
+    from spark_udfs import register_all
+    from spark_udfs.transforms import plan
+
+    register_all(spark)
+    given = spark.createDataFrame(unmade()).selectExpr("*", "monotonically_increasing_id() AS row_id").cache()
+    given.createOrReplaceTempView("unmade_units")
+    try:
+        wanted = rows_of(given.transform(plan(TRIED)))
+        assert [row["err_msg"] for row in wanted].count("channels must be from 1 to 1024") >= len(TRIED)
+        names = "consumer_group", "topic"
+        for unit in (F.struct("*"), [*names, "brokers", "client_ids", "unit_err_msg"]):
+            assert rows_of(given.select(*names, F.inline(rf.plan(unit, TRIED)), "row_id")) == wanted
+        of_sql = f"SELECT consumer_group, topic, inline(rmq_plan(struct(*), '{TEXT}')), row_id FROM unmade_units"
+        assert rows_of(spark.sql(of_sql)) == wanted
+    finally:
+        spark.catalog.dropTempView("unmade_units")
+        given.unpersist()
 
 
 @pytest.mark.spark

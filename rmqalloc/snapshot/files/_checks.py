@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 
 from rmqalloc._text import printable
 from rmqalloc.documents import known_names
-from rmqalloc.documents._fields import FieldError
+from rmqalloc.documents._fields import MAX_QUEUES, FieldError
 from rmqalloc.documents._records import kinds_of
 from rmqalloc.snapshot._plain_data import SnapshotError
-from rmqalloc.snapshot._snapshot import MAX_QUEUES, Broker, Group, Snapshot
+from rmqalloc.snapshot._snapshot import Broker, Group, Snapshot
 from rmqalloc.snapshot._unknown import KINDS
 
 Part = str | int

@@ -11,13 +11,13 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, NamedTuple, TypeVar
 
+from rmqalloc.documents._fields import MAX_QUEUES
 from rmqalloc.errors import Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._address import host_and_port
 from rmqalloc.remoting._loose_json import Pairs
 from rmqalloc.snapshot._snapshot import (
     ALL_MESSAGES,
-    MAX_QUEUES,
     MESSAGE_MODELS,
     TAG,
     Broker,

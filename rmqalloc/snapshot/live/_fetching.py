@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 
 from rmqalloc.errors import Error
 from rmqalloc.remoting._client import Access, name_servers
 from rmqalloc.remoting._credentials import read_credentials, tls_context
+from rmqalloc.remoting._signed_servers import SignedServers, is_verified
 from rmqalloc.snapshot._matching import ALL, by_name, chosen
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot.live._take import Wanted, take_snapshot
 
 StrPath = str | os.PathLike[str]
+
+_OPEN_KEYS = (
+    "keys are used without TLS that verifies servers: whoever sees a signed request can send others by its signature, which "
+    "covers neither code nor time; use TLS, and a user who may only read"
+)
 
 
 class FetchError(Error, ValueError):
@@ -27,6 +34,7 @@ def fetch(
     lag: bool = True,
     running_info: bool = True,
     acl_file: StrPath | None = None,
+    acl_address: str | None = None,
     tls: bool = False,
     tls_ca: StrPath | None = None,
     tls_cert: StrPath | None = None,
@@ -50,6 +58,10 @@ def fetch(
     acl_file : path, optional
         File with accessKey and secretKey, as RocketMQ's tools.yml; by default RMQALLOC_ACCESS_KEY and RMQALLOC_SECRET_KEY of
         the environment. Keys are never arguments.
+    acl_address : str, optional
+        Brokers to sign requests for, as ``HOST``, ``HOST:PORT`` or a network (``10.0.0.0/16``), several parted by ``;``. Name
+        servers, and brokers on their hosts, need not be named; with TLS that verifies, no broker needs to. What would be
+        asked of another broker with keys is in ``errors``.
     tls, tls_insecure : bool
         Speak TLS; every other option of it implies it. ``tls_insecure`` does not verify the server.
     tls_ca, tls_cert, tls_key : path, optional
@@ -77,7 +89,12 @@ def fetch(
     NoMatchError
         Everything could be read and a pattern matches nothing.
     OSError, ValueError
-        A file of keys or certificates cannot be read, or a name server is not ``host:port``.
+        A file of keys or certificates cannot be read, a name server is not ``host:port``, or ``acl_address`` names no server.
+
+    Warns
+    -----
+    UserWarning
+        Keys are used without TLS that verifies servers.
 
     Examples
     --------
@@ -90,7 +107,11 @@ def fetch(
         raise ValueError("tls_key is the key of a certificate; give it with tls_cert")
     speaks_tls = tls or tls_insecure or any((tls_ca, tls_cert, tls_key))
     context = tls_context(tls_ca, tls_cert, tls_key, not tls_insecure) if speaks_tls else None
-    access = Access(context, read_credentials(acl_file), timeout, per_server=parallel, deadline=deadline)
+    named = SignedServers(servers, acl_address or "")
+    credentials = read_credentials(acl_file)
+    if credentials is not None and not is_verified(context):
+        warnings.warn(_OPEN_KEYS, stacklevel=2)
+    access = Access(context, credentials, named, timeout, per_server=parallel, deadline=deadline)
     snapshot = take_snapshot(servers, access, Wanted(tuple(groups), tuple(topics), lag, running_info), on_progress)
     if not snapshot.brokers:
         raise FetchError(

@@ -269,7 +269,7 @@ class Taker:
 
     def _relay(self, client_id: str, brokers: list[str]) -> str:
         """The broker, of those that list a client, through which it is asked."""
-        able = [name for name in brokers if self.remote.is_up(self.brokers[name].address)] or brokers
+        able = [name for name in brokers if self.remote.is_asked(self.brokers[name].address)] or brokers
         return able[crc32(client_id.encode()) % len(able)]
 
     async def _request_modes(self) -> dict[str, answers.Modes]:

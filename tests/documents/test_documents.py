@@ -439,10 +439,10 @@ MACHINE_LINES = {
     "remoting/_frame.py", "remoting/_loose_json.py",  # bodies and headers of servers
     "rebalance/_offset_file.py",  # what clients keep, in a JSON of their own
     "plans/_explain.py", "evidence/_evidence.py", "report/html/_evidence_section.py",  # columns that we filled
-    "plans/_unit_rows.py", "plans/_ways_back.py", "plans/_plan_writing.py",  # the same, and what they write
+    "plans/_unit_rows.py", "plans/_ways_back.py",  # the same
     "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py", "job/_output.py",
     "job/_by_frame.py",  # a Spark job's own notes
-    "job/_versions.py", "_live_groups.py", "_live_rows.py",  # what Iceberg, Spark's state and streams of events hold
+    "job/_versions.py", "_live_groups.py", "_live_rows.py", "_event_bounds.py",  # what Iceberg, Spark's state and streams of events hold
 }  # fmt: skip
 """Modules that read JSON or YAML and no file that people write, and the two that read those."""
 

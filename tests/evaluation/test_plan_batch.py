@@ -4,7 +4,7 @@ import pickle
 from collections import Counter
 from itertools import pairwise
 
-import plan_inputs
+import drawn_units
 import plan_twin
 import pyarrow as pa
 import pytest
@@ -41,9 +41,9 @@ def planned(rows, rule, scenarios, output="owners", **more):
 @given(st.data())
 def test_the_kernel_says_what_the_twin_says(data):
     form, rooms = data.draw(st.sampled_from(["brokers", "queues"])), data.draw(st.booleans())
-    rows = data.draw(st.lists(plan_inputs.units(form, rooms), min_size=1, max_size=6))
-    rule = data.draw(st.sampled_from(plan_inputs.STRATEGIES + (plan_inputs.NEARBY if rooms else [])))
-    scenarios = data.draw(plan_inputs.scenarios(rooms))
+    rows = data.draw(st.lists(drawn_units.units(form, rooms), min_size=1, max_size=6))
+    rule = data.draw(st.sampled_from(drawn_units.STRATEGIES + (drawn_units.NEARBY if rooms else [])))
+    scenarios = data.draw(drawn_units.scenarios(rooms))
     wanted = [plan_twin.plan(row, rule, scenarios, rooms) for row in rows]
     assert_same(planned(rows, rule, scenarios), [row for unit in wanted for row in unit])
     best_by = data.draw(st.sampled_from([BEST_BY, ("moved",), ("n_clients", "skew"), ("cross_room", "max_load")]))
@@ -60,7 +60,7 @@ def test_many_units_are_planned_as_each_alone():
         {"name": "host", "changes": [{"remove_clients": {"pattern": "10.1*"}}]},
         {"name": "broker", "changes": [{"remove_broker": {"brokers": "*-1?"}}, {"set_queues": {"read_queue_nums": 2}}]},
     ]
-    for rule in plan_inputs.STRATEGIES[:3]:
+    for rule in drawn_units.STRATEGIES[:3]:
         wanted = [row for unit in rows for row in plan_twin.plan(unit, rule, scenarios)]
         assert_same(planned(rows, rule, scenarios), wanted)
 
@@ -258,9 +258,9 @@ def test_a_table_that_lacks_what_a_spec_needs_is_refused_whatever_its_rows():
 
 @given(st.data())
 def test_neither_pickling_nor_slicing_changes_an_answer(data):
-    rows = data.draw(st.lists(plan_inputs.units(), min_size=1, max_size=8))
+    rows = data.draw(st.lists(drawn_units.units(), min_size=1, max_size=8))
     rows.insert(data.draw(st.integers(0, len(rows))), good_row(client_ids=[]))
-    scenarios, output = data.draw(plan_inputs.scenarios()), data.draw(st.sampled_from(["metrics", "owners", "best"]))
+    scenarios, output = data.draw(drawn_units.scenarios()), data.draw(st.sampled_from(["metrics", "owners", "best"]))
     spec = PlanSpec("AVG", scenarios=scenarios, output=output)
     batch = batch_of(rows)
     wanted = plan_batch(batch, pickle.loads(pickle.dumps(spec)))
@@ -296,9 +296,9 @@ def owned_rows(row, rule, scenarios):
 @settings(max_examples=30)
 @given(st.data())
 def test_owners_and_loads_by_name(data):
-    rows = data.draw(st.lists(plan_inputs.units(), min_size=1, max_size=5))
-    rule = data.draw(st.sampled_from(plan_inputs.STRATEGIES))
-    changes = data.draw(st.lists(plan_inputs.changes(), max_size=3))
+    rows = data.draw(st.lists(drawn_units.units(), min_size=1, max_size=5))
+    rule = data.draw(st.sampled_from(drawn_units.STRATEGIES))
+    changes = data.draw(st.lists(drawn_units.changes(), max_size=3))
     scenarios = [{"name": f"s{i}", "changes": [change]} for i, change in enumerate(changes)]
     spec, batch = PlanSpec(*rule, scenarios), batch_of([*rows, good_row(brokers=TWICE)])
     wanted = [queue for row in rows for queue in owned_rows(row, rule, scenarios)]
@@ -318,7 +318,7 @@ def test_owners_and_loads_by_name(data):
     assert sum_loads([client_load(batch, spec)]).to_pylist() == summed
 
 
-@given(st.lists(plan_inputs.units(), min_size=1, max_size=3), st.data())
+@given(st.lists(drawn_units.units(), min_size=1, max_size=3), st.data())
 def test_a_unit_beside_one_with_a_queue_twice_is_planned_as_alone(rows, data):
     """Brokers on the route without queues are there too: a change may give them some."""
     for row in rows:

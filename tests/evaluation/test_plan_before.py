@@ -4,7 +4,7 @@ import csv
 import io
 import shlex
 
-import plan_inputs
+import drawn_units
 import plan_twin
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -45,14 +45,14 @@ def codes(row, *scenarios):
 @given(st.data())
 def test_the_twin_says_the_same_of_units_that_cannot_be_assigned(data):
     rooms = data.draw(st.booleans())
-    rows = data.draw(st.lists(plan_inputs.units("brokers", rooms), min_size=1, max_size=5))
+    rows = data.draw(st.lists(drawn_units.units("brokers", rooms), min_size=1, max_size=5))
     for row in rows:
         for name, beside in data.draw(
             st.sampled_from([(), [("client_ids", "client_rooms")], [("brokers", "broker_rooms")]])
         ):
             row |= {name: []} | ({beside: []} if rooms else {})
-    rule = data.draw(st.sampled_from(plan_inputs.STRATEGIES + (plan_inputs.NEARBY if rooms else [])))
-    scenarios = data.draw(plan_inputs.scenarios(rooms))
+    rule = data.draw(st.sampled_from(drawn_units.STRATEGIES + (drawn_units.NEARBY if rooms else [])))
+    scenarios = data.draw(drawn_units.scenarios(rooms))
     wanted = [found for row in rows for found in plan_twin.plan(row, rule, scenarios, rooms)]
     spec = PlanSpec(*rule, scenarios=scenarios, output="owners")
     assert_same(plan_batch(batch_of(rows), spec).to_pylist(), wanted)

@@ -4,7 +4,7 @@ import csv
 import io
 import shlex
 
-import plan_inputs
+import drawn_units
 import plan_snapshots
 import plan_twin
 import pytest
@@ -49,7 +49,7 @@ def costs_of(snapshot, one, changes):
 @given(st.data())
 def test_departures_cost_what_the_twin_says(data):
     snapshot = data.draw(plan_snapshots.snapshots())
-    changes = data.draw(st.lists(plan_inputs.changes(), max_size=2))
+    changes = data.draw(st.lists(drawn_units.changes(), max_size=2))
     read = scenarios_of([{"name": "x", "changes": changes}])[0].changes if changes else ()
     scenarios = [{"name": c.label, "changes": [*changes, set_strategy(c)]} for c in CANDIDATES]
     try:

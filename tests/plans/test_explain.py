@@ -43,7 +43,7 @@ def owner_told(found, client_ids):
     """The owner that the facts alone come to."""
     facts, n_clients = found.facts, client_ids
     if "inner" in facts:
-        inside = plan_snapshots.plan_inputs.room_of
+        inside = plan_snapshots.drawn_units.room_of
         members = [one for one in client_ids if inside(one) == facts["machine_room"]] or client_ids
         facts, n_clients = facts["inner"], members
     if "hit" in facts:

@@ -4,7 +4,7 @@ import dataclasses
 import gzip
 import json
 
-import plan_inputs
+import drawn_units
 import plan_snapshots
 import plan_twin
 import pyarrow as pa
@@ -51,7 +51,7 @@ def rows(table):
 def test_every_table_says_what_the_twin_says(data):
     rooms = data.draw(st.booleans())
     snapshot = data.draw(plan_snapshots.snapshots(rooms))
-    scenarios = data.draw(plan_inputs.scenarios(rooms))
+    scenarios = data.draw(drawn_units.scenarios(rooms))
     try:
         clients, queues = plan_snapshots.details(snapshot, scenarios)
     except ValueError:
@@ -89,7 +89,7 @@ def keyed(table, n_keys, values, *more):
 @settings(max_examples=60, deadline=None)
 @given(st.data())
 def test_the_tables_agree_among_themselves(data):
-    snapshot, scenarios = data.draw(plan_snapshots.snapshots()), data.draw(plan_inputs.scenarios())
+    snapshot, scenarios = data.draw(plan_snapshots.snapshots()), data.draw(drawn_units.scenarios())
     plan = plan_snapshot(snapshot, scenarios)
     for row in rows(plan.clients):
         assert row["before"] - row["lost"] + row["gained"] == row["after"]

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 from certified_plans import PLANS, SCALE, TOPIC, group
+from drawn_units import changes
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis_budget import examples
-from plan_inputs import changes
 from plan_snapshots import snapshots
 
 from rmqalloc._globs import literal

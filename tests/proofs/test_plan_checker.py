@@ -5,8 +5,8 @@ import json
 from collections import Counter
 from dataclasses import replace
 
+import drawn_units
 import mixed_plans
-import plan_inputs
 import plan_snapshots
 from audited import topics
 from hypothesis import assume, given
@@ -23,7 +23,7 @@ from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBro
 @given(st.data(), st.booleans())
 def test_every_plan_is_the_twins(data, rooms):
     snapshot = data.draw(plan_snapshots.snapshots(rooms))
-    assert checked(snapshot, data.draw(plan_inputs.scenarios(rooms)))[1] == []
+    assert checked(snapshot, data.draw(drawn_units.scenarios(rooms)))[1] == []
 
 
 @examples(60, nightly=5_000)

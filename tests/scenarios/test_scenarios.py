@@ -6,7 +6,7 @@ import pickle
 from collections import Counter
 from fnmatch import fnmatchcase
 
-import plan_inputs
+import drawn_units
 import plan_twin
 import pyarrow as pa
 import pytest
@@ -79,7 +79,7 @@ def test_a_file_holds_what_was_printed_into_it(tmp_path, suffix, dump):
     assert to_data(wanted)["scenarios"][0] == FULL
 
 
-@given(plan_inputs.scenarios(rooms=True))
+@given(drawn_units.scenarios(rooms=True))
 def test_plain_data_makes_the_round(data):
     if data:
         made = scenarios_of(data)
@@ -262,9 +262,9 @@ def lists_after(row, data):
 @given(st.data())
 def test_a_fleet_after_a_scenario_has_the_lists_it_should(data):
     rooms = data.draw(st.booleans())
-    rows = data.draw(st.lists(plan_inputs.units("brokers", rooms), min_size=1, max_size=5))
+    rows = data.draw(st.lists(drawn_units.units("brokers", rooms), min_size=1, max_size=5))
     fleet = fleet_of(rows)
-    for given_data in data.draw(plan_inputs.scenarios(rooms)):
+    for given_data in data.draw(drawn_units.scenarios(rooms)):
         after = apply(Scenario.of(given_data), fleet, strategy("AVG"))
         for unit, row in enumerate(rows):
             ids, queues, name = lists_after(row, given_data)
@@ -289,9 +289,9 @@ def test_patterns_match_as_fnmatchcase_does(patterns, names):
 
 @given(st.data())
 def test_clients_are_followed_as_movement_follows_them(data):
-    rows = data.draw(st.lists(plan_inputs.units(), min_size=1, max_size=4))
+    rows = data.draw(st.lists(drawn_units.units(), min_size=1, max_size=4))
     fleet = fleet_of([{**row, "client_ids": list(dict.fromkeys(row["client_ids"]))} for row in rows])
-    for given_data in data.draw(plan_inputs.scenarios()):
+    for given_data in data.draw(drawn_units.scenarios()):
         after = apply(Scenario.of(given_data), fleet, strategy("AVG"))
         assert after.renamed.tolist() == renamed_clients(fleet, after.fleet).tolist()
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-import plan_inputs
+import drawn_units
 import plan_twin
 from hypothesis import strategies as st
 
@@ -10,7 +10,7 @@ from rmqalloc import MessageQueue
 from rmqalloc.snapshot._snapshot import Client, Group, Lag, Snapshot, Topic, TopicBroker
 
 TOPICS = ("T1", "T2", "t3", "%RETRY%g1")
-RULES = [*plan_inputs.STRATEGIES, ("CONSISTENT_HASH", {"virtual_nodes": 7})]
+RULES = [*drawn_units.STRATEGIES, ("CONSISTENT_HASH", {"virtual_nodes": 7})]
 
 
 @st.composite
@@ -23,17 +23,17 @@ def snapshots(draw, rooms=False):
 
 @st.composite
 def topic(draw, name, rooms):
-    names = draw(st.lists(st.sampled_from(plan_inputs.BROKERS), min_size=1, max_size=4, unique=True))
-    room = plan_inputs.room_of if rooms else lambda _: None
+    names = draw(st.lists(st.sampled_from(drawn_units.BROKERS), min_size=1, max_size=4, unique=True))
+    room = drawn_units.room_of if rooms else lambda _: None
     counts = [draw(st.integers(0 if i else 1, 4)) for i in range(len(names))]
     return Topic(name, tuple(TopicBroker(b, n, machine_room=room(b)) for b, n in zip(names, counts, strict=True)))
 
 
 @st.composite
 def group(draw, name, topics, rooms):
-    ids = draw(st.lists(st.sampled_from(plan_inputs.CLIENTS), min_size=1, max_size=6, unique=draw(st.booleans())))
-    rule, params = draw(st.sampled_from(RULES + (plan_inputs.NEARBY if rooms else [])))
-    room = plan_inputs.room_of if rooms else lambda _: None
+    ids = draw(st.lists(st.sampled_from(drawn_units.CLIENTS), min_size=1, max_size=6, unique=draw(st.booleans())))
+    rule, params = draw(st.sampled_from(RULES + (drawn_units.NEARBY if rooms else [])))
+    room = drawn_units.room_of if rooms else lambda _: None
     subscriptions = tuple(draw(st.lists(st.sampled_from(TOPICS), min_size=1, max_size=3, unique=True)))
     queues = [queue for one in topics if one.name in subscriptions for queue in one.queues()]
     some = draw(st.lists(st.sampled_from(queues), max_size=5, unique=True))

@@ -1,6 +1,6 @@
-"""Plants defects in the planner and runs its twin, then the brute force: ``python -m plan_checker.defects [--report PAGE]``.
+"""Plants defects in the planner and runs what should find them: ``python -m plan_checker.defects [--report PAGE]``.
 
-Ends with 1 if a defect survives both that is not looked into (`LOOKED_INTO`), for then they have lost sight of something.
+Ends with 1 if a defect survives all that is not looked into (`LOOKED_INTO`), for then they have lost sight of something.
 """
 
 import argparse
@@ -23,7 +23,11 @@ SOURCES = (
     *(f"rmqalloc/scenarios/_{name}.py" for name in ("apply", "client_changes", "queue_changes", "subfleet")),
 )  # fmt: skip
 TESTS = ("tests/proofs/test_plan_checker.py", "tests/proofs/test_plan_checker_strategies.py")
-BRUTE_FORCE = ("--seed", "7", "--snapshots", "150", "--verb", "plan", "--verb", "plan of mixed groups")
+OTHERS = {
+    "the brute force": ("bruteforce", "--seed=7", "--snapshots=150", "--verb=plan", "--verb=plan of mixed groups"),
+    "tests of ways back": ("pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/plans/test_undo.py"),
+}
+"""What is run on a defect that the twin misses: modules of Python with their arguments."""
 TIMEOUT = 900
 LOOKED_INTO: dict[str, str] = {}
 """Why a defect of the sample that survives changes no plan, by its key."""
@@ -33,7 +37,8 @@ HEAD = """# Planted defects of the planner
 `make evidence`, or `python -m plan_checker.defects --report PAGE`. Replay repeats a defect of the planner, so others have to
 find those. Here machine-made defects are planted in the files that plan. The tests of the planner's twin
 (`proofs/plan_checker/`) run first, for 20 seconds of tests at most; what survives them is planned by the brute force
-(`proofs/bruteforce/`, 150 snapshots with like clients and 450 with differing ones).
+(`proofs/bruteforce/`, 150 snapshots with like clients and 450 with differing ones), and then the tests of ways back
+(`tests/plans/test_undo.py`) run.
 
 """
 
@@ -68,20 +73,27 @@ def judged(trial, mutant):
     folder = trial.tree.folder
     paths = (".", "proofs", "tests", "tests/support")
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(str(folder / one) for one in paths)}
-    command = [sys.executable, "-m", "bruteforce", *BRUTE_FORCE]
     with mutated(trial.tree, trial.kernels, [mutant]):
-        ended = subprocess.run(command, cwd=folder, env=environment, capture_output=True, timeout=TIMEOUT)
-    return verdict._replace(what=KILLED, by="the brute force") if ended.returncode else verdict
+        for name, command in OTHERS.items():
+            if not _passes([sys.executable, "-m", *command], cwd=folder, env=environment):
+                return verdict._replace(what=KILLED, by=name)
+    return verdict
+
+
+def _passes(command, **where):
+    """Does a command end well, and within `TIMEOUT`?"""
+    try:
+        return subprocess.run(command, capture_output=True, timeout=TIMEOUT, **where).returncode == 0
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def page(verdicts, alive):
     """Numbers and lists of a run."""
-    n_forced = sum(one.by == "the brute force" for one in verdicts)
-    n_by_twin = len(verdicts) - len(alive) - n_forced
-    lines = [
-        f"{len(verdicts)} defects: the twin finds {n_by_twin}, the brute force {n_forced} more, {len(alive)} survive.",
-        "",
-    ]
+    later = {name: sum(one.by == name for one in verdicts) for name in OTHERS}
+    found = {"the twin": len(verdicts) - len(alive) - sum(later.values()), **later}
+    counts = ", ".join(f"{name} {n}" for name, n in found.items())
+    lines = [f"{len(verdicts)} defects, found by {counts}; {len(alive)} survive.", ""]
     lines += ["| defect | change | found by |", "| --- | --- | --- |"]
     for one in sorted(verdicts, key=lambda one: one.mutant.key):
         change = one.mutant.change.replace("|", "\\|").replace("\n", " ")

@@ -23,7 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rmqalloc._version import __version__
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.model import Assignment, MessageQueue, SharedAssignment
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues, strategy
@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from rmqalloc.snapshot.live import fetch
 
 __all__ = [
+    "ArgumentError",
+    "ArgumentTypeError",
     "Assignment",
     "Error",
     "Fleet",

@@ -1,6 +1,6 @@
 """The root of all errors of rmqalloc."""
 
-__all__ = ["Error", "RoomsUnknownError"]
+__all__ = ["ArgumentError", "ArgumentTypeError", "Error", "RoomsUnknownError"]
 
 
 class Error(Exception):
@@ -14,6 +14,30 @@ class Error(Exception):
     >>> from rmqalloc.fleet import FleetError
     >>> issubclass(FleetError, Error), issubclass(FleetError, ValueError)
     (True, True)
+    """
+
+
+class ArgumentError(Error, ValueError):
+    """What a caller gave has the right type and cannot be used: a name that is not known, a number out of bounds.
+
+    Where a room has an error of its own for what is wrong, it raises that. A ``ValueError`` that is none of these is a defect.
+
+    Examples
+    --------
+    >>> issubclass(ArgumentError, ValueError)
+    True
+    """
+
+
+class ArgumentTypeError(Error, TypeError):
+    """What a caller gave is of the wrong type, or a column of a table is missing or holds something else.
+
+    A ``TypeError`` that is no `Error` is a defect.
+
+    Examples
+    --------
+    >>> issubclass(ArgumentTypeError, TypeError)
+    True
     """
 
 

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -87,12 +89,12 @@ def queue_fields(queue: Any) -> tuple[str | None, str | None, int]:
     """
     if isinstance(queue, tuple):
         if len(queue) != 3:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"a queue given as a tuple is (topic, broker_name, queue_id), got {len(queue)} items: {queue!r}"
             )
         topic, broker_name, queue_id = queue
     elif queue is None:
-        raise TypeError("a queue is null; every entry of mq_all must be a queue")
+        raise ArgumentTypeError("a queue is null; every entry of mq_all must be a queue")
     else:
         topic = _field(queue, "topic", "topic")
         broker_name = _field(queue, "broker_name", "brokerName")
@@ -114,7 +116,7 @@ def _field(queue: Any, name: str, java_name: str) -> Any:
             value = getattr(queue, java_name, _MISSING)
     if value is _MISSING:
         spelt = name if name == java_name else f"{name} (or {java_name})"
-        raise TypeError(
+        raise ArgumentTypeError(
             f"a queue has no {spelt}: {queue!r}; give topic, broker_name and queue_id, or a 3-tuple of them"
         )
     return value
@@ -124,13 +126,13 @@ def _check(queue: Any, topic: Any, broker_name: Any, queue_id: Any) -> None:
     """Refuse fields of the wrong kind, in the caller's words."""
     for name, text in (("topic", topic), ("broker_name", broker_name)):
         if text is not None and not isinstance(text, str):
-            raise TypeError(f"the {name} of a queue must be a string, got {text!r} in {queue!r}")
+            raise ArgumentTypeError(f"the {name} of a queue must be a string, got {text!r} in {queue!r}")
     try:
         number = queue_id.__index__()
     except AttributeError:
-        raise TypeError(f"the queue_id of a queue must be an integer, got {queue_id!r} in {queue!r}") from None
+        raise ArgumentTypeError(f"the queue_id of a queue must be an integer, got {queue_id!r} in {queue!r}") from None
     if not -(2**31) <= number < 2**31:
-        raise ValueError(f"the queue_id of a queue must be a signed 32-bit integer, got {queue_id!r} in {queue!r}")
+        raise ArgumentError(f"the queue_id of a queue must be a signed 32-bit integer, got {queue_id!r} in {queue!r}")
 
 
 def joined(text: str) -> str:
@@ -196,7 +198,7 @@ class Assignment(NamedTuple, Generic[Queue]):
         """The owners, which an assignment that others made may not have of its own lists."""
         owners, n, m = self.owners, len(self.mq_all), len(self.client_ids)
         if getattr(getattr(owners, "dtype", None), "kind", None) not in ("i", "u"):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"owners must be a numpy array of int32, got {getattr(owners, 'dtype', type(owners).__name__)}"
             )
         if owners.shape != (n,):
@@ -234,7 +236,7 @@ class SharedAssignment(NamedTuple, Generic[Queue]):
         for i, client_id in enumerate(client_ids):
             try:
                 queues.append(strategy.allocate("", client_id, mq_all, client_ids))
-            except (ValueError, TypeError) as error:
+            except Error as error:
                 queues.append(None)
                 errors[i] = str(error)
         return SharedAssignment(queues, errors, client_ids)

@@ -6,6 +6,7 @@ Everywhere else `spark_udfs._closed_form` has the same as Spark's own expression
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.errors import ArgumentError
 from spark_udfs._arrow_figures import assignment_metrics, moved
 from spark_udfs._arrow_owners import allocate_arrays, by_count, owners, typed
 
@@ -25,7 +26,7 @@ def allocate_by_count(strategy: pa.Array, n_queues: pa.Array, n_clients: pa.Arra
     """
     for name in pc.unique(typed(strategy, pa.string()).drop_null()).to_pylist():
         if name not in by_count():
-            raise ValueError(
+            raise ArgumentError(
                 f"numbers of queues and clients suffice for {', '.join(by_count())} alone, got '{name}'; use allocate"
             )
     return owners(strategy, typed(n_queues, pa.int64()), typed(n_clients, pa.int64()))

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import split, tally
 from rmqalloc.documents._fields import MAX_OF_ROW
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._movement import Movement, movement
 from rmqalloc.fleet import Fleet
@@ -53,7 +54,7 @@ class _Owners(NamedTuple):
         """Read a column; rows with an owner out of bounds are bad."""
         owners = typed(owners, OWNERS)
         if not is_lists(owners.type) or not pa.types.is_integer(owners.type.value_type):
-            raise TypeError(f"{name} must be lists of integers, got {owners.type}")
+            raise ArgumentTypeError(f"{name} must be lists of integers, got {owners.type}")
         lengths = list_lengths(owners)
         numbers = np.asarray(owners.flatten().cast(pa.int64()).fill_null(_NULL))
         bad = np.asarray(owners.is_null()) | (lengths > MAX_OF_ROW)
@@ -178,7 +179,7 @@ class _Compared(NamedTuple):
     ) -> _Compared:
         ids_before, ids_after = _id_lists(clients_before), _id_lists(clients_after)
         if pa.types.is_integer(clients_before.type) != pa.types.is_integer(clients_after.type):
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"clients must be lists on both sides or numbers on both, got {clients_before.type} and {clients_after.type}"
             )
         before = _Owners.read(owners_before, list_lengths(ids_before), "owners_before")
@@ -208,7 +209,7 @@ def _id_lists(clients: pa.Array) -> pa.Array:
         return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), ids, mask=pa.array(bad))
     clients = typed(clients, CLIENTS)
     if not is_lists(clients.type):
-        raise TypeError(f"clients must be lists of strings or numbers, got {clients.type}")
+        raise ArgumentTypeError(f"clients must be lists of strings or numbers, got {clients.type}")
     null_ids = np.flatnonzero(np.asarray(clients.flatten().is_null()))
     if null_ids.size:
         holed = np.zeros(len(clients), np.bool_)

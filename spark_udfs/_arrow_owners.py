@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.documents._fields import MAX_OF_ROW, MAX_VIRTUAL_NODES
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._arrow_columns import utf8
 from rmqalloc.fleet._columns import offsets_of
@@ -64,7 +65,7 @@ def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strateg
     >>> usable("CONSISTENT_HASH", {}, given=())
     Traceback (most recent call last):
         ...
-    TypeError: strategy CONSISTENT_HASH reads the topic of a queue: give topic
+    rmqalloc.errors.ArgumentTypeError: strategy CONSISTENT_HASH reads the topic of a queue: give topic
     """
     if isinstance(name, str):
         name, params = with_params(name, params)
@@ -73,7 +74,7 @@ def usable(name: Any, params: dict[str, Any], given: Collection[str]) -> Strateg
     none = pa.RecordBatch.from_pydict({"queues": pa.nulls(0, QUEUES), "clients": pa.nulls(0, CLIENTS)} | rooms)
     made.assign_fleet(Fleet.from_arrow(_units(none)))
     if made.reads_topic and "topic" not in given:
-        raise TypeError(f"strategy {name} reads the topic of a queue: give topic")
+        raise ArgumentTypeError(f"strategy {name} reads the topic of a queue: give topic")
     return made
 
 
@@ -173,7 +174,7 @@ def list_lengths(lists: pa.Array) -> Ints:
 def counts_of(numbers: pa.Array, name: str) -> tuple[Ints, Mask]:
     """Numbers from 0 to `MAX_OF_ROW`, and where they are null or something else; such entries read 0."""
     if not pa.types.is_integer(numbers.type):
-        raise TypeError(f"{name} must be numbers or lists, got {numbers.type}")
+        raise ArgumentTypeError(f"{name} must be numbers or lists, got {numbers.type}")
     counts = np.asarray(numbers.fill_null(-1).cast(pa.int64(), safe=False))
     bad = (counts < 0) | (counts > MAX_OF_ROW)
     return np.where(bad, 0, counts), bad
@@ -214,17 +215,19 @@ def _alike(rows: pa.RecordBatch, given: dict[str, Any], by_row: bool = False, st
         if by_row:
             _check_virtual_nodes(made.virtual_nodes or 0)
         if all(counted) and made.formula is None:
-            raise TypeError(f"strategy {name} reads names: give queues and clients, not their numbers")
-    except (ValueError, TypeError) as error:
+            raise ArgumentTypeError(f"strategy {name} reads names: give queues and clients, not their numbers")
+    except Error as error:
         if strict and name is not None:
-            raise ValueError(f"{error} (use allocate_or_error to have this row by row)") from None
+            raise ArgumentError(f"{error} (use allocate_or_error to have this row by row)") from None
         return _refused(rows.num_rows, str(error))
     if not any(counted):
         units = _units(rows)
         Fleet.from_arrow(units.slice(0, 0))  # a wrong type is an error of the table, before any row is looked at
         return _in_pieces(units, _n_queues(units), lambda piece: _of_lists(piece, made))
     if not all(counted):
-        raise TypeError(f"queues and clients must both be lists or both be numbers, got {types[0]} and {types[1]}")
+        raise ArgumentTypeError(
+            f"queues and clients must both be lists or both be numbers, got {types[0]} and {types[1]}"
+        )
     n_queues, _ = counts_of(rows.column("queues"), "queues")
     return _in_pieces(rows, n_queues, lambda piece: _of_counts(piece, made))
 
@@ -232,7 +235,7 @@ def _alike(rows: pa.RecordBatch, given: dict[str, Any], by_row: bool = False, st
 def _check_virtual_nodes(virtual_nodes: int) -> None:
     """Refuse more virtual nodes than a row may ask for."""
     if virtual_nodes > MAX_VIRTUAL_NODES:
-        raise ValueError(f"a row may ask for {MAX_VIRTUAL_NODES} virtual nodes at most, got {virtual_nodes}")
+        raise ArgumentError(f"a row may ask for {MAX_VIRTUAL_NODES} virtual nodes at most, got {virtual_nodes}")
 
 
 def _in_pieces(
@@ -344,7 +347,7 @@ def owners(
     >>> owners(pa.array(["AVG", "AVGG"]), pa.array([4, 4]), pa.array([3, 3]))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    ValueError: unknown strategy 'AVGG'; ... did you mean AVG? (use allocate_or_error to have this row by row)
+    rmqalloc.errors.ArgumentError: unknown strategy 'AVGG'; ... (use allocate_or_error to have this row by row)
     """
     given = {"strategy": strategy, "virtual_nodes": virtual_nodes, "machine_rooms": machine_rooms}
     return _by_strategy(queues, clients, {"topic": topic}, given, strict=True).field("owners")

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation._parquet_plan import read_columns
 from rmqalloc.evaluation._plan_batch import PlanSpec, figures_schema, plan_stream
 from rmqalloc.fleet._arrow_columns import utf8
@@ -65,7 +66,7 @@ def plan_array(unit: pa.StructArray, spec: PlanSpec) -> pa.ListArray:
     ('current', 1)
     """
     if not pa.types.is_struct(unit.type):
-        raise TypeError(f"unit must be a struct with the columns of a table, got {unit.type}")
+        raise ArgumentTypeError(f"unit must be a struct with the columns of a table, got {unit.type}")
     names = [field.name for field in unit.type]
     read = read_columns(names)
     arrays = dict(zip(names, unit.flatten(), strict=True))
@@ -106,7 +107,7 @@ def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, ou
     given = {name: utf8(typed(text, pa.string())) for name, text in texts.items() if text is not None}
     for name, array in given.items():
         if not pa.types.is_string(array.type):
-            raise TypeError(f"{name} must be text, got {array.type}")
+            raise ArgumentTypeError(f"{name} must be text, got {array.type}")
     table = pa.table({**given, "row": pa.array(np.arange(len(unit)))})
     parts, rows = [], []
     for group in table.group_by(list(given)).aggregate([("row", "list")]).to_pylist():
@@ -123,7 +124,7 @@ def plan_rows(unit: pa.Array, scenarios: pa.Array, strategy: pa.Array = None, ou
 def _spec(scenarios: str, strategy: str = "AVG", output: str = "metrics") -> PlanSpec:
     """The spec that texts of SQL spell."""
     if output not in SQL_OUTPUTS:
-        raise ValueError(f"output must be one of {', '.join(SQL_OUTPUTS)}, got {output!r}; for owners use allocate")
+        raise ArgumentError(f"output must be one of {', '.join(SQL_OUTPUTS)}, got {output!r}; for owners use allocate")
     return PlanSpec(strategy, scenarios=scenarios_of_text(scenarios), output=output)
 
 

@@ -19,6 +19,7 @@ from pyspark.sql.types import (
     UserDefinedType,
 )
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation._carried import check_carried
 from rmqalloc.evaluation._parquet_plan import INPUT_COLUMNS
 
@@ -43,13 +44,13 @@ def checked_carry(carry: Carry) -> bool | tuple[str, ...]:
     >>> checked_carry("region")
     Traceback (most recent call last):
         ...
-    TypeError: carry must be True, False or a list of names of columns, got 'region'
+    rmqalloc.errors.ArgumentTypeError: carry must be True, False or a list of names of columns, got 'region'
     """
     if isinstance(carry, bool):
         return carry
     names = () if isinstance(carry, str) or not isinstance(carry, Iterable) else tuple(carry)
     if isinstance(carry, str) or not isinstance(carry, Iterable) or not all(isinstance(name, str) for name in names):
-        raise TypeError(f"carry must be True, False or a list of names of columns, got {carry!r}")
+        raise ArgumentTypeError(f"carry must be True, False or a list of names of columns, got {carry!r}")
     return tuple(dict.fromkeys(names))
 
 
@@ -80,16 +81,18 @@ def carried_fields(units: DataFrame, carry: bool | Collection[str], result: pa.S
         if name not in units.columns:
             near = get_close_matches(name, units.columns, 1, 0.5)
             meant = f"; did you mean {near[0]}?" if near else ""
-            raise TypeError(f"the table has no column {name} to carry; it has {', '.join(units.columns)}{meant}")
+            raise ArgumentTypeError(
+                f"the table has no column {name} to carry; it has {', '.join(units.columns)}{meant}"
+            )
     if twice := [name for name in names if [one.lower() for one in units.columns].count(name.lower()) > 1]:
-        raise ValueError(f"the table has two columns {twice[0]}: rename one, or leave them out with carry=")
+        raise ArgumentError(f"the table has two columns {twice[0]}: rename one, or leave them out with carry=")
     check_carried(names, result)
     carried = [field for field in fields if field.name in names]
     for field in carried:
         try:
             arrow_form(field.dataType)
-        except TypeError as error:
-            raise TypeError(
+        except ArgumentTypeError as error:
+            raise ArgumentTypeError(
                 f"column {field.name} cannot be carried, {error}: cast it, or leave it out with carry="
             ) from None
     return carried
@@ -121,7 +124,7 @@ def arrow_form(kind: DataType) -> DataType:
     if isinstance(kind, StructType) and len(set(kind.names)) == len(kind.names):
         return StructType([StructField(one.name, arrow_form(one.dataType), one.nullable, one.metadata) for one in kind])
     if isinstance(kind, MapType | StructType | UserDefinedType) or type(kind).__name__ in _WITHOUT_ARROW:
-        raise TypeError(f"as there is no {kind.simpleString()} in Arrow for Python")
+        raise ArgumentTypeError(f"as there is no {kind.simpleString()} in Arrow for Python")
     return kind
 
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from rmqalloc.documents._document_errors import shown
 from rmqalloc.documents._fields import MAX_CHANNELS, MAX_READ_QUEUE_NUMS, MAX_TEXT_BYTES
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.strategies import sort_client_ids
 
 __all__ = [
@@ -104,20 +105,20 @@ def check(event: Mapping[str, Any], topic: str, now: int, window: Window) -> Non
         What is wrong with it.
     """
     if "raw" in event:
-        raise ValueError("the event is no JSON object with the fields of EVENT_SCHEMA in their types")
+        raise ArgumentError("the event is no JSON object with the fields of EVENT_SCHEMA in their types")
     if not topic:
-        raise ValueError("the event names no topic: give topic, or topics without an empty name")
+        raise ArgumentError("the event names no topic: give topic, or topics without an empty name")
     _check_text("topic", topic)
     kind, time, sequence = event.get("kind"), event.get("time"), event.get("sequence", 0)
     if kind not in KINDS:
-        raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {_shown(kind)}")
+        raise ArgumentError(f"kind must be one of {', '.join(KINDS)}, got {_shown(kind)}")
     if not _is_whole(time) or time < 0:
-        raise ValueError("event_time must be a time after 1970, and is missing or is none")
+        raise ArgumentError("event_time must be a time after 1970, and is missing or is none")
     refusal = window.refusal(time, now)
     if refusal is not None:
-        raise ValueError(refusal)
+        raise ArgumentError(refusal)
     if not _is_whole(sequence):
-        raise ValueError(f"sequence must be an integer, got {_shown(sequence)}")
+        raise ArgumentError(f"sequence must be an integer, got {_shown(sequence)}")
     if kind == "route":
         brokers_of(event)
     else:
@@ -129,11 +130,11 @@ def _check_client(event: Mapping[str, Any]) -> None:
     for name in ("consumer_group", "client_id"):
         given = event.get(name)
         if not isinstance(given, str) or not given:
-            raise ValueError(f"an event of kind {event['kind']} needs a {name}, got {_shown(given)}")
+            raise ArgumentError(f"an event of kind {event['kind']} needs a {name}, got {_shown(given)}")
         _check_text(name, given)
     channels = event.get("channels", 1)
     if not _is_whole(channels) or not 1 <= channels <= MAX_CHANNELS:
-        raise ValueError(f"channels must be an integer from 1 to {MAX_CHANNELS}, got {_shown(channels)}")
+        raise ArgumentError(f"channels must be an integer from 1 to {MAX_CHANNELS}, got {_shown(channels)}")
 
 
 def brokers_of(event: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
@@ -146,23 +147,23 @@ def brokers_of(event: Mapping[str, Any]) -> tuple[tuple[str, int], ...]:
     """
     given = event.get("brokers")
     if not isinstance(given, list):
-        raise ValueError("an event of kind route needs brokers; an empty list if the topic is gone")
+        raise ArgumentError("an event of kind route needs brokers; an empty list if the topic is gone")
     found: dict[str, int] = {}
     for one in given:
         name, number = (one or {}).get("broker_name"), (one or {}).get("read_queue_nums")
         if not isinstance(name, str) or not name:
-            raise ValueError(f"every broker of a route needs a broker_name, got {_shown(name)}")
+            raise ArgumentError(f"every broker of a route needs a broker_name, got {_shown(name)}")
         _check_text("broker_name", name)
         if not _is_whole(number) or not 0 <= number <= MAX_READ_QUEUE_NUMS:
-            raise ValueError(
+            raise ArgumentError(
                 f"read_queue_nums of {shown(name)} must be an integer from 0 to {MAX_READ_QUEUE_NUMS}, got {_shown(number)}"
             )
         if name in found:
-            raise ValueError(f"broker {shown(name)} stands twice in the route")
+            raise ArgumentError(f"broker {shown(name)} stands twice in the route")
         found[name] = number
     n_queues = sum(found.values())
     if n_queues > MAX_READ_QUEUE_NUMS:
-        raise ValueError(
+        raise ArgumentError(
             f"the brokers of a route have at most {MAX_READ_QUEUE_NUMS} read queues together, got {n_queues}"
         )
     return tuple((name, found[name]) for name in sort_client_ids(found) if found[name])
@@ -190,11 +191,11 @@ def checked(topic: str, text: str, now: int, window: Window, n_copies: int = 1) 
     event = json.loads(text)
     try:
         if n_copies * len(text) > MAX_COPIED:
-            raise ValueError(
+            raise ArgumentError(
                 f"an event may have {MAX_COPIED} characters in all of its topics together, got {n_copies} × {len(text)}"
             )
         check(event, topic, now, window)
-    except ValueError as error:
+    except Error as error:
         return None, json.dumps({REFUSED: str(error), "event": event.get("raw", text)}, ensure_ascii=False)
     return min(event["time"], now), text
 
@@ -231,7 +232,7 @@ class CheckedEvents:
 def _check_text(name: str, text: str) -> None:
     n_bytes = len(text.encode("utf-8", "surrogatepass"))
     if n_bytes > MAX_TEXT_BYTES:
-        raise ValueError(f"{name} must be at most {MAX_TEXT_BYTES} bytes long, got {n_bytes}")
+        raise ArgumentError(f"{name} must be at most {MAX_TEXT_BYTES} bytes long, got {n_bytes}")
 
 
 def _is_whole(value: Any) -> TypeGuard[int]:

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from rmqalloc.audit import check_snapshot
 from rmqalloc.audit._findings import FINDINGS_SCHEMA
 from rmqalloc.documents._fields import Duration
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evidence import with_strategies
 from rmqalloc.remoting._client import name_servers
 from rmqalloc.remoting._credentials import read_credentials
@@ -111,7 +111,7 @@ TABLES = {
 
 def _flag(text: str) -> bool:
     if text.lower() not in ("true", "false"):
-        raise ValueError(f"must be true or false, got {text!r}")
+        raise ArgumentError(f"must be true or false, got {text!r}")
     return text.lower() == "true"
 
 
@@ -125,7 +125,7 @@ def _patterns(text: str) -> tuple[str, ...]:
 
 def _count(text: str) -> int:
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= 64:
-        raise ValueError(f"must be an integer from 1 to 64, got {text!r}")
+        raise ArgumentError(f"must be an integer from 1 to 64, got {text!r}")
     return int(text)
 
 
@@ -267,7 +267,7 @@ def _cuts(table: pa.Table) -> Iterator[tuple[int, int]]:
 def _read_option(name: str, text: str) -> Any:
     try:
         return _LIVE[name](text)
-    except ValueError as error:
+    except Error as error:
         raise SnapshotTableError(f"{name} {error}") from None
 
 

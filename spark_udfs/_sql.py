@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from pyspark.errors import ParseException, UnsupportedOperationException
 from pyspark.sql import SparkSession
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.strategies._by_name import plain_parameters, plain_strategies
 from spark_udfs import (
     _arrow_by_count as arrow_by_count,
@@ -205,7 +206,7 @@ def register_all(spark: SparkSession, prefix: str = "rmq_") -> None:
     [0, 0, 1, 2]
     """
     if not re.fullmatch(r"([A-Za-z_]\w*)?", prefix, re.ASCII):
-        raise ValueError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
+        raise ArgumentError(f"prefix must be letters, digits and underscores and begin with no digit, got {prefix!r}")
     new = not spark.catalog.functionExists(f"{prefix}allocate")
     functions = _FUNCTIONS | ({} if _defined_in_sql(spark, prefix) else _BY_COUNT)
     for name, (body, return_type, _) in functions.items():

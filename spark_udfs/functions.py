@@ -19,6 +19,7 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation._parquet_plan import read_columns
 from rmqalloc.evaluation._plan_batch import BEST_BY, PlanSpec
 from rmqalloc.strategies import STRATEGIES
@@ -377,14 +378,14 @@ def _column(value: Count) -> Column:
 def _by_sql(strategy: str | Column, engine: str) -> TypeGuard[str]:
     """Whether Spark's own expression is to be used."""
     if engine not in ENGINES:
-        raise ValueError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
+        raise ArgumentError(f"engine must be one of {', '.join(ENGINES)}, got {engine!r}")
     if isinstance(strategy, Column):
         if engine == "sql":
-            raise ValueError('engine="sql" needs the name of one strategy, got a Column; use engine="kernel"')
+            raise ArgumentError('engine="sql" needs the name of one strategy, got a Column; use engine="kernel"')
         return False
     if strategy not in arrow_owners.by_count():
         known = ", ".join(arrow_owners.by_count())
-        raise ValueError(f"numbers of queues and clients suffice for {known} alone, got {strategy!r}; use allocate")
+        raise ArgumentError(f"numbers of queues and clients suffice for {known} alone, got {strategy!r}; use allocate")
     return engine != "kernel"
 
 
@@ -419,7 +420,7 @@ def _check(params: dict[str, Any], given: Collection[str]) -> None:
         return
     known = {name for made in STRATEGIES.values() for name in inspect.signature(made).parameters}
     if unknown := params.keys() - known:
-        raise TypeError(f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(known))}")
+        raise ArgumentTypeError(f"no strategy takes {', '.join(sorted(unknown))}; they take {', '.join(sorted(known))}")
 
 
 def _body(names: list[str], literals: dict[str, Any], with_error: bool) -> Callable[..., Any]:

@@ -5,6 +5,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import DataType, IntegralType, StringType
 
 from rmqalloc.documents._fields import MAX_CHANNELS
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.scenarios import Scenario, scenarios_of
 
 __all__ = ["scenarios_of_frame", "units", "unmatched"]
@@ -139,7 +140,7 @@ def _check(**tables: DataFrame) -> None:
     """Raise TypeError for a column that is missing or of the wrong type, or a stream."""
     for table, frame in tables.items():
         if frame.isStreaming:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"{table} is a stream, and Spark cannot join lists that go on changing: follow events with "
                 "spark_udfs.streaming.live_plans, or call this for the tables of every micro-batch, in foreachBatch"
             )
@@ -147,9 +148,9 @@ def _check(**tables: DataFrame) -> None:
         for name, wanted in (_WANTED[table] | _OPTIONAL[table]).items():
             words = "strings" if wanted is StringType else "integers"
             if name not in kinds and name in _WANTED[table]:
-                raise TypeError(f"{table} has no column {name} ({words}); it has {', '.join(frame.columns)}")
+                raise ArgumentTypeError(f"{table} has no column {name} ({words}); it has {', '.join(frame.columns)}")
             if name in kinds and not isinstance(kinds[name], wanted):
-                raise TypeError(f"column {name} of {table} must hold {words}, got {kinds[name].simpleString()}")
+                raise ArgumentTypeError(f"column {name} of {table} must hold {words}, got {kinds[name].simpleString()}")
 
 
 def _readable(routes: DataFrame) -> DataFrame:

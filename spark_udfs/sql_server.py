@@ -13,9 +13,12 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from rmqalloc._text import harmless
+from rmqalloc.documents import read_source
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from spark_udfs._sql import register_all
 from spark_udfs.session import session
 
@@ -52,9 +55,9 @@ def start_server(spark: SparkSession, host: str = "127.0.0.1", port: int = 10000
     """
     jvm = getattr(spark, "_jvm", None)
     if jvm is None or type(spark).__module__.startswith("pyspark.sql.connect"):
-        raise TypeError("a server needs a session whose driver runs in this process, got one of Spark Connect")
+        raise ArgumentTypeError("a server needs a session whose driver runs in this process, got one of Spark Connect")
     if spark.conf.get(SHARED) != "true":
-        raise ValueError(f"connections would not have the functions: start the session with {SHARED}=true")
+        raise ArgumentError(f"connections would not have the functions: start the session with {SHARED}=true")
     with socket.create_server((host, port)):
         pass  # Spark would end this process where it cannot listen
     spark.conf.set("hive.server2.thrift.bind.host", host)
@@ -91,11 +94,11 @@ def main(words: Iterable[str] | None = None) -> int:
     if wrong := [one for one in given.conf if "=" not in one]:
         parser.error(f"--conf must be KEY=VALUE, got {wrong[0]!r}")
     try:
-        first = statements(given.init.read_text(encoding="utf-8")) if given.init else []
+        first = [] if given.init is None else statements(read_source(given.init).text())
         settings = {SHARED: "true"} | dict(one.split("=", 1) for one in given.conf)
         spark = session(given.master, "rmqalloc SQL", settings)
         server = start_server(spark, given.host, given.port)
-    except (OSError, TypeError, ValueError) as error:
+    except (OSError, Error, PySparkException) as error:
         print(harmless(f"error: {error}"), file=sys.stderr)
         return 1
     try:

@@ -22,7 +22,7 @@ from pyspark.sql.types import (
 )
 
 from rmqalloc.documents._fields import MAX_DURATION, Duration
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.evaluation import PlanSpec
 from spark_udfs._arrow_owners import usable
 from spark_udfs._event_bounds import CHECKED_DDL, MAX_COPIED, CheckedEvents, Window
@@ -147,7 +147,7 @@ def live_plans(
     >>> rows.writeStream.format("delta").option("checkpointLocation", "...").toTable("live")  # doctest: +SKIP
     """
     if not events.isStreaming:
-        raise TypeError(
+        raise ArgumentTypeError(
             "events must be a stream (spark.readStream); for tables use spark_udfs.joins.units and transforms.plan"
         )
     _require_fitting_pyarrow()
@@ -184,7 +184,7 @@ def _rules(spec: PlanSpec, lateness: str, client_ttl: str | None, group_ttl: str
     """What decides about state, and all parameters as text."""
     times = {"lateness": lateness, "client_ttl": client_ttl, "group_ttl": group_ttl}
     if isinstance(buckets, bool) or not isinstance(buckets, int) or not 1 <= buckets <= MAX_BUCKETS:
-        raise ValueError(f"buckets must be an integer from 1 to {MAX_BUCKETS}, got {buckets!r}")
+        raise ArgumentError(f"buckets must be an integer from 1 to {MAX_BUCKETS}, got {buckets!r}")
     given = {"strategy": spec.strategy, **times, "buckets": buckets, **dict(sorted(spec.params.items()))}
     micros = {name: None if text is None else _milliseconds(name, text) * 1000 for name, text in times.items()}
     described = ", ".join(f"{name}={value!r}" for name, value in given.items())
@@ -197,8 +197,8 @@ _HUNDRED_YEARS = 876_000 * 3_600_000
 def _milliseconds(name: str, text: str, most: int = MAX_DURATION) -> int:
     try:
         return int(Duration(most=most).read(text))
-    except ValueError as error:
-        raise ValueError(f"{name} {error}") from None
+    except Error as error:
+        raise ArgumentError(f"{name} {error}") from None
 
 
 def _packed(events: DataFrame) -> DataFrame:
@@ -243,7 +243,7 @@ def _of_text(events: DataFrame) -> DataFrame:
     """Events that are JSON objects; what is none is kept as ``raw``."""
     kind = events.schema["value"].dataType
     if not isinstance(kind, StringType | BinaryType):
-        raise TypeError(f"column value of events must hold JSON as text, got {kind.simpleString()}")
+        raise ArgumentTypeError(f"column value of events must hold JSON as text, got {kind.simpleString()}")
     options = {"mode": "PERMISSIVE", "columnNameOfCorruptRecord": "raw"}
     parsed = F.from_json(F.col("value").cast("string"), f"{EVENT_SCHEMA}, raw string", options)
     return events.select(parsed.alias("e")).select("e.*")
@@ -254,7 +254,9 @@ def _of_columns(events: DataFrame) -> DataFrame:
     missing = [name for name in _NEEDED if name not in events.columns]
     if missing or not set(_PLACES) & set(events.columns):
         needed = ", ".join((*_NEEDED, " or ".join(_PLACES)))
-        raise TypeError(f"events need the columns {needed}, or value with JSON; they have {', '.join(events.columns)}")
+        raise ArgumentTypeError(
+            f"events need the columns {needed}, or value with JSON; they have {', '.join(events.columns)}"
+        )
     return events.select([_field(events, field) for field in _FIELDS])
 
 
@@ -265,7 +267,7 @@ def _field(events: DataFrame, field: StructField) -> Column:
     given = events.schema[field.name].dataType
     if not _fits(given, field.dataType):
         wanted, got = field.dataType.simpleString(), given.simpleString()
-        raise TypeError(f"column {field.name} of events must be {wanted}, got {got}")
+        raise ArgumentTypeError(f"column {field.name} of events must be {wanted}, got {got}")
     if field.name != "brokers":
         return F.col(field.name).cast(field.dataType).alias(field.name)
     parts = ("broker_name", "read_queue_nums")

@@ -9,6 +9,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._parquet_plan import read_columns
 from rmqalloc.evaluation._plan_batch import BEST_BY, PlanSpec
 from rmqalloc.scenarios import read_scenarios, scenarios_of
@@ -100,7 +101,7 @@ def client_load(scenarios: Scenarios = (), strategy: str = "AVG", by: str = "cli
         See `plan`; or ``by`` is neither "client_id" nor "host".
     """
     if by not in ("client_id", "host"):
-        raise ValueError(f'by must be "client_id" or "host", got {by!r}')
+        raise ArgumentError(f'by must be "client_id" or "host", got {by!r}')
     parts = mapped(ClientLoads(spec_of(scenarios, strategy, "metrics", BEST_BY, params)))
     keys = ["scenario", "host", "client_id"] if by == "client_id" else ["scenario", "host"]
     sums = [F.sum(name).alias(name) for name in ("n_units", "n_queues")]

@@ -31,7 +31,7 @@ MUTANTS = [
     Mutant(_SINK, 'say(f"{what}: {message(said)}", err=True)', 'say(f"{what}: {said}", err=True)', "a remark forges a line", f"{_OUTPUT} whatever_things_are_called"),
     Mutant(_SINK, "3[1-7])m)", "[0-9;]+)m)", "any colour and mode passes", f"{_OUTPUT} lets_colours"),
     Mutant("rmqalloc/_text.py", '.replace("\\n", "\\\\n")', "", "a message breaks its line", f"{_OUTPUT} one_line"),
-    Mutant(_ERRORS, "except (OSError, ValueError, MemoryError) as error:", "except (OSError, ValueError, TypeError) as error:", "a defect passes for an error of a file", f"{_OUTPUT} passes_for_one"),
+    Mutant(_ERRORS, "except (OSError, Error, MemoryError) as error:", "except (OSError, Error, ValueError) as error:", "a defect passes for an error of a file", f"{_OUTPUT} passes_for_one"),
     Mutant(_ERRORS, "return exit_codes.DEFECT", "return exit_codes.FAILURE", "a defect ends as a failure", f"{_OUTPUT} defect_that_says_so"),
     Mutant(_ERRORS, "if context is None:\n        say(f\"Error: {message(error.format_message())}\"", "if context is None:\n        say(f\"Error: {error.format_message()}\"", "an argument forges a line", f"{_OUTPUT} stays_within_its_line"),
     Mutant("rmqalloc/snapshot/files/_csv_text.py", "if safe and isinstance", "if not safe and isinstance", "--safe quotes nothing", "tests/cli/test_cli_convert.py -k formula"),

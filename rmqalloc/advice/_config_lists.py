@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.advice._advice import ConfigLists
 from rmqalloc.advice._owners_now import Present
+from rmqalloc.errors import ArgumentError
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import RETRY_PREFIX
 
@@ -75,7 +76,7 @@ def lists_of(present: Present, balance: str, snapshot: Snapshot) -> list[ConfigL
         The balance is not one of `BALANCES`.
     """
     if balance not in BALANCES:
-        raise ValueError(f"balance must be one of {', '.join(BALANCES)}, got {balance!r}")
+        raise ArgumentError(f"balance must be one of {', '.join(BALANCES)}, got {balance!r}")
     fleet = present.planned.fleet
     queue_list = fleet.unit_queue_list
     first = dict(zip(queue_list[::-1].tolist(), range(fleet.n_units - 1, -1, -1), strict=True))

@@ -13,6 +13,7 @@ from rmqalloc.audit._not_known import not_known
 from rmqalloc.audit._reach import reach_of
 from rmqalloc.audit._rules import RULES
 from rmqalloc.audit._rules_planned import Planned, absent_groups
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._differing import differing_queues
 from rmqalloc.evidence import evidence_of, with_strategies
 from rmqalloc.evidence._fit import OwnedQueues, candidates, fits_of
@@ -71,9 +72,7 @@ def check_snapshot(
     [('unowned-queue', [2, 3]), ('double-owned-queue', [0, 1]), ('duplicate-client-id', [])]
     """
     snapshot = with_strategies(snapshot, groups)
-    wanted = list(RULES) if rules is None else list(rules)
-    if strange := [name for name in wanted if name not in RULES]:
-        raise ValueError(f"unknown rule {strange[0]!r}; known are {', '.join(RULES)}{did_you_mean(strange[0], RULES)}")
+    wanted = _known_rules(RULES if rules is None else rules)
     subscribed = dict.fromkeys(topic for group in snapshot.groups for topic in group.subscriptions)
     names = by_name(snapshot.groups, "consumer groups")
     chosen(groups, names, "consumer group")
@@ -102,6 +101,15 @@ def check_snapshot(
     evidence = evidence_of(snapshot, groups, differing_queues(snapshot, groups))
     missing = not_known(audited_list, snapshot, followed, has_topic, tuple(groups) == ALL)
     return Findings(by_group, reach, evidence, missing)
+
+
+def _known_rules(rules: Iterable[str]) -> list[str]:
+    wanted = list(rules)
+    if strange := [name for name in wanted if name not in RULES]:
+        raise ArgumentError(
+            f"unknown rule {strange[0]!r}; known are {', '.join(RULES)}{did_you_mean(strange[0], RULES)}"
+        )
+    return wanted
 
 
 def _fit_strategies(audited_list: list[AuditedGroup], snapshot: Snapshot) -> None:

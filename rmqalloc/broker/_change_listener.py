@@ -5,6 +5,7 @@ from collections.abc import Callable, Collection
 from enum import Enum
 from typing import Any, Protocol
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.broker._broker_ports import Channel
 from rmqalloc.remoting import Profile
 from rmqalloc.remoting._clock import Clock
@@ -128,5 +129,6 @@ class ConsumerIdsChangeNotifier:
 def _tell(channel: Channel, consumer_group: str) -> None:
     try:
         channel.notify_consumer_ids_changed(consumer_group)
-    except Exception:
+    except Exception as error:
+        refuse_defect(error)
         log.exception("a client of %s could not be notified of a change", consumer_group)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.broker._broker_ports import Channel
 from rmqalloc.broker._change_listener import ConsumerGroupEvent, ConsumerIdsChangeListener
 from rmqalloc.broker._group_info import ClientChannelInfo, ConsumerGroupInfo
@@ -239,7 +240,8 @@ class ConsumerManager:
         for listener in self._listeners:
             try:
                 listener.handle(event, consumer_group, *arguments)
-            except Exception:
+            except Exception as error:
+                refuse_defect(error)
                 log.exception("a listener failed on %s of %s", event.name, consumer_group)
 
     def _scan_again(self) -> None:

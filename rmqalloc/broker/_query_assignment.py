@@ -4,6 +4,8 @@ import logging
 from collections.abc import Callable
 from typing import NamedTuple
 
+from rmqalloc._defects import refuse_defect
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import (
     MessageModel,
@@ -115,6 +117,7 @@ class BrokerRouteViews:
             if error.code == ResponseCode.TOPIC_NOT_EXIST and not topic.startswith(RETRY_PREFIX):
                 self._views.pop(topic, None)
         except Exception as error:  # whatever carries the request may fail in its own ways
+            refuse_defect(error)
             log.warning("no route of %s: %s", topic, error)
 
     def _refresh(self) -> None:
@@ -194,7 +197,7 @@ class QueryAssignment:
             return queues
         try:
             return self._divided(queues, consumer_group, client_id, strategy_name, mode)
-        except (ResponseError, ValueError, TypeError) as error:
+        except Error as error:
             log.warning("no assignment of %s for %r in %s: %s", topic, client_id, consumer_group, error)
             return None
 
@@ -208,7 +211,7 @@ class QueryAssignment:
     ) -> frozenset[MessageQueue]:
         client_ids = sort_client_ids(self._consumer_ids(consumer_group))
         if strategy_name not in STRATEGIES:
-            raise ValueError(f"strategy {strategy_name} is not supported; known are {', '.join(STRATEGIES)}")
+            raise ArgumentError(f"strategy {strategy_name} is not supported; known are {', '.join(STRATEGIES)}")
         strategy = STRATEGIES[strategy_name]
         if mode.mode is MessageRequestMode.POP:
             pop = Pop(strategy, mode.pop_share_queue_num)

@@ -16,6 +16,7 @@ from rmqalloc.cli._options import strategy_options
 from rmqalloc.cli._renamed import renamed
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._terminal_text import ProgressLine, printable, printable_table
+from rmqalloc.errors import ArgumentError
 from spark_udfs.job._job_options import JOB_OPTIONS
 
 if TYPE_CHECKING:
@@ -125,7 +126,7 @@ def _with_spark(source: str, target: str, spec: Callable[[], PlanSpec], given: d
         raise click.UsageError("--master and --remote exclude each other")
     try:
         read = source_of(source, given.get("table", ""), given.get("format", "parquet"), given.get("option", ()))
-    except ValueError as error:
+    except ArgumentError as error:
         raise click.UsageError(str(error)) from error
     called = {"file_job": "by_files", "worst": "n_worst"}
     how = {
@@ -143,10 +144,7 @@ def _on_threads(source: str, target: str, spec: PlanSpec, threads: int | None) -
     # A directory on a disk is replaced in one step; in a store, which has no such step, a manifest says what is complete.
     plan = plan_to_store if "://" in target else plan_files
     started = time.perf_counter()
-    try:
-        totals = plan(source, target, spec, threads, ProgressLine())
-    except TypeError as error:  # a column is missing or of the wrong type
-        raise click.ClickException(str(error)) from error
+    totals = plan(source, target, spec, threads, ProgressLine())
     shown = printable(without_secrets(target))
     say(_summary(totals, time.perf_counter() - started))
     say(f"Parquet of {printable(named(strategies_of(source, spec.strategy), 7))} {spec.output}: {shown}")

@@ -1,7 +1,8 @@
 """The one place that turns what went wrong into a message and an exit code.
 
-What a file, a server or the caller did is an error of theirs: one line that says so. Any other exception is a defect of
-rmqalloc: its traceback is printed, and that it is one.
+What a file, a server or the caller did is an `rmqalloc.Error`, or an OSError or MemoryError of the system: one line says so.
+Any other exception is a defect of rmqalloc, also a ValueError or TypeError of Python or pyarrow: its traceback is printed, and
+that it is one. Readers of files therefore turn what their parsers raise into errors of their own, which name the file.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from rmqalloc._extras import hint
 from rmqalloc._text import message
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._sink import say, tell
+from rmqalloc.errors import Error
 
 __all__ = ["exit_code_of", "verb_of"]
 
@@ -50,7 +52,7 @@ def exit_code_of(command: Callable[[], int], verb: str) -> int:
         return exit_codes.FAILURE
     except click.ClickException as error:
         tell("rmqalloc", error.format_message())
-    except (OSError, ValueError, MemoryError) as error:
+    except (OSError, Error, MemoryError) as error:
         tell("rmqalloc", _said(error))
     except Exception as error:
         if not isinstance(error, ImportError) or (error.name or "").partition(".")[0] in _OURS:

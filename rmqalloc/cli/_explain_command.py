@@ -41,10 +41,7 @@ def explain(inputs: Inputs, queue: str, strategy: str | None, output: str) -> in
         raise click.UsageError(f"-q: {queue!r} is not BROKER:ID, such as broker-a:3")
     name, params = (None, {}) if strategy is None else candidate(strategy)
     snapshot = snapshot_of(replace(inputs, strategy=strategy))
-    try:
-        found = rmqalloc.explain(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
-    except TypeError as error:
-        raise click.ClickException(str(error)) from error
+    found = rmqalloc.explain(snapshot, inputs.groups[0], inputs.topics[0], broker, int(number), name, params)
     if output == "json":
         hand_over(json.dumps(found.to_dict(), indent=2))
     else:

@@ -16,6 +16,7 @@ import click
 
 from rmqalloc.cli._sink import CLEARED_LINE, say, tell
 from rmqalloc.cli._times import seconds
+from rmqalloc.errors import ArgumentError
 
 if TYPE_CHECKING:
     from rmqalloc.snapshot._snapshot import Snapshot
@@ -150,7 +151,7 @@ def live_snapshot(live: Live, groups: tuple[str, ...], topics: tuple[str, ...]) 
         raise click.UsageError("--tls-key is the key of a certificate; give it with --tls-cert")
     try:
         SignedServers(name_servers(live.servers), live.acl_address or "")
-    except ValueError as error:
+    except ArgumentError as error:
         raise click.UsageError(str(error)) from error
     progress = _Progress(live.is_quiet)
     try:

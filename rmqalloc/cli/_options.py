@@ -11,6 +11,7 @@ import click
 
 from rmqalloc.cli._choices import Choice, FileOrExample, TextType
 from rmqalloc.cli._sink import hand_over
+from rmqalloc.errors import Error
 from rmqalloc.strategies._by_name import (
     from_flags,
     from_label,
@@ -95,7 +96,7 @@ def strategy_options(command: Command, rooms: bool = False) -> Command:
         try:
             name, params = with_params(strategy, from_flags(strategy, flags))
             rule(name, **params)
-        except (ValueError, TypeError) as error:
+        except Error as error:
             raise click.UsageError(str(error)) from error
         return command(strategy=name, params=params, **others)
 
@@ -244,7 +245,7 @@ def candidate(label: str, flag: str = "-s") -> tuple[str, dict[str, Any]]:
     try:
         name, params = from_label(label)
         rule(name, **params)
-    except (ValueError, TypeError) as error:
+    except Error as error:
         raise click.UsageError(f"{flag}: {error}") from error
     return name, params
 
@@ -328,7 +329,7 @@ class Seconds(TextType):
 
         try:
             SecondsBound.parse(value)
-        except ValueError as error:
+        except Error as error:
             self.fail(str(error), param, ctx)
         return str(value)
 

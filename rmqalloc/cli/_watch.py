@@ -13,6 +13,7 @@ import click
 from rmqalloc._text import counted
 from rmqalloc.cli._sink import CLEARED_LINE, say
 from rmqalloc.cli._terminal_text import printable
+from rmqalloc.errors import Error
 
 if TYPE_CHECKING:
     from rmqalloc.audit import Finding
@@ -80,7 +81,7 @@ def _looked(looking: Looking, raised: _Raised, status: _Status) -> str:
 
     try:
         now = looking.look()
-    except (click.ClickException, ValueError) as error:
+    except (click.ClickException, Error) as error:
         if raised.is_first and not isinstance(error, NoMatchError):
             raise
         return f"{error}; looked for again"

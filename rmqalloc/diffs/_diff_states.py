@@ -11,6 +11,7 @@ from rmqalloc.diffs._diff_result import ComparedState, Diff
 from rmqalloc.diffs._diff_snapshots import diff_sides
 from rmqalloc.diffs._snapshot_side import SnapshotSide
 from rmqalloc.documents._read_budget import no_collection
+from rmqalloc.errors import ArgumentError
 from rmqalloc.plans import Plan
 from rmqalloc.plans._plan_totals import scenario_of
 from rmqalloc.snapshot._matching import ALL, chosen
@@ -63,7 +64,7 @@ def diff(
     """
     plans = [one for one in (before, after) if isinstance(one, Plan)]
     if len(plans) == 2:
-        raise ValueError("both are plans; give a snapshot and a plan, or two snapshots")
+        raise ArgumentError("both are plans; give a snapshot and a plan, or two snapshots")
     sides = [SnapshotSide.of(one, groups, topics, assume) for one in (before, after) if isinstance(one, Snapshot)]
     of_groups, of_topics = _matching(groups, topics, (before, after))
     if not plans:

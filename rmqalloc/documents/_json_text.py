@@ -28,6 +28,7 @@ _SPACE = re.compile(r"[ \t\r\n]*")
 _TOKEN = re.compile(r'["{}\[\],]|-?Infinity|NaN|-?[0-9]+(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?')
 _HIGH, _LOW = r"\\u[dD][89abAB][0-9a-fA-F]{2}", r"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
 _HALF_PAIR = re.compile(rf"{_HIGH}(?!{_LOW})|(?<!{_HIGH}){_LOW}")
+_MANY_DIGITS = re.compile("[0-9]{640}")  # the fewest at which Python may refuse a number
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HALF = "text must be Unicode, got half a surrogate pair"
 _DECODER = json.JSONDecoder()
@@ -59,9 +60,9 @@ def loads(text: str) -> Any:
             return _checked(text)
     except json.JSONDecodeError as error:
         raise TextError(f"not JSON: {error.msg}", error.lineno, error.colno) from None
-    except (RecursionError, ValueError) as error:
+    except _RefusedError as error:
         if (found := _fault(text)) is None:
-            raise TextError(str(error) if isinstance(error, _RefusedError) else f"not JSON: {error}") from None
+            raise TextError(str(error)) from None
         what, at = found
         raise TextError(what, _line(text, at), _column(text, at)) from None
 
@@ -79,7 +80,16 @@ def check_depth(data: Any) -> None:
 
 
 def _checked(text: str) -> Any:
-    data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+    try:
+        data = json.loads(text, object_pairs_hook=_object, parse_constant=_no_number, parse_float=_finite)
+    except (json.JSONDecodeError, _RefusedError):
+        raise
+    except RecursionError as error:
+        raise _RefusedError(f"not JSON: {error}") from None
+    except ValueError as error:
+        if not _MANY_DIGITS.search(text):  # then it is a defect of the hooks
+            raise
+        raise _RefusedError(f"not JSON: {error}") from None
     if _is_deep(data):
         raise _RefusedError(nested_too_deeply())
     if "\\u" in text and _HALF_PAIR.search(text.replace("\\\\", "##")):

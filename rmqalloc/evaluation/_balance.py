@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import tally
+from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._positions import counted_owners
 
@@ -157,7 +158,7 @@ def checked_owners(fleet: Fleet, owners: NDArray[np.int32]) -> NDArray[np.int32]
         bad = np.flatnonzero(greatest >= fleet.n_clients[filled])
         if bad.size:
             unit = int(filled[bad[0]])
-            raise ValueError(
+            raise ArgumentError(
                 f"owners names client {int(greatest[bad[0]])} in unit {unit}, which has {int(fleet.n_clients[unit])} "
                 f"clients: a position below that, or -1 for nobody, is needed"
             )

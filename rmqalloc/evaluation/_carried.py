@@ -8,6 +8,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
+
 MAX_CARRIED_BYTES = 1 << 26
 """Most bytes of such columns in an output batch: a value stands in every row of its unit, and there may be thousands."""
 
@@ -25,15 +27,15 @@ def check_carried(carry: Collection[str], planned: pa.Schema) -> None:
     >>> check_carried(["Skew"], pa.schema([("skew", pa.float64())]))
     Traceback (most recent call last):
         ...
-    ValueError: the result has a column skew of its own, so Skew cannot be carried: rename it, or leave it out with carry=
+    rmqalloc.errors.ArgumentError: the result has a column skew of its own, so Skew cannot be carried: rename it, ...
     """
     if wrong := [name for name in carry if not isinstance(name, str)]:
-        raise TypeError(f"carry must hold names of columns, got {wrong[0]!r}")
+        raise ArgumentTypeError(f"carry must hold names of columns, got {wrong[0]!r}")
     own = {name.lower(): name for name in planned.names}
     if taken := [name for name in carry if name.lower() in own]:
         theirs = ", ".join(own[name.lower()] for name in taken)
         of_its_own = "columns {} of their" if len(taken) > 1 else "a column {} of its"
-        raise ValueError(
+        raise ArgumentError(
             f"the result has {of_its_own.format(theirs)} own, so {', '.join(taken)} cannot be carried: "
             "rename it, or leave it out with carry="
         )

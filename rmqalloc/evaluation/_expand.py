@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._balance import loads
 from rmqalloc.evaluation._carried import check_carried, with_carried
@@ -155,7 +156,7 @@ def sum_loads(parts: Iterable[pa.RecordBatch], by: str = "client_id") -> pa.Tabl
     [{'scenario': 'current', 'host': 'h', 'n_units': 2, 'n_queues': 3}]
     """
     if by not in ("client_id", "host"):
-        raise ValueError(f'by must be "client_id" or "host", got {by!r}')
+        raise ArgumentError(f'by must be "client_id" or "host", got {by!r}')
     keys = ["scenario", "host", "client_id"][: 3 if by == "client_id" else 2]
     table = pa.Table.from_batches(parts, LOAD_SCHEMA)
     summed = table.group_by(keys).aggregate([("n_units", "sum"), ("n_queues", "sum")])

@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.documents._fields import MAX_OF_ROW
+from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet._columns import offsets_of
 from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients, Scenario, SetQueues
 
@@ -65,7 +66,7 @@ class Sizes(NamedTuple):
         """Refuse to put the owners of all rows but those in one column where they may not fit."""
         n = int(np.delete(self.all_queues, list(too_large)).sum())
         if n > MAX_OWNERS:
-            raise ValueError(
+            raise ArgumentError(
                 f"the units may have {n} queues in all scenarios together; {_IN_A_COLUMN}: "
                 "use plan_stream, which cuts a batch in pieces"
             )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import split, tally
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._balance import checked_owners
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import (
@@ -73,7 +74,7 @@ def movement(
     (8, 6, 4)
     """
     if before.n_units != after.n_units or not _same_text(before.consumer_groups, after.consumer_groups):
-        raise ValueError(
+        raise ArgumentError(
             f"the two fleets must have the same consumer groups in the same order, got {before.n_units} units before and "
             f"{after.n_units} after{' with other names' if before.n_units == after.n_units else ''}"
         )

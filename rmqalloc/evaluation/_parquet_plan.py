@@ -4,6 +4,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from typing import IO
@@ -15,6 +16,7 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from rmqalloc._text import without_secrets
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evaluation._plan_batch import PlanSpec, plan_stream
 from rmqalloc.evaluation._totals import ByScenario, Totals, added, totals_of
 from rmqalloc.fleet._arrow_columns import utf8
@@ -109,7 +111,7 @@ def read_columns(names: Sequence[str]) -> list[str]:
     >>> read_columns(["consumer_group", "topic", "brokers", "clients"])
     Traceback (most recent call last):
         ...
-    TypeError: the table has no column client_ids; it has consumer_group, topic, brokers, clients; did you mean clients?
+    rmqalloc.errors.ArgumentTypeError: the table has no column client_ids; it has ... brokers, clients; did you mean clients?
     """
     wrong = {name: f"no column {name}" for name in _NEEDED if name not in names}
     if not {"queues", "brokers"} & set(names):
@@ -118,7 +120,7 @@ def read_columns(names: Sequence[str]) -> list[str]:
         others = [name for name in names if name not in INPUT_COLUMNS]
         near = [other for name in wrong for other in get_close_matches(name, others, 1, 0.5)]
         meant = f"; did you mean {' and '.join(dict.fromkeys(near))}?" if near else ""
-        raise TypeError(
+        raise ArgumentTypeError(
             f"the table has {' and '.join(dict.fromkeys(wrong.values()))}; it has {', '.join(names) or 'none'}{meant}"
         )
     return [name for name in INPUT_COLUMNS if name in names]
@@ -155,10 +157,11 @@ def strategies_of(source: str | os.PathLike[str], default: str) -> list[str]:
     """
     counts: Counter[str] = Counter()
     for file in _dataset(source).get_fragments():
-        if "strategy" not in file.physical_schema.names:
-            counts[default] += file.count_rows()
+        if "strategy" not in _schema(file).names:
+            with _names_file(file.path):
+                counts[default] += file.count_rows()
             continue
-        for batch in file.to_batches(columns=["strategy"]):
+        for batch in _read(file, ["strategy"]):
             for one in pc.value_counts(utf8(batch.column("strategy"))).to_pylist():
                 counts[default if one["values"] is None else one["values"]] += one["counts"]
     return [name for name, n in counts.most_common() if n] or [default]
@@ -182,27 +185,26 @@ def opened(where: str | os.PathLike[str]) -> tuple[pafs.FileSystem, str]:
         return pafs.LocalFileSystem(), os.path.abspath(text)
     try:
         system, path = pafs.FileSystem.from_uri(text)
-    except (ValueError, OSError, NotImplementedError) as error:
-        raise ValueError(f"pyarrow cannot open {without_secrets(text)} ({type(error).__name__})") from None
+    except (ValueError, OSError, NotImplementedError) as error:  # of pyarrow, which alone runs here
+        raise ArgumentError(f"pyarrow cannot open {without_secrets(text)} ({type(error).__name__})") from None
     return system, path.rstrip("/")
 
 
 def refuse_table(source: str, names: Iterable[str]) -> None:
-    """Raise ValueError if files by their names below a source are those of a table, which may hold rows that it has no more.
+    """Raise ArgumentError if files by their names below a source are those of a table, which may hold rows that it has no more.
 
     Examples
     --------
     >>> refuse_table("fleet", ["part-0.parquet", "_delta_log/00000000000000000000.json"])
     Traceback (most recent call last):
         ...
-    ValueError: fleet is a table of Delta, whose files hold rows that the table has no more: read it as a table, with --spark \
---format delta or by an engine that knows Delta
+    rmqalloc.errors.ArgumentError: fleet is a table of Delta, whose files hold rows that the table has no more: read it as ...
     """
     marks = {"Delta": ("_delta_log/", ".json"), "Iceberg": ("metadata/", ".metadata.json")}
     for name in names:
         for kind, (start, end) in marks.items():
             if name.startswith(start) and name.endswith(end):
-                raise ValueError(
+                raise ArgumentError(
                     f"{source} is a table of {kind}, whose files hold rows that the table has no more: read it as a table, "
                     f"with --spark --format {kind.lower()} or by an engine that knows {kind}"
                 )
@@ -212,16 +214,24 @@ def _dataset(source: str | os.PathLike[str]) -> ds.Dataset:
     """A Parquet file or a directory of them, on a disk or wherever pyarrow finds a URI."""
     system, path = opened(source)
     shown = without_secrets(os.fspath(source))
-    try:
+    with _names_file(shown, "listed"):
         [found] = system.get_file_info([path])
         for folder in ("_delta_log", "metadata"):
             beside = system.get_file_info(pafs.FileSelector(f"{path}/{folder}", allow_not_found=True))
             refuse_table(shown, (f"{folder}/{one.base_name}" for one in beside))
-    except OSError as error:
-        raise ValueError(f"{shown} cannot be listed: {error}") from error
     if found.type == pafs.FileType.NotFound:
         raise FileNotFoundError(f"{shown} does not exist; give a Parquet file or a directory of them")
-    return ds.dataset(path, format="parquet", filesystem=system)
+    with _names_file(shown):
+        return ds.dataset(path, format="parquet", filesystem=system)
+
+
+@contextmanager
+def _names_file(shown: str, done: str = "read") -> Iterator[None]:
+    """Turn what pyarrow and the system raise into an error that names the file; an ArrowInvalid is a ValueError otherwise."""
+    try:
+        yield
+    except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
+        raise ArgumentError(f"{shown} cannot be {done}: {error}") from error
 
 
 def _pieces(source: str | os.PathLike[str], threads: int) -> list[ds.Fragment]:
@@ -231,13 +241,23 @@ def _pieces(source: str | os.PathLike[str], threads: int) -> list[ds.Fragment]:
         raise FileNotFoundError(f"{without_secrets(os.fspath(source))} holds no Parquet file")
     if len(files) >= threads:
         return files
-    return [group for file in files for group in file.split_by_row_group()]
+    return [group for file in files for group in _row_groups(file)]
+
+
+def _row_groups(file: ds.Fragment) -> list[ds.Fragment]:
+    with _names_file(file.path):
+        return list(file.split_by_row_group())
+
+
+def _schema(piece: ds.Fragment) -> pa.Schema:
+    with _names_file(piece.path):
+        return piece.physical_schema
 
 
 def _plan_piece(piece: ds.Fragment, path: Path, spec: PlanSpec, halted: Sequence[bool] = ()) -> ByScenario:
     """Plan the units of one file or row group into one file, unless all is halted before it is done."""
     totals: ByScenario = {name: Totals() for name in spec.names} if spec.output != "best" else {}
-    columns = read_columns(piece.physical_schema.names)
+    columns = read_columns(_schema(piece).names)
     with plan_writer(path, spec) as writer:
         for batch in plan_stream(_read(piece, columns), spec):
             if halted:
@@ -249,7 +269,5 @@ def _plan_piece(piece: ds.Fragment, path: Path, spec: PlanSpec, halted: Sequence
 
 def _read(piece: ds.Fragment, columns: list[str]) -> Iterator[pa.RecordBatch]:
     """Batches of one file or row group; a damaged file is named."""
-    try:
+    with _names_file(piece.path):
         yield from piece.to_batches(columns=columns, batch_size=_ROWS_PER_BATCH, use_threads=False)
-    except (OSError, pa.ArrowException) as error:
-        raise ValueError(f"{piece.path} cannot be read: {error}") from error

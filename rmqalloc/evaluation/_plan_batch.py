@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc.documents._fields import MAX_OF_ROW
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._carried import check_carried, with_carried
 from rmqalloc.evaluation._evaluate import evaluate
 from rmqalloc.evaluation._figures_table import BEST_BY, CRITERIA, PLAN_SCHEMA, FiguresTable, figures_schema
@@ -97,9 +98,9 @@ class PlanSpec:
         object.__setattr__(self, "scenarios", scenarios_of(self.scenarios) if self.scenarios else ())
         object.__setattr__(self, "best_by", tuple(self.best_by))
         if self.output not in OUTPUTS:
-            raise ValueError(f"output must be one of {', '.join(OUTPUTS)}, got {self.output!r}")
+            raise ArgumentError(f"output must be one of {', '.join(OUTPUTS)}, got {self.output!r}")
         if not self.best_by or not set(self.best_by) <= set(CRITERIA):
-            raise ValueError(f"best_by must be some of {', '.join(CRITERIA)}, got {self.best_by!r}")
+            raise ArgumentError(f"best_by must be some of {', '.join(CRITERIA)}, got {self.best_by!r}")
 
     def rule(self) -> Strategy:
         """The strategy, made anew."""
@@ -179,7 +180,7 @@ def plan_batch(batch: pa.RecordBatch, spec: PlanSpec, carry: Sequence[str] = ())
     check_carried(carry, spec.schema)
     made = list(_with_columns(_planned(batch, spec, too_large), batch, carry))
     if len(made) > 1:
-        raise ValueError(
+        raise ArgumentError(
             "the columns to carry repeat too often for one batch: use plan_stream, which cuts a batch in pieces"
         )
     return made[0]

@@ -13,8 +13,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._text import MOST_SAID, shortened
+from rmqalloc.documents import DocumentError
 from rmqalloc.documents import _json_text as json_text
 from rmqalloc.documents._fields import MAX_TEXT_BYTES, MAX_VIRTUAL_NODES
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._arrow_columns import shown_bytes
 from rmqalloc.fleet._fleet import units_alone
@@ -206,7 +208,7 @@ def _unmade(batch: pa.RecordBatch) -> Bad:
 def _shown_text(scalar: pa.Scalar) -> str:
     try:
         return shortened(_given(scalar), MOST_SAID)
-    except ValueError as error:
+    except ArgumentError as error:
         return str(error)
 
 
@@ -257,7 +259,7 @@ def _rules(batch: pa.RecordBatch, fleet: Fleet, default: Strategy, bad: Bad) -> 
         try:
             name, nodes, params = (None if column is None else _given(column[first]) for column in columns)
             table.append(_rule(fleet, default, name, nodes, params))
-        except (ValueError, TypeError) as error:
+        except Error as error:
             table.append(Unusable(str(error)))
             for row in np.flatnonzero(kinds == kind).tolist():
                 bad.setdefault(row, Reason(ErrCode.BAD_STRATEGY, str(error)))
@@ -269,7 +271,7 @@ def _given(scalar: pa.Scalar) -> Any:
     try:
         return scalar.as_py()
     except UnicodeDecodeError:
-        raise ValueError(f"the text is not UTF-8: {shown_bytes(scalar)}") from None
+        raise ArgumentError(f"the text is not UTF-8: {shown_bytes(scalar)}") from None
 
 
 def _rule(fleet: Fleet, default: Strategy, name: str | None, virtual_nodes: int | None, params: str | None) -> Strategy:
@@ -284,7 +286,7 @@ def _rule(fleet: Fleet, default: Strategy, name: str | None, virtual_nodes: int 
     if virtual_nodes is None:
         return made
     if not 0 <= virtual_nodes <= MAX_VIRTUAL_NODES:
-        raise ValueError(f"virtual_nodes must be from 0 to {MAX_VIRTUAL_NODES}, got {virtual_nodes}")
+        raise ArgumentError(f"virtual_nodes must be from 0 to {MAX_VIRTUAL_NODES}, got {virtual_nodes}")
     return made.with_virtual_nodes(virtual_nodes)
 
 
@@ -292,10 +294,10 @@ def _params(text: str | None) -> dict[str, Any]:
     """Parameters of a strategy, as JSON has them."""
     try:
         params = json_text.loads(text or "{}")
-    except ValueError as error:
-        raise ValueError(f"strategy_params must be a JSON object, got {text!r}: {error}") from None
+    except DocumentError as error:
+        raise ArgumentError(f"strategy_params must be a JSON object, got {text!r}: {error}") from None
     if not isinstance(params, dict):
-        raise TypeError(f"strategy_params must be a JSON object, got {text!r}")
+        raise ArgumentTypeError(f"strategy_params must be a JSON object, got {text!r}")
     return params
 
 
@@ -318,7 +320,7 @@ def _column(batch: pa.RecordBatch, name: str, is_right: Callable[[pa.DataType], 
     if pa.types.is_null(column.type):
         return None
     if not is_right(column.type):
-        raise TypeError(f"column {name} must hold {words}, got {column.type}")
+        raise ArgumentTypeError(f"column {name} must hold {words}, got {column.type}")
     return column
 
 

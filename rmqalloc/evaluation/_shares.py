@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evaluation._assigner import Assigner
 from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.fleet import Fleet
@@ -25,13 +26,13 @@ def divide(views: Iterable[View], rooms: Rooms) -> None:
     for method, mine in by_method.items():
         try:
             _divide(method, [view for view in mine if view.queues and view.client_ids], rooms)
-        except (ValueError, TypeError) as error:
+        except Error as error:
             _give_up(mine, str(error))
 
 
 def _divide(method: Method, views: Sequence[View], rooms: Rooms) -> None:
     if method.problem is not None:
-        raise ValueError(method.problem)
+        raise ArgumentError(method.problem)
     if method.is_config:
         _list(method.listed(), views)
         return

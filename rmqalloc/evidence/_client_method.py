@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from rmqalloc.errors import Error
 from rmqalloc.evidence._method import DEFAULT_STRATEGY, Method
 from rmqalloc.snapshot._snapshot import Client, Group
 from rmqalloc.strategies._by_name import class_of, full_name, is_same, server_side
@@ -50,7 +51,7 @@ def _wrong_lists(params: Mapping[str, object]) -> str | None:
         return _NO_CONFIG
     try:
         Method("CONFIG", params).listed()
-    except (ValueError, TypeError) as error:
+    except Error as error:
         return str(error)
     return None
 

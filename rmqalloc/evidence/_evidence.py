@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from rmqalloc._globs import matches_any
 from rmqalloc._text import counted, named
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence._client_method import is_plain
 from rmqalloc.evidence._known import known_by_client
 from rmqalloc.evidence._method import Method
@@ -101,7 +102,7 @@ class Evidence(TableResult):
             There is no such source.
         """
         if least not in STRENGTHS:
-            raise ValueError(f"{least!r} is no source of a strategy; sources are {', '.join(STRENGTHS)}")
+            raise ArgumentError(f"{least!r} is no source of a strategy; sources are {', '.join(STRENGTHS)}")
         columns = (self.groups[name].to_pylist() for name in ("consumer_group", "source", "doubt"))
         return [
             name

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.documents._fields import MAX_QUEUES
+from rmqalloc.errors import Error
 from rmqalloc.evidence._method import Method, Rooms
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import offsets_of, ranges
@@ -166,7 +167,7 @@ def _owners(method: Method, fleet: Fleet, rooms: Rooms) -> NDArray[np.int32] | N
     try:
         asked = rooms.put_into(fleet) if method.asks_for_rooms else fleet
         return method.strategy().assign_fleet(asked, on_error="report")
-    except (ValueError, TypeError):
+    except Error:
         return None
 
 

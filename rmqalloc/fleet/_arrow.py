@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.documents._fields import MAX_OF_ROW
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet._arrow_columns import Column, Places
 from rmqalloc.fleet._bounds import MAX_PER_UNIT, over_bound, too_many
 from rmqalloc.fleet._columns import (
@@ -118,13 +119,13 @@ class _QueueRows:
     def read(cls, table: pa.Table, bad: _BadUnits) -> _QueueRows:
         compact = not _has(table, "queues")
         if not compact and _has(table, "brokers"):
-            raise TypeError(
+            raise ArgumentTypeError(
                 "the table has both queues and brokers, which say the same in two ways; drop one of them: brokers, if the "
                 "queues are listed one by one, queues, if they are 0 to read_queue_nums - 1 of each broker"
             )
         name, number_name = ("brokers", "read_queue_nums") if compact else ("queues", "queue_id")
         if not _has(table, name):
-            raise TypeError(f"the table has neither a queues nor a brokers column; it has {table.column_names}")
+            raise ArgumentTypeError(f"the table has neither a queues nor a brokers column; it has {table.column_names}")
         offsets, entries = _lists(table, name, bad)
         names, numbers = entries.fields("broker_name", number_name)
         text, broken = names.text()
@@ -294,7 +295,7 @@ def _table(data: Any) -> pa.Table:
         return data
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data).read_all()
-    raise TypeError(f"expected an Arrow table (an object with __arrow_c_stream__), got {type(data).__name__}")
+    raise ArgumentTypeError(f"expected an Arrow table (an object with __arrow_c_stream__), got {type(data).__name__}")
 
 
 def _has(table: pa.Table, name: str) -> bool:
@@ -321,5 +322,5 @@ def _lists(table: pa.Table, name: str, bad: _BadUnits) -> tuple[Offsets, Column]
     rows = over_bound(lengths_of(offsets))
     if rows.size:  # no kernel may see such a list, not even one of a bad row
         n = int(offsets[rows[0] + 1] - offsets[rows[0]])
-        raise ValueError(f"row {rows[0]} of column {name} has {n} entries; at most {MAX_PER_UNIT} can be assigned")
+        raise ArgumentError(f"row {rows[0]} of column {name} has {n} entries; at most {MAX_PER_UNIT} can be assigned")
     return offsets, entries

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged
 from rmqalloc._text import shortened
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of
 
 Places = NDArray[np.int64]
@@ -45,7 +46,7 @@ class Column:
         """A column of a table."""
         at = table.schema.get_field_index(name)
         if at < 0:
-            raise TypeError(f"the table has no column {name}; it has {table.column_names}")
+            raise ArgumentTypeError(f"the table has no column {name}; it has {table.column_names}")
         column = table.column(at)
         return cls(name, column.type, column.chunks)
 
@@ -81,7 +82,7 @@ class Column:
         if pa.types.is_string_view(array.type) or pa.types.is_null(array.type):
             array = array.cast(pa.large_string())
         if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
-            raise TypeError(f"column {self.name} must hold strings, got {self.type}")
+            raise ArgumentTypeError(f"column {self.name} must hold strings, got {self.type}")
         if not len(array):
             return Strings(_NO_TEXT, np.zeros(1, np.int64))
         _, places, text = array.buffers()
@@ -94,7 +95,7 @@ class Column:
     def lists(self) -> tuple[Offsets, Column]:
         """The column as lists: offsets from 0, and the values between them."""
         if not (pa.types.is_list(self.type) or pa.types.is_large_list(self.type)):
-            raise TypeError(f"column {self.name} must be a list, got {self.type}")
+            raise ArgumentTypeError(f"column {self.name} must be a list, got {self.type}")
         parts, values, end = [], [], 0
         for array in filter(len, self.arrays):
             offsets, inner = np.asarray(array.offsets).astype(np.int64), array.values
@@ -109,7 +110,9 @@ class Column:
         """Fields of a column of structs; null where the struct is."""
         kind = self.type
         if not pa.types.is_struct(kind) or any(kind.get_field_index(name) < 0 for name in names):
-            raise TypeError(f"column {self.name} must be a list of struct<{', '.join(names)}>, got a list of {kind}")
+            raise ArgumentTypeError(
+                f"column {self.name} must be a list of struct<{', '.join(names)}>, got a list of {kind}"
+            )
         flat = [array.flatten() for array in self.arrays]
         places = [kind.get_field_index(name) for name in names]
         return [
@@ -131,7 +134,7 @@ class Column:
 
     def _integers_of(self, array: pa.Array, least: int, most: int) -> tuple[Index, Places]:
         if not (pa.types.is_integer(array.type) or pa.types.is_null(array.type)):
-            raise TypeError(f"column {self.name} must hold integers, got {self.type}")
+            raise ArgumentTypeError(f"column {self.name} must hold integers, got {self.type}")
         null = np.asarray(array.is_null()) if array.null_count else False
         if array.null_count:
             array = array.fill_null(0) if pa.types.is_integer(array.type) else pa.array(np.zeros(len(array), np.int32))
@@ -224,7 +227,7 @@ def check_offsets(offsets: Offsets, size: int, name: str) -> None:
     ragged.find_misfit(offsets, size, misfit)
     if misfit[0]:
         at = int(np.flatnonzero((np.diff(offsets) < 0) | (offsets[1:] > size) | (offsets[:-1] < 0))[0])
-        raise ValueError(
+        raise ArgumentError(
             f"the offsets of column {name} do not fit: entry {at} runs from {offsets[at]} to {offsets[at + 1]} "
             f"of {size} values; offsets must not decrease and must end within the values"
         )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet._columns import Index, Offsets, lengths_of
 from rmqalloc.fleet._unit_errors import FleetError, UnitError
 
@@ -35,7 +36,7 @@ def too_many(n: int, what: str) -> str:
 def check_size(n: int, what: str) -> None:
     """Refuse a list that is too long for a unit."""
     if n > MAX_PER_UNIT:
-        raise ValueError(too_many(n, what))
+        raise ArgumentError(too_many(n, what))
 
 
 def unit_sizes(offsets: Offsets, unit_list: Index, what: str, names_of: Callable[[int], tuple[str, str]]) -> Index:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet._bounds import unit_sizes
 from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.fleet._fleet_columns import FleetColumns
@@ -189,7 +190,7 @@ class Fleet(FleetColumns):
     def shares_memory(self, array: NDArray[Any]) -> bool:
         """Does an array overlap any that this fleet holds, or that it has computed and keeps?"""
         if not isinstance(array, np.ndarray):
-            raise TypeError(f"array must be a numpy array, got {type(array).__name__}")
+            raise ArgumentTypeError(f"array must be a numpy array, got {type(array).__name__}")
         # An array that was found apart stays so while it lives: whatever the fleet computes later gets memory of its own.
         kept = self.__dict__
         apart, held = kept.get("_apart"), kept.get("_held")

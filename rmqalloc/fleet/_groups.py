@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rmqalloc.errors import ArgumentTypeError, Error
 from rmqalloc.fleet._bounds import check_size
 from rmqalloc.fleet._columns import Index, Strings, offsets_of
 from rmqalloc.fleet._fleet_columns import FleetColumns
@@ -25,7 +26,7 @@ def columns_from_groups(groups: Iterable[Any], on_error: str) -> FleetColumns:
     builder = _Builder()
     for position, group in enumerate(groups):
         if not isinstance(group, Sequence) or len(group) != 4:
-            raise TypeError(
+            raise ArgumentTypeError(
                 f"a group is (consumer_group, topic, queues, client_ids), got {group!r} at position {position}"
             )
         builder.add(position, *group)
@@ -58,7 +59,7 @@ class _Builder:
             _check_names(consumer_group, topic)
             queue_list = self._queue_list(topic, queues)
             client_list = self._client_list(client_ids)
-        except (TypeError, ValueError) as error:
+        except Error as error:
             queue_list = NO_LIST
             self.errors.append(UnitError(position, names[0], names[1], str(error)))
         self.consumer_groups.append(names[0])
@@ -68,8 +69,8 @@ class _Builder:
 
     def _queue_list(self, topic: str, queues: Any) -> int:
         if queues is None:
-            raise TypeError("queues is null; give a list of queues")
-        queues = tuple(queues)
+            raise ArgumentTypeError("queues is null; give a list of queues")
+        queues = _listed(queues, "queues")
         check_size(len(queues), "queues")
         try:
             key = (topic, queues)
@@ -85,10 +86,10 @@ class _Builder:
 
     def _client_list(self, client_ids: Any) -> int:
         if client_ids is None:
-            raise TypeError("client_ids is null; give a list of client ids")
+            raise ArgumentTypeError("client_ids is null; give a list of client ids")
         if id(client_ids) in self.seen_clients:
             return self.seen_clients[id(client_ids)][1]
-        given, client_ids = client_ids, client_ids if isinstance(client_ids, str) else tuple(client_ids)
+        given, client_ids = client_ids, client_ids if isinstance(client_ids, str) else _listed(client_ids, "client_ids")
         check_client_ids(client_ids)
         check_size(len(client_ids), "clients")
         number = self.client_lists.setdefault(client_ids, len(self.client_lists))
@@ -137,25 +138,34 @@ class _Builder:
         )
 
 
+def _listed(given: Any, name: str) -> tuple[Any, ...]:
+    """The items of a list; what is none is an error of its unit."""
+    try:
+        items = iter(given)
+    except TypeError:
+        raise ArgumentTypeError(f"{name} must be a list, got {given!r}") from None
+    return tuple(items)
+
+
 def check_client_ids(client_ids: Sequence[Any]) -> None:
     """Refuse nulls and anything that is not text, naming the first."""
     if isinstance(client_ids, str):
-        raise TypeError(f"client_ids must be a list of strings, got the string {client_ids!r}")
+        raise ArgumentTypeError(f"client_ids must be a list of strings, got the string {client_ids!r}")
     if set(map(type, client_ids)) <= {str}:
         return
     for i, client_id in enumerate(client_ids):
         if client_id is None:
-            raise TypeError(f"client id at position {i} is null; every client id must be a string")
+            raise ArgumentTypeError(f"client id at position {i} is null; every client id must be a string")
         if not isinstance(client_id, str):
-            raise TypeError(f"client id at position {i} must be a string, got {client_id!r}")
+            raise ArgumentTypeError(f"client id at position {i} must be a string, got {client_id!r}")
 
 
 def _check_names(consumer_group: Any, topic: Any) -> None:
     for name, text in (("consumer_group", consumer_group), ("topic", topic)):
         if text is None:
-            raise TypeError(f"{name} is null; it must be a string")
+            raise ArgumentTypeError(f"{name} is null; it must be a string")
         if not isinstance(text, str):
-            raise TypeError(f"{name} must be a string, got {text!r}")
+            raise ArgumentTypeError(f"{name} must be a string, got {text!r}")
 
 
 def _fields(topic: str, queue: Any) -> Fields:
@@ -165,7 +175,9 @@ def _fields(topic: str, queue: Any) -> Fields:
     queue_topic, broker_name, queue_id = queue_fields(queue)
     if queue_topic is None or broker_name is None:
         missing = "topic" if queue_topic is None else "broker_name"
-        raise TypeError(f"the {missing} of a queue is null: {queue!r}; in a fleet every queue has a topic and a broker")
+        raise ArgumentTypeError(
+            f"the {missing} of a queue is null: {queue!r}; in a fleet every queue has a topic and a broker"
+        )
     return joined(queue_topic), joined(broker_name), queue_id
 
 

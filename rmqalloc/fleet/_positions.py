@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
+
 Offsets = NDArray[np.int64]
 
 
@@ -90,7 +92,7 @@ def _integer(given: Any, what: str) -> int:
             return index(given)
     except TypeError:  # an array of several, a float, no number at all
         pass
-    raise TypeError(f"the position of a {what} must be an integer, got {given!r}")
+    raise ArgumentTypeError(f"the position of a {what} must be an integer, got {given!r}")
 
 
 def _by_numpy(given: Any, n: int, what: str) -> Offsets:
@@ -129,9 +131,9 @@ def counted_owners(given: Any, n_queues: int) -> NDArray[np.int32]:
         It is of another type or of another length.
     """
     if not isinstance(given, np.ndarray):
-        raise TypeError(f"owners must be a numpy array of int32, got {type(given).__name__}")
+        raise ArgumentTypeError(f"owners must be a numpy array of int32, got {type(given).__name__}")
     if given.dtype != np.int32 or given.shape != (n_queues,):
-        raise ValueError(
+        raise ArgumentError(
             f"owners must be int32 of shape ({n_queues},), one entry per queue of the fleet, "
             f"got {given.dtype} of shape {given.shape}"
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 
 REPORT = 'Use on_error="report" to assign the others.'
 
@@ -64,4 +64,4 @@ class FleetError(Error, ValueError):
 def check_on_error(on_error: str) -> None:
     """Refuse anything but the two known ways of handling bad units."""
     if on_error not in ("raise", "report"):
-        raise ValueError(f'on_error must be "raise" or "report", got {on_error!r}')
+        raise ArgumentError(f'on_error must be "raise" or "report", got {on_error!r}')

@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc._text import did_you_mean
+from rmqalloc.errors import ArgumentError
 
 Figures = NDArray[np.float64]
 
@@ -67,10 +68,10 @@ def goals_named(names: Iterable[str]) -> tuple[str, ...]:
     """
     found = tuple(dict.fromkeys(name.replace("-", "_") for name in names))
     if not found:
-        raise ValueError(f"there is no goal; give some of {', '.join(GOALS)}")
+        raise ArgumentError(f"there is no goal; give some of {', '.join(GOALS)}")
     for name in found:
         if name not in GOALS:
-            raise ValueError(f"goals are {', '.join(GOALS)}, got {name!r}{did_you_mean(name, GOALS)}")
+            raise ArgumentError(f"goals are {', '.join(GOALS)}, got {name!r}{did_you_mean(name, GOALS)}")
     return found
 
 
@@ -84,7 +85,7 @@ def bounds_named(bounds: Mapping[str, float]) -> dict[str, float]:
     """
     for name, most in bounds.items():
         if not most >= 0:
-            raise ValueError(f"the bound of {name} must be a number from 0 on, got {most}")
+            raise ArgumentError(f"the bound of {name} must be a number from 0 on, got {most}")
     return dict(zip(goals_named(bounds), bounds.values(), strict=True)) if bounds else {}
 
 
@@ -138,7 +139,7 @@ class Steps(NamedTuple):
 
     def _figure(self, goal: Goal, name: str) -> NDArray[Any]:
         if self.columns[goal.column].dtype.kind == "f" and np.isnan(self.columns[goal.column]).any():
-            raise ValueError(f"goal {name} is not known: no timer says when clients follow a change of strategy")
+            raise ArgumentError(f"goal {name} is not known: no timer says when clients follow a change of strategy")
         if goal.over_steps == "last":
             found: NDArray[Any] = self.columns[goal.column][np.append(self.starts[1:], self.columns["step"].size) - 1]
         else:

@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from rmqalloc._globs import is_pattern
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evidence._method import Method
 from rmqalloc.evidence._other_dialects import computed_otherwise, method_set
 from rmqalloc.optimisation._goals import DEFAULT_GOALS, bounds_named, goals_named
@@ -125,9 +126,11 @@ def _found(
 ) -> Optimisation:
     """Search every group."""
     if not (asked.restart or asked.clients or asked.strategies or asked.queues):
-        raise ValueError("there is nothing to choose; give restart, clients, strategies or queues")
+        raise ArgumentError("there is nothing to choose; give restart, clients, strategies or queues")
     if asked.evaluations < 1 or not asked.step_seconds >= 0:
-        raise ValueError(f"evaluations are 1 at least and seconds 0, got {asked.evaluations} and {asked.step_seconds}")
+        raise ArgumentError(
+            f"evaluations are 1 at least and seconds 0, got {asked.evaluations} and {asked.step_seconds}"
+        )
     resizes, left_out = _resizes(snapshot, asked.queues, topics, assume_drained)
     asked = asked._replace(queues=tuple(to for to in asked.queues if to not in left_out))
     wide = widest(snapshot, resizes[-1]) if resizes else snapshot  # to the most queues
@@ -153,7 +156,7 @@ def _numbers(given: Iterable[int], what: str) -> tuple[int, ...]:
     """Numbers in ascending order."""
     numbers = tuple(sorted(set(given)))
     if numbers and numbers[0] < 1:
-        raise ValueError(f"a {what} is 1 at least, got {numbers[0]}")
+        raise ArgumentError(f"a {what} is 1 at least, got {numbers[0]}")
     return numbers
 
 
@@ -165,14 +168,14 @@ def _rule(label: str) -> tuple[str, Strategy, Method]:
 def _surges(restart: bool, ids: str, surge: bool | None) -> tuple[bool, ...]:
     """Whether restarted clients may start first, each that is to be tried."""
     if ids not in IDS:
-        raise ValueError(f"ids must be one of {', '.join(IDS)}, got {ids!r}")
+        raise ArgumentError(f"ids must be one of {', '.join(IDS)}, got {ids!r}")
     if surge and (ids == "stable" or not restart):
         why = (
             "a client that joins while another of its id lives doubles it; let ids be new"
             if restart
             else "nothing restarts"
         )
-        raise ValueError(f"surge is for restarts under new ids: {why}")
+        raise ArgumentError(f"surge is for restarts under new ids: {why}")
     if not restart or ids == "stable":
         return (False,)
     return (False, True) if surge is None else (surge,)
@@ -185,7 +188,7 @@ def _resizes(
     if not numbers:
         return [], {}
     if len(topics) != 1 or is_pattern(topics[0]):
-        raise ValueError(f"queues are chosen for one topic: name it in topics, got {', '.join(topics)}")
+        raise ArgumentError(f"queues are chosen for one topic: name it in topics, got {', '.join(topics)}")
     topic = snapshot.topic(topics[0])
     brokers = [] if topic is None else [one for one in topic.brokers if one.is_readable]
     resizes, left_out = [], dict[int, str]()
@@ -198,7 +201,7 @@ def _resizes(
         else:
             resizes.append(resize)
     if len(left_out) == len(numbers):
-        raise ValueError(f"no number of queues can be chosen; {left_out[numbers[0]]}")
+        raise ArgumentError(f"no number of queues can be chosen; {left_out[numbers[0]]}")
     return resizes, left_out
 
 

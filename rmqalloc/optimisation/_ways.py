@@ -14,6 +14,7 @@ from random import Random
 from typing import Any, NamedTuple
 
 from rmqalloc._lazy import lazy_property
+from rmqalloc.errors import ArgumentError
 
 MOST_SETTINGS = 100_000
 """Most settings of one group; they are listed."""
@@ -101,7 +102,7 @@ class Choices:
         for strategy, n_clients in product(self.strategies, self.clients):
             sizes = self.sizes(strategy, n_clients)
             if len(found) + len(sizes) * len(self.queues) * len(self.surges) > MOST_SETTINGS:
-                raise ValueError(
+                raise ArgumentError(
                     f"there are more than {MOST_SETTINGS:,} settings to choose from; give fewer numbers of clients, queues or "
                     "batches"
                 )

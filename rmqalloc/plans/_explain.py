@@ -12,6 +12,7 @@ import pyarrow as pa
 from rmqalloc._globs import literal
 from rmqalloc._text import nearest, printable
 from rmqalloc.documents._fields import MAX_OF_ROW
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._assigner import MAX_POINTS
 from rmqalloc.evidence import with_strategies
 from rmqalloc.model import MessageQueue
@@ -142,7 +143,7 @@ def explain(
         for i in range(broker["read_queue_nums"])
     )
     if queue not in queues:
-        raise ValueError(_no_queue(queue, queues))
+        raise ArgumentError(_no_queue(queue, queues))
     rooms = row.get("client_rooms") or [None] * len(row["client_ids"])
     clients = sorted(zip(row["client_ids"], rooms, strict=True), key=lambda client: utf16(client[0]))
     ids = [client_id for client_id, _ in clients]
@@ -166,7 +167,7 @@ def _by_views(snapshot: Snapshot, group: str, queue: MessageQueue) -> Explanatio
         return None
     found, unit = views
     if queue not in unit.queues:
-        raise ValueError(_no_queue(queue, unit.queues))
+        raise ArgumentError(_no_queue(queue, unit.queues))
     for view in unit.views:
         _check_points(group, len(view.client_ids) * (view.method.virtual_nodes or 0))
     said = explained_views(snapshot, unit, queue)
@@ -196,7 +197,7 @@ def _unit(snapshot: Snapshot, group: str, topic: str) -> dict[str, Any]:
         raise no_match(topic, topics, "topic")
     batch, warnings = read_units(snapshot, [literal(group)], [literal(topic)])
     if not batch.num_rows:
-        raise ValueError(warnings[0] if warnings else f"group {group!r} does not subscribe to topic {topic!r}")
+        raise ArgumentError(warnings[0] if warnings else f"group {group!r} does not subscribe to topic {topic!r}")
     row: dict[str, Any] = batch.to_pylist()[0]
     return row
 
@@ -214,7 +215,7 @@ def _check_points(group: str, n_points: int) -> None:
 
 def _check_size(group: str, what: str, number: int, most: int) -> None:
     if number > most:
-        raise ValueError(f"group {group!r} has {number:,} {what}; at most {most:,} can be explained")
+        raise ArgumentError(f"group {group!r} has {number:,} {what}; at most {most:,} can be explained")
 
 
 def _known(rooms: Sequence[tuple[str, str | None]]) -> dict[str, str]:

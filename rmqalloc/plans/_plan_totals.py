@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._text import counted, did_you_mean
+from rmqalloc.errors import ArgumentError
 from rmqalloc.plans._plan import Plan
 from rmqalloc.scenarios import CURRENT
 
@@ -73,10 +74,12 @@ def scenario_of(plan: Plan, scenario: str | None = None) -> str:
     """
     names = [one.name for one in plan.scenarios] or [CURRENT]
     if scenario is None and len(names) > 1:
-        raise ValueError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
+        raise ArgumentError(f"the plan has {len(names)} scenarios, so one must be named: {', '.join(names)}")
     wanted = names[0] if scenario is None else scenario
     if wanted not in (*names, CURRENT):
-        raise ValueError(f"the plan has no scenario {wanted!r}; it has {', '.join(names)}{did_you_mean(wanted, names)}")
+        raise ArgumentError(
+            f"the plan has no scenario {wanted!r}; it has {', '.join(names)}{did_you_mean(wanted, names)}"
+        )
     return wanted
 
 
@@ -132,7 +135,7 @@ def client_totals(clients: pa.Table, *by: str) -> pa.Table:
         A key is none.
     """
     if not by or not set(by) <= set(KEYS):
-        raise ValueError(f"by must be some of {', '.join(KEYS)}, got {by!r}")
+        raise ArgumentError(f"by must be some of {', '.join(KEYS)}, got {by!r}")
     keys = ["scenario", *by]
     numbered = clients.append_column("row", pa.array(np.arange(clients.num_rows)))
     sums = [("row", "min"), ("row", "count"), *((name, "sum") for name in _FLOWS)]

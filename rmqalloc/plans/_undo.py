@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from rmqalloc._globs import literal
 from rmqalloc._text import counted, did_you_mean, named
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evidence._method import Method
 from rmqalloc.plans._evaluate_views import evaluate_views
@@ -92,11 +92,13 @@ def _name(plan: Plan, scenario: str | None) -> str:
     if scenario is None and len(names) == 1:
         return names[0]
     if scenario is None:
-        raise ValueError(
+        raise ArgumentError(
             f"the plan has {counted(len(names), 'scenario')}; name the one that was applied: {named(names)}"
         )
     if scenario not in names:
-        raise ValueError(f"the plan has no scenario {scenario!r}; it has {named(names)}{did_you_mean(scenario, names)}")
+        raise ArgumentError(
+            f"the plan has no scenario {scenario!r}; it has {named(names)}{did_you_mean(scenario, names)}"
+        )
     return scenario
 
 

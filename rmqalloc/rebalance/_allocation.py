@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentTypeError, Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
 
@@ -45,6 +45,6 @@ def sorted_allocate(
     """
     try:
         queues, client_ids = sort_queues(mq_all), sort_client_ids(cid_all)
-    except TypeError as error:
+    except ArgumentTypeError as error:
         raise UnsortableError(str(error)) from error
     return strategy.allocate(consumer_group, current_cid, queues, client_ids)

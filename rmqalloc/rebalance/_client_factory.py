@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._allocation import Allocate, sorted_allocate
 from rmqalloc.rebalance._heartbeats import Heartbeats
@@ -120,6 +121,7 @@ class MQClientFactory:
             try:
                 self.remoting.unregister_client(address, self.client_id, consumer_group)
             except Exception as error:  # whatever it is, the other brokers are asked too and the client ends
+                refuse_defect(error)
                 log.info("%s could not leave %s at %s: %s", self.client_id, consumer_group, address, error)
 
     def start(self) -> None:
@@ -169,7 +171,8 @@ class MQClientFactory:
         for consumer in list(self.consumers.values()):
             try:
                 balanced = (consumer.try_rebalance() or not self.profile.returns_balanced) and balanced
-            except Exception:
+            except Exception as error:
+                refuse_defect(error)
                 log.warning("pass of %s in %s failed", self.client_id, consumer.consumer_group, exc_info=True)
         return balanced
 
@@ -274,6 +277,7 @@ class MQClientFactory:
         try:
             return self.remoting.consumer_ids(address, consumer_group)
         except Exception as error:
+            refuse_defect(error)
             log.info("%s cannot give %s the clients of %s: %s", address, self.client_id, consumer_group, error)
             return None
 
@@ -312,6 +316,7 @@ class MQClientFactory:
         try:
             return ask(address)
         except Exception as error:
+            refuse_defect(error)
             raise ClientError(f"broker {address} gave no offset of {queue}: {error}") from error
 
     def _some_address(self, topic: str) -> str | None:

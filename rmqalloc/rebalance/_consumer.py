@@ -11,6 +11,7 @@ from enum import Enum
 from typing import TypedDict
 
 from rmqalloc._text import message
+from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientFactory, MQClientManager
 from rmqalloc.rebalance._client_id import ClientIdentity, is_blank
@@ -109,7 +110,7 @@ class Consumer(ABC):
         unit_mode: bool = False,
     ) -> None:
         if is_blank(consumer_group):
-            raise ValueError(f"a consumer needs the name of a group, got {consumer_group!r}")
+            raise ArgumentError(f"a consumer needs the name of a group, got {consumer_group!r}")
         self.manager = manager
         self.identity = identity
         self.strategy = Averagely() if strategy is None else strategy
@@ -256,7 +257,7 @@ class Consumer(ABC):
 
     def _check_topic(self, topic: str) -> None:
         if not topic:
-            raise ValueError(f"a subscription needs the name of a topic, got {topic!r}")
+            raise ArgumentError(f"a subscription needs the name of a topic, got {topic!r}")
 
     def _subscribe(self, topic: str, expression: str) -> None:
         self._check_topic(topic)

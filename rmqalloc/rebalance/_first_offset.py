@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting import ConsumeFromWhere
 from rmqalloc.remoting._bodies import RETRY_PREFIX
@@ -64,7 +65,7 @@ def parse_timestamp(text: str) -> int:
     try:
         return int(time.mktime(time.strptime(text, TIMESTAMP_FORMAT))) * 1_000
     except (ValueError, OverflowError):
-        raise ValueError(f"a consume timestamp is yyyyMMddHHmmss in local time, got {text!r}") from None
+        raise ArgumentError(f"a consume timestamp is yyyyMMddHHmmss in local time, got {text!r}") from None
 
 
 def format_timestamp(milliseconds: int) -> str:

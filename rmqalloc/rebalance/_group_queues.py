@@ -7,6 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._process_queue import PopProcessQueue, ProcessQueue
 from rmqalloc.rebalance._queue_table import QueueTable
@@ -169,6 +170,7 @@ class GroupQueues(ABC):
         try:
             return factory.remoting.lock_batch(master, self.consumer_group, factory.client_id, queues, LOCK_TIMEOUT)
         except Exception as error:
+            refuse_defect(error)
             log.info("%s did not lock %d queues of %s: %s", master, len(queues), self.consumer_group, error)
             return None
 
@@ -177,6 +179,7 @@ class GroupQueues(ABC):
         try:
             factory.remoting.unlock_batch(master, self.consumer_group, factory.client_id, queues, oneway)
         except Exception as error:
+            refuse_defect(error)
             log.info("%s did not unlock %d queues of %s: %s", master, len(queues), self.consumer_group, error)
             return False
         return True

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from zlib import crc32
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.rebalance._ports import Remoting
 from rmqalloc.remoting import HeartbeatData
 
@@ -76,6 +77,7 @@ class Heartbeats:
             else:
                 self._remoting.send_heartbeat(address, heartbeat)
         except Exception as error:  # whatever it is, the other brokers get theirs
+            refuse_defect(error)
             log.info("heartbeat of %s to %s failed: %s", heartbeat.client_id, address, error)
             return False
         finally:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Unpack
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, ServiceState, Settings
@@ -127,7 +128,7 @@ class LitePullConsumer(Consumer):
             There are none.
         """
         if not queues:
-            raise ValueError("assign needs at least one queue, got none")
+            raise ArgumentError("assign needs at least one queue, got none")
         self._set_type(SubscriptionType.ASSIGN)
         self.assigned.replace(queues)
         if self.state is ServiceState.RUNNING:
@@ -142,7 +143,7 @@ class LitePullConsumer(Consumer):
     def consume_from_where(self, where: ConsumeFromWhere) -> None:
         if where not in WISHES:
             known = ", ".join(wish.value for wish in WISHES)
-            raise ValueError(f"a lite pull consumer begins by {known}; got {getattr(where, 'value', where)}")
+            raise ArgumentError(f"a lite pull consumer begins by {known}; got {getattr(where, 'value', where)}")
         self._consume_from_where = where
 
     def subscriptions(self) -> Iterable[SubscriptionData]:

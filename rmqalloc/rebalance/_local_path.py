@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Set as AbstractSet
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._allocation import UnsortableError
 from rmqalloc.rebalance._group_queues import GroupQueues
@@ -71,6 +72,7 @@ def _take_share(impl: GroupQueues, topic: str, is_order: bool) -> bool:
     except UnsortableError:
         raise
     except Exception as error:
+        refuse_defect(error)
         log.warning("strategy %s failed for %s of %s: %s", impl.strategy.get_name(), topic, impl.consumer_group, error)
         return False
     mine = frozenset(share or ())

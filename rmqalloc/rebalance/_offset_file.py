@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from rmqalloc.documents import DocumentError, read_source
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.model import MessageQueue, queue_fields
 from rmqalloc.store import locked, make_folder, write_file
 
@@ -40,7 +40,9 @@ def offset_path(directory: Path, client_id: str, consumer_group: str) -> Path:
     """
     for name, text in (("client id", client_id), ("consumer group", consumer_group)):
         if text in ("", ".", "..") or set(text) & {"/", "\\", "\0"}:
-            raise ValueError(f"the {name} {text!r} cannot name a directory, so local offsets cannot be kept under it")
+            raise ArgumentError(
+                f"the {name} {text!r} cannot name a directory, so local offsets cannot be kept under it"
+            )
     return directory / client_id / consumer_group / "offsets.json"
 
 
@@ -56,13 +58,13 @@ def read_offsets(path: Path) -> dict[MessageQueue, int]:
     if text:
         try:
             return dict(_offsets(text))
-        except ValueError:
+        except OffsetFileError:
             pass  # a write that was cut short; what was there before is in the backup
     backup = _backup(path)
     text = _text(backup)
     try:
         return dict(_offsets(text)) if text else {}
-    except ValueError as error:
+    except OffsetFileError as error:
         raise OffsetFileError(f"{backup} does not hold offsets: {error}; remove it to begin anew") from error
 
 
@@ -124,7 +126,7 @@ def _write(path: Path, offsets: Mapping[MessageQueue, int]) -> None:
 def _is_good(text: str) -> bool:
     try:
         dict(_offsets(text))
-    except ValueError:
+    except OffsetFileError:
         return False
     return True
 
@@ -147,7 +149,7 @@ def _key(queue: MessageQueue) -> str:
 
 
 def _offsets(text: str) -> Iterator[tuple[MessageQueue, int]]:
-    """Entries of ``{"offsetTable":{{queue}:offset,...}}``; ValueError for anything else."""
+    """Entries of ``{"offsetTable":{{queue}:offset,...}}``; OffsetFileError for anything else."""
     at = _after(text, _after(text, 0, "{"), '"offsetTable"')
     at = _after(text, _after(text, at, ":"), "{")
     first = True
@@ -161,7 +163,7 @@ def _offsets(text: str) -> Iterator[tuple[MessageQueue, int]]:
         yield _entry(key, offset)
         first = False
     if _after(text, _after(text, at, "}"), "}") != len(text):
-        raise ValueError("text after its end")
+        raise OffsetFileError("text after its end")
 
 
 def _value(text: str, at: int) -> tuple[Any, int]:
@@ -169,14 +171,16 @@ def _value(text: str, at: int) -> tuple[Any, int]:
     try:
         return json.JSONDecoder().raw_decode(text, at)
     except RecursionError:
-        raise ValueError(f"a value nested too deeply at character {at}") from None
+        raise OffsetFileError(f"a value nested too deeply at character {at}") from None
+    except ValueError as error:  # no JSON, or a number of more digits than Python reads
+        raise OffsetFileError(str(error)) from None
 
 
 def _after(text: str, at: int, token: str) -> int:
     """Where the next thing begins after a token that must be at ``at``."""
     at = _blank(text, at)
     if not text.startswith(token, at):
-        raise ValueError(f"expected {token} at character {at}")
+        raise OffsetFileError(f"expected {token} at character {at}")
     return _blank(text, at + len(token))
 
 
@@ -187,11 +191,11 @@ def _blank(text: str, at: int) -> int:
 
 def _entry(key: Any, offset: Any) -> tuple[MessageQueue, int]:
     if not isinstance(key, dict) or type(offset) is not int or not -_INT64 <= offset < _INT64:
-        raise ValueError(f"expected a queue and its offset, found {key!r}: {offset!r}")
+        raise OffsetFileError(f"expected a queue and its offset, found {key!r}: {offset!r}")
     try:
         topic, broker_name, queue_id = queue_fields(key)
-    except TypeError as error:
-        raise ValueError(str(error)) from None
+    except Error as error:
+        raise OffsetFileError(str(error)) from None
     if topic is None or broker_name is None:
-        raise ValueError(f"a queue without a topic or a broker: {key!r}")
+        raise OffsetFileError(f"a queue without a topic or a broker: {key!r}")
     return MessageQueue(topic, broker_name, queue_id), offset

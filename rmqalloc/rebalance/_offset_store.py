@@ -9,6 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._offset_file import (
     OffsetFileError,
@@ -143,6 +144,7 @@ class RemoteOffsetStore(OffsetStore):
             known = error.code == ResponseCode.QUERY_NOT_FOUND or self._factory.profile.broker_error_is_no_offset
             return NOT_FOUND if known else UNREADABLE
         except Exception as error:
+            refuse_defect(error)
             log.info("offset of %s for %s: %s", queue, self._consumer_group, error)
             return UNREADABLE
         self.update_offset(queue, offset, increase_only=False)
@@ -159,6 +161,7 @@ class RemoteOffsetStore(OffsetStore):
                 self._address(queue, master_first), self._consumer_group, queue, offset
             )
         except Exception as error:
+            refuse_defect(error)
             log.info("offset %d of %s for %s was not stored: %s", offset, queue, self._consumer_group, error)
 
     def persist_all(self, queues: Collection[MessageQueue]) -> None:

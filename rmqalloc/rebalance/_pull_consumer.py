@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Unpack
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, Settings
@@ -117,7 +118,8 @@ class RebalancePull(RebalanceImpl):
         if self._consumer.listener is not None:
             try:
                 self._consumer.listener(topic, mq_all, mq_divided)
-            except Exception:
+            except Exception as error:
+                refuse_defect(error)
                 log.warning("the queue listener of %s failed", self.consumer_group, exc_info=True)
 
     def remove_unnecessary_message_queue(self, queue: MessageQueue, process_queue: ProcessQueue) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._client_factory import MQClientManager
 from rmqalloc.rebalance._consumer import Consumer, ServiceState, Settings
@@ -252,7 +253,8 @@ class RebalancePush(RebalanceImpl):
                 process_queue.locked = False
                 self.unlock(queue, oneway=True)
                 return True
-        except Exception:
+        except Exception as error:
+            refuse_defect(error)
             log.warning("removing %s failed", queue, exc_info=True)
         process_queue.try_unlock_times += 1
         return False
@@ -312,7 +314,8 @@ class RebalancePush(RebalanceImpl):
         for request in requests:
             try:
                 self._consumer.dispatcher.pull_later(request, delay)
-            except Exception:
+            except Exception as error:
+                refuse_defect(error)
                 self._not_taken(request)
 
     def dispatch_pop_requests(self, requests: list[PopRequest], delay: int) -> None:
@@ -320,7 +323,8 @@ class RebalancePush(RebalanceImpl):
         for request in requests:
             try:
                 self._consumer.dispatcher.pop_later(request, delay)
-            except Exception:
+            except Exception as error:
+                refuse_defect(error)
                 self._not_taken(request)
 
     def _not_taken(self, request: PullRequest | PopRequest) -> None:
@@ -338,6 +342,7 @@ class RebalancePush(RebalanceImpl):
             try:
                 offset = self.compute_pull_from_where_with_exception(request.queue)
             except Exception as error:
+                refuse_defect(error)
                 log.info("%s has no first offset of %s: %s", self.consumer_group, request.queue, error)
                 return False
             if offset < 0 and self.client_factory.profile.bad_offset_raises:

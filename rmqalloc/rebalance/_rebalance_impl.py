@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._local_path import rebalance_by_topic
@@ -45,7 +46,8 @@ class RebalanceImpl(GroupQueues):
             try:
                 rebalance = rebalance_by_topic if self.client_rebalance(topic) else rebalance_by_broker
                 balanced = rebalance(self, topic, is_order) and balanced
-            except Exception:
+            except Exception as error:
+                refuse_defect(error)
                 if not topic.startswith(RETRY_PREFIX):
                     log.warning("pass of %s over %s failed", self.consumer_group, topic, exc_info=True)
                     balanced = False

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._table_update import add_popped, add_pulled, drop_unneeded, offset_or_nothing
@@ -37,6 +38,7 @@ def rebalance_by_broker(impl: GroupQueues, topic: str, is_order: bool) -> bool:
             topic, impl.consumer_group, impl.strategy.get_name(), impl.message_model
         )
     except Exception as error:
+        refuse_defect(error)
         log.info("no assignment of %s for %s: %s", topic, impl.consumer_group, error)
         return False
     if assignments is None:

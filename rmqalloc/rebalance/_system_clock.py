@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
 from typing import Any, TypeVar
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.remoting._clock import Clock, Timer
 
 Result = TypeVar("Result")
@@ -53,7 +54,8 @@ class FixedRate:
     def _call(self) -> None:
         try:
             self._action()
-        except Exception:
+        except Exception as error:
+            refuse_defect(error)
             log.warning("a periodic action failed", exc_info=True)
         if not self._cancelled:
             self._due += self._period

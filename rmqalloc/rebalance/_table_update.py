@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Collection, Iterator
 
+from rmqalloc._defects import refuse_defect
 from rmqalloc.model import MessageQueue
 from rmqalloc.rebalance._group_queues import GroupQueues
 from rmqalloc.rebalance._process_queue import PopProcessQueue
@@ -124,6 +125,7 @@ def offset_or_nothing(impl: GroupQueues) -> Callable[[MessageQueue], int]:
         try:
             return impl.compute_pull_from_where_with_exception(queue)
         except Exception as error:
+            refuse_defect(error)
             log.info("%s has no first offset of %s: %s", impl.consumer_group, queue, error)
             return -1
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from rmqalloc.errors import ArgumentError
+
 _LONGEST_HOST = 255
 _PORTS = 65536
 
@@ -23,5 +25,5 @@ def host_and_port(address: str) -> tuple[str, int]:
     is_port = port.isascii() and port.isdigit() and len(port) <= 5 and 0 < int(port) < _PORTS
     is_host = 0 < len(host) <= _LONGEST_HOST and host.isprintable() and not set(host) & set(" \\/@\"'")
     if not is_port or not is_host:
-        raise ValueError(f"{address[:80]!r} is not host:port, such as 10.0.0.1:9876")
+        raise ArgumentError(f"{address[:80]!r} is not host:port, such as 10.0.0.1:9876")
     return host.removeprefix("[").removesuffix("]"), int(port)

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self, TypeVar
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.remoting import (
     RemotingError,
     ResponseCode,
@@ -108,12 +109,12 @@ def name_servers(text: str | None) -> list[str]:
     """
     found = [part.strip() for part in (text or os.environ.get(NAMESRV_ADDR, "")).split(";") if part.strip()]
     if not found:
-        raise ValueError(f"no name server given; give host:port, several parted by ';', or set {NAMESRV_ADDR}")
+        raise ArgumentError(f"no name server given; give host:port, several parted by ';', or set {NAMESRV_ADDR}")
     for address in found:
         try:
             host_and_port(address)
-        except ValueError as error:
-            raise ValueError(f"name server {error}") from None
+        except ArgumentError as error:
+            raise ArgumentError(f"name server {error}") from None
     return found
 
 

@@ -8,6 +8,7 @@ import ssl
 from collections.abc import Mapping
 from itertools import count
 
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.remoting import (
     RemotingError,
     ResponseError,
@@ -125,6 +126,9 @@ class Connection:
     async def _open(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
         try:
             host, port = host_and_port(self.address)
+        except ArgumentError as error:
+            raise UnreachableError(f"{self.address} could not be reached: {error}") from error
+        try:
             async with asyncio.timeout(self._connect_timeout):
                 return await asyncio.open_connection(host, port, ssl=self._tls)
         except TimeoutError:
@@ -133,12 +137,12 @@ class Connection:
             raise UnreachableError(
                 f"{self.address} has a certificate that does not verify: {error.verify_message}"
             ) from error
-        except (OSError, ValueError, OverflowError) as error:
+        except (OSError, ValueError) as error:  # ValueError: a host that no name server can be asked for
             raise UnreachableError(f"{self.address} could not be reached: {_reason(error)}") from error
 
     async def _read(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         """Hand answers to those who wait, until the connection ends; requests of the other side are dropped."""
-        reason = "the connection was closed"
+        reason, defect = "the connection was closed", None
         try:
             while True:
                 length = int.from_bytes(await reader.readexactly(4), signed=True)
@@ -151,15 +155,16 @@ class Connection:
         except asyncio.IncompleteReadError as error:
             if error.partial:
                 reason = "the connection was closed in the midst of an answer"
-        except Exception as error:
-            # Whatever it is, those who wait get the error, for nobody awaits this task.
+        except (OSError, Error) as error:
             reason = _reason(error)
+        except Exception as error:  # a defect, which those who wait get as it is: nobody awaits this task
+            defect = error
         finally:
             self._writer = None
             writer.close()
             for waiting in self._waiting.values():
                 if not waiting.done():
-                    waiting.set_exception(RemotingError(f"{self.address}: {reason}"))
+                    waiting.set_exception(defect or RemotingError(f"{self.address}: {reason}"))
 
     def _hand_over(self, data: bytes) -> None:
         """Give an answer to who waits for it; one that cannot be read is an error of that request, if it says which.

@@ -122,38 +122,39 @@ def decode(frame: bytes) -> Command:
 def _from_json(header: bytes, body: bytes) -> Command:
     if sum(map(header.count, b"[{,")) > _MAX_HEADER_MARKS:
         raise FrameError(f"a header of {len(header)} bytes has more than {_MAX_HEADER_MARKS} values")
-    opaque = None
     try:
         content = json.loads(header)
-        opaque = _int(content.get("opaque", 0))
-        fields: dict[str, Any] = content.get("extFields") or {}
-        remark = content.get("remark")
-        return Command(
-            _int(content["code"]),
-            opaque,
-            {key: _field(value) for key, value in fields.items()},
-            body,
-            None if remark is None else _field(remark),
-            _int(content.get("flag", 0)),
-        )
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise FrameError(f"a header is not the JSON of a command: {header[:80]!r}", opaque) from error
+    except (ValueError, RecursionError) as error:
+        raise _no_command(header) from error
+    if not isinstance(content, dict):
+        raise _no_command(header)
+    opaque, code, flag = _int(content.get("opaque", 0)), _int(content.get("code")), _int(content.get("flag", 0))
+    fields, remark = content.get("extFields") or {}, content.get("remark")
+    if opaque is None or code is None or flag is None or not isinstance(fields, dict):
+        raise _no_command(header, opaque)
+    texts = {key: text for key, value in fields.items() if (text := _field(value)) is not None}
+    said = None if remark is None else _field(remark)
+    if len(texts) < len(fields) or (said is None and remark is not None):
+        raise _no_command(header, opaque)
+    return Command(code, opaque, texts, body, said, flag)
 
 
-def _int(value: Any) -> int:
-    """A whole number of Java's ``int``; true, 1e999 and "1" are none."""
-    if type(value) is not int or not -_INT <= value < _INT:
-        raise TypeError("a header's numbers are ints")
-    return value
+def _no_command(header: bytes, opaque: int | None = None) -> FrameError:
+    return FrameError(f"a header is not the JSON of a command: {header[:80]!r}", opaque)
 
 
-def _field(value: Any) -> str:
-    """A field's text; some servers write numbers bare."""
+def _int(value: Any) -> int | None:
+    """A whole number of Java's ``int``; None for others: true, 1e999 and "1" are none."""
+    return value if type(value) is int and -_INT <= value < _INT else None
+
+
+def _field(value: Any) -> str | None:
+    """A field's text; some servers write numbers bare. None for a list or an object."""
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, (bool, int, float)):
         return "" if value is None else json.dumps(value)
-    raise TypeError("a header's fields are texts")
+    return None
 
 
 def _from_binary(header: bytes, body: bytes) -> Command:

@@ -91,13 +91,11 @@ def loads(body: bytes, is_over: Callable[[], bool] = lambda: False) -> Any:
     except UnicodeDecodeError as error:
         raise JsonError(f"a body is not UTF-8: {body[:60]!r}") from error
     if not is_deep:  # else brackets within strings may have been counted: only the tolerant parser knows
-        for read in (_STANDARD.decode, _rewritten):
+        for read in (_decoded, _rewritten):
             try:
                 return read(text)
             except (json.JSONDecodeError, RecursionError):
                 pass
-            except ValueError as error:
-                raise _unreadable_number(error) from error
     return tolerant(text, is_over)
 
 
@@ -118,8 +116,16 @@ _LENIENT = json.JSONDecoder(parse_constant=_no_constant, strict=False)
 _scan: Callable[[str, int], tuple[Any, int]] = vars(_LENIENT)["scan_once"]  # `raw_decode` without its errors
 
 
-def _unreadable_number(error: ValueError) -> JsonError:
-    return error if isinstance(error, JsonError) else JsonError("a number has more digits than are read")
+_LONG_NUMBER = "a number has more digits than are read"
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return _STANDARD.decode(text)
+    except (json.JSONDecodeError, JsonError):
+        raise
+    except ValueError as error:
+        raise JsonError(_LONG_NUMBER) from error
 
 
 # --- Bare keys in quotes, then the standard decoder ---
@@ -148,8 +154,8 @@ def _rewritten(text: str) -> Any:
         at = found.end()
     if not parts:
         raise json.JSONDecodeError("a body has no bare keys", text[:60], 0)
-    value = _STANDARD.decode("".join([*parts, text[at:]]))
-    return _restored(value, _STANDARD.decode("[" + ",".join(objects) + "]")) if objects else value
+    value = _decoded("".join([*parts, text[at:]]))
+    return _restored(value, _decoded("[" + ",".join(objects) + "]")) if objects else value
 
 
 def _restored(value: Any, keys: list[Any]) -> Any:
@@ -180,8 +186,6 @@ def tolerant(text: str, is_over: Callable[[], bool] = lambda: False) -> Any:
         value, at = parser.value(_skip(text, 0), 0)
     except (json.JSONDecodeError, IndexError) as error:
         raise JsonError(f"a body ends in the midst or is damaged: {text[:60]!r}") from error
-    except ValueError as error:
-        raise _unreadable_number(error) from error
     if _skip(text, at) != len(text):
         raise JsonError(f"a body goes on after its end at character {at}: {text[at : at + 60]!r}")
     return value
@@ -213,6 +217,10 @@ class _Parser:
                 return _scan(text, at)
             except (json.JSONDecodeError, StopIteration):
                 pass  # a bare key in it
+            except JsonError:
+                raise
+            except ValueError as error:
+                raise JsonError(_LONG_NUMBER) from error
         if first in "{[":
             if depth == MAX_DEPTH:
                 raise JsonError(f"a body is nested deeper than {MAX_DEPTH} levels")
@@ -226,7 +234,10 @@ class _Parser:
         if number is None:
             raise JsonError(f"no value at character {at}: {text[at : at + 60]!r}")
         is_whole = number[1] is None and number[2] is None
-        return (int(number[0]) if is_whole else float(number[0])), number.end()
+        try:
+            return (int(number[0]) if is_whole else float(number[0])), number.end()
+        except ValueError as error:
+            raise JsonError(_LONG_NUMBER) from error
 
     def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
         items: list[Any] = []

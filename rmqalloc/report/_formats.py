@@ -12,6 +12,7 @@ from typing import IO, Any
 import pyarrow as pa
 
 from rmqalloc._text import did_you_mean, is_formula, printable
+from rmqalloc.errors import ArgumentError
 from rmqalloc.results._table_result import checked_top
 from rmqalloc.results._terminal import cell_text, is_number, terminal_table
 
@@ -63,7 +64,7 @@ def write_table(
     a          1
     """
     if output not in OUTPUTS:
-        raise ValueError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}")
+        raise ArgumentError(f"output must be one of {', '.join(OUTPUTS)}, got {output!r}")
     shown, left_out = _chosen(table, columns, sort, top)
     if output == "parquet":
         _write_parquet(shown, file)
@@ -83,7 +84,7 @@ def _chosen(
     unknown = [name for name in [*wanted, *(key for key, _ in keys)] if name not in table.column_names]
     if unknown:
         meant = did_you_mean(unknown[0], table.column_names)
-        raise ValueError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{meant}")
+        raise ArgumentError(f"there is no column {unknown[0]!r}; there are {', '.join(table.column_names)}{meant}")
     top = checked_top(top)
     ordered = table.sort_by(keys) if keys else table
     shown = ordered.select(wanted).slice(0, top)
@@ -125,10 +126,10 @@ def _write_parquet(table: pa.Table, file: IO[str] | IO[bytes]) -> None:
     from pyarrow import parquet
 
     if _is_terminal(file):
-        raise ValueError("Parquet is not for a terminal: give a file (--out FILE), or send it through a pipe")
+        raise ArgumentError("Parquet is not for a terminal: give a file (--out FILE), or send it through a pipe")
     binary = getattr(file, "buffer", None) if isinstance(file, io.TextIOBase) else file
     if binary is None:
-        raise ValueError(f"Parquet needs a binary file, got the text file {file!r}")
+        raise ArgumentError(f"Parquet needs a binary file, got the text file {file!r}")
     parquet.write_table(table, binary)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import IO, TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from rmqalloc._text import counted
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.results._markup import escaped, name, number
 from rmqalloc.results._terminal import terminal_table
 from rmqalloc.store import write_file
@@ -155,9 +156,9 @@ def checked_top(top: Any, name: str = "top") -> int | None:
     if top is None:
         return None
     if isinstance(top, bool) or not hasattr(top, "__index__"):
-        raise TypeError(f"{name} must be a whole number of rows, got {top!r}")
+        raise ArgumentTypeError(f"{name} must be a whole number of rows, got {top!r}")
     if int(top) < 0:
-        raise ValueError(f"{name} must be a number of rows from 0 on, got {top}")
+        raise ArgumentError(f"{name} must be a number of rows from 0 on, got {top}")
     return min(int(top), sys.maxsize)
 
 

@@ -14,6 +14,7 @@ from typing import IO, Any, ClassVar
 
 import pyarrow as pa
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.results import TableResult
 from rmqalloc.results._table_result import checked_top
 from rmqalloc.results._terminal import terminal_table
@@ -103,9 +104,9 @@ def within_budget(
     [(6, 1, False), (3, 2, True), (2, 3, True), (2, 4, True), (2, 5, True), (1, 6, True)]
     """
     if not budget >= 0:
-        raise ValueError(f"a budget is a number of moves per queue from 0 on, got {budget}")
+        raise ArgumentError(f"a budget is a number of moves per queue from 0 on, got {budget}")
     if max_batch is not None and max_batch < 1:
-        raise ValueError(f"at least 1 client is away at once, got {max_batch} for the most")
+        raise ArgumentError(f"at least 1 client is away at once, got {max_batch} for the most")
     whole = restart(snapshot, groups, batch="100%", **how)
     sizes = dict(zip(*(whole.totals[name].to_pylist() for name in ("consumer_group", "n_clients")), strict=True))
     tried: dict[str, dict[int, dict[str, Any]]] = {name: {} for name in sizes}

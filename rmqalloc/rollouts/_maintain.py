@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.rollouts._planned_groups import planned_groups_of
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
@@ -93,7 +94,7 @@ def _reading(snapshot: Snapshot, broker: str, groups: Sequence[str], topics: Seq
     chosen = [group for group in snapshot.groups if matcher(tuple(groups))(group.name)]
     read = [tuple(name for name in group.subscriptions if name in holding and wanted(name)) for group in chosen]
     if not any(read):
-        raise ValueError(
+        raise ArgumentError(
             f"no consumer group that matches {', '.join(groups)!r} reads from broker {broker!r}: it holds "
             f"{len(holding):,} topics of the snapshot"
         )

@@ -10,6 +10,7 @@ import numpy as np
 from rmqalloc._globs import literal
 from rmqalloc._lazy import lazy_property
 from rmqalloc._text import counted, named
+from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import MessageQueue
 from rmqalloc.rollouts._planned_groups import first_queues, planned_groups_of
@@ -202,24 +203,24 @@ def resize_of(snapshot: Snapshot, topic: str, to: int, brokers: Sequence[str]) -
     """The change of all brokers chosen, if it is of one kind."""
     found = snapshot.topic(topic)
     if found is None:
-        raise ValueError(f"the snapshot has no topic {topic!r}; give one that it has")
+        raise ArgumentError(f"the snapshot has no topic {topic!r}; give one that it has")
     if to < 1:
-        raise ValueError(
+        raise ArgumentError(
             f"a broker needs 1 queue at least, got {to}; to empty a broker, see the maintenance of brokers"
         )
     readable = [broker for broker in found.brokers if broker.is_readable]
     chosen = [broker for broker in readable if matcher(tuple(brokers))(broker.broker_name)]
     if not chosen:
         names = ", ".join(broker.broker_name for broker in readable)
-        raise ValueError(
+        raise ArgumentError(
             f"no readable broker of topic {topic!r} matches {', '.join(brokers)!r}; it has {names or 'none'}"
         )
     has = ", ".join(f"{broker.broker_name} has {broker.read_queue_nums}" for broker in chosen[:_SHOWN])
     if all(broker.read_queue_nums == to and broker.write_queue_nums in (None, to) for broker in chosen):
-        raise ValueError(f"nothing would change: {has}, and {to} are asked for")
+        raise ArgumentError(f"nothing would change: {has}, and {to} are asked for")
     if len({broker.read_queue_nums < to for broker in chosen if broker.read_queue_nums != to}) > 1:
         what = "some brokers would grow and others shrink; do one after the other"
-        raise ValueError(f"{what}: {has}, and {to} are asked for")
+        raise ArgumentError(f"{what}: {has}, and {to} are asked for")
     return Resize(topic, tuple(readable), frozenset(broker.broker_name for broker in chosen), to)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._text import counted
+from rmqalloc.errors import ArgumentError
 from rmqalloc.rollouts._planned_groups import planned_groups_of
 from rmqalloc.rollouts._replay_groups import play_schedules
 from rmqalloc.rollouts._rollout import Rollout
@@ -98,9 +99,9 @@ def restart(
     2.0
     """
     if ids not in IDS:
-        raise ValueError(f"ids must be one of {', '.join(IDS)}, got {ids!r}")
+        raise ArgumentError(f"ids must be one of {', '.join(IDS)}, got {ids!r}")
     if surge and ids == "stable":
-        raise ValueError(
+        raise ArgumentError(
             "surge needs new ids: a client that joins while another of its id lives doubles it; let ids be new"
         )
     hearing_of(informed_by)

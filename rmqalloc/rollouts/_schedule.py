@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._text import counted
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evidence._method import Method
 from rmqalloc.strategies._dialects import JAVA
 from rmqalloc.transitions._hearing import ROUTES, Hearing
@@ -202,7 +202,7 @@ def positions_in_order(client_ids: list[str], order: str, seed: int = 0) -> list
     if order == "reversed":
         return positions[::-1]
     if order != "shuffled":
-        raise ValueError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
+        raise ArgumentError(f"order must be one of {', '.join(ORDERS)}, got {order!r}")
     # Hashes instead of a random generator: a client keeps its turn when others come and go.
     keys = [hashlib.sha256(f"{seed}/{one}".encode("utf-8", "surrogatepass")).digest() for one in client_ids]
     return sorted(positions, key=keys.__getitem__)
@@ -231,7 +231,7 @@ def batch_size(batch: int | str, n_clients: int, consumer_group: str) -> int:
     text = str(batch).strip()
     digits = text.removesuffix("%")
     if not (digits.isascii() and digits.isdigit()) or int(digits) < 1 or (text.endswith("%") and int(digits) > 100):
-        raise ValueError(f"a batch is a number of clients from 1 on, or 1% to 100%, got {batch!r}")
+        raise ArgumentError(f"a batch is a number of clients from 1 on, or 1% to 100%, got {batch!r}")
     size = max(1, n_clients * int(digits) // 100) if text.endswith("%") else int(digits)
     if size > n_clients:
         raise InapplicableError(
@@ -263,7 +263,7 @@ def fresh_clients(group: GroupAtStart, refreshed: float, order: str, seed: int) 
         The share is not from 0 to 1, or the order is unknown.
     """
     if not 0 <= refreshed <= 1:
-        raise ValueError(f"the share of clients with new routes must be from 0 to 1, got {refreshed}")
+        raise ArgumentError(f"the share of clients with new routes must be from 0 to 1, got {refreshed}")
     n_clients = len(group.client_ids)
     fresh = ~everyone(n_clients)
     fresh[positions_in_order(group.client_ids, order, seed)[: round(n_clients * refreshed)]] = True

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from rmqalloc._globs import literal
 from rmqalloc._text import counted
+from rmqalloc.errors import ArgumentError
 from rmqalloc.rollouts._planned_groups import planned_groups_of
 from rmqalloc.rollouts._replay_groups import none_left, play_schedules
 from rmqalloc.rollouts._rollout import Rollout
@@ -69,7 +70,9 @@ def change_subscription(
     [8, 6, 4, 2, 0]
     """
     if snapshot.topic(topic) is None:
-        raise ValueError(f"the snapshot has no topic {topic!r}, so its queues are not known; give a topic that exists")
+        raise ArgumentError(
+            f"the snapshot has no topic {topic!r}, so its queues are not known; give a topic that exists"
+        )
     chosen, skipped = _chosen(snapshot, topic, groups, remove)
     # Other groups do not matter here and would only cost time.
     with_topic = replace(snapshot, groups=tuple(_subscribed(group, topic) for group in chosen) or snapshot.groups)

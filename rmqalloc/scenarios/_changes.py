@@ -21,6 +21,7 @@ from rmqalloc.documents._fields import (
     Whole,
 )
 from rmqalloc.documents._records import Checked, needed, optional
+from rmqalloc.errors import Error
 from rmqalloc.strategies import Strategy
 from rmqalloc.strategies._by_name import rule
 from rmqalloc.strategies._spelled import with_params
@@ -144,7 +145,7 @@ class SetStrategy(Checked):
         """Take parameters out of the text, so that two spellings of one change are equal."""
         try:
             name, params = with_params(self.strategy, self.params or {})
-        except ValueError as error:
+        except Error as error:
             raise ScenarioError(f"cannot be made: {error}") from None
         if name != self.strategy:
             object.__setattr__(self, "strategy", name)
@@ -157,7 +158,7 @@ class SetStrategy(Checked):
         """The strategy."""
         try:
             return rule(self.strategy, **(self.params or {}))
-        except (ValueError, TypeError) as error:
+        except Error as error:
             raise ScenarioError(f"cannot be made: {error}") from None
 
 

@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import Any, TypeVar
 
+from rmqalloc.errors import ArgumentTypeError, Error
 from rmqalloc.model import Assignment, MessageQueue
 from rmqalloc.rebalance import UnsortableError, sorted_allocate
 from rmqalloc.strategies import Strategy, sort_client_ids, sort_queues
@@ -57,7 +58,7 @@ class SharedAllocation:
         try:
             queues = _kept(self._queues, id(mq_all), mq_all, lambda: sort_queues(mq_all))
             client_ids = _kept(self._client_ids, id(cid_all), cid_all, lambda: self._sorted_ids(cid_all))
-        except TypeError as error:
+        except ArgumentTypeError as error:
             raise UnsortableError(str(error)) from error
         key, sources = (id(strategy), id(queues), id(client_ids)), (strategy, queues, client_ids)
         slices = _kept(self._slices, key, sources, lambda: _divided(strategy, queues, client_ids))
@@ -90,7 +91,7 @@ def _divided(strategy: Strategy, queues: list[MessageQueue], client_ids: tuple[s
         return None
     try:
         assignment = strategy.assign(queues, client_ids)
-    except (ValueError, TypeError):
+    except Error:
         return None
     assert isinstance(assignment, Assignment)
     slices: dict[str, list[Any]] = {}

@@ -20,6 +20,7 @@ from rmqalloc.documents._fields import (
     Whole,
 )
 from rmqalloc.documents._records import Checked, described, needed, optional
+from rmqalloc.errors import Error
 from rmqalloc.simulation._settings import SetConsumeMode, UpdateBrokerConfig, UpdateSubGroup
 from rmqalloc.strategies import Strategy, strategy
 from rmqalloc.strategies._by_name import is_plain, plain_strategies
@@ -65,7 +66,7 @@ class WithStrategy(Checked):
                 return None
             name, params = with_params(self.strategy, self.params or {})
             return strategy(name, **params)
-        except (TypeError, ValueError) as error:
+        except Error as error:
             raise ScenarioError(f"cannot be used: {error}", "params") from None
 
 

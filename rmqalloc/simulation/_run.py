@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rmqalloc._defects import all_is_ours
 from rmqalloc.documents._fields import ScenarioError
 from rmqalloc.documents._read_budget import no_collection
+from rmqalloc.errors import ArgumentError
 from rmqalloc.remoting import PROFILES
 from rmqalloc.simulation._actions import perform
 from rmqalloc.simulation._cluster import Cluster
@@ -65,10 +67,10 @@ def simulate(script: Script | str | os.PathLike[str], seed: int | None = None, p
         script = read_script(script)
     profile = script.profile if profile is None else profile
     if profile not in PROFILES:
-        raise ValueError(f"there is no profile {profile!r}; known are {', '.join(PROFILES)}")
+        raise ArgumentError(f"there is no profile {profile!r}; known are {', '.join(PROFILES)}")
     script.check_profile(profile)
     seed = script.seed if seed is None else seed
-    with no_collection():
+    with no_collection(), all_is_ours():
         cluster = _built(script, Cluster(PROFILES[profile], seed, int(script.latency)))
         windows = _run(script, cluster)
         ownerships = [_ownership(group, script.duration) for group in cluster.groups.values()]

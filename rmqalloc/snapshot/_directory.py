@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 
 from rmqalloc import store
+from rmqalloc.documents import DocumentError, read_source
 from rmqalloc.documents import _json_text as json_text
-from rmqalloc.documents import read_source
 
 MARKER = "_rmqalloc.json"
 """File that says a directory is ours; Spark and pyarrow do not read names that begin with an underscore."""
@@ -135,6 +135,7 @@ def _kind(marker: Path) -> str | None:
     """Kind that a marker file states, None if there is no such file or it is not ours."""
     try:
         content = json_text.loads(read_source(marker).text())
-        return str(content["kind"]) if content["tool"] == "rmqalloc" else None
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, DocumentError):
         return None
+    is_ours = isinstance(content, dict) and content.get("tool") == "rmqalloc" and "kind" in content
+    return str(content["kind"]) if is_ours else None

@@ -31,6 +31,7 @@ import pyarrow.parquet as pq
 from numpy.random import Generator, default_rng
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.snapshot._directory import replaced_result
 
 FLEET_SCHEMA = pa.schema(
@@ -82,7 +83,7 @@ def synthetic_fleet(n_units: int = 1_000_000, seed: int = 0, batch_size: int = 1
     [10, 10, 5]
     """
     if n_units < 0 or seed < 0 or batch_size < 1:
-        raise ValueError(
+        raise ArgumentError(
             f"n_units and seed must be 0 or more and batch_size 1 or more, "
             f"got n_units={n_units}, seed={seed}, batch_size={batch_size}"
         )
@@ -109,7 +110,7 @@ def write_fleet(path: str | os.PathLike[str], n_units: int = 1_000_000, seed: in
         If ``path`` holds files that are not a synthetic fleet.
     """
     if n_files < 1:
-        raise ValueError(f"n_files={n_files}: at least one file is needed")
+        raise ArgumentError(f"n_files={n_files}: at least one file is needed")
     synthetic_fleet(0, seed if n_units >= 0 else -1)
     bounds = [n_units * i // n_files for i in range(n_files + 1)]
     lengths = [list(_lengths(stop - start, _ROWS_PER_ROW_GROUP)) for start, stop in pairwise(bounds)]

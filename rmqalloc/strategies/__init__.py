@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any, Literal, TypeVar, overload
 
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.model import Queue
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import ExclusiveStrategy, SharingStrategy, Strategy
@@ -218,7 +219,7 @@ def strategy(name: str, *, dialect: str = JAVA, **parameters: Any) -> Strategy:
         inspect.signature(made).bind(**parameters)
     except TypeError as error:
         known = ", ".join(inspect.signature(made).parameters) or "no parameters"
-        raise TypeError(f"strategy {name}: {error}; it takes {known}") from None
+        raise ArgumentTypeError(f"strategy {name}: {error}; it takes {known}") from None
     return made(**parameters)
 
 

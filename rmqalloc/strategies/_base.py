@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet, FleetError, UnitError
 from rmqalloc.fleet._columns import Offsets, list_positions
 from rmqalloc.fleet._fleet import units_alone
@@ -284,7 +285,7 @@ class Strategy(ABC):
         position = checked_position(position, len(queues), "queue")
         assigned = self.assign(queues, client_ids)
         if not isinstance(assigned, Assignment):
-            raise TypeError(f"{self.get_name()} may give a queue to several clients, so it has no single owner")
+            raise ArgumentTypeError(f"{self.get_name()} may give a queue to several clients, so it has no single owner")
         return int(assigned.owners[position])
 
     def explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:
@@ -354,7 +355,7 @@ class Strategy(ABC):
 
     def by_room(self, fleet: Fleet) -> tuple[Parts, Strategy]:
         """A fleet as units of one machine room each, and what divides these; for what is decided by positions in rooms."""
-        raise TypeError(f"strategy {self.get_name()} does not divide by machine room")
+        raise ArgumentTypeError(f"strategy {self.get_name()} does not divide by machine room")
 
 
 if TYPE_CHECKING:
@@ -402,7 +403,7 @@ class SharingStrategy(Strategy):
         TypeError
             Always; the message says what to use.
         """
-        raise TypeError(self._instead)
+        raise ArgumentTypeError(self._instead)
 
     def _owners(self, fleet: Fleet, out: Owners, threads: int = 1) -> None:
         self.assign_fleet(fleet, out)
@@ -443,9 +444,9 @@ def as_of_now(items: Any) -> Any:
 def check_lists(mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> None:
     """Java's checks of the two lists, in its order, with its texts."""
     if not mq_all:
-        raise ValueError(NO_QUEUES)
+        raise ArgumentError(NO_QUEUES)
     if not cid_all:
-        raise ValueError(NO_CLIENTS)
+        raise ArgumentError(NO_CLIENTS)
 
 
 def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> int:
@@ -454,11 +455,11 @@ def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: 
     ``AbstractAllocateMessageQueueStrategy.check`` and ``List.indexOf``.
     """
     if not current_cid:
-        raise ValueError(NO_CURRENT)
+        raise ArgumentError(NO_CURRENT)
     if not mq_all:
-        raise ValueError(NO_QUEUES)
+        raise ArgumentError(NO_QUEUES)
     if not cid_all:
-        raise ValueError(NO_CLIENTS)
+        raise ArgumentError(NO_CLIENTS)
     if current_cid.isascii():
         try:
             return cid_all.index(current_cid)

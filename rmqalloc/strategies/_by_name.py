@@ -6,12 +6,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rmqalloc._text import did_you_mean
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.strategies import STRATEGIES, ConfigByClient, Strategy, strategy
 from rmqalloc.strategies._dialects import DIALECTS, JAVA
 from rmqalloc.strategies._names import chain, divided, registered, split
 from rmqalloc.strategies._parameters import Parameter
-from rmqalloc.strategies._spelled import spelled
+from rmqalloc.strategies._spelled import refuse_name, spelled
 
 NEARBY = "MACHINE_ROOM_NEARBY"
 """RocketMQ's strategy by machine rooms."""
@@ -19,7 +20,7 @@ NEARBY = "MACHINE_ROOM_NEARBY"
 _NO_UNITS = Fleet.from_groups([])
 
 
-def rule(name: str, **params: Any) -> Strategy:
+def rule(name: str, /, **params: Any) -> Strategy:
     """A strategy that gives every queue one owner, by RocketMQ's name for it.
 
     Parameters
@@ -42,6 +43,7 @@ def rule(name: str, **params: Any) -> Strategy:
     >>> rule("MACHINE_ROOM_NEARBY-CONSISTENT_HASH", virtual_nodes=100).get_name()
     'MACHINE_ROOM_NEARBY-CONSISTENT_HASH'
     """
+    refuse_name(params)
     if "dialect" in params:
         name, params = in_dialect(name, params)
     outer, inner = split(name, STRATEGIES) if isinstance(name, str) else ("", None)
@@ -51,10 +53,12 @@ def rule(name: str, **params: Any) -> Strategy:
     if name == "CONFIG" and lists and isinstance(lists, Mapping) and len(params) == 1:
         return ConfigByClient(lists)
     if class_of(outer).names_inner and class_of(outer).default_inner is None and "inner" not in params:
-        raise TypeError(f"strategy {name} needs an inner strategy: write {name}-AVG, for example")
+        raise ArgumentTypeError(f"strategy {name} needs an inner strategy: write {name}-AVG, for example")
     made = strategy(name, **params)
     if name == "CONFIG" and not lists:
-        raise TypeError("the lists of CONFIG are not known: give message_queues, a list of queues for every client id")
+        raise ArgumentTypeError(
+            "the lists of CONFIG are not known: give message_queues, a list of queues for every client id"
+        )
     if not made.reads_rooms:  # else its rooms are in the table that is to come
         made.assign_fleet(_NO_UNITS)
     return made
@@ -100,7 +104,7 @@ def _over(name: str, outer: str, inner: str, params: Mapping[str, Any]) -> Strat
     """A strategy over another one, given the whole name and its two parts."""
     if class_of(inner).is_listed:
         each = "machine room" if class_of(outer).reads_rooms else "part that it divides"
-        raise TypeError(f"{name} gives a client its whole list once for every {each}; name {inner} itself")
+        raise ArgumentTypeError(f"{name} gives a client its whole list once for every {each}; name {inner} itself")
     own, others = divided(STRATEGIES[outer], params)
     resolvers = {one.name for one in class_of(outer).parameters if one.kind == "resolver"}
     others |= {one: own.pop(one) for one in resolvers & own.keys()}  # refused there: rooms come from the table
@@ -280,9 +284,9 @@ def from_flags(strategy: str, given: Mapping[str, Any]) -> dict[str, Any]:
         value, own = given.get(parameter.name), taken.get(parameter.name)
         is_given = value is not None or parameter.name in said
         if (own or parameter).is_needed and is_given != (own is not None):
-            raise ValueError(f"{parameter.flag} is for {names}, which needs it; the strategy is {strategy}")
+            raise ArgumentError(f"{parameter.flag} is for {names}, which needs it; the strategy is {strategy}")
         if value is not None and own is None:
-            raise ValueError(f"{parameter.flag} is for {names}, the strategy is {strategy}")
+            raise ArgumentError(f"{parameter.flag} is for {names}, the strategy is {strategy}")
         if value is not None:
             params[parameter.name] = set(value.split(",")) if parameter.kind == "names" else value
     return params
@@ -317,7 +321,7 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
     of_outer, of_inner = known.get(registered(name, STRATEGIES) or name), known.get(innermost)
     if colon and of_inner is not None and of_inner.kind == "count":
         if not (given.isascii() and given.isdigit() and len(given) < 10):
-            raise ValueError(f"{label!r} is not NAME:N, such as {innermost}:160")
+            raise ArgumentError(f"{label!r} is not NAME:N, such as {innermost}:160")
         return name, {of_inner.name: int(given)}
     if given and of_outer is not None:
         return name, {of_outer.name: given.split("+")}
@@ -325,5 +329,5 @@ def from_label(label: str) -> tuple[str, dict[str, Any]]:
         forms = [f"{one}:{p.metavar}" + f"+{p.metavar}" * (p.kind == "names") for one, p in known.items()]
         meant = did_you_mean(name, plain_strategies()) if registered(name, STRATEGIES) not in plain_strategies() else ""
         forms.append("NAME(PARAMETER=VALUE,...)")
-        raise ValueError(f"{label!r} is neither NAME, nor {', nor '.join(forms)}{meant}")
+        raise ArgumentError(f"{label!r} is neither NAME, nor {', nor '.join(forms)}{meant}")
     return name, {}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._globs import glob
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import distinct_strings, lengths_of, list_positions, offsets_of, repeats_of
 from rmqalloc.fleet._lists import ClientLists
@@ -69,7 +70,7 @@ class Canary(ExclusiveOver[Inner]):
         super().__init__(inner)
         self.points = decimal_units("share", share, POINTS, 0, POINTS)
         if not isinstance(pattern, str):
-            raise TypeError(f"pattern must be text, got {pattern!r}")
+            raise ArgumentTypeError(f"pattern must be text, got {pattern!r}")
         self.pattern = pattern
         self._matches = matcher(pattern)
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rmqalloc._engine import crc32, split
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import list_positions, offsets_of, ranges
 from rmqalloc.model import queue_fields
@@ -35,7 +36,7 @@ class _GoFunction(ExclusiveStrategy):
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         for i, queue in enumerate(mq_all):
             if None in queue_fields(queue):
-                raise TypeError(f"queue {i} has a null field, which a string of Go cannot be: {queue!r}")
+                raise ArgumentTypeError(f"queue {i} has a null field, which a string of Go cannot be: {queue!r}")
         return Strategy._group_owners(self, mq_all, cid_all)  # and not by the thin path of Java's ring
 
     if not TYPE_CHECKING:  # typed as `ExclusiveStrategy.allocate` is
@@ -86,7 +87,9 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
 
     def __init__(self, virtual_nodes: int = DEFAULT_VIRTUAL_NODES) -> None:
         if hasattr(virtual_nodes, "__index__") and virtual_nodes < 0:
-            raise ValueError(f"virtual_nodes must be at least 1, got {virtual_nodes}: client-go finds an empty circle")
+            raise ArgumentError(
+                f"virtual_nodes must be at least 1, got {virtual_nodes}: client-go finds an empty circle"
+            )
         super().__init__(virtual_nodes)
         self.has_shared_points = False
 
@@ -108,7 +111,7 @@ class GoConsistentHash(_GoFunction, ConsistentHash):
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         if self.virtual_nodes == 0:
-            raise ValueError(_NO_POINTS)
+            raise ArgumentError(_NO_POINTS)
         return super()._group_owners(mq_all, cid_all)
 
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
@@ -165,7 +168,7 @@ class GoMachineRoom(_GoFunction, MachineRoom):
         given = machine_rooms if isinstance(machine_rooms, str) else list(machine_rooms or ())
         super().__init__(given)
         if len(self.machine_rooms or ()) < len(given):
-            raise ValueError(
+            raise ArgumentError(
                 f"machine_rooms has a room twice, of which client-go counts the queues twice and may panic: {given!r}"
             )
 

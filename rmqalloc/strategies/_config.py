@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from rmqalloc._text import counted
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._groups import check_client_ids
 from rmqalloc.fleet._positions import position as checked_position
@@ -94,7 +95,7 @@ class ConfigByClient(Strategy):
 
     def __init__(self, message_queues: Mapping[str, Sequence[Any]]) -> None:
         if not isinstance(message_queues, Mapping):
-            raise TypeError(f"message_queues must map client ids to lists of queues, got {message_queues!r}")
+            raise ArgumentTypeError(f"message_queues must map client ids to lists of queues, got {message_queues!r}")
         self.message_queues = {client_id: listed_queues(queues) for client_id, queues in message_queues.items()}
         self._holders: dict[MessageQueue, list[str]] = {}
         for client_id, queues in self.message_queues.items():
@@ -153,7 +154,7 @@ class ConfigByClient(Strategy):
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         for error in self.fleet_errors(group_fleet(mq_all, cid_all)):
-            raise ValueError(error.reason)
+            raise ArgumentError(error.reason)
         return super()._group_owners(mq_all, cid_all)
 
 
@@ -166,9 +167,11 @@ def listed_queues(queues: Any) -> list[MessageQueue]:
     1
     """
     if isinstance(queues, str) or not isinstance(queues, Sequence):
-        raise TypeError(f"a list of CONFIG must be a list of queues, got {queues!r}")
+        raise ArgumentTypeError(f"a list of CONFIG must be a list of queues, got {queues!r}")
     found = [queue_fields(tuple(queue) if isinstance(queue, list) else queue) for queue in queues]
     for topic, broker_name, _ in found:
         if topic is None or broker_name is None:
-            raise TypeError(f"a queue of CONFIG must have a topic and a broker_name, got {topic!r} and {broker_name!r}")
+            raise ArgumentTypeError(
+                f"a queue of CONFIG must have a topic and a broker_name, got {topic!r} and {broker_name!r}"
+            )
     return [MessageQueue(str(topic), str(broker_name), queue_id) for topic, broker_name, queue_id in found]

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import group, split
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, distinct, ranges
 from rmqalloc.fleet._irregular import IrregularUnits
@@ -92,13 +93,13 @@ class ConsistentHash(ExclusiveStrategy):
 
     def __init__(self, virtual_nodes: int = DEFAULT_VIRTUAL_NODES, hash_function: HashFunction | None = None) -> None:
         if isinstance(virtual_nodes, bool) or not hasattr(virtual_nodes, "__index__"):
-            raise TypeError(f"virtual_nodes must be an integer, got {virtual_nodes!r}")
+            raise ArgumentTypeError(f"virtual_nodes must be an integer, got {virtual_nodes!r}")
         if virtual_nodes < 0:
-            raise ValueError(f"illegal virtualNodeCnt :{virtual_nodes}")
+            raise ArgumentError(f"illegal virtualNodeCnt :{virtual_nodes}")
         if virtual_nodes > INT32_MAX:
-            raise ValueError(f"virtual_nodes must be at most {INT32_MAX}, got {virtual_nodes}")
+            raise ArgumentError(f"virtual_nodes must be at most {INT32_MAX}, got {virtual_nodes}")
         if hash_function is not None and not callable(hash_function):
-            raise TypeError(f"hash_function must be callable (str) -> int64, got {hash_function!r}")
+            raise ArgumentTypeError(f"hash_function must be callable (str) -> int64, got {hash_function!r}")
         self.virtual_nodes = int(virtual_nodes)
         self.hash_function = hash_function
         self.has_shared_points = hash_function is None and self.virtual_nodes > 0
@@ -351,7 +352,7 @@ def _occurrences(offsets: Offsets, first: Index) -> Index:
 def _checked(hash_function: HashFunction, key: str) -> int:
     value = hash_function(key)
     if isinstance(value, bool) or not hasattr(value, "__index__"):
-        raise TypeError(f"hash_function must return an integer, got {value!r} for the key {key!r}")
+        raise ArgumentTypeError(f"hash_function must return an integer, got {value!r} for the key {key!r}")
     if not -(2**63) <= int(value) < 2**63:
-        raise ValueError(f"hash_function must return a signed 64-bit integer, got {value!r} for the key {key!r}")
+        raise ArgumentError(f"hash_function must return a signed 64-bit integer, got {value!r} for the key {key!r}")
     return int(value)

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from rmqalloc._text import did_you_mean
+from rmqalloc.errors import ArgumentError
 from rmqalloc.strategies._averagely import Averagely, AveragelyByCircle
 from rmqalloc.strategies._base import Strategy
 from rmqalloc.strategies._client_go import GoConsistentHash, GoMachineRoom
@@ -55,7 +56,7 @@ class Dialect(NamedTuple):
             The client has no such strategy.
         """
         if name not in self.made:
-            raise ValueError(self.lacks(name))
+            raise ArgumentError(self.lacks(name))
         return self.made[name]
 
     def lacks(self, name: str) -> str:
@@ -115,5 +116,5 @@ def dialect_named(name: str) -> Dialect:
     if found is None:
         known = [JAVA, *DIALECTS]
         meant = did_you_mean(name, known) if isinstance(name, str) else ""
-        raise ValueError(f"unknown dialect {name!r}; known are {', '.join(known)}{meant}")
+        raise ArgumentError(f"unknown dialect {name!r}; known are {', '.join(known)}{meant}")
     return found

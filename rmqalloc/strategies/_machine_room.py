@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import split
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import offsets_of
 from rmqalloc.model import queue_fields
@@ -53,10 +54,13 @@ class MachineRoom(ExclusiveStrategy):
 
     def __init__(self, machine_rooms: Iterable[str] | None = None) -> None:
         if isinstance(machine_rooms, str):
-            raise TypeError(f"machine_rooms must be a set of names, got the string {machine_rooms!r}")
-        self.machine_rooms = None if machine_rooms is None else frozenset(machine_rooms)
+            raise ArgumentTypeError(f"machine_rooms must be a set of names, got the string {machine_rooms!r}")
+        try:
+            self.machine_rooms = None if machine_rooms is None else frozenset(machine_rooms)
+        except TypeError:
+            raise ArgumentTypeError(f"machine_rooms must be a set of names, got {machine_rooms!r}") from None
         if not all(isinstance(room, str) for room in self.machine_rooms or ()):
-            raise TypeError(f"machine_rooms must hold strings, got {machine_rooms!r}")
+            raise ArgumentTypeError(f"machine_rooms must hold strings, got {machine_rooms!r}")
 
     def get_name(self) -> str:
         """Java's ``getName()`` text: ``MACHINE_ROOM``."""
@@ -91,9 +95,9 @@ class MachineRoom(ExclusiveStrategy):
         for i, queue in enumerate(mq_all):
             broker_name = queue_fields(queue)[1]
             if broker_name is None:
-                raise TypeError(f"the broker_name of queue {i} is null, so it has no machine room: {queue!r}")
+                raise ArgumentTypeError(f"the broker_name of queue {i} is null, so it has no machine room: {queue!r}")
             if self._room_of(broker_name) is not None and self.machine_rooms is None:
-                raise TypeError(NULL_ROOMS)
+                raise ArgumentTypeError(NULL_ROOMS)
         return super()._group_owners(mq_all, cid_all)
 
     def _room_of(self, broker_name: str) -> str | None:

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from rmqalloc.errors import RoomsUnknownError
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, RoomsUnknownError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings, distinct_strings
 from rmqalloc.fleet._fleet import units_alone
@@ -83,12 +83,12 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         self, inner: Inner, broker_room: BrokerRoom | None = None, client_room: ClientRoom | None = None
     ) -> None:
         if inner is None:
-            raise TypeError("allocateMessageQueueStrategy is null: give an inner strategy")
+            raise ArgumentTypeError("allocateMessageQueueStrategy is null: give an inner strategy")
         if not isinstance(inner, Strategy):
-            raise TypeError(f"inner must be a strategy, got {inner!r}")
+            raise ArgumentTypeError(f"inner must be a strategy, got {inner!r}")
         for name, resolver in (("broker_room", broker_room), ("client_room", client_room)):
             if resolver is not None and not callable(resolver) and not isinstance(resolver, Mapping):
-                raise TypeError(f"{name} must be a callable or a mapping, got {resolver!r}")
+                raise ArgumentTypeError(f"{name} must be a callable or a mapping, got {resolver!r}")
         super().__init__(inner)
         self.broker_room, self.client_room = broker_room, client_room
         # Ids give every queue an owner of its own room, so only the queues of a client that leaves move here, too.
@@ -154,7 +154,9 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
             queues = [mq_all[i] for i in queue_rooms[room]]
             part = self.inner.allocate(consumer_group, current_cid, queues, clients)
             if part is None:
-                raise TypeError(f"the inner strategy {self.inner.get_name()} answered null for machine room {room!r}")
+                raise ArgumentTypeError(
+                    f"the inner strategy {self.inner.get_name()} answered null for machine room {room!r}"
+                )
             result += part
         return result
 
@@ -200,12 +202,12 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
         for i, queue in enumerate(mq_all):
             room = _ask_broker(self.broker_room, queue)
             if not room:
-                raise ValueError(_no_queue_room(*queue_fields(queue)))
+                raise ArgumentError(_no_queue_room(*queue_fields(queue)))
             queue_rooms.setdefault(room, []).append(i)
         for i, client_id in enumerate(cid_all):
             room = _ask_client(self.client_room, client_id)
             if not room:
-                raise ValueError(_no_client_room(client_id))
+                raise ArgumentError(_no_client_room(client_id))
             client_rooms.setdefault(room, []).append(i)
         return queue_rooms, client_rooms
 

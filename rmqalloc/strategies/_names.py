@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rmqalloc._text import did_you_mean
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.strategies._base import Strategy
 
 Registry = Mapping[str, type[Strategy]]
@@ -74,26 +75,26 @@ def chain(name: str, known: Registry) -> Iterator[str]:
 def divided(outer: type[Strategy], params: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Parameters of a strategy whose inner one is named, and parameters of that one."""
     if "inner" in params:
-        raise TypeError("the name says which strategy is inside: leave out inner")
+        raise ArgumentTypeError("the name says which strategy is inside: leave out inner")
     taken = inspect.signature(outer).parameters
     own = {name: value for name, value in params.items() if name in taken}
     return own, {name: value for name, value in params.items() if name not in taken}
 
 
-def unknown(name: Any, known: Registry) -> ValueError:
+def unknown(name: Any, known: Registry) -> ArgumentError:
     """The error about a name that nothing is registered for.
 
     Examples
     --------
     >>> unknown("NEW/3", {"AVG": Strategy, "NEW/2": Strategy})
-    ValueError('unknown version of strategy NEW: NEW/3; known is NEW/2')
+    ArgumentError('unknown version of strategy NEW: NEW/3; known is NEW/2')
     >>> unknown("AVGG", {"AVG": Strategy})
-    ValueError("unknown strategy 'AVGG'; known are AVG; did you mean AVG?")
+    ArgumentError("unknown strategy 'AVGG'; known are AVG; did you mean AVG?")
     """
     outer = name.partition("-")[0] if isinstance(name, str) else ""
     base = outer.partition("/")[0]
     if base != outer and base and (versions := [base] * (base in known) + _versions(base, known)):
         are = "known is" if len(versions) == 1 else "known are"
-        return ValueError(f"unknown version of strategy {base}: {outer}; {are} {', '.join(versions)}")
+        return ArgumentError(f"unknown version of strategy {base}: {outer}; {are} {', '.join(versions)}")
     meant = did_you_mean(name, known) if isinstance(name, str) else ""
-    return ValueError(f"unknown strategy {name!r}; known are {', '.join(known)}{meant}")
+    return ArgumentError(f"unknown strategy {name!r}; known are {', '.join(known)}{meant}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet._groups import check_client_ids
 from rmqalloc.model import Queue, queue_fields
 
@@ -81,7 +82,7 @@ def sort_queues(queues: Iterable[Queue]) -> list[Queue]:
         for i, (topic, broker_name, _) in enumerate(fields):
             if topic is None or (broker_name is None and sum(t == topic for t, _, _ in fields) > 1):
                 missing = "topic" if topic is None else "broker_name"
-                raise TypeError(f"the {missing} of queue {i} is null, so it cannot be sorted: {items[i]!r}")
+                raise ArgumentTypeError(f"the {missing} of queue {i} is null, so it cannot be sorted: {items[i]!r}")
         keys: list[Any] = [
             (utf16(str(topic)), utf16(str(broker_name)), number) for topic, broker_name, number in fields
         ]

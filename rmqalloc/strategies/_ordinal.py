@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rmqalloc._engine import names, slots
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, longest_of, utf8_of
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet
@@ -76,14 +77,14 @@ class Ordinal(ExclusiveStrategy):
 
     def __init__(self, pattern: str = DEFAULT_PATTERN, tables: bool = False) -> None:
         if not isinstance(pattern, str):
-            raise TypeError(f"pattern must be a text such as {DEFAULT_PATTERN!r}, got {pattern!r}")
+            raise ArgumentTypeError(f"pattern must be a text such as {DEFAULT_PATTERN!r}, got {pattern!r}")
         before, sharp, after = pattern.partition("#")
         if not sharp or "#" in after or before[-1:].isdigit() or after[:1].isdigit():
-            raise ValueError(
+            raise ArgumentError(
                 f"pattern must have one # and no digit beside it, such as {DEFAULT_PATTERN!r}, got {pattern!r}"
             )
         if not isinstance(tables, bool | np.bool_):
-            raise TypeError(f"tables must be True or False, got {tables!r}")
+            raise ArgumentTypeError(f"tables must be True or False, got {tables!r}")
         self.pattern, self.tables = pattern, bool(tables)
 
     def get_name(self) -> str:
@@ -154,7 +155,7 @@ class Ordinal(ExclusiveStrategy):
 
     def _group_owners(self, mq_all: Sequence[Any], cid_all: Sequence[str]) -> Owners:
         if self.tables and (errors := self.fleet_errors(group_fleet(mq_all, cid_all))):
-            raise ValueError(errors[0].reason)
+            raise ArgumentError(errors[0].reason)
         return super()._group_owners(mq_all, cid_all)
 
     def _explain(self, queues: Queues, client_ids: Sequence[str], position: int) -> Reasons:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.model import Assignment, joined, queue_fields
@@ -46,9 +47,9 @@ class ExclusiveOver(WrappingStrategy[Inner], ExclusiveStrategy):
     def __init__(self, inner: Inner | None = None) -> None:
         made: Any = Averagely() if inner is None else inner
         if not isinstance(made, Strategy):
-            raise TypeError(f"inner must be a strategy, got {inner!r}")
+            raise ArgumentTypeError(f"inner must be a strategy, got {inner!r}")
         if made.is_shared:
-            raise TypeError(f"inner must give every queue to one client, got {made.get_name()}")
+            raise ArgumentTypeError(f"inner must give every queue to one client, got {made.get_name()}")
         super().__init__(cast(Inner, made))
 
     @abstractmethod

@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
+
 THREADS_VARIABLE = "RMQALLOC_THREADS"
 
 
@@ -31,12 +33,12 @@ def n_threads(threads: int | None) -> int:
     if threads is None:
         given = os.environ.get(THREADS_VARIABLE, "1")
         if not given.isdecimal() or int(given) < 1:
-            raise ValueError(f"environment variable {THREADS_VARIABLE} must be a number above zero, got {given!r}")
+            raise ArgumentError(f"environment variable {THREADS_VARIABLE} must be a number above zero, got {given!r}")
         return int(given)
     if isinstance(threads, bool) or not hasattr(threads, "__index__"):
-        raise TypeError(f"threads must be an integer, got {threads!r}")
+        raise ArgumentTypeError(f"threads must be an integer, got {threads!r}")
     if threads < 1:
-        raise ValueError(f"threads must be above zero, got {threads}")
+        raise ArgumentError(f"threads must be above zero, got {threads}")
     return int(threads)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, NamedTuple
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
+
 ParameterKind = Literal[
     "count", "names", "decimal", "text", "numbers", "owners", "queues", "strategy", "resolver", "function", "switch"
 ]
@@ -98,13 +100,13 @@ def decimal_units(name: str, given: Any, unit: int, least: int, most: int) -> in
     (500, 10000)
     """
     if isinstance(given, bool) or not isinstance(given, int | float | str | Decimal):
-        raise TypeError(f"{name} must be a number, got {given!r}")
+        raise ArgumentTypeError(f"{name} must be a number, got {given!r}")
     try:
         units = Decimal(str(given)) * unit
     except InvalidOperation:
-        raise ValueError(f"{name} must be a number, got {given!r}") from None
+        raise ArgumentError(f"{name} must be a number, got {given!r}") from None
     if not (units.is_finite() and least <= units <= most):
-        raise ValueError(f"{name} must be from {Decimal(least) / unit} to {Decimal(most) / unit}, got {given!r}")
+        raise ArgumentError(f"{name} must be from {Decimal(least) / unit} to {Decimal(most) / unit}, got {given!r}")
     if units != int(units):
-        raise ValueError(f"{name} must have at most {len(str(unit)) - 1} decimals, got {given!r}")
+        raise ArgumentError(f"{name} must have at most {len(str(unit)) - 1} decimals, got {given!r}")
     return int(units)

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet, FleetError
 from rmqalloc.fleet._columns import offsets_of, order_keys, ranges
 from rmqalloc.fleet._fleet import units_alone
@@ -93,9 +94,9 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
 
     def __init__(self, inner: Inner, pop_share_queue_num: int = -1) -> None:
         if not isinstance(inner, Strategy):
-            raise TypeError(f"inner must be a strategy, got {inner!r}")
+            raise ArgumentTypeError(f"inner must be a strategy, got {inner!r}")
         if isinstance(pop_share_queue_num, bool) or not hasattr(pop_share_queue_num, "__index__"):
-            raise TypeError(f"pop_share_queue_num must be an integer, got {pop_share_queue_num!r}")
+            raise ArgumentTypeError(f"pop_share_queue_num must be an integer, got {pop_share_queue_num!r}")
         super().__init__(inner)
         self.pop_share_queue_num = int(pop_share_queue_num)
 
@@ -135,7 +136,7 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
         """Queues that one client pops; new ``MessageQueue(topic, broker_name, -1)`` where it gets whole brokers."""
         mq_all, cid_all = as_of_now(mq_all), as_of_now(cid_all)
         if mq_all is None or (cid_all is None and self.pop_share_queue_num > 0):
-            raise TypeError(
+            raise ArgumentTypeError(
                 "mq_all is null; give a list of queues"
                 if mq_all is None
                 else "cid_all is null; give a list of client ids"
@@ -157,7 +158,9 @@ class Pop(WrappingStrategy[Inner], SharingStrategy):
     ) -> list[Any]:
         share = self.inner.allocate(consumer_group, client_id, mq_all, cid_all)
         if share is None:
-            raise TypeError(f"the inner strategy {self.inner.get_name()} answered null for client {client_id!r}")
+            raise ArgumentTypeError(
+                f"the inner strategy {self.inner.get_name()} answered null for client {client_id!r}"
+            )
         return share
 
     @overload
@@ -306,11 +309,11 @@ def _take_windows(fleet: Fleet, slots: _Slots, units: NDArray[np.bool_], inner: 
 def _one_queue(current_cid: str | None, mq_all: Sequence[Any], cid_all: Sequence[str]) -> list[Any]:
     """More clients than queues: exactly one queue for every client."""
     if current_cid is None or _is_blank(current_cid):
-        raise ValueError(NO_CURRENT)
+        raise ArgumentError(NO_CURRENT)
     if not mq_all:
-        raise ValueError(NO_QUEUES)
+        raise ArgumentError(NO_QUEUES)
     if not cid_all:
-        raise ValueError(NO_CLIENTS)
+        raise ArgumentError(NO_CLIENTS)
     position = position_of(current_cid, mq_all, cid_all)
     return [mq_all[position % len(mq_all)]] if position >= 0 else []
 

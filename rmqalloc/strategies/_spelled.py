@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rmqalloc._text import did_you_mean, shortened
+from rmqalloc.errors import ArgumentError
 from rmqalloc.strategies import STRATEGIES
 from rmqalloc.strategies._names import chain, unknown
 from rmqalloc.strategies._parameters import Parameter
@@ -58,15 +59,17 @@ def spelled(text: str) -> tuple[str, dict[str, Any]]:
     if wrong := [one for one in names if one not in STRATEGIES]:
         raise unknown(wrong[0], STRATEGIES)
     if not rest.endswith(")"):
-        raise ValueError(f"{text!r} does not end with the parenthesis that it opens: write NAME(PARAMETER=VALUE,...)")
+        raise ArgumentError(
+            f"{text!r} does not end with the parenthesis that it opens: write NAME(PARAMETER=VALUE,...)"
+        )
     taken = {one.name: one for made in names for one in STRATEGIES[made].parameters if one.kind != "strategy"}
     params: dict[str, Any] = {}
     for key, value in _pairs(text, rest[:-1]):
         if key not in taken:
             takes = ", ".join(one for one, parameter in taken.items() if parameter.is_spelled) or "no parameters"
-            raise ValueError(f"{text!r}: {name} takes {takes}, got {key}{did_you_mean(key, taken)}")
+            raise ArgumentError(f"{text!r}: {name} takes {takes}, got {key}{did_you_mean(key, taken)}")
         if key in params:
-            raise ValueError(f"{text!r}: {key} is there twice")
+            raise ArgumentError(f"{text!r}: {key} is there twice")
         params[key] = _value(text, taken[key], value)
     return name, params
 
@@ -77,17 +80,24 @@ def with_params(text: str, params: Mapping[str, Any]) -> tuple[str, dict[str, An
     Raises
     ------
     ValueError
-        As `spelled`, or a parameter stands in both.
+        As `spelled`, or a parameter stands in both, or is ``name``.
 
     Examples
     --------
     >>> with_params("CANARY-CONSISTENT_HASH(share=0.05)", {"virtual_nodes": 160})
     ('CANARY-CONSISTENT_HASH', {'share': 0.05, 'virtual_nodes': 160})
     """
+    refuse_name(params)
     name, own = spelled(text)
     if twice := own.keys() & params.keys():
-        raise ValueError(f"{text!r}: {min(twice)} is given beside it, too; give it once")
+        raise ArgumentError(f"{text!r}: {min(twice)} is given beside it, too; give it once")
     return name, {**own, **params}
+
+
+def refuse_name(params: Mapping[str, Any]) -> None:
+    """Refuse a parameter that Python would take for the name of the strategy."""
+    if "name" in params:
+        raise ArgumentError(f"no strategy takes a parameter name, got {params['name']!r}")
 
 
 def labels_of(text: str) -> list[str]:
@@ -126,7 +136,7 @@ def _closings(text: str) -> list[int]:
 
 def _check_length(text: str) -> None:
     if len(text) > MAX_LENGTH:
-        raise ValueError(
+        raise ArgumentError(
             f"{shortened(text, 60)!r}: a strategy is spelled in {MAX_LENGTH:,} characters at most, got {len(text):,}"
         )
 
@@ -146,7 +156,7 @@ def _pairs(text: str, inside: str) -> Iterator[tuple[str, str]]:
         value = key and (_QUOTED.match(inside, key.end()) or _found(_BARE, inside, key.end()))
         end = value and _END.match(inside, value.end())
         if not key or not value or not end:
-            raise ValueError(
+            raise ArgumentError(
                 f'{text!r}: {inside[at:]!r} is not PARAMETER=VALUE; a text with one of ,()" stands in double quotes'
             )
         yield key[1], value[0].rstrip()
@@ -166,9 +176,9 @@ def _value(text: str, parameter: Parameter, given: str) -> Any:
         plain = _unquoted(given)
         return plain if kind == "text" else plain.split("+")
     if not parameter.is_spelled:
-        raise ValueError(f"{text!r}: no text can give {name}; give it from Python, or as params in a file")
+        raise ArgumentError(f"{text!r}: no text can give {name}; give it from Python, or as params in a file")
     wanted = {"count": "a whole number", "decimal": "a number such as 0.25", "switch": "true or false"}[kind]
-    raise ValueError(f"{text!r}: {name} must be {wanted}, got {given!r}")
+    raise ArgumentError(f"{text!r}: {name} must be {wanted}, got {given!r}")
 
 
 def _unquoted(given: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rmqalloc._engine import names, preferences, split
+from rmqalloc.errors import ArgumentError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Offsets, Strings
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners, group_fleet
@@ -46,7 +47,7 @@ class Stable(ExclusiveStrategy):
 
     def __init__(self, slack: int = 0) -> None:
         if isinstance(slack, bool) or slack not in (0, 1):
-            raise ValueError(f"slack must be 0 or 1, got {slack!r}")
+            raise ArgumentError(f"slack must be 0 or 1, got {slack!r}")
         self.slack = int(slack)
 
     def get_name(self) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.model import joined, queue_fields
 from rmqalloc.strategies._base import ExclusiveStrategy, Owners
@@ -53,7 +54,7 @@ class Sticky(ExclusiveStrategy):
 
     def __init__(self, owners: Mapping[Any, str]) -> None:
         if not isinstance(owners, Mapping) or not all(isinstance(one, str) for one in owners.values()):
-            raise TypeError(f"owners must map queues to client ids, got {owners!r}")
+            raise ArgumentTypeError(f"owners must map queues to client ids, got {owners!r}")
         self.owners = {_key(queue): joined(client_id) for queue, client_id in owners.items()}
 
     def get_name(self) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import weigh
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import distinct_strings, list_positions, order_keys, ranges
 from rmqalloc.model import joined
@@ -153,14 +154,16 @@ def _checked(name: str, given: Mapping[Any, int] | None) -> Mapping[Any, int]:
     if given is None:
         return {}
     if not isinstance(given, Mapping):
-        raise TypeError(f"{name} must be a mapping to whole numbers, got {given!r}")
+        raise ArgumentTypeError(f"{name} must be a mapping to whole numbers, got {given!r}")
     for key, value in given.items():
         if name == "capacities" and not isinstance(key, str):
-            raise TypeError(f"capacities are by client id, got {key!r}")
+            raise ArgumentTypeError(f"capacities are by client id, got {key!r}")
         if name == "weights" and not (isinstance(key, tuple) and len(key) in (2, 3)):
-            raise TypeError(f"weights are by (broker name, queue id) or (topic, broker name, queue id), got {key!r}")
+            raise ArgumentTypeError(
+                f"weights are by (broker name, queue id) or (topic, broker name, queue id), got {key!r}"
+            )
         if isinstance(value, bool) or not hasattr(value, "__index__"):
-            raise TypeError(f"{name} must be whole numbers, got {value!r} for {key!r}")
+            raise ArgumentTypeError(f"{name} must be whole numbers, got {value!r} for {key!r}")
         if not 1 <= value <= MOST:
-            raise ValueError(f"{name} must be from 1 to {MOST}, got {value!r} for {key!r}")
+            raise ArgumentError(f"{name} must be from 1 to {MOST}, got {value!r} for {key!r}")
     return given

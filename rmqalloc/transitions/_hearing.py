@@ -15,6 +15,7 @@ from math import factorial, prod
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.remoting import DEFAULT_PROFILE, Profile
 
 Seconds = NDArray[np.float64]
@@ -179,7 +180,7 @@ def hearing_of(way: str, profile: Profile = DEFAULT_PROFILE, n_brokers: int = 1,
         notice = hearing_of("notice", profile, n_brokers)
         return replace(notice, first=(LOCK_LIFE - LOCK_INTERVAL, LOCK_LIFE)) if is_ordered else notice
     if way != "notice":
-        raise ValueError(f"clients learn of joins and leaves by {', '.join(WAYS)}, got {way!r}")
+        raise ArgumentError(f"clients learn of joins and leaves by {', '.join(WAYS)}, got {way!r}")
     if not least:
         return Hearing(())
     if n_brokers > 1:

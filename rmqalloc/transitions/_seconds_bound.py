@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from rmqalloc.documents._fields import FieldError, Text
+from rmqalloc.errors import ArgumentError, Error
 
 _SECONDS = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,9})?)(?:@(worst|p99))?")
 
@@ -41,7 +42,7 @@ class SecondsBound(NamedTuple):
         """
         found = _SECONDS.fullmatch(text.strip())
         if found is None:
-            raise ValueError(f"must be a number of seconds such as 30, 30@worst or 30@p99, got {text!r}")
+            raise ArgumentError(f"must be a number of seconds such as 30, 30@worst or 30@p99, got {text!r}")
         return cls(float(found[1]), found[2] or "worst")
 
     def of_row(self, row: Mapping[str, Any]) -> float:
@@ -68,7 +69,7 @@ class SecondsText(Text):
         text = super().read(given)
         try:
             SecondsBound.parse(text)
-        except ValueError as error:
+        except Error as error:
             raise FieldError(str(error)) from None
         return text
 

@@ -12,6 +12,7 @@ from typing import IO, Any, NamedTuple, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._parquet_plan import plan_writer, refuse_table
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._quarantine import plan_and_quarantine
@@ -102,7 +103,7 @@ def survey_of(paths: Sequence[str], columns: Sequence[str], spec: PlanSpec, stor
     for path in paths:
         with _opened(path, store) as file:
             if lacking := [name for name in columns if name not in file.schema_arrow.names]:
-                raise ValueError(f"{path} lacks the column {lacking[0]}")
+                raise ArgumentError(f"{path} lacks the column {lacking[0]}")
             if not files:
                 refuse_schema(file.schema_arrow, spec)
             groups = (file.metadata.row_group(i).total_byte_size for i in range(file.num_row_groups))
@@ -198,12 +199,13 @@ def _row_groups(path: str, store: Store | None) -> list[tuple[Piece, int]]:
 
 def _opened(path: str, store: Store | None = None) -> pq.ParquetFile:
     try:
-        if store is None:
-            return pq.ParquetFile(path)
         # What is far away is asked for in few large pieces.
-        return pq.ParquetFile(path, filesystem=store.files(), pre_buffer=True)
+        far = {} if store is None else {"filesystem": store.files(), "pre_buffer": True}
+        file = pq.ParquetFile(path, **far)
+        file.schema_arrow  # noqa: B018  # read here, so that what is wrong with it names the file
+        return file
     except (OSError, pa.ArrowException) as error:
-        raise ValueError(f"{path} cannot be read: {error}") from error
+        raise ArgumentError(f"{path} cannot be read: {error}") from error
 
 
 class Buckets(Protocol):
@@ -401,4 +403,4 @@ def _read(piece: Piece, store: Store | None = None) -> Iterator[pa.RecordBatch]:
         try:
             yield from file.iter_batches(_ROWS_PER_BATCH, row_groups=list(groups), use_threads=False)
         except (OSError, pa.ArrowException) as error:
-            raise ValueError(f"{piece.path} cannot be read: {error}") from error
+            raise ArgumentError(f"{piece.path} cannot be read: {error}") from error

@@ -13,15 +13,14 @@ from typing import Any, NoReturn
 
 from rmqalloc._extras import hint, is_optional
 from rmqalloc._text import harmless
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evaluation._plan_batch import OUTPUTS, PlanSpec
 from rmqalloc.evaluation._totals import Totals, two_columns
 from rmqalloc.scenarios import read_scenarios
 from rmqalloc.strategies._by_name import from_flags, plain_parameters
-from spark_udfs._requirements import JavaNotFoundError, SparkTooOldError
 from spark_udfs.job._job_options import JOB_OPTIONS, JobOption
 from spark_udfs.job._plan_summary import totals_table
-from spark_udfs.job._planning_job import JobError, JobResult, run_job
+from spark_udfs.job._planning_job import JobResult, run_job
 from spark_udfs.job._sources import UnitSource
 
 EXIT_FAILED = 1
@@ -82,7 +81,7 @@ def main(argv: list[str] | None = None) -> int:
         source = source_of(given.input, given.table, given.format, given.option)
         params = from_flags(given.strategy, vars(given))
         PlanSpec(given.strategy, params)
-    except (ValueError, TypeError) as error:
+    except Error as error:
         parser.error(str(error))
     try:
         with plain_errors():
@@ -97,15 +96,15 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def source_of(path: str, table: str, form: str, options: Sequence[str]) -> UnitSource:
-    """What to read, as a command line names it; ValueError if it does not fit together."""
+    """What to read, as a command line names it; ArgumentError if it does not fit together."""
     pairs = [text.partition("=") for text in options]
     for name, sign, value in pairs:
         if not name or not sign:
-            raise ValueError(f"an option of the reader is K=V, such as multiLine=true, got {name + sign + value!r}")
+            raise ArgumentError(f"an option of the reader is K=V, such as multiLine=true, got {name + sign + value!r}")
     if len({name.lower() for name, _, _ in pairs}) < len(pairs):  # Spark's options have no capitals
-        raise ValueError(f"an option of the reader is given twice: {', '.join(options)}; give each once")
+        raise ArgumentError(f"an option of the reader is given twice: {', '.join(options)}; give each once")
     if bool(path) == bool(table) and (table or form == "parquet"):
-        raise ValueError("give either an input or a table")
+        raise ArgumentError("give either an input or a table")
     return UnitSource(path, form, {name: value for name, _, value in pairs}, table)
 
 
@@ -138,7 +137,7 @@ def plain_errors() -> Iterator[None]:
     """Turn the errors of files, servers and Spark into `PlainError`; any other exception is a defect and is raised."""
     try:
         yield
-    except (OSError, ValueError, TypeError, JavaNotFoundError, SparkTooOldError, JobError, MemoryError) as error:
+    except (OSError, Error, MemoryError) as error:
         raise PlainError(str(error) or type(error).__name__) from error
     except Exception as error:
         if isinstance(error, ImportError) and is_optional(error):

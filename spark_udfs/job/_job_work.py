@@ -8,6 +8,7 @@ from urllib.parse import unquote
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._parquet_plan import INPUT_COLUMNS
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from spark_udfs.job import (
@@ -62,7 +63,7 @@ def work_of(
     if not isinstance(found, str):
         return found
     if by_files:
-        raise ValueError(
+        raise ArgumentError(
             f"a file job needs a directory of Parquet files without partitions, and an output directory, that the workers see; "
             f"{found}"
         )
@@ -130,7 +131,7 @@ def _files_of_table(
     columns = [name for name in units.columns if name in INPUT_COLUMNS]
     try:
         survey, n_rows = on_worker(spark, by_file.survey_of, paths, columns, spec, store)
-    except ValueError as error:
+    except ArgumentError as error:
         return f"{source} is not read file by file: {error}"
     if n_rows != units.count():
         return f"{source} is not read file by file, as rows are deleted that its files still hold"
@@ -231,4 +232,4 @@ def _frame_work(spark: SparkSession, source: UnitSource, output: Output, spec: P
 def _check_apart(source: str | None, output: Output) -> None:
     """The next run must not read what this one writes."""
     if source is not None and isinstance(output, SharedDirectory) and f"{output.path}/".startswith(f"{source}/"):
-        raise ValueError(f"the output directory {output.path} lies in the input {source}; give one apart from it")
+        raise ArgumentError(f"the output directory {output.path} lies in the input {source}; give one apart from it")

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from rmqalloc._text import without_secrets
+from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._parquet_plan import processors
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._totals import ByScenario
@@ -60,12 +61,14 @@ def plan_to_store(
     shown = without_secrets(source)
     (read_from, path), (store, root) = store_of_uri(source), store_of_uri(target)
     if store is None:
-        raise ValueError(f"{without_secrets(target)} is a directory on a disk; give it as a path")
+        raise ArgumentError(f"{without_secrets(target)} is a directory on a disk; give it as a path")
     if f"{root}/".startswith(f"{path}/"):
-        raise ValueError(f"the output {without_secrets(target)} lies in the input {shown}; give one apart from it")
+        raise ArgumentError(f"the output {without_secrets(target)} lies in the input {shown}; give one apart from it")
     found = survey(path, spec, read_from)
     if found is None:
-        raise ValueError(f"{shown} has other files than *.parquet, or partitions, whose columns are not in the files")
+        raise ArgumentError(
+            f"{shown} has other files than *.parquet, or partitions, whose columns are not in the files"
+        )
     files = StoreFiles(store, root)
     manifest, run = manifests.begin(files, plan_id_of(spec, ["files", found.files]), force=False)
     if manifest is None:
@@ -77,7 +80,7 @@ def plan_to_store(
 
         _plan_all(plan, missing, threads or processors(), on_progress)
         if listed_files(path, read_from) != found.files:
-            raise ValueError(f"{shown} changed while it was read; nothing is published, run it again")
+            raise ArgumentError(f"{shown} changed while it was read; nothing is published, run it again")
         manifest = _published(files, run, found, spec)
     return plan_summary.totals_in([manifest["summary"]], spec)
 

@@ -8,12 +8,15 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from spark_udfs._map_in_arrow import Batches
 from spark_udfs.job._manifests import PublishError
 
 _ERRORS: dict[str, type[Exception]] = {
-    error.__name__: error for error in (FileExistsError, FileNotFoundError, ValueError, TypeError, PublishError)
+    one.__name__: one
+    for one in (FileExistsError, FileNotFoundError, OSError, ArgumentError, ArgumentTypeError, PublishError, Error)
 }
+"""Errors as which those of workers are raised again, each as its nearest class; any other is a defect and fails its task."""
 
 
 class _WorkerCall:
@@ -27,8 +30,9 @@ class _WorkerCall:
             pass
         try:
             answer: dict[str, Any] = {"value": self.function(*self.arguments)}
-        except (OSError, ValueError, TypeError, PublishError) as error:
-            answer = {"error": type(error).__name__, "message": str(error)}
+        except (OSError, Error) as error:
+            nearest = next(one.__name__ for one in type(error).__mro__ if one.__name__ in _ERRORS)
+            answer = {"error": nearest, "message": str(error)}
         yield pa.RecordBatch.from_pydict({"answer": [json.dumps(answer)]})
 
 
@@ -51,14 +55,14 @@ def on_worker(spark: SparkSession, function: Callable[..., Any], *arguments: Any
 
     Raises
     ------
-    ValueError, TypeError, OSError, PublishError
-        As the function raises them.
+    OSError, Error
+        As the function raises them, or the nearest class of `_ERRORS`.
     """
     # With first(), Spark would end the worker, and the next one would have to import everything again.
     [row] = spark.range(0, 1, 1, 1).mapInArrow(_WorkerCall(function, arguments), "answer string").collect()
     answer = json.loads(row["answer"])
     if "error" in answer:
-        raise _ERRORS.get(answer["error"], OSError)(answer["message"])
+        raise _ERRORS[answer["error"]](answer["message"])
     return answer["value"]
 
 

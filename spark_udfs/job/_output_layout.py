@@ -74,7 +74,7 @@ class LocalFiles:
 def _text(path: Path) -> str:
     if path.is_dir():
         return "".join(_text(part) for part in sorted(path.iterdir()) if part.name[0] not in "._")
-    return path.read_text(encoding="utf-8")
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def begin_run(
@@ -223,8 +223,9 @@ def show_plan(out: str, plan_id: str) -> bool:
 
 def is_shown(out: str, manifest: Mapping[str, Any]) -> bool:
     """Whether the plain path holds the files of this manifest."""
+    path = Path(out, plan_name(manifest["plan"]), MANIFEST)
     try:
-        shown = json.loads(Path(out, plan_name(manifest["plan"]), MANIFEST).read_text(encoding="utf-8"))
+        shown = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return False
     return bool(shown["buckets"] == manifest["buckets"])

@@ -5,6 +5,7 @@ import json
 from typing import Any
 
 from rmqalloc._version import __version__
+from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.scenarios import to_data
 
@@ -33,4 +34,4 @@ def plan_id_of(spec: PlanSpec, identity: Any) -> str:
 def _plain(value: Any) -> Any:
     if isinstance(value, set | frozenset):
         return sorted(value)
-    raise TypeError(f"the parameters of a job must be plain data, which its plan is known by, got {value!r}")
+    raise ArgumentTypeError(f"the parameters of a job must be plain data, which its plan is known by, got {value!r}")

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.evaluation._totals import ByScenario
 from spark_udfs.job import (
@@ -155,9 +155,9 @@ def run_job(
     """
     plan_id_of(spec, None)
     if not 0 <= max_bad_fraction <= 1:
-        raise ValueError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")
+        raise ArgumentError(f"max_bad_fraction must be from 0 to 1, got {max_bad_fraction}")
     if not target and not into:
-        raise ValueError("give an output directory, a table to put the plan into, or both")
+        raise ArgumentError("give an output directory, a table to put the plan into, or both")
     with spark_errors(), running_session(master) as spark, Watch(spark) as watch:
         started = time.perf_counter()
         tables = into_table.JobTables(spark, into, spec, source) if into else None

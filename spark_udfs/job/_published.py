@@ -24,7 +24,7 @@ class ArrowFiles:
             name, _, part = path.partition("/")
             if not any(one[:1] in ("_", ".") for one in (name, part)):
                 with self.system.open_input_stream(f"{self.root}/{folder}/{path}") as file:
-                    texts[name] = file.read().decode()
+                    texts[name] = file.read().decode(errors="replace")
         return texts
 
     def plan_ids(self) -> list[str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, NamedTuple
 
+import pyarrow as pa
 import pyarrow.fs as pafs
 
 from rmqalloc.evaluation._parquet_plan import opened
@@ -45,6 +46,8 @@ class Store(NamedTuple):
             return made(**given, **_ONE_REQUEST.get(self.kind, {}))
         except TypeError:  # pyarrow before 19
             return made(**given)
+        except pa.ArrowException as error:
+            raise OSError(f"{self.kind}: {error}") from error
 
 
 _BY_URI = "FileSystem.from_uri"

@@ -17,6 +17,7 @@ from rmqalloc.cli import _app as app
 from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli import _sink as sink
 from rmqalloc.cli import main
+from rmqalloc.errors import ArgumentError
 from rmqalloc.snapshot._plain_data import to_document
 
 FORGED = "rmqalloc: forged"
@@ -250,7 +251,20 @@ def test_any_other_exception_is_a_defect_that_says_so(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "error", [TypeError, KeyError, RecursionError, OverflowError, AttributeError, AssertionError, StopIteration]
+    "error",
+    [
+        *(
+            TypeError,
+            ValueError,
+            KeyError,
+            RecursionError,
+            OverflowError,
+            AttributeError,
+            AssertionError,
+            StopIteration,
+        ),
+        *(pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowKeyError),
+    ],
 )
 def test_no_error_of_python_passes_for_one_of_a_file(error, monkeypatch, capsys):
     def broken(*_args, **_kwargs):
@@ -261,7 +275,7 @@ def test_no_error_of_python_passes_for_one_of_a_file(error, monkeypatch, capsys)
     assert "defect of rmqalloc" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("kind", [click.UsageError, click.ClickException, ValueError, OSError])
+@pytest.mark.parametrize("kind", [click.UsageError, click.ClickException, ArgumentError, OSError])
 def test_an_error_that_quotes_what_it_was_given_stays_within_its_line(kind, monkeypatch, capsys):
     def broken(*_args, **_kwargs):
         raise kind(f"a\n{FORGED}\x1b[2J" + "x" * 10_000)

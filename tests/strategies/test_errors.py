@@ -1,11 +1,16 @@
 """Bad inputs: what is refused, when, and in which words."""
 
+import inspect
+from contextlib import suppress
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from rmqalloc import Fleet, MessageQueue, sort_client_ids, sort_queues, strategy
+from rmqalloc import Error, Fleet, MessageQueue, sort_client_ids, sort_queues, strategy
+from rmqalloc.strategies import STRATEGIES
+from rmqalloc.strategies._by_name import rule
+from rmqalloc.strategies._spelled import with_params
 
 QUEUES = [MessageQueue("T", "hz@b", i) for i in range(4)]
 NAMES = ["AVG", "AVG_BY_CIRCLE", "CONSISTENT_HASH", "CONFIG", "MACHINE_ROOM", "MACHINE_ROOM_NEARBY", "POP"]
@@ -303,3 +308,50 @@ def test_client_ids_are_not_one_string():
         Fleet.from_groups([("g", "T", QUEUES, "xyz")])
     with pytest.raises(TypeError, match="list"):
         strategy("AVG").assign(QUEUES, "xyz")
+
+
+ODD = (
+    None,
+    True,
+    -1,
+    0,
+    1.5,
+    float("nan"),
+    2**70,
+    "x",
+    "",
+    b"x",
+    [],
+    [None],
+    [[1]],
+    {},
+    {"a": None},
+    {"a": [1]},
+    {1: 2},
+    (),
+    object(),
+)
+PARAMETERS = [
+    (name, parameter) for name, made in STRATEGIES.items() for parameter in inspect.signature(made).parameters
+]
+
+
+@pytest.mark.parametrize(("name", "parameter"), PARAMETERS)
+def test_a_parameter_of_any_kind_is_taken_or_refused_by_an_error_of_ours(name, parameter):
+    """As files and rows of tables give them; a builtin exception would be a defect."""
+    for value in ODD:
+        with suppress(Error):
+            strategy(name, **{parameter: value})
+        with suppress(Error):
+            rule(name, **{parameter: value})
+
+
+@pytest.mark.parametrize("parameter", ["name", "dialect", "inner", "self", "cls", "params", "text", "", "a b"])
+@pytest.mark.parametrize("name", [*STRATEGIES, "MACHINE_ROOM_NEARBY-AVG", "POP-AVG", "CANARY-AVG", "x", "", None, 3])
+def test_a_parameter_of_any_name_is_taken_or_refused_by_an_error_of_ours(name, parameter):
+    for value in ODD:
+        with suppress(Error):
+            rule(name, **{parameter: value})
+        with suppress(Error):
+            made, params = with_params(str(name), {parameter: value})
+            strategy(made, **params)

@@ -18,15 +18,16 @@ import reference
 from checkout import DATA
 
 from rmqalloc import Fleet, MessageQueue, sort_client_ids, sort_queues, strategy
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 
 GOLDEN = DATA / "golden.jsonl.gz"
 N_CASES = 3049
 NULL_POINTER = "NullPointerException"
 MANY_TO_MANY = ("CONFIG", "POP", "MACHINE_ROOM_NEARBY-CONFIG")
 ERRORS = {
-    ValueError: "IllegalArgumentException",
+    ArgumentError: "IllegalArgumentException",
     reference.IllegalArgument: "IllegalArgumentException",
-    TypeError: NULL_POINTER,
+    ArgumentTypeError: NULL_POINTER,
     reference.NullPointer: NULL_POINTER,
 }
 

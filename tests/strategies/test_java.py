@@ -18,6 +18,7 @@ from java_cases import GHOST
 from reference import IllegalArgument, NullPointer, java_string
 
 from rmqalloc import Fleet, sort_client_ids, sort_queues, strategy
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 
 pytestmark = pytest.mark.java
 
@@ -39,9 +40,9 @@ LEAST = {
 every_family = pytest.mark.parametrize("family", LEAST)
 
 JAVA_CLASS = {
-    ValueError: "IllegalArgumentException",
+    ArgumentError: "IllegalArgumentException",
     IllegalArgument: "IllegalArgumentException",
-    TypeError: "NullPointerException",
+    ArgumentTypeError: "NullPointerException",
     NullPointer: "NullPointerException",
 }
 

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import rmqalloc
 from rmqalloc import MessageQueue, strategy
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden.jsonl.gz"
-KINDS = {"IllegalArgumentException": ValueError, "NullPointerException": TypeError}
+KINDS = {"IllegalArgumentException": ArgumentError, "NullPointerException": ArgumentTypeError}
 
 
 def made(name, params, case, queues):

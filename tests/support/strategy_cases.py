@@ -12,6 +12,7 @@ import reference
 import reference_own
 
 from rmqalloc import MessageQueue, strategy
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 
 CONFIGURED = [MessageQueue("Cfg", "b", 1), MessageQueue("Cfg", "b", 1)]
 
@@ -180,9 +181,9 @@ pop_rule = pytest.mark.parametrize("rule", [rule for rule in RULES if rule.label
 one_owner_rule = pytest.mark.parametrize("rule", ONE_OWNER, ids=str)
 
 ERRORS = {
-    ValueError: ValueError,
+    ArgumentError: ValueError,
     reference.IllegalArgument: ValueError,
-    TypeError: TypeError,
+    ArgumentTypeError: TypeError,
     reference.NullPointer: TypeError,
 }
 

@@ -61,8 +61,8 @@ def _json_text(document: dict[str, Any]) -> str:
         text = "{\n" + ",\n".join(f"{_json(name)}: {_lines(value)}" for name, value in document.items()) + "\n}\n"
         json_text.check_depth(document)
         json_text.check_made(made_of_json(text))
-    except ValueError as error:  # of ours, or that a number is none
-        raise SnapshotError(error.what if isinstance(error, DocumentError) else f"not JSON: {error}") from None
+    except DocumentError as error:
+        raise SnapshotError(error.what) from None
     return text
 
 
@@ -71,4 +71,11 @@ def _lines(value: Any) -> str:
     return "[\n" + ",\n".join(map(_json, value)) + "\n]" if isinstance(value, list) else _json(value)
 
 
-_json = json.JSONEncoder(ensure_ascii=False, allow_nan=False).encode
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
+
+def _json(value: Any) -> str:
+    try:
+        return _ENCODER.encode(value)
+    except ValueError as error:  # a number that is none
+        raise SnapshotError(f"not JSON: {error}") from None

@@ -17,7 +17,7 @@ from rmqalloc.documents._read_budget import most_rows
 from rmqalloc.snapshot._plain_data import SnapshotError, least
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot.files._from_rows import Rows
-from rmqalloc.snapshot.files._parquet_pages import pages
+from rmqalloc.snapshot.files._parquet_pages import PageError, pages
 from rmqalloc.snapshot.files._table_columns import COLUMNS, Row, column_names
 from rmqalloc.snapshot.files._to_rows import to_rows
 
@@ -45,7 +45,7 @@ def read(source: Source) -> tuple[Snapshot, tuple[str, ...]]:
                 table.add(row)
     except SnapshotError as error:
         raise source.error(f"row {number}: {error}" if number else str(error)) from None
-    except (pa.ArrowException, OSError, ValueError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError, PageError) as error:  # of Arrow, and of the pages' headers
         raise source.error(f"not Parquet, or damaged or cut: {' '.join(str(error).split())[:200]}") from None
     return table.checked(source)
 

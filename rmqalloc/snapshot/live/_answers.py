@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sized
 from typing import Any, NamedTuple, TypeVar
 
 from rmqalloc.documents._fields import MAX_QUEUES
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._address import host_and_port
 from rmqalloc.remoting._loose_json import Pairs
@@ -153,7 +153,7 @@ def _broker(name: str, content: Any) -> Broker | None:
     address = _text(addresses[ids[least]], f"address of broker {name}")
     try:
         host_and_port(address)
-    except ValueError as error:
+    except ArgumentError as error:
         raise AnswerError(f"the address of broker {name}: {error}") from error
     stands_in = "ACTING_MASTER" if one.get("enableActingMaster") is True else "SLAVE"
     return Broker(name, address, "MASTER" if least == _MASTER_ID else stands_in)

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Callable, Sequence
 
-from rmqalloc.errors import Error
+from rmqalloc.errors import ArgumentError, Error
 from rmqalloc.remoting._client import Access, name_servers
 from rmqalloc.remoting._credentials import read_credentials, tls_context
 from rmqalloc.remoting._signed_servers import SignedServers, is_verified
@@ -100,11 +100,11 @@ def fetch(
     --------
     >>> fetch("broker-a")
     Traceback (most recent call last):
-    ValueError: name server 'broker-a' is not host:port, such as 10.0.0.1:9876
+    rmqalloc.errors.ArgumentError: name server 'broker-a' is not host:port, such as 10.0.0.1:9876
     """
     servers = name_servers(name_server)
     if tls_key and not tls_cert:
-        raise ValueError("tls_key is the key of a certificate; give it with tls_cert")
+        raise ArgumentError("tls_key is the key of a certificate; give it with tls_cert")
     speaks_tls = tls or tls_insecure or any((tls_ca, tls_cert, tls_key))
     context = tls_context(tls_ca, tls_cert, tls_key, not tls_insecure) if speaks_tls else None
     named = SignedServers(servers, acl_address or "")

@@ -50,6 +50,8 @@ _PROPERTY = re.compile(r"(\S+)\s*: (.*)")
 _SUBSCRIPTION = re.compile(r"\d+ Topic: (\S+)\s")
 _TITLE = re.compile(r"#(\w[\w &]*)#")
 _DROPPED = re.compile(r"\bdroped=true\b")
+_QUEUE_FIELDS = ("topic", "brokerName", "queueId")
+_NO_ALLOCATION = "not JSON of allocateMQ: result must hold lists of topic, brokerName and queueId"
 
 
 class Progress(NamedTuple):
@@ -325,14 +327,23 @@ def running_info(section: Section) -> tuple[dict[str, str], RunningInfo]:
 
 def allocation(section: Section, content: Any) -> dict[str, list[MessageQueue]]:
     """Output of allocateMQ: queues by the address they were given to."""
-    found = {}
-    try:
-        for address, queues in content["result"].items():
-            keys = ((one["topic"], one["brokerName"], one["queueId"]) for one in queues)
-            found[address] = [MessageQueue(str(topic), str(broker), int(number)) for topic, broker, number in keys]
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
-        raise section.error("not JSON of allocateMQ: result must hold lists of topic, brokerName and queueId") from None
-    return found
+    result = content.get("result") if isinstance(content, dict) else None
+    lists = result if isinstance(result, dict) else {"": None}
+    return {address: [_allocated(section, one) for one in _given_list(section, lists[address])] for address in lists}
+
+
+def _given_list(section: Section, given: Any) -> list[Any]:
+    if not isinstance(given, list):
+        raise section.error(_NO_ALLOCATION)
+    return given
+
+
+def _allocated(section: Section, one: Any) -> MessageQueue:
+    """A queue of allocateMQ."""
+    topic, broker, number = (one.get(name) if isinstance(one, dict) else None for name in _QUEUE_FIELDS)
+    if not isinstance(topic, str) or not isinstance(broker, str) or type(number) is not int:
+        raise section.error(_NO_ALLOCATION)
+    return MessageQueue(topic, broker, number)
 
 
 def version(text: str) -> str:

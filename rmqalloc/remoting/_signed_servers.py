@@ -11,6 +11,7 @@ import ipaddress
 import ssl
 from collections.abc import Iterable
 
+from rmqalloc.errors import ArgumentError
 from rmqalloc.remoting import RemotingError
 from rmqalloc.remoting._address import host_and_port
 
@@ -63,7 +64,7 @@ class SignedServers:
                 self._hosts.add(_host(part.removeprefix("[").removesuffix("]")))
                 host_and_port(f"{part}:1")
         except ValueError as error:
-            raise ValueError(
+            raise ArgumentError(
                 f"acl_address {part[:80]!r} is none of HOST, HOST:PORT and a network such as 10.0.0.0/16: {error}"
             ) from None
 

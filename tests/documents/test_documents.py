@@ -442,7 +442,8 @@ MACHINE_LINES = {
     "plans/_unit_rows.py", "plans/_ways_back.py",  # the same
     "job/_on_worker.py", "job/_output_layout.py", "job/_manifests.py", "job/_output.py",
     "job/_by_frame.py",  # a Spark job's own notes
-    "job/_versions.py", "_live_groups.py", "_live_rows.py", "_event_bounds.py",  # what Iceberg, Spark's state and streams of events hold
+    "job/_versions.py", "_live_groups.py", "_live_rows.py",  # what Iceberg and Spark's state hold
+    "_event_bounds.py",  # events of streams
 }  # fmt: skip
 """Modules that read JSON or YAML and no file that people write, and the two that read those."""
 

@@ -25,16 +25,16 @@ MUTANTS = [
     ),
     Mutant(
         "rmqalloc/remoting/_frame.py",
-        "if type(value) is int and -_INT <= value < _INT else None",
-        "if not isinstance(value, str) else None",
+        "return value if type(value) is int and -_INT <= value < _INT else None",
+        "return value",
         "any number passes for an int of a header",
         f"{_ANSWERS} -k header",
     ),
     Mutant(
         "rmqalloc/remoting/_connection.py",
-        "except (OSError, Error) as error:\n            reason",
-        "except OSError as error:\n            reason",
-        "an error of the reading task is taken for a defect",
+        "        except (OSError, Error) as error:",
+        "        except OSError as error:",
+        "an error of the reading task is nobody's",
         f"{_ANSWERS} -k leaves_nobody",
     ),
     Mutant(

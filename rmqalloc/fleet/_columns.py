@@ -324,6 +324,21 @@ def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
     return ordered[differs]
 
 
+def among(numbers: NDArray[Any], others: Iterable[int] | NDArray[Any]) -> NDArray[np.bool_]:
+    """Which of the numbers are some of the others: `numpy.isin`, which asks `numpy.unique`; see `distinct`.
+
+    Examples
+    --------
+    >>> among(np.array([3, 1, 2, 3]), [3, 2]).tolist(), among(np.array([1]), []).tolist()
+    ([True, False, True, True], [False])
+    """
+    ordered = np.sort(others if isinstance(others, np.ndarray) else np.array(list(others), np.int64))
+    if not ordered.size:
+        return np.zeros(numbers.shape, bool)
+    found: NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, numbers), ordered.size - 1)] == numbers
+    return found
+
+
 def repeats_of(keys: Offsets) -> Offsets:
     """How often each key has come before.
 

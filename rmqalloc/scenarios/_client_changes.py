@@ -12,6 +12,7 @@ from rmqalloc.fleet._columns import (
     Index,
     Offsets,
     Strings,
+    among,
     distinct,
     distinct_strings,
     list_positions,
@@ -109,7 +110,7 @@ class ClientsUnderChange:
         """Slots of these client ids."""
         column, wanted, names = self.lists.client_ids, Strings.from_list(ids), set(ids)
         have = self.lists.digests if isinstance(self.lists, DistinctLists) else digests(column)
-        suspects = np.flatnonzero(np.isin(have, digests(wanted)))
+        suspects = np.flatnonzero(among(have, digests(wanted)))
         mask = np.zeros(len(column), bool)
         mask[[slot for slot in suspects.tolist() if column[slot] in names]] = True
         return mask

@@ -10,7 +10,7 @@ import numpy as np
 
 from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets, Strings, distinct_strings
+from rmqalloc.fleet._columns import Index, Offsets, Strings, among, distinct_strings
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._groups import check_client_ids
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
@@ -230,7 +230,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         self._find_missing(fleet, reasons)
         if type(self.inner)._find_errors is not Strategy._find_errors:
-            good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
+            good = np.flatnonzero(~among(np.arange(fleet.n_units), reasons))
             parts = split_by_room(units_alone(fleet, good))
             inner_reasons: dict[int, str] = {}
             self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
@@ -268,7 +268,7 @@ def _first_missing(room: Index, list_offsets: Offsets, unit_list: Index) -> list
             strict=True,
         )
     )
-    units = np.flatnonzero(np.isin(unit_list, list(first))).tolist()
+    units = np.flatnonzero(among(unit_list, first)).tolist()
     return [(unit, first[int(unit_list[unit])]) for unit in units]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
 from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import Index, Offsets, Strings, among, distinct_strings
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._groups import check_client_ids
@@ -250,10 +250,10 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
             raise RoomsUnknownError(
                 f"machineRoomResolver is null: give {missing}, or bring the column {missing}s in the fleet"
             )
-        return replace(
+        return replaced(
             fleet,
-            queue_lists=replace(fleet.queue_lists, route_room=route_room),
-            client_lists=replace(fleet.client_lists, slot_room=slot_room),
+            queue_lists=replaced(fleet.queue_lists, route_room=route_room),
+            client_lists=replaced(fleet.client_lists, slot_room=slot_room),
             rooms=Strings.from_list(list(numbers)),
         )
 

@@ -67,6 +67,9 @@ def locate(
                 n_spans += not adjoins(end, out_starts, n_queues, queue_starts)
                 asked += n_queues[end]
                 end += 1
+            if not asked:  # there may be no hashes at all, and no address to begin from
+                unit = end
+                continue
             rmq_ring_take(&ring, hashes_of(points) + (slot_starts[unit] - first_slot) * virtual_nodes, n_clients[unit],
                           asked, n_spans)
             # Those whose queues adjoin as well are asked as one: small units would leave most of a vector empty.

@@ -5,6 +5,7 @@ Nothing here imports anything of ours; every other room may import this one.
 
 from __future__ import annotations
 
+import encodings.utf_16_le  # noqa: F401 (before threads: a child forked while one imports it waits for ever)
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple
 

@@ -6,7 +6,6 @@ the plain call and the odd one.
 
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -16,6 +15,7 @@ from instructions import count_calls, counted
 from cliffs.fleets import emptied, plain, repeated, with_ids, without_clients
 from cliffs.row import Row
 from rmqalloc import Fleet
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import Strings
 from rmqalloc.strategies import Averagely, AveragelyByCircle, ConsistentHash, MachineRoom, Strategy
 
@@ -42,7 +42,7 @@ def calls_of(strategy: Strategy, *fleets: Fleet, warm: bool = True, on_error: On
     """`assign_fleet` of each fleet into memory that is there; a warm fleet knows its lists from an earlier call."""
 
     def call_of(fleet: Fleet) -> Call:
-        fleet = replace(fleet, client_lists=replace(fleet.client_lists))  # which has learnt nothing yet
+        fleet = replaced(fleet, client_lists=replaced(fleet.client_lists))  # which has learnt nothing yet
         out = np.zeros(int(fleet.queue_offsets[-1]), np.int32)
         call = partial(strategy.assign_fleet, fleet, out, on_error)
         if warm:

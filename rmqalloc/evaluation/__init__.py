@@ -13,6 +13,11 @@
     Sums of a run, and its worst units.
 """
 
+# Imported by `numpy.unique` and `isin`, and by Arrow's tables, when these are first asked; a child forked while a thread
+# is there waits for the import for ever.
+import numpy.ma  # noqa: F401
+import pyarrow.acero  # noqa: F401
+
 from rmqalloc.evaluation._expand import client_load, expand_owners, sum_loads
 from rmqalloc.evaluation._parquet_plan import plan_files
 from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA, ErrCode, PlanSpec, plan_batch, plan_stream

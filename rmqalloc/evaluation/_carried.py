@@ -77,8 +77,16 @@ def with_carried(
     schema = pa.schema([*planned.schema, *others.schema])
     each_once = rows.size == units.num_rows and bool((rows == np.arange(rows.size)).all())
     for start, stop in [(0, rows.size)] if each_once else _cuts(others, rows):
-        taken = others if each_once else others.take(pa.array(rows[start:stop]))
+        taken = others if each_once else _repeated(others, rows[start:stop])
         yield pa.RecordBatch.from_arrays([*planned.slice(start, stop - start).columns, *taken.columns], schema=schema)
+
+
+def _repeated(others: pa.RecordBatch, rows: NDArray[np.int64]) -> pa.RecordBatch:
+    """The columns with the values of these rows."""
+    try:
+        return others.take(pa.array(rows))
+    except pa.ArrowNotImplementedError as error:
+        raise ArgumentTypeError(f"Arrow cannot repeat the values of a column to carry, cast it: {error}") from None
 
 
 def _cuts(others: pa.RecordBatch, rows: NDArray[np.int64]) -> Iterator[tuple[int, int]]:

@@ -46,7 +46,7 @@ class EquivalenceClasses:
         key = np.where(
             by_count & self._is_plain, sizes * len(rules.table) + rules.of_unit, -1 - np.arange(fleet.n_units)
         )
-        kinds, _ = distinct_strings(Strings(key.view(np.uint8), np.arange(key.size + 1) * key.itemsize))
+        kinds, _ = distinct_strings(Strings.of_bytes(key.view(np.uint8), np.arange(key.size + 1) * key.itemsize))
         firsts = np.empty(int(kinds.max(initial=-1)) + 1, np.int64)
         firsts[kinds[::-1]] = np.arange(key.size)[::-1]  # of several the last written stays, which is the first
         return firsts, kinds.astype(np.int64)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.documents._fields import MAX_OF_ROW
 from rmqalloc.errors import ArgumentError
+from rmqalloc.fleet._arrow_columns import check_sound
 from rmqalloc.fleet._columns import offsets_of
 from rmqalloc.scenarios import AddBroker, AddClients, ScaleClients, Scenario, SetQueues
 
@@ -73,6 +74,7 @@ class Sizes(NamedTuple):
 
     def pieces(self, max_queues: int, with_owners: bool, n_scenarios: int) -> Iterator[tuple[int, int]]:
         """Cut the rows into pieces that are within all bounds, or of one row; there is at least one, if an empty one."""
+        max_queues = max(-1, min(max_queues, 1 << 62))  # so that sums with it are int64
         fits = (self.queues <= max_queues) & (self.clients <= MAX_OF_ROW)
         queues = self.all_queues if with_owners else self.queues
         rows = np.full(fits.size, n_scenarios)
@@ -91,7 +93,12 @@ class Sizes(NamedTuple):
 
     @classmethod
     def of(cls, batch: pa.RecordBatch, scenarios: Sequence[Scenario]) -> Sizes:
-        """Bounds of the rows of a batch; where a column is missing or of the wrong type the row counts nothing."""
+        """Bounds of the rows of a batch; where a column is missing or of the wrong type the row counts nothing.
+
+        It is the first to look at a batch, so it refuses one whose buffers do not hold what its offsets say.
+        """
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            check_sound(column, name)
         queues, brokers = _queues(batch)
         clients = _lengths(batch, "client_ids")
         most, most_clients, in_all = queues, clients, queues

@@ -220,7 +220,7 @@ def _queue_keys(before: Fleet, after: Fleet) -> tuple[Keys, Keys]:
 def _row_codes(one: Strings, other: Strings) -> tuple[Index, Index]:
     """`_codes` of two tables, neither of which names anything twice; one may be the other with more behind."""
     n = min(len(one), len(other))
-    if one is other or _same_text(*(Strings(table.values, table.offsets[: n + 1]) for table in (one, other))):
+    if one is other or _same_text(*(Strings.of_bytes(table.values, table.offsets[: n + 1]) for table in (one, other))):
         return np.arange(len(one), dtype=np.int32), np.arange(len(other), dtype=np.int32)
     return _codes(one, other)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from rmqalloc.documents._fields import MAX_TEXT_BYTES, MAX_VIRTUAL_NODES
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, Error
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._arrow_columns import shown_bytes
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.model import MessageQueue
 from rmqalloc.scenarios._apply import ordered
@@ -178,7 +180,14 @@ def read_batch(batch: pa.RecordBatch, default: Strategy, too_large: dict[int, st
         return _read(batch, default)
     rows = np.delete(np.arange(batch.num_rows), list(too_large))
     left_out = {row: Reason(ErrCode.TOO_LARGE, text) for row, text in too_large.items()}
-    return _read(batch.take(pa.array(rows)), default).among(rows, left_out)
+    return _read(_without(batch, list(too_large)), default).among(rows, left_out)
+
+
+def _without(batch: pa.RecordBatch, rows: list[int]) -> pa.RecordBatch:
+    """A batch without some rows. Not taken but cut, for Arrow can take no rows of the newer kinds of text and lists."""
+    between = pairwise([-1, *sorted(rows), batch.num_rows])
+    pieces = [batch.slice(row + 1, after - row - 1) for row, after in between]
+    return next(iter(pa.Table.from_batches(pieces).combine_chunks().to_batches()), batch.slice(0, 0))
 
 
 def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
@@ -186,7 +195,7 @@ def _read(batch: pa.RecordBatch, default: Strategy) -> Read:
     fleet = Fleet.from_arrow(batch, on_error="report")
     spoiled = {error.position: Reason(ErrCode.MALFORMED, error.reason) for error in fleet.errors} | _unmade(batch)
     unassigned = empties(fleet)
-    fleet = replace(fleet, errors=())
+    fleet = replaced(fleet, errors=())
     rules = _rules(batch, fleet, default, unassigned)
     _find_long_ids(fleet, spoiled)
     fleet = fleet.sorted()
@@ -221,9 +230,9 @@ def empties(fleet: Fleet) -> Bad:
 def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
     """All units but the bad ones."""
     lists = fleet.client_lists
-    distinct = DistinctLists(lists.offsets, lists.client_ids, lists.slot_room)
+    distinct = DistinctLists.of_slots(lists.offsets, lists.client_ids, lists.slot_room)
     if not bad and not lists.irregular.any():
-        return [ReadUnits(replace(fleet, client_lists=distinct), rules, np.arange(fleet.n_units))]
+        return [ReadUnits(replaced(fleet, client_lists=distinct), rules, np.arange(fleet.n_units))]
     good = np.ones(fleet.n_units, bool)
     good[bad] = False
     regular = lists.irregular[fleet.unit_client_list] == 0
@@ -231,7 +240,7 @@ def _good(fleet: Fleet, rules: Rules, bad: list[int]) -> list[ReadUnits]:
     for kind, lists_ in ((regular, distinct), (~regular, lists)):
         rows = np.flatnonzero(good & kind)
         if rows.size or kind is regular:  # there is always one, whose fleet shows what the table knows
-            units.append(ReadUnits(subfleet(replace(fleet, client_lists=lists_), rows), rules.select(rows), rows))
+            units.append(ReadUnits(subfleet(replaced(fleet, client_lists=lists_), rows), rules.select(rows), rows))
     return units
 
 

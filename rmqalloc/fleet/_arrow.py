@@ -210,7 +210,7 @@ class _ClientRows:
             ids, begins = ids.take_lists(firsts, offsets), offsets[firsts]
             offsets = offsets_of(lengths_of(offsets)[firsts])
             rooms = None if rooms is None else take_stretches(rooms, begins, offsets)
-        lists = ClientLists(_with_none(offsets), ids, rooms)
+        lists = ClientLists.of_slots(_with_none(offsets), ids, rooms)
         return _with_empty(kinds, bad_rows, firsts.size), lists
 
 
@@ -276,7 +276,7 @@ def _rooms(table: pa.Table, name: str, beside: Offsets, beside_name: str, bad: _
     lengths = np.where(missing, 0, lengths_of(text.offsets)[source] if len(text) else 0)
     starts = text.offsets[:-1][source] if len(text) else np.zeros(source.size, np.int64)
     offsets = offsets_of(lengths)
-    return Strings(gather(text.values, starts, offsets), offsets), missing
+    return Strings.of_bytes(gather(text.values, starts, offsets), offsets), missing
 
 
 def _keep_memory(n_bytes: int) -> None:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from rmqalloc._engine import ragged
 from rmqalloc._text import shortened
 from rmqalloc.errors import ArgumentError, ArgumentTypeError
+from rmqalloc.fleet._checked_columns import check_offsets
 from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of
 
 Places = NDArray[np.int64]
@@ -35,6 +35,8 @@ class Column:
     def __post_init__(self) -> None:
         kind = self.type
         if pa.types.is_dictionary(kind):
+            for array in self.arrays:  # Arrow reads them before the offsets are looked at here
+                check_sound(array, self.name)
             self.type = pa.large_string() if pa.types.is_string_view(kind.value_type) else kind.value_type
             self.arrays = [array.dictionary.cast(self.type).take(array.indices) for array in self.arrays]
         elif any(is_other(kind) for is_other in _OTHER_LISTS):
@@ -84,13 +86,13 @@ class Column:
         if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
             raise ArgumentTypeError(f"column {self.name} must hold strings, got {self.type}")
         if not len(array):
-            return Strings(_NO_TEXT, np.zeros(1, np.int64))
+            return Strings.of_bytes(_NO_TEXT, np.zeros(1, np.int64))
         _, places, text = array.buffers()
         values = np.frombuffer(text, np.uint8) if text is not None and text.size else _NO_TEXT
         given = np.frombuffer(places, np.int32 if pa.types.is_string(array.type) else np.int64)
         offsets = given[array.offset : array.offset + len(array) + 1].astype(np.int64, copy=False)
         check_offsets(offsets, values.size, self.name)
-        return Strings(values, offsets)
+        return Strings.of_bytes(values, offsets)
 
     def lists(self) -> tuple[Offsets, Column]:
         """The column as lists: offsets from 0, and the values between them."""
@@ -147,6 +149,54 @@ class Column:
     def at(self, place: int) -> Any:
         """One value of the column, as Python has it."""
         return pa.chunked_array(self.arrays, self.arrays[0].type)[place].as_py()
+
+
+_BYTES_OF = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary(), pa.string_view(): pa.binary_view()}
+
+
+def check_sound(array: pa.Array, name: str) -> None:
+    """Refuse an array of which a value lies outside of its buffers: Arrow's own kernels read wherever offsets lead.
+
+    Text need not be UTF-8; where it is not, is found later, row by row.
+
+    Raises
+    ------
+    ValueError
+        Offsets or indices of the column, or of what it holds, do not fit.
+
+    Examples
+    --------
+    >>> offsets = pa.py_buffer(np.array([0, 9, 2], np.int32))
+    >>> check_sound(pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab")]), "topic")
+    Traceback (most recent call last):
+    ValueError: column topic is damaged: Offset invariant failure for slot 1: 9 > 2
+    """
+    try:
+        _validate(array, name)
+    except pa.ArrowInvalid as error:
+        raise ArgumentError(f"column {name} is damaged: {error}") from None
+
+
+def _validate(array: pa.Array, name: str) -> None:
+    kind = array.type
+    array.validate()
+    if kind in _BYTES_OF:
+        array.view(_BYTES_OF[kind]).validate(full=True)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        check_offsets(np.asarray(array.offsets).astype(np.int64), len(array.values), name)
+        _validate(array.values, name)
+    elif pa.types.is_struct(kind):
+        for at in range(kind.num_fields):
+            _validate(array.field(at), name)
+    elif pa.types.is_dictionary(kind):
+        _validate(array.dictionary, name)
+        n, found = len(array.dictionary), pc.min_max(array.indices).as_py()
+        if found["min"] is not None and not 0 <= found["min"] <= found["max"] < n:
+            raise pa.ArrowInvalid(f"an index leaves the {n} values of its dictionary: {found['min']} to {found['max']}")
+    elif isinstance(array, pa.ExtensionArray):
+        _validate(array.storage, name)
+    else:
+        array.validate(full=True)
 
 
 def shown_bytes(scalar: pa.Scalar) -> str:
@@ -219,15 +269,3 @@ def _end_to_end(array: pa.Array) -> pa.LargeListArray:
     array.validate(full=True)
     lengths = np.asarray(pc.list_value_length(array).fill_null(0))
     return pa.LargeListArray.from_arrays(pa.array(offsets_of(lengths)), array.flatten(), mask=array.is_null())
-
-
-def check_offsets(offsets: Offsets, size: int, name: str) -> None:
-    """Refuse offsets that run backwards or past the values, which would read memory that is not theirs."""
-    misfit = np.zeros(1, np.uint8)
-    ragged.find_misfit(offsets, size, misfit)
-    if misfit[0]:
-        at = int(np.flatnonzero((np.diff(offsets) < 0) | (offsets[1:] > size) | (offsets[:-1] < 0))[0])
-        raise ArgumentError(
-            f"the offsets of column {name} do not fit: entry {at} runs from {offsets[at]} to {offsets[at + 1]} "
-            f"of {size} values; offsets must not decrease and must end within the values"
-        )

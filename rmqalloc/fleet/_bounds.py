@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentError
-from rmqalloc.fleet._columns import Index, Offsets, lengths_of
+from rmqalloc.fleet._columns import Index, Offsets, among, lengths_of
 from rmqalloc.fleet._unit_errors import FleetError, UnitError
 
 MAX_PER_UNIT = 2**31 - 1
@@ -60,7 +60,7 @@ def unit_sizes(offsets: Offsets, unit_list: Index, what: str, names_of: Callable
     """
     lengths = lengths_of(offsets)
     lists = over_bound(lengths)
-    units = np.flatnonzero(np.isin(unit_list, lists)) if lists.size else lists
+    units = np.flatnonzero(among(unit_list, lists)) if lists.size else lists
     if units.size:
         counts = lengths[unit_list[units]].tolist()
         named = zip(units.tolist(), counts, strict=True)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged, strings
 from rmqalloc._lazy import lazy_property
+from rmqalloc.fleet._checked_columns import check_text, unchecked
 from rmqalloc.fleet._positions import position, positions
 from rmqalloc.model import joined
 
@@ -39,12 +40,19 @@ _FEW_SLOTS = 1024
 class Strings:
     """A column of text.
 
+    An index, `to_list` and `take` check what they are given; the other methods trust it, for the product's own rooms.
+
     Attributes
     ----------
     values : ndarray of uint8
         UTF-8, lone surrogates as their 3-byte form, halves of a pair joined.
     offsets : ndarray of int64, shape (n + 1,)
         String ``i`` is ``values[offsets[i]:offsets[i + 1]]``.
+
+    Raises
+    ------
+    TypeError, ValueError
+        One is not a contiguous vector of its type, offsets decrease or leave the values, or the text is not UTF-8.
 
     Examples
     --------
@@ -55,6 +63,14 @@ class Strings:
 
     values: Bytes
     offsets: Offsets
+
+    def __post_init__(self) -> None:
+        check_text(self.values, self.offsets)
+
+    @classmethod
+    def of_bytes(cls, values: Bytes, offsets: Offsets) -> Strings:
+        """The same, of what needs no check: for the product's own rooms."""
+        return unchecked(cls, values=values, offsets=offsets)
 
     @classmethod
     def from_list(cls, texts: Sequence[str]) -> Strings:
@@ -70,11 +86,12 @@ class Strings:
         """Several columns laid end to end."""
         texts = [column.values[column.offsets[0] : column.offsets[-1]] for column in columns]
         lengths = [lengths_of(column.offsets) for column in columns]
-        return cls(np.concatenate([*texts, _NO_TEXT]), offsets_of(np.concatenate([np.zeros(0, np.int64), *lengths])))
+        offsets = offsets_of(np.concatenate([np.zeros(0, np.int64), *lengths]))
+        return cls.of_bytes(np.concatenate([*texts, _NO_TEXT]), offsets)
 
     @classmethod
     def _of(cls, data: bytes, lengths: list[int]) -> Strings:
-        return cls(np.frombuffer(data, np.uint8) if data else _NO_TEXT, offsets_of(lengths))
+        return cls.of_bytes(np.frombuffer(data, np.uint8) if data else _NO_TEXT, offsets_of(lengths))
 
     def __len__(self) -> int:
         return self.offsets.size - 1
@@ -99,7 +116,7 @@ class Strings:
         rows = np.ascontiguousarray(rows, np.int64)
         offsets = np.empty(rows.size + 1, np.int64)
         strings.measure(self.offsets, rows, offsets)
-        return Strings(gather(self.values, self.offsets[rows], offsets), offsets)
+        return Strings.of_bytes(gather(self.values, self.offsets[rows], offsets), offsets)
 
     def take_lists(self, lists: Index, list_offsets: Offsets) -> Strings:
         """Strings of the given lists, laid end to end; list ``r`` is strings ``list_offsets[r]:list_offsets[r + 1]``."""
@@ -107,7 +124,7 @@ class Strings:
         n_bytes = int((self.offsets[ends] - self.offsets[begins]).sum())
         values, offsets = np.empty(max(n_bytes, 1), np.uint8), np.empty(int((ends - begins).sum()) + 1, np.int64)
         strings.take_lists(self.values, self.offsets, list_offsets, lists, values, offsets)
-        return Strings(values, offsets)
+        return Strings.of_bytes(values, offsets)
 
     def order(self, list_offsets: Offsets) -> Index:
         """Java's order of every list: ``order[lo + k]`` is the place in its list of the string that comes k-th."""
@@ -136,7 +153,7 @@ class Strings:
         strings.sort(
             self.values, self.offsets, list_offsets, first, keys, spare, order, irregular, values, offsets
         )  # fmt: skip
-        return Strings(values, offsets), irregular
+        return Strings.of_bytes(values, offsets), irregular
 
     def ranks(self) -> Index:
         """Place of every string in Java's order of the whole column; equal strings have different places."""
@@ -154,7 +171,7 @@ class Strings:
             return self
         values, offsets = np.empty_like(text), np.empty_like(self.offsets)
         strings.replace_surrogates(self.values, self.offsets, values, offsets)
-        return Strings(values, offsets)
+        return Strings.of_bytes(values, offsets)
 
 
 def _scratch(list_offsets: Offsets) -> tuple[Digits, Index, Index]:
@@ -322,6 +339,21 @@ def distinct(numbers: NDArray[Any]) -> NDArray[Any]:
     differs = np.ones(ordered.size, bool)
     np.not_equal(ordered[1:], ordered[:-1], out=differs[1:])
     return ordered[differs]
+
+
+def among(numbers: NDArray[Any], others: Iterable[int] | NDArray[Any]) -> NDArray[np.bool_]:
+    """Which of the numbers are some of the others: `numpy.isin`, which asks `numpy.unique`; see `distinct`.
+
+    Examples
+    --------
+    >>> among(np.array([3, 1, 2, 3]), [3, 2]).tolist(), among(np.array([1]), []).tolist()
+    ([True, False, True, True], [False])
+    """
+    ordered = np.sort(others if isinstance(others, np.ndarray) else np.array(list(others), np.int64))
+    if not ordered.size:
+        return np.zeros(numbers.shape, bool)
+    found: NDArray[np.bool_] = ordered[np.minimum(np.searchsorted(ordered, numbers), ordered.size - 1)] == numbers
+    return found
 
 
 def repeats_of(keys: Offsets) -> Offsets:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 from rmqalloc._lazy import lazy_property
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet._bounds import unit_sizes
+from rmqalloc.fleet._checked_columns import check_kind, check_rows, replaced, unchecked
 from rmqalloc.fleet._columns import Index, Offsets, Strings, offsets_of, ranges
 from rmqalloc.fleet._fleet_columns import FleetColumns
 from rmqalloc.fleet._irregular import IrregularUnits
 from rmqalloc.fleet._lists import ClientLists, QueueLists
 from rmqalloc.fleet._memory import HeldMemory
 from rmqalloc.fleet._positions import counted_owners, position, positions
+from rmqalloc.fleet._unit_errors import UnitError
 from rmqalloc.model import MessageQueue
 
 if TYPE_CHECKING:
@@ -30,7 +32,8 @@ class Fleet(FleetColumns):
     """Many *units*, a unit being one consumer group on one topic.
 
     Client lists and queue lists are stored once and a unit names one of each, so that a topic read by ten thousand groups
-    and a group of fifty topics are each kept, sorted and hashed once. Make one with `from_groups` or `from_arrow`.
+    and a group of fifty topics are each kept, sorted and hashed once. Make one with `from_groups` or `from_arrow`; the
+    constructor takes columns, and raises TypeError or ValueError where these do not fit each other.
 
     Attributes
     ----------
@@ -54,6 +57,24 @@ class Fleet(FleetColumns):
     (array([0, 0, 1, 0, 0, 0], dtype=int32), array([0, 3, 6]))
     """
 
+    def __post_init__(self) -> None:
+        tables = {"consumer_groups": Strings, "topics": Strings, "brokers": Strings, "rooms": Strings}
+        for name, kind in (tables | {"queue_lists": QueueLists, "client_lists": ClientLists}).items():
+            check_kind(getattr(self, name), kind, name)
+        check_kind(self.errors, tuple, "errors")
+        for error in self.errors:
+            check_kind(error, UnitError, "errors")
+            position(error.position, len(self.consumer_groups), "unit")
+        n_units, queues, clients = len(self.consumer_groups), self.queue_lists, self.client_lists
+        check_rows(self.unit_topic, n_units, len(self.topics), "unit_topic")
+        check_rows(self.unit_queue_list, n_units, queues.offsets.size - 1, "unit_queue_list")
+        check_rows(self.unit_client_list, n_units, clients.offsets.size - 1, "unit_client_list")
+        check_rows(queues.route_topic, None, len(self.topics), "route_topic")
+        check_rows(queues.route_broker, None, len(self.brokers), "route_broker")
+        for name, room in (("route_room", queues.route_room), ("slot_room", clients.slot_room)):
+            if room is not None:
+                check_rows(room, None, len(self.rooms), name, least=-1)
+
     @classmethod
     def from_groups(cls, groups: Iterable[Any], on_error: Literal["raise", "report"] = "raise") -> Fleet:
         """Build a fleet from Python objects.
@@ -76,7 +97,7 @@ class Fleet(FleetColumns):
         """
         from rmqalloc.fleet._groups import columns_from_groups
 
-        return cls(**vars(columns_from_groups(groups, on_error)))
+        return unchecked(cls, **vars(columns_from_groups(groups, on_error)))
 
     @classmethod
     def from_arrow(cls, data: Any, on_error: Literal["raise", "report"] = "raise") -> Fleet:
@@ -102,7 +123,7 @@ class Fleet(FleetColumns):
         """
         from rmqalloc.fleet._arrow import columns_from_arrow
 
-        return cls(**vars(columns_from_arrow(data, on_error)))
+        return unchecked(cls, **vars(columns_from_arrow(data, on_error)))
 
     def to_arrow(self, owners: NDArray[np.int32]) -> pa.Table:
         """Owners as an Arrow table: ``consumer_group``, ``topic`` and ``owners`` (list of int32), one row per unit."""
@@ -179,7 +200,7 @@ class Fleet(FleetColumns):
         """A fleet of the irregular units, with their lists alone."""
         odd = self.irregular
         rows, unit_queue_list = np.unique(self.unit_queue_list[odd.units], return_inverse=True)
-        return replace(
+        return replaced(
             units_alone(self, odd.units),
             unit_queue_list=unit_queue_list.astype(np.int32),
             unit_client_list=odd.unit_list,
@@ -267,7 +288,7 @@ class Fleet(FleetColumns):
         """The same units over the lists that they name alone."""
         client_rows, unit_client_list = np.unique(self.unit_client_list, return_inverse=True)
         queue_rows, unit_queue_list = np.unique(self.unit_queue_list, return_inverse=True)
-        return replace(
+        return replaced(
             self,
             unit_queue_list=unit_queue_list.astype(np.int32),
             unit_client_list=unit_client_list.astype(np.int32),
@@ -284,12 +305,12 @@ class Fleet(FleetColumns):
         equal queues and equal ids keep their order. Lists already in order are not copied.
         """
         queue_lists = self.queue_lists.sorted(self.topics, self.brokers)
-        return replace(self, queue_lists=queue_lists, client_lists=self.client_lists.sorted())
+        return replaced(self, queue_lists=queue_lists, client_lists=self.client_lists.sorted())
 
 
 def units_alone(fleet: Fleet, units: NDArray[Any]) -> Fleet:
     """`Fleet.select` of units that need no check: positions from 0 to ``n_units - 1``, for the product's own rooms."""
-    return replace(
+    return replaced(
         fleet,
         consumer_groups=fleet.consumer_groups.take_unchecked(units),
         unit_topic=fleet.unit_topic[units],

@@ -101,7 +101,7 @@ class _Builder:
         """Lay everything end to end."""
         queue_lists = self._queue_columns()
         ids = [client_id for clients in self.client_lists for client_id in clients]
-        client_lists = ClientLists(offsets_of(list(map(len, self.client_lists))), Strings.from_list(ids))
+        client_lists = ClientLists.of_slots(offsets_of(list(map(len, self.client_lists))), Strings.from_list(ids))
         return FleetColumns(
             consumer_groups=Strings.from_list(self.consumer_groups),
             topics=Strings.from_list(list(self.topics)),

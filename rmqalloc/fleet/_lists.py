@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc._engine import ragged, strings
 from rmqalloc._lazy import lazy_property
+from rmqalloc.errors import ArgumentError
+from rmqalloc.fleet._checked_columns import check_ends, check_kind, check_vector, unchecked
 from rmqalloc.fleet._columns import (
     Bytes,
     Index,
     Offsets,
     Strings,
+    among,
     lengths_of,
     list_positions,
     longest_of,
@@ -32,7 +35,8 @@ class QueueLists:
     """Lists of queues, each kept once however many units read it.
 
     A list is a run of *routes*: a route is one (topic, broker name) with its queue ids, RocketMQ's ``QueueData``. That is
-    how route tables come, and it lets a hash of many queues share the text before the id.
+    how route tables come, and it lets a hash of many queues share the text before the id. `taken` checks what it is given; the
+    other methods trust it, for the product's own rooms.
 
     Attributes
     ----------
@@ -55,6 +59,23 @@ class QueueLists:
     route_broker: Index
     route_room: Index | None = None
 
+    def __post_init__(self) -> None:
+        check_vector(self.route_topic, np.int32, "route_topic")
+        n_routes = self.route_topic.size
+        check_vector(self.route_broker, np.int32, "route_broker", n_routes)
+        check_vector(self.route_offsets, np.int64, "route_offsets", n_routes + 1)
+        n_queues = int(self.route_offsets[-1])
+        check_ends(self.route_offsets, n_queues, "route_offsets")
+        check_ends(self.offsets, n_queues, "offsets of queue lists")
+        if not among(self.offsets, self.route_offsets).all():
+            raise ArgumentError(
+                "a route crosses two lists of queues; every entry of offsets must be one of route_offsets"
+            )
+        if self.route_room is not None:
+            check_vector(self.route_room, np.int32, "route_room", n_routes)
+        if self.given_ids is not None:
+            check_vector(self.given_ids, np.int32, "given_ids", n_queues)
+
     @classmethod
     def of_routes(
         cls,
@@ -65,11 +86,12 @@ class QueueLists:
         route_room: Index | None = None,
         given_ids: Index | None = None,
     ) -> QueueLists:
-        """Lists of which it is known where their routes begin; see `list_routes`."""
+        """Lists of which it is known where their routes begin, see `list_routes`; unchecked, for the product's own rooms."""
         offsets = route_offsets[list_routes]
-        lists = cls(offsets, given_ids, route_offsets, route_topic, route_broker, route_room)
-        lists.__dict__["list_routes"] = list_routes
-        return lists
+        return unchecked(
+            cls, offsets=offsets, given_ids=given_ids, route_offsets=route_offsets, route_topic=route_topic,
+            route_broker=route_broker, route_room=route_room, list_routes=list_routes,
+        )  # fmt: skip
 
     @lazy_property
     def list_routes(self) -> Offsets:
@@ -188,6 +210,8 @@ def places_of(order: Index, list_offsets: Offsets) -> Offsets:
 class ClientLists:
     """Lists of client ids, each kept once however many units it consumes for.
 
+    `taken` checks what it is given; the other methods trust it, for the product's own rooms.
+
     Attributes
     ----------
     offsets : ndarray of int64, shape (n_lists + 1,)
@@ -201,6 +225,17 @@ class ClientLists:
     offsets: Offsets
     client_ids: Strings
     slot_room: Index | None = None
+
+    def __post_init__(self) -> None:
+        check_kind(self.client_ids, Strings, "client_ids")
+        check_ends(self.offsets, len(self.client_ids), "offsets of client lists")
+        if self.slot_room is not None:
+            check_vector(self.slot_room, np.int32, "slot_room", len(self.client_ids))
+
+    @classmethod
+    def of_slots(cls, offsets: Offsets, client_ids: Strings, slot_room: Index | None = None) -> Self:
+        """The same, of what needs no check: for the product's own rooms."""
+        return unchecked(cls, offsets=offsets, client_ids=client_ids, slot_room=slot_room)
 
     @lazy_property
     def _ordered(self) -> tuple[Index, Bytes]:
@@ -244,7 +279,7 @@ class ClientLists:
     def rearranged(self, places: NDArray[Any], offsets: Offsets) -> ClientLists:
         """Lists of the slots at the given places."""
         room = None if self.slot_room is None else self.slot_room[places]
-        return ClientLists(offsets, self.client_ids.take_unchecked(places), room)
+        return ClientLists.of_slots(offsets, self.client_ids.take_unchecked(places), room)
 
     def taken(self, rows: Offsets) -> ClientLists:
         """The lists at the given rows alone; see `positions` for what may be given."""
@@ -252,15 +287,13 @@ class ClientLists:
         offsets = offsets_of(self.offsets[rows + 1] - self.offsets[rows])
         ids = self.client_ids.take_lists(rows.astype(np.int32), self.offsets)
         room = None if self.slot_room is None else take_stretches(self.slot_room, self.offsets[rows], offsets)
-        lists = ClientLists(offsets, ids, room)
-        lists.__dict__["_irregular"] = self.irregular[rows]
-        return lists
+        return unchecked(ClientLists, offsets=offsets, client_ids=ids, slot_room=room, _irregular=self.irregular[rows])
 
     def sorted(self) -> ClientLists:
         """The lists in Java's order; themselves if they are in order."""
         if self.slot_room is None:
             client_ids, irregular = self.client_ids.sorted(self.offsets)
-            lists = self if client_ids is self.client_ids else ClientLists(self.offsets, client_ids)
+            lists = self if client_ids is self.client_ids else ClientLists.of_slots(self.offsets, client_ids)
         else:
             irregular = self.irregular
             lists = self

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import index
 from typing import Any
 
 import pyarrow as pa
 
 from rmqalloc._globs import is_pattern
-from rmqalloc.errors import ArgumentError
+from rmqalloc.documents._fields import MAX_CLIENTS, MAX_READ_QUEUE_NUMS
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.evidence._method import Method
 from rmqalloc.evidence._other_dialects import computed_otherwise, method_set
 from rmqalloc.optimisation._goals import DEFAULT_GOALS, bounds_named, goals_named
@@ -58,9 +60,10 @@ def optimise(
     restart : bool
         All clients that stay are restarted, under ids as ``ids`` says.
     clients : iterable of int
-        Numbers of clients to choose from; as many as now if empty. New clients are called ``what-if-000001`` and so on.
+        Numbers of clients to choose from, 100,000 at most; as many as now if empty. New clients are called
+        ``what-if-000001`` and so on.
     queues : iterable of int
-        Numbers of queues on each broker to choose from, of the one topic that ``topics`` names.
+        Numbers of queues on each broker to choose from, 65,536 at most, of the one topic that ``topics`` names.
     strategies : iterable of str
         Strategies to choose from, such as ``CONSISTENT_HASH:160``; that of the group if empty.
     ids : {"suffix", "stable", "address"}
@@ -105,12 +108,12 @@ def optimise(
     """
     asked = Asked(
         restart=restart,
-        clients=_numbers(clients, "number of clients"),
-        queues=_numbers(queues, "number of queues"),
+        clients=_numbers(clients, "number of clients", MAX_CLIENTS),
+        queues=_numbers(queues, "number of queues", MAX_READ_QUEUE_NUMS),
         strategies=tuple(_rule(one) for one in strategies),
         ids=ids,
         surges=_surges(restart, ids, surge),
-        batches=_numbers(batches, "batch"),
+        batches=_numbers(batches, "batch", MAX_CLIENTS),
         goals=goals_named(goals),
         bounds=bounds_named(bounds or {}),
         step_seconds=step_seconds,
@@ -152,11 +155,14 @@ def _found(
     return _together(found, asked, (*planned.warnings, *left_out.values(), *lacking, *reasons))
 
 
-def _numbers(given: Iterable[int], what: str) -> tuple[int, ...]:
+def _numbers(given: Iterable[int], what: str, most: int) -> tuple[int, ...]:
     """Numbers in ascending order."""
-    numbers = tuple(sorted(set(given)))
-    if numbers and numbers[0] < 1:
-        raise ArgumentError(f"a {what} is 1 at least, got {numbers[0]}")
+    try:
+        numbers = tuple(sorted({index(one) for one in given}))
+    except TypeError as error:
+        raise ArgumentTypeError(f"every {what} must be an integer: {error}") from None
+    if numbers and not 1 <= numbers[0] <= numbers[-1] <= most:
+        raise ArgumentError(f"a {what} is from 1 to {most}, got {numbers[0] if numbers[0] < 1 else numbers[-1]}")
     return numbers
 
 

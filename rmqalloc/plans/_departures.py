@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation._assigner import Assigner, Owners, owners_of_units
 from rmqalloc.evaluation._movement import movement_of
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import distinct_strings, list_positions, offsets_of, ranges
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._lists import ClientLists
@@ -170,12 +171,12 @@ def _moved_by_position(fleet: Fleet, s: Strategy, starts: Keys, holders: Keys, i
     """
     lists, owner, n_all = fleet.client_lists, ids.owner, int(starts[-1])
     # Only positions count, so ids are taken for distinct ones.
-    regular = replace(fleet, client_lists=DistinctLists(lists.offsets, lists.client_ids, lists.slot_room))
+    regular = replaced(fleet, client_lists=DistinctLists.of_slots(lists.offsets, lists.client_ids, lists.slot_room))
     clients = ClientsUnderChange(regular.client_lists)
     last = np.zeros(len(lists.client_ids), bool)
     last[lists.offsets[1:][np.diff(lists.offsets) > 0] - 1] = True
     clients.remove(last)
-    fewer = replace(fleet, client_lists=clients.lists)
+    fewer = replaced(fleet, client_lists=clients.lists)
     had, has = (Assigner(fleet).owners(one, Rules.same(s, fleet.n_units))[0] for one in (regular, fewer))
     begin, end = (np.repeat(some[holders], fleet.n_queues) for some in (starts[:-1], starts[1:]))
     owned = owner[np.where(had >= 0, begin + had, -1)]
@@ -268,13 +269,13 @@ def _one_by_one(fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places:
     lists, sizes = fleet.client_lists, fleet.n_clients[units]
     slots = ranges(fleet.slot_starts[units], sizes)
     rooms = None if lists.slot_room is None else lists.slot_room[slots]
-    own = type(lists)(offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms)
+    own = type(lists).of_slots(offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms)
     before = replace(
         units_alone(fleet, units), client_lists=own, unit_client_list=np.arange(units.size, dtype=np.int32)
     )
     clients = ClientsUnderChange(own)
     clients.remove(list_positions(own.offsets) == np.repeat(places, sizes))
-    after = replace(before, client_lists=clients.lists)
+    after = replaced(before, client_lists=clients.lists)
     had = owners_of_units(fleet, owners, units)
     has, _ = Assigner(before).owners(after, rules.select(units))
     found = movement_of(before, had, after, has, per_unit(before, clients.positions()))

@@ -16,6 +16,10 @@ if TYPE_CHECKING:
 TIMESTAMP_FORMAT = "%Y%m%d%H%M%S"
 DEFAULT_LOOK_BACK = 30 * 60 * 1_000
 
+time.strptime(
+    "", ""
+)  # imports what it needs when first called: here, before threads, whose forked children would wait for it
+
 
 def offset_without_history(
     factory: MQClientFactory, queue: MessageQueue, where: ConsumeFromWhere, consume_timestamp: str

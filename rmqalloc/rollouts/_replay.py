@@ -14,13 +14,14 @@ cells
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation._assigner import Assigner
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import Index, Offsets, Strings, list_positions, offsets_of, ranges
 from rmqalloc.fleet._lists import QueueLists
 from rmqalloc.rollouts._planned_groups import PlannedGroups
@@ -201,14 +202,14 @@ def _fleet(
     lists, positions = base.queue_lists, list_positions(base.queue_lists.offsets)
     queue_lists, column = _variants(lists, masks) if len(masks) > 1 else (lists, np.arange(positions.size))
     rooms = None if base.client_lists.slot_room is None else views.rooms[views.rows]
-    fleet = replace(
+    fleet = replaced(
         base,
         consumer_groups=base.consumer_groups.take_unchecked(unit),
         unit_topic=base.unit_topic[unit],
         unit_queue_list=(views.queues[view] * (lists.offsets.size - 1) + base.unit_queue_list[unit]).astype(np.int32),
         unit_client_list=view.astype(np.int32),
         queue_lists=queue_lists,
-        client_lists=DistinctLists(views.list_offsets, Derived((views.ids,), views.rows), rooms),
+        client_lists=DistinctLists.of_slots(views.list_offsets, Derived((views.ids,), views.rows), rooms),
     )
     return fleet, unit, view, positions[column[fleet.queue_places()]].astype(np.int64)
 

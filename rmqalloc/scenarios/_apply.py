@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.errors import RoomsUnknownError
 from rmqalloc.fleet import Fleet, FleetError
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import Strings, longest_of
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.scenarios._changes import (
@@ -38,7 +38,7 @@ Mask = NDArray[np.bool_]
 def ordered(fleet: Fleet) -> Fleet:
     """The fleet in Java's order, as `apply` is quickest with it; sort once for many scenarios."""
     fleet = fleet.sorted()
-    return replace(fleet, client_lists=as_distinct(fleet.client_lists))
+    return replaced(fleet, client_lists=as_distinct(fleet.client_lists))
 
 
 def concerned(scenario: Scenario, fleet: Fleet) -> Mask:
@@ -67,6 +67,8 @@ def apply(scenario: Scenario, fleet: Fleet, rules: Rules | Strategy) -> Changed:
     ------
     RoomsUnknownError
         The scenario asks for a machine room and the fleet does not know the rooms.
+    TypeError, ValueError
+        The rules are not those of the fleet's units.
     FleetError
         It gives a unit more queues or clients than `rmqalloc.fleet._bounds.MAX_PER_UNIT`.
 
@@ -80,6 +82,7 @@ def apply(scenario: Scenario, fleet: Fleet, rules: Rules | Strategy) -> Changed:
     (['c2', 'c3'], [-1, 0, 1])
     """
     rules = Rules.same(rules, fleet.n_units) if isinstance(rules, Strategy) else rules
+    rules.check(fleet)
     units = concerned(scenario, fleet)
     if units.all():
         return changed(scenario, fleet, rules)
@@ -214,7 +217,7 @@ class _Work:
             queue_lists, brokers = queues.finished(), queues.brokers
         if len(self._rooms) > len(rooms):
             rooms = Strings.from_list(self._rooms)
-        fleet = replace(before, client_lists=clients.lists, queue_lists=queue_lists, brokers=brokers, rooms=rooms)
+        fleet = replaced(before, client_lists=clients.lists, queue_lists=queue_lists, brokers=brokers, rooms=rooms)
         return Changed(fleet, per_unit(before, clients.positions()), self._rules, units)
 
     def _rule_changed(self) -> Mask:

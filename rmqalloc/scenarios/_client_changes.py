@@ -12,6 +12,7 @@ from rmqalloc.fleet._columns import (
     Index,
     Offsets,
     Strings,
+    among,
     distinct,
     distinct_strings,
     list_positions,
@@ -73,7 +74,7 @@ class ClientsUnderChange:
         )
         kept = np.flatnonzero(stays)
         room = None if lists.slot_room is None else lists.slot_room[kept]
-        made = type(lists)(starts.astype(np.int64), Derived.of(lists.client_ids, kept), room)
+        made = type(lists).of_slots(starts.astype(np.int64), Derived.of(lists.client_ids, kept), room)
         if not isinstance(lists, DistinctLists):
             position, made = _first_left(lists, position), as_distinct(made)
         self._become(made, position)
@@ -109,7 +110,7 @@ class ClientsUnderChange:
         """Slots of these client ids."""
         column, wanted, names = self.lists.client_ids, Strings.from_list(ids), set(ids)
         have = self.lists.digests if isinstance(self.lists, DistinctLists) else digests(column)
-        suspects = np.flatnonzero(np.isin(have, digests(wanted)))
+        suspects = np.flatnonzero(among(have, digests(wanted)))
         mask = np.zeros(len(column), bool)
         mask[[slot for slot in suspects.tolist() if column[slot] in names]] = True
         return mask
@@ -130,12 +131,12 @@ class ClientsUnderChange:
         offsets, old, rows = self._laid_out(counts, chosen)
         self._added.append(names[int(chosen.max())])
         if behind:
-            self._become(DistinctLists(offsets, *self._slots(rows, names, room)), None)
+            self._become(DistinctLists.of_slots(offsets, *self._slots(rows, names, room)), None)
             return
-        mixed = ClientLists(offsets, Derived.of(self.lists.client_ids, rows, names))
+        mixed = ClientLists.of_slots(offsets, Derived.of(self.lists.client_ids, rows, names))
         places = np.repeat(offsets[:-1], np.diff(offsets)) + mixed.order
         kind = ClientLists if mixed.irregular.any() else DistinctLists
-        made = kind(offsets, *self._slots(rows[places], names, room))
+        made = kind.of_slots(offsets, *self._slots(rows[places], names, room))
         position = np.empty(rows.size, np.int32)
         position[places] = list_positions(offsets)
         if kind is ClientLists:  # of equal ids the first stands for all

@@ -102,7 +102,7 @@ def as_distinct(lists: ClientLists) -> ClientLists:
     """Lists in Java's order, as `DistinctLists` if they are that."""
     if isinstance(lists, DistinctLists) or lists.irregular.any():
         return lists
-    return DistinctLists(lists.offsets, lists.client_ids, lists.slot_room)
+    return DistinctLists.of_slots(lists.offsets, lists.client_ids, lists.slot_room)
 
 
 def digests(column: Strings) -> NDArray[np.uint32]:

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.errors import ArgumentError, ArgumentTypeError
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import Index, offsets_of, ranges
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._lists import ClientLists, QueueLists
+from rmqalloc.fleet._positions import positions
 from rmqalloc.scenarios._client_changes import ClientsUnderChange
 from rmqalloc.scenarios._lazy_strings import Derived, DistinctLists
 from rmqalloc.strategies import Strategy
@@ -40,8 +43,28 @@ class Rules:
         return cls((strategy,), np.zeros(n_units, np.int32))
 
     def select(self, units: NDArray[Any]) -> Rules:
-        """Those of some units."""
-        return Rules(self.table, self.of_unit[units])
+        """Those of some units; see `rmqalloc.fleet._positions.positions` for what may be given."""
+        return Rules(self.table, self.of_unit[positions(units, self.of_unit.size, "unit")])
+
+    def check(self, fleet: Fleet) -> None:
+        """Refuse rules that are not those of a fleet's units.
+
+        Raises
+        ------
+        TypeError, ValueError
+            ``of_unit`` is no vector of integers, has not one entry per unit, or names a strategy that is not there.
+        """
+        of_unit, n = self.of_unit, len(self.table)
+        if not isinstance(of_unit, np.ndarray) or of_unit.dtype.kind not in "iu":
+            raise ArgumentTypeError(
+                f"of_unit must be a numpy array of int32, got {getattr(of_unit, 'dtype', type(of_unit).__name__)}"
+            )
+        if of_unit.shape != (fleet.n_units,):
+            raise ArgumentError(f"of_unit must have shape ({fleet.n_units},), one entry per unit, got {of_unit.shape}")
+        if of_unit.size and not 0 <= int(of_unit.min()) <= int(of_unit.max()) < n:
+            raise ArgumentError(
+                f"of_unit must be places in table, 0 to {n - 1}, got {of_unit.min()} to {of_unit.max()}"
+            )
 
     def by_strategy(self) -> Iterator[tuple[Strategy, NDArray[np.int64]]]:
         """Every strategy that a unit has, with its units; in all it looks at each unit once.
@@ -101,9 +124,9 @@ def subfleet(fleet: Fleet, units: NDArray[Any]) -> Fleet:
     starts, sizes = lists.offsets[used], lists.offsets[used + 1] - lists.offsets[used]
     slots = ranges(starts, sizes)
     rooms = None if lists.slot_room is None else lists.slot_room[slots]
-    return replace(
+    return replaced(
         part,
-        client_lists=type(lists)(offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms),
+        client_lists=type(lists).of_slots(offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms),
         unit_client_list=numbers.astype(np.int32),
     )
 
@@ -122,7 +145,7 @@ def among_others(fleet: Fleet, rules: Rules, units: NDArray[Any], part: Changed)
     of_unit, changed = rules.of_unit.copy(), np.zeros(fleet.n_units, bool)
     of_unit[units] = part.rules.of_unit + len(rules.table)
     changed[units] = part.units
-    whole = replace(
+    whole = replaced(
         fleet, brokers=brokers, rooms=rooms, queue_lists=queue_lists, unit_queue_list=unit_queue_list,
         client_lists=_client_lists(fleet.client_lists, part.fleet.client_lists), unit_client_list=unit_client_list,
     )  # fmt: skip
@@ -136,7 +159,7 @@ def _client_lists(lists: ClientLists, more: ClientLists) -> ClientLists:
     rooms = None
     if lists.slot_room is not None and more.slot_room is not None:
         rooms = np.append(lists.slot_room, more.slot_room)
-    return kind(_end_to_end(lists.offsets, more.offsets), more.client_ids.behind(lists.client_ids), rooms)
+    return kind.of_slots(_end_to_end(lists.offsets, more.offsets), more.client_ids.behind(lists.client_ids), rooms)
 
 
 def _queue_lists(lists: QueueLists, more: QueueLists) -> QueueLists:

@@ -13,6 +13,7 @@ from html import escape
 import numpy as np
 
 from rmqalloc._text import counted, printable, shortened
+from rmqalloc.fleet._columns import among
 from rmqalloc.simulation._client_styles import BACKGROUND, DOUBLE, GAP, MOST_STYLES, definitions, fill
 from rmqalloc.simulation._result import EventResult, Ownership, Result
 from rmqalloc.simulation._timeline import Spans
@@ -101,7 +102,7 @@ class _Block:
         self.places = spread_rows(len(ownership.queues), rows)
         self._row_of = {place: row for row, place in enumerate(self.places)}
         spans = ownership.intervals
-        is_shown = np.isin(spans.queue, self.places) & (spans.end > spans.start)
+        is_shown = among(spans.queue, self.places) & (spans.end > spans.start)
         order = np.lexsort((ownership.processes, spans.start, spans.queue))
         self._shown: list[int] = order[is_shown[order]].tolist()
         processes = sorted(set(ownership.processes[self._shown].tolist()))

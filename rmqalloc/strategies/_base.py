@@ -28,6 +28,8 @@ from rmqalloc.strategies._reasons import Queues, Reasons
 Owners = NDArray[np.int32]
 DecidedBy = Literal["counts", "positions", "positions in rooms", "ids", "anything"]
 
+_LISTS = (tuple, list)
+
 NO_CURRENT = "currentCID is empty"
 NO_QUEUES = "mqAll is null or mqAll empty"
 NO_CLIENTS = "cidAll is null or cidAll empty"
@@ -443,10 +445,20 @@ def as_of_now(items: Any) -> Any:
 
 def check_lists(mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> None:
     """Java's checks of the two lists, in its order, with its texts."""
+    _check_sequences(mq_all, cid_all)
     if not mq_all:
         raise ArgumentError(NO_QUEUES)
     if not cid_all:
         raise ArgumentError(NO_CLIENTS)
+
+
+def _check_sequences(mq_all: Any, cid_all: Any) -> None:
+    """Refuse arrays, sets and whatever else is not read by position as a list is."""
+    if type(mq_all) in _LISTS and type(cid_all) in _LISTS:
+        return
+    for name, given in (("mq_all", mq_all), ("cid_all", cid_all)):
+        if given is not None and not hasattr(given, "index"):
+            raise ArgumentTypeError(f"{name} must be a sequence, such as a list, got {type(given).__name__}")
 
 
 def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: Sequence[str] | None) -> int:
@@ -454,6 +466,7 @@ def position_of(current_cid: str | None, mq_all: Sequence[Any] | None, cid_all: 
 
     ``AbstractAllocateMessageQueueStrategy.check`` and ``List.indexOf``.
     """
+    _check_sequences(mq_all, cid_all)
     if not current_cid:
         raise ArgumentError(NO_CURRENT)
     if not mq_all:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
 from rmqalloc.errors import ArgumentError, ArgumentTypeError, RoomsUnknownError
 from rmqalloc.fleet import Fleet
-from rmqalloc.fleet._columns import Index, Offsets, Strings, distinct_strings
+from rmqalloc.fleet._checked_columns import replaced
+from rmqalloc.fleet._columns import Index, Offsets, Strings, among, distinct_strings
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._groups import check_client_ids
 from rmqalloc.model import Assignment, MessageQueue, Queue, SharedAssignment, queue_fields, queue_text
@@ -232,7 +232,7 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         self._find_missing(fleet, reasons)
         if type(self.inner)._find_errors is not Strategy._find_errors:
-            good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
+            good = np.flatnonzero(~among(np.arange(fleet.n_units), reasons))
             parts = split_by_room(units_alone(fleet, good))
             inner_reasons: dict[int, str] = {}
             self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)
@@ -252,10 +252,10 @@ class MachineRoomNearby(WrappingStrategy[Inner]):
             raise RoomsUnknownError(
                 f"machineRoomResolver is null: give {missing}, or bring the column {missing}s in the fleet"
             )
-        return replace(
+        return replaced(
             fleet,
-            queue_lists=replace(fleet.queue_lists, route_room=route_room),
-            client_lists=replace(fleet.client_lists, slot_room=slot_room),
+            queue_lists=replaced(fleet.queue_lists, route_room=route_room),
+            client_lists=replaced(fleet.client_lists, slot_room=slot_room),
             rooms=Strings.from_list(list(numbers)),
         )
 
@@ -270,7 +270,7 @@ def _first_missing(room: Index, list_offsets: Offsets, unit_list: Index) -> list
             strict=True,
         )
     )
-    units = np.flatnonzero(np.isin(unit_list, list(first))).tolist()
+    units = np.flatnonzero(among(unit_list, first)).tolist()
     return [(unit, first[int(unit_list[unit])]) for unit in units]
 
 

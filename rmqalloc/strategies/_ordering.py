@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import encodings.utf_16_be  # noqa: F401 (before threads: a child forked while one imports it waits for ever)
 from collections.abc import Iterable
 from typing import Any
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.errors import ArgumentTypeError
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import among
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.model import Assignment, joined, queue_fields
 from rmqalloc.strategies._averagely import Averagely
@@ -82,7 +83,7 @@ class ExclusiveOver(WrappingStrategy[Inner], ExclusiveStrategy):
     def _find_errors(self, fleet: Fleet, reasons: dict[int, str]) -> None:
         if type(self.inner)._find_errors is Strategy._find_errors:
             return
-        good = np.setdiff1d(np.arange(fleet.n_units), list(reasons))
+        good = np.flatnonzero(~among(np.arange(fleet.n_units), reasons))
         parts = self._parts(units_alone(fleet, good))
         inner_reasons: dict[int, str] = {}
         self.inner._find_errors(self.inner._prepared(parts.fleet), inner_reasons)

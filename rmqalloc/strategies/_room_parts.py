@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import (
     Index,
     Offsets,
@@ -64,14 +64,16 @@ def split_by_room(fleet: Fleet) -> Parts:
     client_list = np.where(have[at] == wanted, n_lists + at, fleet.unit_client_list[unit]).astype(np.int32)
     both = np.r_[np.arange(len(clients.client_ids)), by_client.places]
     both_offsets = np.r_[clients.offsets, clients.offsets[-1] + by_client.offsets[1:]]
-    parts = replace(
+    parts = replaced(
         fleet,
         consumer_groups=fleet.consumer_groups.take_unchecked(unit),
         unit_topic=fleet.unit_topic[unit],
         unit_queue_list=part.astype(np.int32),
         unit_client_list=client_list,
         queue_lists=queues.rearranged(by_queue.places, by_queue.offsets),
-        client_lists=ClientLists(both_offsets, clients.client_ids.take_unchecked(both), clients.slot_room[both]),
+        client_lists=ClientLists.of_slots(
+            both_offsets, clients.client_ids.take_unchecked(both), clients.slot_room[both]
+        ),
         errors=(),
     )
     positions = by_queue.positions[parts.queue_places()]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import Index, Strings, lengths_of, list_positions, offsets_of, ranges
 from rmqalloc.strategies._base import DecidedBy, Inner, Strategy
 from rmqalloc.strategies._numbers import Numbers, java_hashes, mix64, topic_hashes
@@ -85,7 +85,7 @@ class Rotated(ExclusiveOver[Inner]):
         slots = np.repeat(lists.offsets[list_], lengths) + places
         client_lists = lists.rearranged(slots, offsets)
         client_lists.__dict__["_irregular"] = lists.irregular[list_]  # as the lazy property would find
-        parts = replace(fleet, unit_client_list=unit_list.astype(np.int32), client_lists=client_lists)
+        parts = replaced(fleet, unit_client_list=unit_list.astype(np.int32), client_lists=client_lists)
         in_list: Index = places if fleet.is_regular else lists.first[slots]
         return Parts(
             parts, np.arange(fleet.n_units, dtype=np.int32), ranges(fleet.queue_offsets[:-1], fleet.n_queues), in_list

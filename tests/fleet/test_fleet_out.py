@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rmqalloc import Fleet, strategy
+from rmqalloc.fleet._checked_columns import replaced
 
 
 def room_fleet():
@@ -108,7 +109,7 @@ def test_out_is_refused_exactly_where_it_overlaps(at_units, at_out):
 def test_an_array_between_the_elements_of_another_does_not_overlap_it():
     fleet = Fleet.from_groups([(f"g{i}", "t", [("b", 0)], ["x"]) for i in range(2)])
     columns = np.zeros((2, 3), np.int32)
-    fleet = dataclasses.replace(fleet, unit_topic=columns[:, 0])
+    fleet = replaced(fleet, unit_topic=columns[:, 0])  # such as the constructor refuses
     assert strategy("AVG").assign_fleet(fleet, out=columns[0, 1:]).tolist() == [0, 0]
     with pytest.raises(ValueError, match="overlaps"):
         strategy("AVG").assign_fleet(fleet, out=columns.reshape(-1)[2:4])

@@ -1,10 +1,12 @@
 """A child forked while threads compute on a fleet has nothing to wait for: fleets have no locks."""
 
 import os
+import re
 import threading
 
 import pytest
 from interpreter import run_python
+from source_modules import MODULES
 
 from rmqalloc._lazy import lazy_property
 
@@ -100,6 +102,54 @@ def test_first_calls_import_nothing():
     assert run_python(_FIRST_CALLS.format(takes=_TAKES)) == []
 
 
+# Without pandas, which imports much by itself where it is there. All verbs of rooms that are loaded, once each.
+_FIRST_VERBS = """
+import sys
+
+class NoPandas:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError(name, name=name)
+
+sys.meta_path.insert(0, NoPandas())
+from importlib import resources
+import rmqalloc
+from rmqalloc import advice, audit, diffs, optimisation, plans, report, rollouts, simulation
+
+cluster = rmqalloc.read("example:orders")
+script = simulation.read_script(resources.files("rmqalloc.examples") / "simulations/three-deaths.yaml")
+scenarios = [{{"name": "more", "changes": [{{"scale_clients": {{"to": 6}}}}]}}]
+loaded = set(sys.modules)
+{verbs}
+print(*sorted(set(sys.modules) - loaded))
+"""
+
+_VERBS = {
+    "plan": "p = rmqalloc.plan(cluster, scenarios); [getattr(p, table) for table in p.TABLES], str(p)",
+    "transition": "rmqalloc.plan(cluster, scenarios).transitions().num_rows",
+    "compare": "str(rmqalloc.compare(cluster, ['AVG', 'CONSISTENT_HASH']))",
+    "rollout": "str(rmqalloc.rollout.restart(cluster, ['*'], batch=1)), str(rmqalloc.rollout.broker(cluster, 'broker-a'))",
+    "recommend": "str(rmqalloc.recommend(cluster))",
+    "check": "str(rmqalloc.check(cluster))",
+    "diff": "str(rmqalloc.diff(cluster, cluster))",
+    "optimise": "str(rmqalloc.optimise(cluster, restart=True, evaluations=20))",
+    "simulate": "simulation.svg_timeline(rmqalloc.simulate(script))",
+}
+
+
+@pytest.mark.parametrize("verb", _VERBS)
+def test_first_verbs_import_nothing(verb):
+    assert run_python(_FIRST_VERBS.format(verbs=_VERBS[verb])) == []
+
+
+def test_rooms_below_the_evaluator_ask_nothing_that_imports():
+    """Above it, `numpy.ma` is imported already; `distinct` and `among` answer the same as NumPy."""
+    lazy = re.compile(r"np\.(isin|setdiff1d|intersect1d|union1d|setxor1d)\(|np\.unique\((?!.*return_)")
+    rooms = ("fleet", "strategies", "scenarios", "views", "rebalance", "broker", "snapshot", "simulation", "model")
+    below = [name for name in MODULES if name.split(".")[1:2] and name.split(".")[1] in rooms]
+    assert [name for name in below if lazy.search(MODULES[name].read_text("utf-8"))] == []
+
+
 # As above, but the thread is held up where it imports something, if it does; a child has its import locks then.
 _FORK_IN_AN_IMPORT = """
 import os, signal, sys, threading, warnings
@@ -143,6 +193,52 @@ print(os.waitstatus_to_exitcode(status))
 @pytest.mark.parametrize("name", ["AVG", "CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED", "STABLE/1"])
 def test_a_child_forked_while_a_thread_makes_its_first_assignment_does_not_hang(name):
     assert run_python(_FORK_IN_AN_IMPORT.format(name=name)) == ["0"]
+
+
+# The same of a verb, whose room is loaded.
+_FORK_IN_A_VERB = (
+    _FIRST_VERBS.partition("loaded =")[0]
+    + """
+import os, signal, threading, warnings
+
+thread_is_in, go_on = threading.Event(), threading.Event()
+
+class HeldUp:
+    def find_spec(self, name, path=None, target=None):
+        if threading.current_thread() is not threading.main_thread():
+            thread_is_in.set()
+            go_on.wait(60)
+
+sys.meta_path.insert(0, HeldUp())
+
+def ask():
+    {verbs}
+
+def ask_and_tell():
+    ask()
+    thread_is_in.set()
+
+thread = threading.Thread(target=ask_and_tell)
+thread.start()
+assert thread_is_in.wait(60)
+warnings.simplefilter("ignore", DeprecationWarning)
+child = os.fork()
+if not child:
+    signal.alarm(30)
+    ask()
+    os._exit(0)
+status = os.waitpid(child, 0)[1]
+go_on.set()
+thread.join()
+print(os.waitstatus_to_exitcode(status))
+"""
+)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("verb", ["plan", "rollout", "transition", "recommend"])
+def test_a_child_forked_while_a_thread_runs_its_first_verb_does_not_hang(verb):
+    assert run_python(_FORK_IN_A_VERB.format(verbs=_VERBS[verb])) == ["0"]
 
 
 # The same without holding anything up: children are forked all through the first call.

@@ -5,11 +5,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from index_twins import by_numpy, one_of_list
 
 from rmqalloc import Assignment, Fleet, MessageQueue, strategy
 from rmqalloc.evaluation import PlanSpec, plan_batch
 from rmqalloc.evaluation._balance import balance, cross_room, loads
 from rmqalloc.fleet._columns import Strings
+from rmqalloc.scenarios import RemoveClients, Rules, Scenario, apply, ordered
 
 REFUSED = (IndexError, TypeError)
 UNITS = [
@@ -75,19 +77,6 @@ ARRAYS = st.one_of(
 )
 
 
-def by_numpy(things, index):
-    """The things that NumPy takes by an index of several, or None where it refuses or takes one, or a table."""
-    if isinstance(index, np.ndarray) and index.dtype == np.uint64 and (index > 2**63 - 1).any():
-        return None  # which NumPy reads as negative ones
-    box = np.empty(len(things), object)
-    box[:] = range(len(things))
-    try:
-        rows = box[index]
-    except (IndexError, TypeError, ValueError, OverflowError):
-        return None
-    return [things[i] for i in rows] if isinstance(rows, np.ndarray) and rows.ndim == 1 else None
-
-
 def names_of(fleet):
     """What a fleet says of all its units."""
     units = range(fleet.n_units)
@@ -134,14 +123,6 @@ def test_columns_and_lists_take_rows_as_numpy_does(index):
                 take(index)
         else:
             assert said(take(index)) == expected
-
-
-def one_of_list(things, index):
-    """What a Python list has at a position, or None; a bool is none, as in NumPy."""
-    try:
-        return None if isinstance(index, bool) else (things[index],)
-    except (IndexError, TypeError):
-        return None
 
 
 @given(NUMBERS | ODD | st.integers(0, N - 1).map(np.int8) | st.integers(-N, -1).map(np.int64))
@@ -210,6 +191,51 @@ def test_an_assignment_of_owners_that_do_not_fit_is_refused(owners, kind):
     assert made.queues_of("y") == [queue for queue, owner in zip(queues, owners, strict=True) if owner == 1]
     assert made.unowned == [queue for queue, owner in zip(queues, owners, strict=True) if owner < 0]
     assert made.counts().tolist() == [owners.count(i) for i in range(3)]
+
+
+@given(ARRAYS)
+@example(np.int64(0))
+def test_rules_are_selected_as_numpy_takes_them(index):
+    of_unit = np.arange(N, dtype=np.int32) % 2
+    rules = Rules((strategy("AVG"), strategy("STABLE")), of_unit)
+    expected = by_numpy(of_unit.tolist(), index)
+    if expected is None:
+        with pytest.raises(REFUSED):
+            rules.select(index)
+    else:
+        assert rules.select(index).of_unit.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "of_unit",
+    [
+        np.zeros(N + 1, np.int32),
+        np.full(N, 2),
+        np.full(N, -1),
+        np.full(N, 2**63, np.uint64),
+        np.zeros(N),
+        [0] * N,
+        None,
+    ],
+    ids=repr,
+)
+def test_rules_that_are_not_those_of_the_units_are_refused(of_unit):
+    scenario = Scenario("less", [RemoveClients(count=1)], groups=["group 3"])
+    with pytest.raises((TypeError, ValueError), match="of_unit"):
+        apply(scenario, ordered(FLEET), Rules((strategy("AVG"), strategy("STABLE")), of_unit))
+
+
+NO_SEQUENCES = [slice(None), {}, {"x", "y"}, np.array(["x", "y"]), memoryview(b"xy"), object()]
+
+
+@pytest.mark.parametrize("given_", NO_SEQUENCES, ids=repr)
+@pytest.mark.parametrize("name", list(EXPLAINED))
+def test_what_is_no_list_of_queues_or_clients_is_refused(given_, name):
+    made = strategy(name, **EXPLAINED[name])
+    for queues, ids, what in ((given_, ["x"], "mq_all"), (GROUP, given_, "cid_all")):
+        for face in (made.assign, lambda *both: made.allocate("g", "x", *both)):
+            with pytest.raises(TypeError, match=f"{what} must be a sequence"):
+                face(queues, ids)
 
 
 SIZE = int(FLEET.queue_offsets[-1])

@@ -30,7 +30,8 @@ def page(run):
         )
     totals = [sum(n for (_, kind), n in run.counts.items() if kind == which) for which in "raf"]
     lines.append(_row(("all", f"{sum(totals):,}", *(f"{n:,}" for n in totals))))
-    lines += ["", f"Seed {run.seed}, {run.used:,.0f} s of CPU. {meaning(sum(totals), totals[2], len(names))}"]
+    command = f"`python -m public_faces --seconds {run.seconds:.0f} --seed {run.seed}`"
+    lines += ["", f"{command}, {run.used:,.0f} s of CPU. {meaning(sum(totals), totals[2], len(names))}"]
     for name, number, text in run.findings[:20]:
         lines += [
             "",
@@ -53,7 +54,7 @@ def meaning(n_calls, n_found, n_faces):
 
 def shown(name):
     """A name without the module that is nobody's: ``rmqalloc.fleet.Fleet.select``."""
-    return re.sub(r"\._\w+(?=\.)", "", name)
+    return re.sub(r"\._[a-z]\w*(?=\.)", "", name)
 
 
 def of_crash(code, stderr):

@@ -167,9 +167,10 @@ def check_sound(array: pa.Array, name: str) -> None:
     Examples
     --------
     >>> offsets = pa.py_buffer(np.array([0, 9, 2], np.int32))
-    >>> check_sound(pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab")]), "topic")
+    >>> names = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab")])
+    >>> check_sound(names, "topic")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: column topic is damaged: Offset invariant failure for slot 1: 9 > 2
+    ValueError: column topic is damaged: ...
     """
     try:
         _validate(array, name)

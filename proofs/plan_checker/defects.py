@@ -23,9 +23,13 @@ SOURCES = (
     *(f"rmqalloc/scenarios/_{name}.py" for name in ("apply", "client_changes", "queue_changes", "subfleet")),
 )  # fmt: skip
 TESTS = ("tests/proofs/test_plan_checker.py", "tests/proofs/test_plan_checker_strategies.py")
+ROOMS = (
+    "tests/plans/test_undo.py", "tests/plans/test_plans.py", "tests/evaluation/test_plan_batch.py",
+    "tests/evaluation/test_plan_before.py", "tests/evaluation/test_evaluate.py", "tests/scenarios/test_scenarios.py",
+)  # fmt: skip
 OTHERS = {
     "the brute force": ("bruteforce", "--seed=7", "--snapshots=150", "--verb=plan", "--verb=plan of mixed groups"),
-    "tests of ways back": ("pytest", "-q", "-x", "-p", "no:cacheprovider", "tests/plans/test_undo.py"),
+    "tests of the rooms": ("pytest", "-q", "-x", "-p", "no:cacheprovider", *ROOMS),
 }
 """What is run on a defect that the twin misses: modules of Python with their arguments."""
 TIMEOUT = 900
@@ -37,8 +41,8 @@ HEAD = """# Planted defects of the planner
 `make evidence`, or `python -m plan_checker.defects --report PAGE`. Replay repeats a defect of the planner, so others have to
 find those. Here machine-made defects are planted in the files that plan. The tests of the planner's twin
 (`proofs/plan_checker/`) run first, for 20 seconds of tests at most; what survives them is planned by the brute force
-(`proofs/bruteforce/`, 150 snapshots with like clients and 450 with differing ones), and then the tests of ways back
-(`tests/plans/test_undo.py`) run.
+(`proofs/bruteforce/`, 150 snapshots with like clients and 450 with differing ones), and then the tests
+of plans, scenarios and the evaluator run.
 
 """
 

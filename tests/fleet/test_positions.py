@@ -228,7 +228,7 @@ def test_rules_that_are_not_those_of_the_units_are_refused(of_unit):
 NO_SEQUENCES = [slice(None), {}, {"x", "y"}, np.array(["x", "y"]), memoryview(b"xy"), object()]
 
 
-@pytest.mark.parametrize("given_", NO_SEQUENCES, ids=repr)
+@pytest.mark.parametrize("given_", NO_SEQUENCES, ids=lambda one: type(one).__name__)
 @pytest.mark.parametrize("name", list(EXPLAINED))
 def test_what_is_no_list_of_queues_or_clients_is_refused(given_, name):
     made = strategy(name, **EXPLAINED[name])

@@ -126,12 +126,14 @@ def _handovers(replay: Replay, of_frame: Positions, moment: Positions) -> Handov
         every = np.flatnonzero(np.repeat(needs_one, np.diff(clients.offsets)))
         matters[every] = replay.to_inform[clients.cells(every)]
     matters[old[inform_old]] = matters[new[inform_new]] = True
-    upto = np.append(0, np.cumsum(matters))
+    informees = np.flatnonzero(matters)
+    number = np.empty(matters.size, np.int64)  # of these clients alone: most rows have few
+    number[informees] = np.arange(informees.size)
     joins = replay.present & ~_present_before(replay, clients.of_moment)
-    n_staying = np.add.reduceat(replay.to_inform & ~joins, clients.of_moment[:-1], dtype=np.int64)[moment]
+    joining = np.searchsorted(np.flatnonzero(replay.to_inform & joins), clients.of_moment)
     return Handovers(
-        upto[clients.offsets], upto, row, old, new, inform_old, inform_new, replay.written[cells], needs_one,
-        joins[clients.cells(np.flatnonzero(matters))], n_staying,
+        np.searchsorted(informees, clients.offsets), number, row, old, new, inform_old, inform_new, replay.written[cells],
+        needs_one, joins[clients.cells(informees)], (replay.n_to_inform - np.diff(joining))[moment],
     )  # fmt: skip
 
 
@@ -196,6 +198,8 @@ def _present_before(replay: Replay, starts: Offsets) -> Mask:
     """Moment by moment, whether each client was in the group when the step before was over; clients start at ``starts``."""
     finals = np.flatnonzero(replay.is_final)
     step = np.searchsorted(finals, np.arange(replay.step.size))
-    before = np.where(replay.step > 0, finals[np.maximum(step - 1, 0)], finals[step])
-    found: Mask = replay.present[ranges(starts[before], np.diff(starts))]
+    before, sizes = np.where(replay.step > 0, finals[np.maximum(step - 1, 0)], finals[step]), np.diff(starts)
+    if (sizes == sizes[0]).all():  # as of one large group: rows are copied whole
+        return np.asarray(replay.present.reshape(sizes.size, -1)[before].reshape(-1))
+    found: Mask = replay.present[ranges(starts[before], sizes)]
     return found

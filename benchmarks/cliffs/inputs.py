@@ -1,5 +1,6 @@
 """Snapshots of the shapes that are worst for one verb or another; `n` is what is doubled."""
 
+from dataclasses import replace
 from typing import Any
 
 from rmqalloc.model import MessageQueue
@@ -25,6 +26,14 @@ def plain(n: int) -> Snapshot:
     """One group of `n` clients on one topic of 1,000 queues."""
     routes = topics(1, 1000)
     return Snapshot(routes, (Group("g", (routes[0].name,), clients(n), strategy="AVG", strategy_source="given"),))
+
+
+def ring(n: int) -> Snapshot:
+    """The same group on a ring."""
+    made = plain(n)
+    params = {"virtual_nodes": 10}
+    groups = (replace(one, strategy="CONSISTENT_HASH", strategy_params=params) for one in made.groups)
+    return replace(made, groups=tuple(groups))
 
 
 def own_topics(n: int) -> Snapshot:

@@ -110,11 +110,14 @@ def _subscription(n: int) -> Callable[[], object]:
     return lambda: change_subscription(snapshot, snapshot.topics[0].name, groups=["group-*[1-9]"])
 
 
-def _restart(n: int) -> Callable[[], object]:
+def _restart(snapshot_of: Callable[[int], Any]) -> Make:
     from rmqalloc.rollouts._restart import restart
 
-    snapshot = inputs.many_groups(n)
-    return lambda: restart(snapshot)
+    def make(n: int) -> Callable[[], object]:
+        snapshot = snapshot_of(n)
+        return lambda: restart(snapshot)
+
+    return make
 
 
 def _queues(n: int) -> Callable[[], object]:
@@ -286,7 +289,15 @@ SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("verify", "groups, each with another strategy", 100, _verify),
     lambda: Shape("explain", "clients of a ring, every id given twice", 300, _explain),
     lambda: Shape("recommend", "groups, each with another strategy", 50, _recommend),
-    lambda: Shape("rollout restart", "groups", 100, _restart),
+    lambda: Shape("rollout restart", "groups", 100, _restart(inputs.many_groups)),
+    lambda: Shape(
+        "rollout restart", "clients of a plain group of 1,000 queues, one by one", 400, _restart(inputs.plain)
+    ),
+    lambda: Shape(
+        "rollout restart", "clients of a plain group of 1,000 queues, one by one", 800, _restart(inputs.plain)
+    ),
+    lambda: Shape("rollout restart", "clients of a ring of 1,000 queues, one by one", 400, _restart(inputs.ring)),
+    lambda: Shape("rollout restart", "clients of a ring of 1,000 queues, one by one", 800, _restart(inputs.ring)),
     lambda: Shape("rollout subscription", "groups", 100, _subscription),
     lambda: Shape("rollout queues", "brokers, each with a backlog that is known", 200, _queues, quick=True),
     lambda: Shape("rollout broker", "groups of one topic", 100, _broker),

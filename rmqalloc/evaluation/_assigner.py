@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.evaluation._one_ring import fits_one_ring, owners_on_one_ring
 from rmqalloc.evaluation._rows import Bad, ErrCode, Reason, Unusable
 from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Strings, offsets_of, ranges
@@ -90,9 +91,11 @@ class Assigner:
         nodes = s.virtual_nodes if s.has_shared_points else None
         if nodes is None or not isinstance(fleet.client_lists, DistinctLists):
             return s.assign_fleet(fleet, on_error="report")
+        ids, hashes = fleet.client_lists.client_ids, self._hashes_of(fleet)
+        if isinstance(ids, Derived) and fits_one_ring(fleet, ids):
+            return owners_on_one_ring(fleet, ids.rows, self._kept(ids.sources, nodes).reshape(-1, nodes), hashes)
         out = fresh_owners(fleet)
-        points, hashes = self._points_of(fleet.client_lists.client_ids, nodes), self._hashes_of(fleet)
-        RingJob(fleet, Pieces.of(fleet), nodes, points, hashes, out).run(1)
+        RingJob(fleet, Pieces.of(fleet), nodes, self._points_of(ids, nodes), hashes, out).run(1)
         return out
 
     def _points_of(self, ids: Strings, nodes: int) -> Hashes:

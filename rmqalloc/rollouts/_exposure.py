@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rmqalloc.fleet._columns import offsets_of, ranges
+from rmqalloc.fleet._columns import Offsets, offsets_of, ranges
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts._schedule import Mask
 from rmqalloc.rollouts._several_readers import ReadersOfStep, put_right
@@ -73,8 +73,8 @@ def _put_right(replay: Replay, of_frame: Positions, moment: Positions, found: di
     row = of_frame[np.repeat(np.arange(of_frame.size), sizes)[cells]]
     mine = np.flatnonzero(chosen[moment[row]] & replay.there[cells])
     mine = mine[np.argsort(row[mine], kind="stable")]
-    of_moment = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)[group]
-    starts, was_there = offsets_of(of_moment), _present_before(replay, of_moment)
+    starts = offsets_of(np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)[group])
+    was_there = _present_before(replay, starts)
     unowned = {name: one for name, one in found.items() if name != "double_owned"}
     for some in np.split(mine, 1 + np.flatnonzero(np.diff(row[mine]))):
         at = int(moment[row[some[0]]])
@@ -112,26 +112,80 @@ def step_pairs(replay: Replay) -> tuple[Positions, Positions]:
 
 
 def _handovers(replay: Replay, of_frame: Positions, moment: Positions) -> Handovers:
-    cells, cells_before = step_pairs(replay)
-    frame_of = np.repeat(np.arange(of_frame.size), np.diff(replay.cell_offsets))
-    matters = replay.there[cells] & replay.is_gradual[replay.frame_moment[frame_of[cells]]]
-    cells, cells_before = cells[matters], cells_before[matters]
-    frame = frame_of[cells]
-    n_clients = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)
-    of_moment = n_clients[replay.group_of_moment]
-    at_moment = offsets_of(of_moment)[:-1][replay.frame_moment[frame]]
-    old = replay.readers[0, cells_before].astype(np.int64)
-    new = replay.readers[replay.newest[replay.frame_moment[frame]], cells].astype(np.int64)
-    split = np.flatnonzero(replay.is_split[replay.group_of_moment[replay.frame_moment[frame]]])
-    old[split], new[split] = (_first(replay.readers[:, one[split]]) for one in (cells_before, cells))
+    """What passes in every row. Only queues that change their reader, or have none, are laid out, and the clients at them."""
+    frame, cells, old, new = _changing(replay)
+    clients, row = _ClientsOfRows(replay, moment), of_frame[frame]
+    at_moment = clients.of_moment[replay.frame_moment[frame]]
     # Where there is no owner, index -1 reads some other client's value, which the mask then discards.
     old[(old >= 0) & ~replay.present[at_moment + old]] = -1
     inform_old, inform_new = ((one >= 0) & replay.to_inform[at_moment + one] for one in (old, new))
-    row, starts = of_frame[frame], offsets_of(of_moment[moment])
-    old, new = (np.where(one >= 0, starts[row] + one, -1) for one in (old, new))
-    offsets, informee, joins = _informees(replay, moment, of_moment)
+    old, new = (np.where(one >= 0, clients.keys(row, one), -1) for one in (old, new))
     needs_one = replay.begins_with_one[moment] & replay.is_final[moment]
-    return Handovers(offsets, informee, row, old, new, inform_old, inform_new, replay.written[cells], needs_one, joins)
+    matters = np.zeros(clients.offsets[-1], bool)
+    if needs_one.any():
+        every = np.flatnonzero(np.repeat(needs_one, np.diff(clients.offsets)))
+        matters[every] = replay.to_inform[clients.cells(every)]
+    matters[old[inform_old]] = matters[new[inform_new]] = True
+    informees = np.flatnonzero(matters)
+    number = np.empty(matters.size, np.int64)  # of these clients alone: most rows have few
+    number[informees] = np.arange(informees.size)
+    joins = replay.present & ~_present_before(replay, clients.of_moment)
+    joining = np.searchsorted(np.flatnonzero(replay.to_inform & joins), clients.of_moment)
+    return Handovers(
+        np.searchsorted(informees, clients.offsets), number, row, old, new, inform_old, inform_new, replay.written[cells],
+        needs_one, joins[clients.cells(informees)], (replay.n_to_inform - np.diff(joining))[moment],
+    )  # fmt: skip
+
+
+class _ClientsOfRows:
+    """The clients of the groups of rows, those of one machine room side by side: queues pass inside rooms.
+
+    Attributes
+    ----------
+    of_moment : ndarray of int64
+        Where the clients of each moment begin in `Replay.present`.
+    offsets : ndarray of int64
+        The keys of each row's clients.
+    """
+
+    def __init__(self, replay: Replay, moment: Positions) -> None:
+        orders = [np.argsort(schedule.rooms, kind="stable") for schedule in replay.schedules]
+        sizes = np.array([order.size for order in orders], np.int64)
+        group = replay.group_of_moment
+        self.of_moment, self.offsets = offsets_of(sizes[group]), offsets_of(sizes[group[moment]])
+        self._order = np.concatenate([np.zeros(0, np.int64), *orders])
+        self._place = np.concatenate([np.zeros(0, np.int64), *map(np.argsort, orders)])
+        self._moment, self._of_group = moment, offsets_of(sizes)[:-1][group[moment]]
+
+    def keys(self, row: Positions, client: Positions) -> Positions:
+        """Clients of rows as one number: by the row, then by their place in it."""
+        found: Positions = self.offsets[row] + self._place[self._of_group[row] + client]
+        return found
+
+    def cells(self, keys: Positions) -> Positions:
+        """Where these clients stand in `Replay.present`."""
+        row = np.searchsorted(self.offsets, keys, side="right") - 1
+        client = self._order[self._of_group[row] + keys - self.offsets[row]]
+        found: Positions = self.of_moment[self._moment[row]] + client
+        return found
+
+
+def _changing(replay: Replay) -> tuple[Positions, Positions, Positions, Positions]:
+    """Queues that change their reader in gradual steps, or have none before: frame, cell, reader before and after."""
+    cells, cells_before = step_pairs(replay)
+    frame_of = np.repeat(np.arange(replay.frame_unit.size), np.diff(replay.cell_offsets))[cells]
+    newest, split = replay.newest, replay.is_split[replay.group_of_moment]
+    row = newest[replay.frame_moment[frame_of]] if newest.any() else 0
+    old, new = replay.readers[0, cells_before], replay.readers[row, cells]
+    changes = (old != new) | (old < 0)
+    if split.any():
+        changes |= split[replay.frame_moment[frame_of]]
+    kept = np.flatnonzero(changes & replay.there[cells])
+    kept = kept[replay.is_gradual[replay.frame_moment[frame_of[kept]]]]
+    cells, cells_before, frame, old, new = (one[kept] for one in (cells, cells_before, frame_of, old, new))
+    several = np.flatnonzero(split[replay.frame_moment[frame]])
+    old[several], new[several] = (_first(replay.readers[:, one[several]]) for one in (cells_before, cells))
+    return frame, cells, old.astype(np.int64), new.astype(np.int64)
 
 
 def _first(readers: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -140,26 +194,12 @@ def _first(readers: NDArray[np.int32]) -> NDArray[np.int32]:
     return found
 
 
-def _informees(replay: Replay, moment: Positions, of_moment: Positions) -> tuple[Positions, Positions, Mask]:
-    """Clients to inform (see `Handovers`), those of one machine room side by side: queues pass inside rooms."""
-    orders = [np.argsort(schedule.rooms, kind="stable") for schedule in replay.schedules]
-    group_starts = offsets_of([order.size for order in orders])[:-1]
-    order = np.concatenate([np.zeros(0, np.int64), *orders])
-    sizes, starts = of_moment[moment], offsets_of(of_moment)[:-1][moment]
-    in_order = order[ranges(group_starts[replay.group_of_moment[moment]], sizes)]
-    clients = np.repeat(starts, sizes) + in_order
-    to_inform = replay.to_inform[clients]
-    joins = (replay.present & ~_present_before(replay, of_moment))[clients[to_inform]]
-    upto = np.append(0, np.cumsum(to_inform))
-    informee = np.empty(to_inform.size, np.int64)
-    informee[np.repeat(offsets_of(sizes)[:-1], sizes) + in_order] = upto[:-1]
-    return upto[offsets_of(sizes)], informee, joins
-
-
-def _present_before(replay: Replay, of_moment: Positions) -> Mask:
-    """Moment by moment, whether each client was in the group when the step before was over."""
-    starts, finals = offsets_of(of_moment)[:-1], np.flatnonzero(replay.is_final)
+def _present_before(replay: Replay, starts: Offsets) -> Mask:
+    """Moment by moment, whether each client was in the group when the step before was over; clients start at ``starts``."""
+    finals = np.flatnonzero(replay.is_final)
     step = np.searchsorted(finals, np.arange(replay.step.size))
-    before = np.where(replay.step > 0, finals[np.maximum(step - 1, 0)], finals[step])
-    found: Mask = replay.present[ranges(starts[before], of_moment)]
+    before, sizes = np.where(replay.step > 0, finals[np.maximum(step - 1, 0)], finals[step]), np.diff(starts)
+    if (sizes == sizes[0]).all():  # as of one large group: rows are copied whole
+        return np.asarray(replay.present.reshape(sizes.size, -1)[before].reshape(-1))
+    found: Mask = replay.present[ranges(starts[before], sizes)]
     return found

@@ -52,11 +52,14 @@ class Replay:
         Cells of each frame.
     readers : ndarray of int32, shape (n, n_cells)
         Clients that read a queue, as positions in the schedule's ``client_ids``; -1 for nobody. A queue has two readers if the
-        two views of a moment each give it to a client that acts, and more where schedules are split.
+        two views of a moment each give it to a client that acts, and more where schedules are split; one row if all moments
+        have one view.
     there, written : ndarray of bool, shape (n_cells,)
         Whether the queue exists at that moment, and whether producers write to it.
     present, to_inform : ndarray of bool
         Moment by moment, whether each client is in the group, and whether it is to be informed of the step.
+    n_present, n_to_inform : ndarray of int64, shape (n_moments,)
+        How many these are.
     is_gradual, begins_with_one : ndarray of bool, shape (n_moments,)
         Whether clients are informed of the step one by one, and whether it begins with the first of them; see `Step`.
     newest : ndarray of int64, shape (n_moments,)
@@ -81,6 +84,8 @@ class Replay:
     written: Mask
     present: Mask
     to_inform: Mask
+    n_present: Positions
+    n_to_inform: Positions
     is_gradual: Mask
     begins_with_one: Mask
     newest: Positions
@@ -114,11 +119,15 @@ class _Views:
         self.queues = np.array([view.queues for view in views], np.int64)
         self.offsets = offsets_of(n_views_of)[self.moment_offsets]  # of the views of each group
         self.newest = n_views_of - 1
-        self.present = np.concatenate([moment.views[0].listed for moment in moments])
-        self.to_inform = np.concatenate(
-            [~everyone(len(schedule.client_ids)) if step.to_inform is None else step.to_inform for schedule in schedules
-             for step in schedule.steps for _ in step.moments]
-        )  # fmt: skip
+        present = [moment.views[0].listed for moment in moments]
+        to_inform = [
+            ~everyone(len(schedule.client_ids)) if step.to_inform is None else step.to_inform
+            for schedule in schedules for step in schedule.steps for _ in step.moments
+        ]  # fmt: skip
+        self.present, self.to_inform = np.concatenate(present), np.concatenate(to_inform)
+        self.n_present, self.n_to_inform = (
+            np.array([np.count_nonzero(one) for one in some], np.int64) for some in (present, to_inform)
+        )
         self.is_gradual = np.array([step.to_inform is not None for _, step in steps for _ in step.moments], bool)
         self.begins_with_one = np.array([step.begins_with_one for _, step in steps for _ in step.moments], bool)
         of_moment = [step.hearing for _, step in steps for _ in step.moments]
@@ -174,7 +183,7 @@ def replay_of(
     first_frame = offsets_of(n_moments)[:-1] - views.moment_offsets[planned.group_of]
     frame = first_frame[unit] + views.moment[view]
     cells = np.repeat(cell_offsets[frame], fleet.n_queues) + positions
-    readers = np.full((max(2, int(views.row.max()) + 1), int(cell_offsets[-1])), -1, np.int32)
+    readers = np.full((int(views.row.max()) + 1, int(cell_offsets[-1])), -1, np.int32)
     readers[np.repeat(views.row[view], fleet.n_queues), cells] = _acting(fleet, views, owners)
 
     column = ranges(base.queue_starts[frame_unit], base.n_queues[frame_unit])
@@ -185,8 +194,9 @@ def replay_of(
     readers[:, ~there] = -1  # a client with an old route may read a queue that no longer exists
     return Replay(
         schedules, views.moment_offsets, views.step, views.is_final, frame_unit, frame_moment, cell_offsets, readers,
-        there, written & there, views.present, views.to_inform, views.is_gradual, views.begins_with_one, views.newest,
-        views.hearings, views.hearing, np.array([group.is_ordered for group in planned.groups], bool),
+        there, written & there, views.present, views.to_inform, views.n_present, views.n_to_inform, views.is_gradual,
+        views.begins_with_one, views.newest, views.hearings, views.hearing,
+        np.array([group.is_ordered for group in planned.groups], bool),
         np.array([schedule.is_split for schedule in schedules], bool),
     )  # fmt: skip
 

@@ -187,9 +187,10 @@ def _before_and_after(group: GroupAtStart, ids: str, surge: bool) -> tuple[list[
     taken = dict(zip(group.client_ids, group.rooms, strict=True))
     fresh = []
     for client_id, room in zip(group.client_ids, group.rooms, strict=True):
-        others = taken.keys() if surge else taken.keys() - {client_id}
-        fresh.append(new_id(client_id, ids, others))
-        taken[fresh[-1]] = room
+        if not surge:
+            del taken[client_id]  # it has gone when the new one comes
+        fresh.append(new_id(client_id, ids, taken.keys()))
+        taken |= {client_id: room, fresh[-1]: room}
     everyone = sort_client_ids(taken)
     position = {client_id: i for i, client_id in enumerate(everyone)}
     old, new = (np.array([position[one] for one in some], np.int64) for some in (group.client_ids, fresh))

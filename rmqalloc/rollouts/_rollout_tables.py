@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,12 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.fleet._arrow import text_array
-from rmqalloc.fleet._columns import offsets_of, ranges
+from rmqalloc.fleet._columns import Offsets, offsets_of, ranges
 from rmqalloc.rollouts._exposure import exposures, step_pairs
 from rmqalloc.rollouts._planned_groups import PlannedGroups
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts._rollout import EXPOSED_SCHEMA, STEPS_SCHEMA, TOPICS_SCHEMA, TOTALS_SCHEMA
-from rmqalloc.rollouts._schedule import Mask
+from rmqalloc.rollouts._schedule import Mask, Schedule
 
 Columns = dict[str, NDArray[Any]]
 
@@ -68,8 +69,8 @@ def _table(columns: dict[str, Any], schema: pa.Schema) -> pa.Table:
     return pa.table(list(made), schema)
 
 
-def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) -> pa.Table:
-    """Figures of whole rollouts: `TOTALS_SCHEMA`; ``steps`` is the table of this replay."""
+def group_totals_table(steps: pa.Table, schedules: Sequence[Schedule], planned: PlannedGroups) -> pa.Table:
+    """Figures of whole rollouts: `TOTALS_SCHEMA`; ``steps`` is the table of these schedules."""
     number = steps["step"].to_numpy()
     starts = np.flatnonzero(number == 0)
     column = {name: steps[name].to_numpy() for name in STEPS_SCHEMA.names if name not in ("consumer_group", "action")}
@@ -78,7 +79,7 @@ def group_totals_table(steps: pa.Table, replay: Replay, planned: PlannedGroups) 
     moved = np.add.reduceat(column["moved"], starts)
     made: dict[str, Any] = {
         "consumer_group": [group.consumer_group for group in planned.groups],
-        "batch": [schedule.batch for schedule in replay.schedules],
+        "batch": [schedule.batch for schedule in schedules],
         "n_steps": np.maximum.reduceat(number, starts),
         "n_topics": np.bincount(planned.group_of, minlength=len(planned.groups)),
         "n_queues": n_queues,
@@ -138,10 +139,11 @@ def _of_clients(
     before: NDArray[np.int32],
 ) -> Columns:
     """Figures of the clients of every row, given the cells whose readers change."""
-    n_clients = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)
-    of_moment = n_clients[replay.group_of_moment]
-    offsets = offsets_of(of_moment[rows.moment])
-    present = replay.present[ranges(offsets_of(of_moment)[:-1][rows.moment], of_moment[rows.moment])]
+    offsets, present = _clients_of_rows(replay, rows)
+
+    def summed(mask: Mask) -> NDArray[np.int64]:
+        return np.add.reduceat(mask, offsets[:-1], dtype=np.int64)
+
     touched = np.zeros(present.size, bool)
     for one, other in ((now, before), (before, now)):
         for readers in one:
@@ -149,24 +151,39 @@ def _of_clients(
             touched[offsets[row[cells[gained]]] + readers[gained]] = True
     reading = replay.readers >= 0
     clients = offsets[row] + replay.readers
-    loads, wet = (
-        np.bincount(clients[reading & only], minlength=present.size) for only in (replay.there, replay.written)
-    )
-    least = np.where(present, loads, np.iinfo(np.int64).max)
-    starts = offsets[:-1]
-    anybody = np.add.reduceat(present.astype(np.int64), starts)
+    loads = np.bincount(clients[reading & replay.there], minlength=present.size)
+    only_dry = np.zeros(rows.moment.size, np.int64)
+    if not np.array_equal(replay.there, replay.written):
+        wet = np.bincount(clients[reading & replay.written], minlength=present.size)
+        only_dry = summed((loads > 0) & (wet == 0))
+    n_clients, idle = replay.n_present[rows.moment], summed(present & (loads == 0))
+    most = np.maximum.reduceat(loads, offsets[:-1])
+    np.putmask(loads, ~present, np.iinfo(np.int64).max)
     return {
-        "n_clients": anybody,
-        "clients_touched": np.add.reduceat(touched.astype(np.int64), starts),
-        "idle": np.add.reduceat((present & (loads == 0)).astype(np.int64), starts),
-        "only_dry": np.add.reduceat(((loads > 0) & (wet == 0)).astype(np.int64), starts),
-        "min_load": np.where(anybody > 0, np.minimum.reduceat(least, starts), 0),
-        "max_load": np.maximum.reduceat(loads, starts),
+        "n_clients": n_clients,
+        "clients_touched": np.diff(np.searchsorted(np.flatnonzero(touched), offsets)),
+        "idle": idle,
+        "only_dry": only_dry,
+        "min_load": np.where(n_clients > 0, np.minimum.reduceat(loads, offsets[:-1]), 0),
+        "max_load": most,
     }
+
+
+def _clients_of_rows(replay: Replay, rows: MomentRows) -> tuple[Offsets, Mask]:
+    """The clients of every row's group laid end to end: where each row begins, and whether they are there."""
+    n_clients = np.array([len(schedule.client_ids) for schedule in replay.schedules], np.int64)
+    of_moment = n_clients[replay.group_of_moment]
+    if np.array_equal(rows.moment, np.arange(replay.step.size)):
+        return offsets_of(of_moment), replay.present
+    sizes = of_moment[rows.moment]
+    found: Mask = replay.present[ranges(offsets_of(of_moment)[:-1][rows.moment], sizes)]
+    return offsets_of(sizes), found
 
 
 def _ordered(readers: NDArray[np.int32]) -> NDArray[np.int32]:
     """The readers of every queue in ascending order."""
+    if len(readers) == 1:
+        return readers
     return np.sort(readers, axis=0) if len(readers) > 2 else np.stack([readers.min(axis=0), readers.max(axis=0)])
 
 

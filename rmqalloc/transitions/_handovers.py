@@ -25,7 +25,8 @@ class Handovers(NamedTuple):
     Attributes
     ----------
     offsets : ndarray of int64, shape (n_rows + 1,)
-        Clients to inform of each row.
+        Clients to inform of each row; with ``n_staying`` those alone that read a queue which changes its reader, unless the
+        row needs one.
     informee : ndarray of int64
         Of the clients of all rows laid end to end: its index among the clients to inform, if it is one.
     row : ndarray of int64, shape (n_queues,)
@@ -40,6 +41,8 @@ class Handovers(NamedTuple):
         Whether the step begins with the first client that is informed.
     joins : ndarray of bool, shape (n_informees,)
         Clients to inform that join in the step: they know of it from the start.
+    n_staying : ndarray of int64, shape (n_rows,), optional
+        Number of all clients to inform that do not join; by default those of ``offsets`` are all.
     """
 
     offsets: Positions
@@ -52,6 +55,7 @@ class Handovers(NamedTuple):
     written: Mask
     needs_one: Mask
     joins: Mask
+    n_staying: Positions | None = None
 
     def unowned(self, counted: Mask | None = None) -> OpenQueues:
         """Queues without a reader: the old one is informed or gone, and the new one is not informed or nobody.

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.transitions._handovers import Mask, OpenQueues
 from rmqalloc.transitions._hearing import Hearing
-from rmqalloc.transitions._worst_moment import Worst, worst_moments
+from rmqalloc.transitions._worst_moment import Graphs, Worst, worst_moments
 
 Counts = NDArray[np.int64]
 Figures = NDArray[np.float64]
@@ -128,8 +128,9 @@ def open_queues(of: OpenQueues, hearings: list[Hearing | None], way: NDArray[np.
         Which of them holds for each row.
     """
     h = of.handovers
-    worst: Worst = worst_moments(of.graphs(), h.needs_one)
-    terms = _terms(of)
+    graphs = of.graphs()
+    worst: Worst = worst_moments(graphs, h.needs_one)
+    terms = _terms(of, graphs)
     expected = terms.since.greatest_by_number(terms.n, h.needs_one)
     longest, p99, total = np.full((3, h.needs_one.size), np.nan)
     for number, hearing in enumerate(hearings):
@@ -143,14 +144,19 @@ def open_queues(of: OpenQueues, hearings: list[Hearing | None], way: NDArray[np.
     return Open(worst.most, worst.is_exact, expected, after, longest, p99, total)
 
 
-def _terms(of: OpenQueues) -> _Terms:
+def _terms(of: OpenQueues, graphs: Graphs) -> _Terms:
     """The kinds of queues by row."""
     h = of.handovers
-    n_rows, sizes = h.needs_one.size, np.diff(h.offsets)
-    row, joins = np.repeat(np.arange(n_rows), sizes), h.joins
+    n_rows, row, joins = h.needs_one.size, graphs.graph_of, h.joins
 
     def counted(informees: Counts) -> Counts:
         return np.bincount(row[informees], minlength=n_rows).astype(np.int64)
+
+    def clients(*informees: Counts) -> Counts:
+        some = np.zeros(row.size, bool)
+        for one in informees:
+            some[one] = True
+        return counted(np.flatnonzero(some))
 
     def split(informees: Counts) -> tuple[Counts, Counts]:
         is_join = joins[informees]
@@ -162,20 +168,18 @@ def _terms(of: OpenQueues) -> _Terms:
     to_join, from_join = of.tail[head_joins & ~tail_joins], of.head[tail_joins & ~head_joins]
     always = np.bincount(of.always, minlength=n_rows).astype(np.int64)
     passed, single, waiting = counted(of.tail[between]), counted(informed), counted(uninformed)
-    n_informees = max(int(sizes.sum()), 1)
-    pairs = np.unique(of.tail[between] * n_informees + of.head[between]) // n_informees
     return _Terms(
-        n=np.bincount(row[~joins], minlength=n_rows).astype(np.int64),
+        n=counted(np.flatnonzero(~joins)) if h.n_staying is None else h.n_staying,
         before=_Sum(always + counted(until_join), single + counted(to_join), waiting, passed),
         since=_Sum(always + counted(by_join), single, waiting + counted(from_join), passed),
         join_waits=counted(until_join),
         to_join=counted(to_join),
         from_join=counted(from_join),
-        waits=counted(np.unique(uninformed)),
-        heads=counted(np.unique(np.concatenate([uninformed, of.head[between], from_join]))),
-        pairs=counted(pairs),
-        tails=counted(np.unique(to_join)),
-        late=counted(np.unique(from_join)),
+        waits=clients(uninformed),
+        heads=clients(uninformed, of.head[between], from_join),
+        pairs=counted(graphs.tail[~joins[graphs.tail] & ~joins[graphs.head]]),
+        tails=clients(to_join),
+        late=clients(from_join),
     )
 
 

@@ -46,6 +46,9 @@ MOST_VALUES = 1 << 18
 FEW_ROUNDS, MOST_ROUNDS = 8, 64
 """Rounds of fixing decided clients: for all graphs, and for those that nothing else solves."""
 
+LONG_ROW, NEAR = 64, 2
+"""Clients of a graph that is passed along its row at once, if edges only join clients so many positions apart."""
+
 MOST_FORCED = 1 << 21
 """Clients times vertices and edges of one graph up to which each client in turn is tried as informed."""
 
@@ -169,7 +172,22 @@ def _with_one(graphs: Graphs) -> Worst:
     return Worst(best - reward, np.logical_or.reduceat(reached, starts))
 
 
-def _solved(graphs: Graphs, rounds: int = FEW_ROUNDS) -> Worst:
+def _solved(graphs: Graphs) -> Worst:
+    """The cheapest way for each: long rows of neighbours are passed along at once; rounds would take off their ends alone."""
+    sizes, reach = np.diff(graphs.offsets), _reach(graphs)
+    is_row = (sizes >= LONG_ROW) & (reach > 0) & (reach <= NEAR) & (sizes <= MOST_VALUES >> NEAR)
+    if not is_row.any():
+        return _by_rounds(graphs, FEW_ROUNDS)
+    most, is_exact = np.empty(sizes.size, np.int64), np.ones(sizes.size, bool)
+    for k in np.unique(reach[is_row]).tolist():
+        chosen = np.flatnonzero(is_row & (reach == k))
+        most[chosen] = _in_rows(graphs.part(chosen), k)
+    rest = np.flatnonzero(~is_row)
+    most[rest], is_exact[rest] = _by_rounds(graphs.part(rest), FEW_ROUNDS)
+    return Worst(most, is_exact)
+
+
+def _by_rounds(graphs: Graphs, rounds: int) -> Worst:
     graphs = _undecided(graphs, rounds)
     out, into = graphs.of_clients(graphs.tail), graphs.of_clients(graphs.head)
     with_it, without = 2 * graphs.informed + out, 2 * graphs.uninformed + into
@@ -188,7 +206,7 @@ def _solved(graphs: Graphs, rounds: int = FEW_ROUNDS) -> Worst:
         is_exact[chosen] = True
     rest = np.flatnonzero(~is_exact)
     if rest.size and rounds < MOST_ROUNDS:
-        bound[rest], is_exact[rest] = _solved(graphs.part(rest), MOST_ROUNDS)
+        bound[rest], is_exact[rest] = _by_rounds(graphs.part(rest), MOST_ROUNDS)
     return Worst(bound, is_exact)
 
 

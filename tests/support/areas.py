@@ -175,6 +175,11 @@ PROOFS = {
         ("bruteforce", ("proofs/bruteforce/", "rmqalloc/plans/", "rmqalloc/audit/", "rmqalloc/advice/"), 12),
         ("followed", ("proofs/followed_plans/", "rmqalloc/plans/", "rmqalloc/documents/"), 20),
         ("faces", ("proofs/public_faces/", "rmqalloc/fleet/", "rmqalloc/strategies/_checked_arrays.py"), 180),
+        (
+            "hostile",
+            ("proofs/hostile_streams/", "spark_udfs/streaming.py", "spark_udfs/_live", "spark_udfs/_event"),
+            60,
+        ),
         ("silence", ("proofs/silence/", "rmqalloc/audit/", "rmqalloc/snapshot/"), 20),
         ("mutation", ("proofs/mutation/",), 40),
         ("strength", ("proofs/strength/", "tests/support/areas.py"), 60),

@@ -52,6 +52,20 @@ def test_no_set_is_missed(seed, most_weight, reach):
         agrees(graphs, needs_one)
 
 
+@pytest.mark.parametrize("seed", range(12))
+def test_no_set_is_missed_of_rows_that_are_passed_along_at_once(seed, monkeypatch):
+    monkeypatch.setattr(_worst_moment, "LONG_ROW", 3)
+    rng = np.random.default_rng(seed)
+    graphs = [drawn(rng, rng.permutation(SIZES).tolist(), 4, reach) for reach in (1, 2, 3)]
+    for one in graphs:
+        agrees(one, rng.random(len(SIZES)) < 0.5)
+    plain = np.array([*rng.permutation(SIZES), 200])
+    many = drawn(rng, plain.tolist(), 4, 1)
+    by_rounds = _worst_moment._by_rounds(many, _worst_moment.FEW_ROUNDS)
+    along = _worst_moment._solved(many)
+    assert along.most.tolist() == by_rounds.most.tolist() and along.is_exact.tolist() == by_rounds.is_exact.tolist()
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_one_client_has_to_be_informed_though_nobody_is_best(seed):
     """Without an edge and with more that is open before than after: every first client loses."""

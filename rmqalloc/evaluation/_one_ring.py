@@ -1,0 +1,66 @@
+"""Owners on one ring of all clients, for many client lists that each have most of them, as the states of a rolling restart do.
+
+A ring of its own for every list costs its clients each time. The ring of all clients is sorted once; a queue's owner is the
+first point at or after its hash whose client is in the list. As every list has a quarter of the clients at least, that is
+among the first few.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._columns import list_positions
+from rmqalloc.scenarios._lazy_strings import Derived
+
+FEWEST_LISTS = 8
+"""Lists for which sorting the ring of all clients is worth it."""
+
+LEAST_SHARE = 4
+"""Every list has one in so many of all clients at least."""
+
+
+def fits_one_ring(fleet: Fleet, ids: Derived) -> bool:
+    """Whether the lists are many, each with a good part of the clients that ``ids`` are taken from, in their order."""
+    sizes = np.diff(fleet.client_lists.offsets)
+    if sizes.size < FEWEST_LISTS or int(sizes.min()) * LEAST_SHARE < sum(map(len, ids.sources)):
+        return False
+    follows = np.diff(ids.rows) > 0
+    follows[fleet.client_lists.offsets[1:-1] - 1] = True
+    return bool(follows.all())
+
+
+def owners_on_one_ring(
+    fleet: Fleet, rows: NDArray[np.int64], points: NDArray[np.uint32], hashes: NDArray[np.uint32]
+) -> NDArray[np.int32]:
+    """Owners of all queues, as places in the lists of their units; no list is empty.
+
+    Parameters
+    ----------
+    fleet : Fleet
+    rows : ndarray of int64
+        The clients of all lists, ascending in each.
+    points : ndarray of uint32, shape (n_clients, virtual_nodes)
+        Of all clients.
+    hashes : ndarray of uint32
+        Of the queues of all queue lists.
+    """
+    n_clients, n_points = len(points), points.size
+    lists = fleet.client_lists
+    places = np.full((lists.offsets.size - 1) * n_clients, -1, np.int32)
+    of_list = np.repeat(np.arange(lists.offsets.size - 1), np.diff(lists.offsets))
+    places[of_list * n_clients + rows] = list_positions(lists.offsets)
+    # Of equal points the last that is put stays, so of listed ones the last client's comes first.
+    order = n_points - 1 - np.argsort(points.reshape(-1)[::-1], kind="stable")
+    holder = order // points.shape[1]
+    first = np.searchsorted(points.reshape(-1)[order], hashes) % n_points
+    at = first[fleet.queue_places()]
+    of_unit = np.repeat(fleet.unit_client_list.astype(np.int64) * n_clients, fleet.n_queues)
+    owners: NDArray[np.int32] = places[of_unit + holder[at]]
+    left = np.flatnonzero(owners < 0)
+    while left.size:
+        at[left] = (at[left] + 1) % n_points
+        owners[left] = places[of_unit[left] + holder[at[left]]]
+        left = left[owners[left] < 0]
+    return owners

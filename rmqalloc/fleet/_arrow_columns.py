@@ -170,7 +170,7 @@ def check_sound(array: pa.Array, name: str) -> None:
     >>> names = pa.Array.from_buffers(pa.string(), 2, [None, offsets, pa.py_buffer(b"ab")])
     >>> check_sound(names, "topic")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-    ValueError: column topic is damaged: ...
+    rmqalloc.errors.ArgumentError: column topic is damaged: ...
     """
     try:
         _validate(array, name)

@@ -172,7 +172,7 @@ def test_what_is_written_or_waits_and_is_not_readable_is_found_once(route, waiti
 
 
 def test_a_damaged_number_of_write_queues_does_not_take_all_memory():
-    with pytest.raises(ValueError, match="at most 1,000,000 can be checked"):
+    with pytest.raises(ValueError, match="at most 1,048,576 can be checked"):
         checked(avg("c1"), topics=(Topic(TOPIC, (TopicBroker("a", 1, 2**31 - 1),)),))
 
 

@@ -101,7 +101,7 @@ def test_inputs_of_more_queues_than_views_lay_out_are_rejected(tmp_path):
     changed_at(path, ("inputs", "snapshot", "topics", 0, "brokers", 0, "read_queue_nums"), 1 << 20)
     assert verdict(path) == [
         "rejected",
-        "problem: its inputs cannot be planned: topic 'T' has 1,048,578 queues; at most 1,000,000 can be checked",
+        "problem: its inputs cannot be planned: topic 'T' has 1,048,578 queues; at most 1,048,576 can be checked",
     ]
 
 

@@ -14,7 +14,7 @@ from mutation.rooms import Room
 from mutation.tree import Tree
 from mutation.trial import ALIVE, KILLED, Trial, mutated
 
-SAMPLE, SEED = 120, 1
+SAMPLE, QUICK, SEED = 100, 4, 1
 PLANS = ("states", "diff", "mixed_figures", "merged_views", "reader_sets", "owner_sets", "shared_takers", "plan_tables",
          "evaluate_views", "ways_back", "unit_rows")  # fmt: skip
 SOURCES = (
@@ -50,14 +50,15 @@ of plans, scenarios and the evaluator run.
 def main():
     parser = argparse.ArgumentParser(prog="plan_checker.defects", description=__doc__.partition("\n")[0])
     parser.add_argument("--sample", type=int, default=SAMPLE)
+    parser.add_argument("--quick", action="store_true", help=f"{QUICK} defects")
     parser.add_argument("--report", help="write the page, too")
     given = parser.parse_args()
-    room = Room("planner", SOURCES, TESTS, given.sample, reached_alone=True)
-    verdicts = []
+    n, verdicts = QUICK if given.quick else given.sample, []
+    room = Room("planner", SOURCES, TESTS, n, reached_alone=True)
     with tempfile.TemporaryDirectory() as home, Tree(Path(home)) as tree:
         trial = Trial(room, tree)
-        for mutant in room.sampled(SEED, given.sample * 4, at_bounds=0):
-            if len(verdicts) == given.sample:
+        for mutant in room.sampled(SEED, SAMPLE * 4, at_bounds=0):
+            if len(verdicts) == n:
                 break
             if trial.is_reached(mutant):
                 verdicts.append(judged(trial, mutant))

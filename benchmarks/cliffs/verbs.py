@@ -253,6 +253,11 @@ def _progress(n: int) -> Callable[[], object]:
 _PAIRS = "pairs of a client and a topic, every client with its own topic"
 
 
+def _one_by_one(factor: str) -> str:
+    """Of a plain group: how many clients all steps touch together is part of the answer."""
+    return f"clients of a plain group of 1,000 queues, one by one, whose steps touch {factor} times as many clients"
+
+
 def _by_pairs(verb: Callable[[Callable[[int], Any]], Make]) -> Make:
     """A verb that works out every client of every topic, on a group of about `n` of these pairs."""
     return verb(lambda n: inputs.own_topics(isqrt(n)))
@@ -290,12 +295,8 @@ SHAPES: list[Callable[[], Shape]] = [
     lambda: Shape("explain", "clients of a ring, every id given twice", 300, _explain),
     lambda: Shape("recommend", "groups, each with another strategy", 50, _recommend),
     lambda: Shape("rollout restart", "groups", 100, _restart(inputs.many_groups)),
-    lambda: Shape(
-        "rollout restart", "clients of a plain group of 1,000 queues, one by one", 400, _restart(inputs.plain)
-    ),
-    lambda: Shape(
-        "rollout restart", "clients of a plain group of 1,000 queues, one by one", 800, _restart(inputs.plain)
-    ),
+    lambda: Shape("rollout restart", _one_by_one("4.9"), 400, _restart(inputs.plain), bound=3.0),
+    lambda: Shape("rollout restart", _one_by_one("2.5"), 800, _restart(inputs.plain), bound=2.6),
     lambda: Shape("rollout restart", "clients of a ring of 1,000 queues, one by one", 400, _restart(inputs.ring)),
     lambda: Shape("rollout restart", "clients of a ring of 1,000 queues, one by one", 800, _restart(inputs.ring)),
     lambda: Shape("rollout subscription", "groups", 100, _subscription),

@@ -267,11 +267,11 @@ def _along(graphs: Graphs, k: int) -> Counts:
         mine = distance > 0
         edges[position[ends[mine]], graph[ends[mine]], distance[mine] - 1] = graphs.weight[mine]
     bits = ((np.arange(1 << k) >> np.arange(k)[:, None]) & 1).astype(float)
-    best = np.zeros((n, 1 << k))
+    best, half = np.zeros((n, 1 << k)), 1 << k >> 1
     for at in range(longest):
         without = best + uninformed[at] + forth[at] @ bits
         with_it = best + informed[at] + back[at] @ (1 - bits)
         # The oldest bit is dropped; of the two states that then coincide the better one is kept.
-        kept = [some.reshape(n, 2, -1).max(axis=1) for some in (without, with_it)]
-        best = np.stack(kept, axis=2).reshape(n, 1 << k)
+        for state, some in enumerate((without, with_it)):
+            np.maximum(some[:, :half], some[:, half:], out=best[:, state::2])
     return np.asarray(np.rint(graphs.const + best.max(axis=1)), np.int64)

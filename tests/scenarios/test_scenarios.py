@@ -278,6 +278,15 @@ def test_a_fleet_after_a_scenario_has_the_lists_it_should(data):
                 assert (before, [q[1:] for q in fleet.queues_of(unit)], "AVG") == (ids, queues, name)
 
 
+def test_a_broker_whose_one_queue_is_not_the_first_is_changed_by_a_count_of_one():
+    """As many queues as before are other queues."""
+    rows = [("g", "T", [("T", "b", number)], ["c"]) for number in (0, 3)]
+    one_each = {"name": "one", "changes": [{"set_queues": {"read_queue_nums": 1}}]}
+    after = apply(Scenario.of(one_each), Fleet.from_groups(rows), strategy("AVG"))
+    assert [queue.queue_id for unit in (0, 1) for queue in after.fleet.queues_of(unit)] == [0, 0]
+    assert after.units.tolist() == [False, True]
+
+
 PIECES = st.sampled_from(["a", "b", "ab", "é", "😀", "\n", "*", "?", "[ab]", "[!a]", "[", "]", "-"])
 
 

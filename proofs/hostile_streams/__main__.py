@@ -127,7 +127,7 @@ def figures(runs, right_runs, made, right, faults):
     lines = [f"**Faults: {len(faults)}.** " + "; ".join(faults)] if faults else ["**0 faults.**"]
     lines += [
         f"{len(refused)} hostile events, as many rows that refuse them; {len(taken):,} rows of good events and",
-        f"{len(made['state']):,} entries of state are those of the query without them.",
+        f"{len(made['state']):,} entries of state, one for each bucket, are those of the query without them.",
     ] if not faults else []  # fmt: skip
     lines += [
         "",

@@ -160,6 +160,13 @@ def test_a_broker_that_changed_its_machine_room_leaves_and_comes_back():
         assert [one.in_use for one in again[unit]] == [one.in_use for one in rows]
 
 
+def test_a_broker_of_no_known_machine_room_comes_back_without_one():
+    none = tuple(replace(one, machine_room=None) for one in CLUSTER.topics[0].brokers)
+    cluster = replace(CLUSTER, topics=(replace(CLUSTER.topics[0], brokers=none),))
+    _, _, ways = rows_of(cluster, {"name": "s", "changes": [{"remove_broker": {"brokers": "a"}}]})
+    assert [one["changes"] for one in ways] == [[{"add_broker": {"broker_name": "a", "read_queue_nums": 3}}]]
+
+
 def test_on_the_command_line(tmp_path, capsys):
     now, path = str(tmp_path / "now.yaml"), tmp_path / "plan.json"
     save_plan(plan_snapshot(CLUSTER, [SCALE]), path)

@@ -178,7 +178,7 @@ PROOFS = {
         (
             "hostile",
             ("proofs/hostile_streams/", "spark_udfs/streaming.py", "spark_udfs/_live", "spark_udfs/_event"),
-            60,
+            150,
         ),
         ("silence", ("proofs/silence/", "rmqalloc/audit/", "rmqalloc/snapshot/"), 20),
         ("mutation", ("proofs/mutation/",), 40),

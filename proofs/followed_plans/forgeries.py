@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import certified_plans
 from plan_forgeries import FORGERIES, forged
+from tied import popen
 
 SECONDS = 120
 """Until a command is ended."""
@@ -70,7 +71,7 @@ def ended(command):
     """Run a command to its end; -1 if it takes more than `SECONDS`."""
     start = time.monotonic()
     with tempfile.TemporaryFile() as said:
-        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+        process = popen(command, stdout=said, stderr=subprocess.STDOUT)
         while not (done := os.wait4(process.pid, os.WNOHANG))[0]:
             if time.monotonic() - start > SECONDS:
                 process.kill()

@@ -56,14 +56,14 @@ class SignedServers:
         """Take one part of ``acl_address``."""
         try:
             if "/" in part:
-                self._networks.append(ipaddress.ip_network(part))
+                self._networks.append(_network(part))
             elif ":" in part and not _is_ip(part.removeprefix("[").removesuffix("]")):
                 host, port = host_and_port(part)
                 self._addresses.add((_host(host), port))
             else:
                 self._hosts.add(_host(part.removeprefix("[").removesuffix("]")))
                 host_and_port(f"{part}:1")
-        except ValueError as error:
+        except ArgumentError as error:
             raise ArgumentError(
                 f"acl_address {part[:80]!r} is none of HOST, HOST:PORT and a network such as 10.0.0.0/16: {error}"
             ) from None
@@ -72,7 +72,7 @@ class SignedServers:
         """Whether a server, ``host:port``, is one of them."""
         try:
             host, port = host_and_port(str(address))
-        except ValueError:
+        except ArgumentError:
             return False
         name = _host(host)
         if name in self._hosts or (name, port) in self._addresses:
@@ -93,6 +93,13 @@ class SignedServers:
 def is_verified(tls: ssl.SSLContext | None) -> bool:
     """Whether servers prove who they are, by a chain of certificates and their host names."""
     return tls is not None and tls.verify_mode is ssl.CERT_REQUIRED and tls.check_hostname
+
+
+def _network(text: str) -> _Network:
+    try:
+        return ipaddress.ip_network(text)
+    except ValueError as error:
+        raise ArgumentError(str(error)) from None
 
 
 def _host(text: str) -> str:

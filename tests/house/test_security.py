@@ -114,6 +114,9 @@ HELD = {
     "tests/store/test_store_directories.py": ["test_a_directory_is_never_away_while_it_is_replaced"],
     "tests/plans/test_verification.py": ["test_what_is_changed_anywhere_is_found", "test_a_signature_is_by_one_key"],
     "tests/engine/test_sanitizers.py": [],
+    "tests/fleet/test_positions.py": ["test_units_are_selected_as_numpy_takes_them"],
+    "tests/fleet/test_columns_by_hand.py": ["test_fleets_of_columns_that_do_not_fit_are_refused"],
+    "tests/evaluation/test_damaged_batches.py": ["test_batches_whose_offsets_lead_out_of_their_buffers_are_refused"],
     "tests/house/test_security.py": ["test_no_module_runs_data", "test_options_about_secrets_take_files"],
 }  # fmt: skip
 """The tests that hold the promises of the page, by the files that it cites."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import changed_files
 
 TURNS = 8
-BUDGET, PROOFS_BUDGET = 600, 240
+BUDGET, PROOFS_BUDGET = 400, 240
 """CPU seconds of tests of areas, and of proofs, that one run of CI takes at most; what does not fit is named."""
 
 EVERYTHING = (

@@ -9,6 +9,7 @@ import pytest
 from certified_plans import saved
 from followed_plans import __main__ as followed
 from followed_plans import forgeries
+from plan_forgeries import FORGERIES
 
 from rmqalloc.plans import _verification
 
@@ -48,7 +49,8 @@ def test_the_program_ends_with_0(monkeypatch, capsys):
 
 
 def test_a_forgery_that_is_accepted_or_never_answered_is_wrong(monkeypatch):
-    monkeypatch.setattr(forgeries, "FORGERIES", {"nothing": lambda _document: None})
+    monkeypatch.setitem(FORGERIES, "nothing", lambda _document: None)
+    monkeypatch.setattr(forgeries, "FORGERIES", ["nothing"])
     monkeypatch.setattr(forgeries, "_packed", lambda _cluster: [])
     page, n_wrong = forgeries.page()
     assert n_wrong == 1 and "| nothing | 0 | 0 |" in page

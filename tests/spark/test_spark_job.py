@@ -10,7 +10,7 @@ import random_units as units
 from job_runs import SPECS, job, read, report, shown, text_of, write_units
 from programs import python
 
-from rmqalloc import strategy
+from rmqalloc import ArgumentError, strategy
 from rmqalloc.evaluation._parquet_plan import plan_files
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.snapshot._synthetic import FLEET_SCHEMA, write_fleet
@@ -107,7 +107,7 @@ def test_an_interrupted_job_leaves_with_130(monkeypatch, capsys):
     assert capsys.readouterr().err == "interrupted; the same command goes on from here\n"
 
 
-@pytest.mark.parametrize("raised", [MemoryError(), OSError("no space"), ValueError("v"), TypeError("t")])
+@pytest.mark.parametrize("raised", [MemoryError(), OSError("no space"), ArgumentError("v")])
 def test_what_a_file_or_server_did_is_said_in_a_line(raised, monkeypatch, capsys):
     from spark_udfs.job import _command as program
 
@@ -116,11 +116,12 @@ def test_what_a_file_or_server_did_is_said_in_a_line(raised, monkeypatch, capsys
     assert capsys.readouterr().err == f"rmqalloc: {raised or 'MemoryError'}\n".replace(": \n", ": MemoryError\n")
 
 
-def test_anything_else_is_a_defect_of_ours_and_says_so(monkeypatch, capsys):
+@pytest.mark.parametrize("raised", [KeyError("x"), ValueError("v"), TypeError("t")])
+def test_anything_else_is_a_defect_of_ours_and_says_so(raised, monkeypatch, capsys):
     from spark_udfs.job import _command as program
 
-    monkeypatch.setattr(program, "run_job", lambda *_, **__: {}["x"])
-    with pytest.raises(KeyError):
+    monkeypatch.setattr(program, "run_job", lambda *_, **__: (_ for _ in ()).throw(raised))
+    with pytest.raises(type(raised)):
         report("fleet", "plans")
     assert "this is a defect of rmqalloc; please report it" in capsys.readouterr().err
 

@@ -1,1 +1,1 @@
-"""Files of plans changed anywhere, their digests made anew, and followed through everything that reads them."""
+"""Files of plans changed anywhere, their digests recomputed, and followed through everything that reads them."""

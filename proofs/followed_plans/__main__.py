@@ -2,9 +2,9 @@
 
     python -m followed_plans [--mutations N] [--seed S] [--report PAGE]
 
-What a file of a plan says is changed in one place or in a few, at times as `fuzz.mutations` does it, and its digest is made
-anew, as whoever forges a plan would. Right is an error of rmqalloc, which says what is wrong, or an answer; wrong are any other
-exception, and a plan that `verify` accepts though it is not what its inputs and scenarios come to.
+What a file of a plan says is changed in one place or in a few, at times as `fuzz.mutations` does it, and its digest is
+recomputed, as whoever forges a plan would. Right is an error of rmqalloc, which says what is wrong, or an answer; wrong are
+any other exception, and a plan that `verify` accepts though it is not what its inputs and scenarios come to.
 """
 
 import argparse
@@ -48,7 +48,7 @@ COLUMNS = (
 )
 HEAD = """# Plans that were changed, followed
 
-`make evidence`. Of each plan's file something is changed, anywhere, and the digest is made anew. The file then goes through
+`make evidence`. Something is changed anywhere in each plan's file, and the digest is recomputed. The file then goes through
 `verify` (with and without the snapshot), `report`, `plan --undo` and `diff`. Wrong is an exception that is none of rmqalloc's
 errors, and a file that `verify` accepts though other tables, ways back, warnings or gates follow from its inputs.
 """

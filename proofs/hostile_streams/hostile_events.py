@@ -122,7 +122,7 @@ def _event(form, number, now):
 
 
 def kinds_of_rows(rows, events):
-    """The kinds of refused rows, given the events of `hostile`; None for a row that is none of theirs."""
+    """The kinds of refused rows, given the events of `hostile`; None for any other row."""
     numbers = {event["sequence"]: kind for kind, event in events if isinstance(event, dict) and _is_numbered(event)}
     texts = {event if isinstance(event, str) else json.dumps(event): kind for kind, event in events}
     found = []

@@ -53,7 +53,7 @@ def meaning(n_calls, n_found, n_faces):
 
 
 def shown(name):
-    """A name without the module that is nobody's: ``rmqalloc.fleet.Fleet.select``."""
+    """The name of a face without the private module that defines it: ``rmqalloc.fleet.Fleet.select``."""
     return re.sub(r"\._[a-z]\w*(?=\.)", "", name)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet import Fleet
+from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import Strings, ranges
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Snapshot
@@ -59,12 +60,12 @@ class Rooms(NamedTuple):
         of_unit = zip(fleet.consumer_groups.to_list(), fleet.n_clients.tolist(), strict=True)
         groups = [group for group, n in of_unit for _ in range(n)]
         of_slot = map(self.clients.get, zip(groups, clients.client_ids.to_list(), strict=True))
-        return replace(
+        return replaced(
             fleet,
             rooms=Strings.from_list(names),
             unit_client_list=np.arange(fleet.n_units, dtype=np.int32),
-            queue_lists=replace(queues, route_room=_numbers(of_route, number)),
-            client_lists=replace(clients, slot_room=_numbers(of_slot, number)),
+            queue_lists=replaced(queues, route_room=_numbers(of_route, number)),
+            client_lists=replaced(clients, slot_room=_numbers(of_slot, number)),
         )
 
 

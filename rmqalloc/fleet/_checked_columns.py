@@ -85,7 +85,10 @@ def check_text(values: Any, offsets: Any) -> None:
     text = values[offsets[0] : offsets[-1]].tobytes()
     if text.isascii():
         return
-    text.decode("utf-8", "surrogatepass")
+    try:
+        text.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError as error:
+        raise ArgumentError(f"the text is not UTF-8: {error}") from None
     starts = offsets[:-1][offsets[1:] > offsets[:-1]]
     if ((values[starts] & 0xC0) == 0x80).any():
         raise ArgumentError("a string begins in the middle of a character; offsets must stand between characters")

@@ -11,7 +11,6 @@ rings the ids that repeat or are empty, whose points are not those of their owne
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -270,7 +269,7 @@ def _one_by_one(fleet: Fleet, rules: Rules, owners: Owners, units: Keys, places:
     slots = ranges(fleet.slot_starts[units], sizes)
     rooms = None if lists.slot_room is None else lists.slot_room[slots]
     own = type(lists).of_slots(offsets_of(sizes), Derived.of(lists.client_ids, slots), rooms)
-    before = replace(
+    before = replaced(
         units_alone(fleet, units), client_lists=own, unit_client_list=np.arange(units.size, dtype=np.int32)
     )
     clients = ClientsUnderChange(own)

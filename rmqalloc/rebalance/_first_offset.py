@@ -16,9 +16,8 @@ if TYPE_CHECKING:
 TIMESTAMP_FORMAT = "%Y%m%d%H%M%S"
 DEFAULT_LOOK_BACK = 30 * 60 * 1_000
 
-time.strptime(
-    "", ""
-)  # imports what it needs when first called: here, before threads, whose forked children would wait for it
+# It imports what it needs when first called: here, before threads, whose forked children would wait for the import.
+time.strptime("", "")
 
 
 def offset_without_history(

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from rmqalloc import Fleet, UnitError, strategy
+from rmqalloc import ArgumentError, ArgumentTypeError, Fleet, UnitError, strategy
 from rmqalloc.fleet._columns import Strings
 from rmqalloc.fleet._lists import ClientLists, QueueLists
 
@@ -54,7 +54,7 @@ TEXT = vector(*b"ab\xc3\xa9", kind=np.uint8)
     ],
 )
 def test_text_that_does_not_fit_its_offsets_is_refused(values, offsets, said):
-    with pytest.raises((TypeError, ValueError), match=said):
+    with pytest.raises((ArgumentTypeError, ArgumentError), match=said):
         Strings(values, offsets)
 
 
@@ -70,11 +70,7 @@ def test_text_that_fits_is_taken():
         {"offsets": LISTS.offsets + 1},
         {"offsets": LISTS.offsets[::-1].copy()},
         {"offsets": np.append(0, LISTS.offsets[-1:] - 1)},
-        {
-            "offsets": np.r_[0, 1, LISTS.offsets[1:]][: LISTS.offsets.size + 1]
-            + np.r_[0, 1, LISTS.offsets[1:]] * 0
-            + 2**40
-        },
+        {"offsets": LISTS.offsets + 2**40},
         {"route_offsets": LISTS.route_offsets[:-1]},
         {"route_offsets": LISTS.route_offsets * 2},
         {"route_offsets": LISTS.route_offsets[::-1].copy()},

@@ -153,54 +153,7 @@ def test_rooms_below_the_evaluator_ask_nothing_that_imports():
 # As above, but the thread is held up where it imports something, if it does; a child has its import locks then.
 _FORK_IN_AN_IMPORT = """
 import os, signal, sys, threading, warnings
-from rmqalloc import Fleet, strategy
-
-thread_is_in, go_on, fleet = threading.Event(), threading.Event(), None
-
-class HeldUp:
-    def find_spec(self, name, path=None, target=None):
-        if threading.current_thread() is not threading.main_thread():
-            thread_is_in.set()
-            go_on.wait(60)
-
-sys.meta_path.insert(0, HeldUp())
-groups = [(f"g{{i}}", "t", [("b", q) for q in range(5)], [f"c{{i}}", "x", "x"]) for i in range(3)]
-
-def assign():
-    strategy("{name}").assign_fleet(Fleet.from_groups(groups).sorted(), threads=2)
-
-def assign_and_tell():
-    assign()
-    thread_is_in.set()
-
-thread = threading.Thread(target=assign_and_tell)
-thread.start()
-assert thread_is_in.wait(60)
-warnings.simplefilter("ignore", DeprecationWarning)  # later Pythons warn of just this
-child = os.fork()
-if not child:
-    signal.alarm(20)  # ends a child that hangs
-    assign()
-    os._exit(0)
-status = os.waitpid(child, 0)[1]
-go_on.set()
-thread.join()
-print(os.waitstatus_to_exitcode(status))
-"""
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.parametrize("name", ["AVG", "CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED", "STABLE/1"])
-def test_a_child_forked_while_a_thread_makes_its_first_assignment_does_not_hang(name):
-    assert run_python(_FORK_IN_AN_IMPORT.format(name=name)) == ["0"]
-
-
-# The same of a verb, whose room is loaded.
-_FORK_IN_A_VERB = (
-    _FIRST_VERBS.partition("loaded =")[0]
-    + """
-import os, signal, threading, warnings
-
+{setup}
 thread_is_in, go_on = threading.Event(), threading.Event()
 
 class HeldUp:
@@ -212,7 +165,7 @@ class HeldUp:
 sys.meta_path.insert(0, HeldUp())
 
 def ask():
-    {verbs}
+    {call}
 
 def ask_and_tell():
     ask()
@@ -221,10 +174,10 @@ def ask_and_tell():
 thread = threading.Thread(target=ask_and_tell)
 thread.start()
 assert thread_is_in.wait(60)
-warnings.simplefilter("ignore", DeprecationWarning)
+warnings.simplefilter("ignore", DeprecationWarning)  # later Pythons warn of just this
 child = os.fork()
 if not child:
-    signal.alarm(30)
+    signal.alarm(30)  # ends a child that hangs
     ask()
     os._exit(0)
 status = os.waitpid(child, 0)[1]
@@ -232,13 +185,25 @@ go_on.set()
 thread.join()
 print(os.waitstatus_to_exitcode(status))
 """
-)
+
+_THREE_GROUPS = """
+from rmqalloc import Fleet, strategy
+groups = [(f"g{i}", "t", [("b", q) for q in range(5)], [f"c{i}", "x", "x"]) for i in range(3)]
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.parametrize("name", ["AVG", "CONSISTENT_HASH", "CONSISTENT_HASH_BOUNDED", "STABLE/1"])
+def test_a_child_forked_while_a_thread_makes_its_first_assignment_does_not_hang(name):
+    call = f'strategy("{name}").assign_fleet(Fleet.from_groups(groups).sorted(), threads=2)'
+    assert run_python(_FORK_IN_AN_IMPORT.format(setup=_THREE_GROUPS, call=call)) == ["0"]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("verb", ["plan", "rollout", "transition", "recommend"])
 def test_a_child_forked_while_a_thread_runs_its_first_verb_does_not_hang(verb):
-    assert run_python(_FORK_IN_A_VERB.format(verbs=_VERBS[verb])) == ["0"]
+    setup = _FIRST_VERBS.partition("loaded =")[0].format()  # the verb's room is loaded
+    assert run_python(_FORK_IN_AN_IMPORT.format(setup=setup, call=_VERBS[verb])) == ["0"]
 
 
 # The same without holding anything up: children are forked all through the first call.

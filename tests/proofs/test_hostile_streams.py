@@ -66,7 +66,7 @@ def test_of_events_whose_fields_have_their_types_each_is_refused():
 
 
 def rows_of(events):
-    """Rows that refuse events, as live plans make them: text that was read is written anew."""
+    """Rows that refuse events, as live plans make them: text that was read is serialised again."""
     return [
         {
             "version": None,

@@ -74,6 +74,7 @@ takes = {
     "CONFIG_BY_CLIENT": {"message_queues": {}},
 }
 groups = [(f"g{i}", "t", [("b", q) for q in range(5)], [f"c{i}", "x", "x", ""]) for i in range(3)]
+groups.append(("g", "t", [("b", 0)], ["\\ud83d\\ude00"]))  # the two halves of a character, which are joined by a codec
 """
 
 # Every way to owners once; what is imported meanwhile is imported in whatever thread comes first.

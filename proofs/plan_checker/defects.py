@@ -39,7 +39,7 @@ LOOKED_INTO = {
     "rmqalloc/plans/_states.py::_owned::constant + 1::3": "keys of clients and lists are as distinct with a longer stride",
     "rmqalloc/evaluation/_movement.py::_queue_keys::constant turned::1": "the lists are of one length",
     "rmqalloc/evaluation/_movement.py::_same_queues::return None::3": "queues are then found by keys, which takes longer",
-    "rmqalloc/plans/_merged_views.py::MixedUnits._put_slots::constant + 1::1": "any number below 0 is that of no client",
+    "rmqalloc/ownership/_laid_views.py::MixedUnits._put_slots::constant + 1::1": "any number below 0 is that of no client",
     "rmqalloc/evaluation/_assigner.py::Assigner._points_of::condition false::3": "points are kept that are not asked for again",
     "rmqalloc/evaluation/_evaluate.py::EvaluatedUnits.owners::constant + 1::2": "any number below 0 is that of no client",
     "rmqalloc/scenarios/_queue_changes.py::QueuesUnderChange.add::condition true::2": "without retry topics both are equal",

@@ -12,15 +12,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc._text import named
-from rmqalloc.diffs._aligned_queues import KnownOwners, Unit, aligned
 from rmqalloc.diffs._changes_between import Change, changes_of_clients, presence_of_group
-from rmqalloc.diffs._compared_queues import ComparedQueues
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, PLANNED_SCHEMA, ComparedState, Diff
 from rmqalloc.diffs._diff_tables import changes_table, clients_table, lags_of, queues_table
 from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import QUEUES_HIDDEN, groups_apart, in_doubt, notes_of, warnings_of
 from rmqalloc.diffs._snapshot_side import SnapshotSide, queue_state
 from rmqalloc.evaluation._figures_table import words_column
+from rmqalloc.ownership._compared import ComparedQueues
+from rmqalloc.ownership._named_states import KnownOwners, Unit, aligned
 from rmqalloc.plans import Plan
 from rmqalloc.scenarios import AddClients, ScaleClients
 from rmqalloc.snapshot._snapshot import Client, Group

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from rmqalloc.diffs._aligned_queues import aligned
 from rmqalloc.diffs._changes_between import changes_between
-from rmqalloc.diffs._compared_queues import ComparedQueues
 from rmqalloc.diffs._diff_result import PLANNED_SCHEMA, ComparedState, Diff
 from rmqalloc.diffs._diff_tables import causes_column, causes_table, changes_table, clients_table, lags_of, queues_table
 from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import groups_apart, in_doubt, notes_of, units_hidden, warnings_of
 from rmqalloc.diffs._replayed_moves import CAUSES, NOT_EXPLAINED, moments, replayed
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, is_replayable
+from rmqalloc.ownership._compared import ComparedQueues
+from rmqalloc.ownership._named_states import aligned
 from rmqalloc.snapshot._snapshot import Group
 
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.diffs._changes_between import Change
-from rmqalloc.diffs._compared_queues import ComparedQueues
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, CHANGES_SCHEMA, CLIENTS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.diffs._replayed_moves import CAUSES, Replayed
 from rmqalloc.fleet._columns import offsets_of
 from rmqalloc.model import MessageQueue
+from rmqalloc.ownership._compared import ComparedQueues
 from rmqalloc.snapshot._snapshot import Group
 
 Lags = Mapping[tuple[str, MessageQueue], int]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from rmqalloc.diffs._changes_between import Change
 from rmqalloc.diffs._diff_result import GROUPS_SCHEMA
 from rmqalloc.diffs._diff_tables import lag_figures
-from rmqalloc.plans._owner_sets import Keys
+from rmqalloc.ownership._reader_sets import Keys
 from rmqalloc.snapshot._snapshot import Group
 
 _DIFFERENT = ("moved", "new", "gone")

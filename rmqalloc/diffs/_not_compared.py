@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from rmqalloc._text import counted, named
-from rmqalloc.diffs._aligned_queues import Unit
 from rmqalloc.diffs._changes_between import Change
 from rmqalloc.diffs._diff_result import ComparedState
 from rmqalloc.diffs._snapshot_side import SnapshotSide, why_not_compared
+from rmqalloc.ownership._named_states import Unit
 from rmqalloc.snapshot._snapshot import Group
 
 _CLIENTS_HIDDEN = "a partial snapshot lacks clients that the other one has"

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, KnownOwners, Mask
 from rmqalloc.diffs._group_steps import STEPS, stages
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, owners_of
+from rmqalloc.ownership._named_states import ABSENT, AlignedQueues, KnownOwners, Mask
 from rmqalloc.views._owned_as_computed import OwnedAsComputed
 
 REPORTED_BEFORE, NOT_EXPLAINED, NOT_REPLAYED = (

@@ -9,11 +9,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.diffs._aligned_queues import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.evidence import with_strategies
 from rmqalloc.evidence._known import divides, known_by_client
 from rmqalloc.model import MessageQueue
+from rmqalloc.ownership._named_states import NO_QUEUES, OWNERS_SCHEMA, KnownOwners, Unit
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.snapshot._matching import ALL, by_name

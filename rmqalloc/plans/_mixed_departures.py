@@ -11,10 +11,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.plans._diff import queues_between
+from rmqalloc.ownership._between import queues_between
+from rmqalloc.ownership._states import NumberedStates, numbered
+from rmqalloc.ownership._unit_figures import mixed_figures
 from rmqalloc.plans._evaluate_views import evaluate_views
-from rmqalloc.plans._mixed_figures import mixed_figures
-from rmqalloc.plans._states import NumberedStates, numbered
 from rmqalloc.scenarios import RemoveClients, Scenario
 from rmqalloc.views._view_units import ViewUnits
 

@@ -11,8 +11,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.evaluation import PLAN_SCHEMA
 from rmqalloc.evidence import EVIDENCE_SCHEMA
+from rmqalloc.ownership._unit_figures import UNITS_SCHEMA
 from rmqalloc.plans._plan_inputs import PlanInputs
 from rmqalloc.plans._plan_writing import canonical, plain_text, write_plan
 from rmqalloc.results import TableResult
@@ -45,9 +45,6 @@ SEMANTICS = 1
 KIND = "Plan"
 TIME = "snapshotTime"
 """Field of a plan's file that is there only where the time is known."""
-
-UNITS_SCHEMA = PLAN_SCHEMA.insert(1 + PLAN_SCHEMA.get_field_index("unowned"), pa.field("double_owned", pa.int32()))
-"""Columns of `Plan.units`."""
 
 GROUPS_SCHEMA = pa.schema(
     [

@@ -18,11 +18,11 @@ from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._figures_table import words_column
 from rmqalloc.evidence import evidence_of
 from rmqalloc.fleet._arrow import text_array
-from rmqalloc.plans._diff import Clients, Queues, clients_between, lost_and_gained, queues_between
-from rmqalloc.plans._mixed_figures import units_table, with_mixed
+from rmqalloc.ownership._between import Clients, Queues, clients_between, lost_and_gained, queues_between
+from rmqalloc.ownership._states import Keys, NumberedState, NumberedStates, Numbers, numbered, rows_of
+from rmqalloc.ownership._unit_figures import units_table, with_mixed
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.plans._plan_inputs import PlanInputs
-from rmqalloc.plans._states import Keys, NumberedState, NumberedStates, Numbers, numbered, rows_of
 from rmqalloc.plans._transitions import PlannedStates, transitions_table
 from rmqalloc.plans._unit_rows import unit_rows
 from rmqalloc.plans._ways_back import Back, ways_back

@@ -1,4 +1,4 @@
-"""Transitions of groups in which queues may have several readers, see `rmqalloc.plans._owner_sets`.
+"""Transitions of groups in which queues may have several readers, see `rmqalloc.ownership._reader_sets`.
 
 The graphs of `rmqalloc.transitions` know one reader before and one after. Of several one is kept there, which never counts too
 few queues without a reader: a queue has none only if all that read it before are informed and none that reads it after is. What
@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet._columns import Index
-from rmqalloc.plans._owner_sets import Keys, OwnerSets
+from rmqalloc.ownership._reader_sets import Keys, ReaderSets
 from rmqalloc.transitions._hearing import Hearing
 from rmqalloc.transitions._open_queues import Open
 from rmqalloc.transitions._subsets import MOST_CLIENTS, open_in_subsets
@@ -52,12 +52,12 @@ class QueueReaders(NamedTuple):
         ]
 
 
-class ReaderSets:
+class ReadersInGroups:
     """The readers of queues among the clients that are in their groups after a scenario.
 
     Parameters
     ----------
-    sets : OwnerSets
+    sets : ReaderSets
     stride : int
         Groups and clients are one number by it.
     group : ndarray of int64
@@ -66,7 +66,7 @@ class ReaderSets:
         Groups and clients that are there, ascending.
     """
 
-    def __init__(self, sets: OwnerSets, stride: int, group: Keys, present: Keys) -> None:
+    def __init__(self, sets: ReaderSets, stride: int, group: Keys, present: Keys) -> None:
         self._sets, self._stride, self._group, self._present = sets, stride, group, present
 
     def readers_of(self, owners: Index) -> QueueReaders:

@@ -8,11 +8,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.plans._diff import Queues
-from rmqalloc.plans._owner_sets import Keys
+from rmqalloc.ownership._between import Queues
+from rmqalloc.ownership._reader_sets import Keys
+from rmqalloc.ownership._states import NumberedState, Numbers, rows_of
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
-from rmqalloc.plans._reader_sets import ReaderSets
-from rmqalloc.plans._states import NumberedState, Numbers, rows_of
+from rmqalloc.plans._reader_sets import ReadersInGroups
 from rmqalloc.scenarios import AddClients, Scenario
 from rmqalloc.scenarios._changes import DEPLOYMENT, ROUTES
 from rmqalloc.snapshot._snapshot import Snapshot
@@ -145,7 +145,7 @@ class _Groups:
         group = self._of_row[rows_of(queues.keys[there], self._numbers)]
         written = self._is_written(queues.keys[there])
         present = self._present(after)
-        sets = ReaderSets(self._numbers.sets, self._stride, group, present)
+        sets = ReadersInGroups(self._numbers.sets, self._stride, group, present)
         old, new = sets.readers_of(queues.before[there]), sets.readers_of(queues.after[there])
         offsets = np.searchsorted(present, np.arange(self._n_groups + 1) * self._stride).astype(np.int64)
         joins, never = ~np.isin(present, self._present(before)), np.zeros(self._n_groups, bool)

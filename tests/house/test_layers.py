@@ -40,6 +40,7 @@ FLOORS = {
     "rmqalloc.whatif": 7,  # former names
     "rmqalloc.plans": 7,
     "rmqalloc.rollouts": 7,
+    "rmqalloc.ownership": 6.2,
     "rmqalloc.transitions": 6.5,
     "rmqalloc.simulation": 7,
     "rmqalloc.diffs": 7.5,

@@ -19,9 +19,9 @@ from rmqalloc.evaluation._balance import loads
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges, repeats_of
-from rmqalloc.plans._merged_views import Listed, Mask, Merged, MixedUnits, ReportedPairs, UnitQueues
-from rmqalloc.plans._owner_sets import OwnerSets
-from rmqalloc.plans._shared_takers import SharedUnits, Takers
+from rmqalloc.ownership._laid_views import Listed, Mask, Merged, MixedUnits, ReportedPairs, UnitQueues
+from rmqalloc.ownership._reader_sets import ReaderSets
+from rmqalloc.ownership._shared_views import SharedUnits, Takers
 from rmqalloc.scenarios._lazy_strings import Derived
 from rmqalloc.strategies._ordering import utf16
 from rmqalloc.views._view_units import MixedRows
@@ -143,7 +143,7 @@ class Numbers(NamedTuple):
         Client ids.
     n_queue_ids : int
         One more than the greatest queue id.
-    sets : OwnerSets
+    sets : ReaderSets
         Sets of several owners, whose numbers are behind those of clients.
     is_mixed : ndarray of bool
         By row, whether the unit is mixed.
@@ -153,7 +153,7 @@ class Numbers(NamedTuple):
     rooms: list[str]
     clients: Strings
     n_queue_ids: int
-    sets: OwnerSets
+    sets: ReaderSets
     is_mixed: NDArray[np.bool_]
 
     @property
@@ -214,7 +214,7 @@ def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | Non
         _words(fleet.rooms for fleet in fleets),
         clients.take(np.argsort(ranks)),
         1 + max((int(one.max()) for one in ids if one.size), default=0),
-        OwnerSets(len(clients)),
+        ReaderSets(len(clients)),
         np.zeros(n_rows, bool),
     )
     mixed = None

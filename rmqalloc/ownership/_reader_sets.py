@@ -31,7 +31,7 @@ class Readers(NamedTuple):
     clients: Keys
 
 
-class OwnerSets:
+class ReaderSets:
     """Numbers for sets of several clients.
 
     Parameters
@@ -41,7 +41,7 @@ class OwnerSets:
 
     Examples
     --------
-    >>> sets = OwnerSets(3)
+    >>> sets = ReaderSets(3)
     >>> sets.number((0, 2)), sets.number((1, 2)), sets.number((0, 2))
     (3, 4, 3)
     >>> sets.readers(np.array([-1, 1, 4], np.int32))
@@ -99,7 +99,7 @@ class OwnerSets:
 
         Examples
         --------
-        >>> sets = OwnerSets(3)
+        >>> sets = ReaderSets(3)
         >>> owners = np.array([-1, 1, sets.number((0, 2))], np.int32)
         >>> [column.to_pylist() for column in sets.names(owners, pa.array(["a", "b", "c"]))]
         [[None, 'b', 'a'], [None, None, ['c']]]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet._columns import Index, offsets_of, ranges, repeats_of
-from rmqalloc.plans._owner_sets import Keys, OwnerSets
-from rmqalloc.plans._shared_takers import Takers
+from rmqalloc.ownership._reader_sets import Keys, ReaderSets
+from rmqalloc.ownership._shared_views import Takers
 from rmqalloc.views._view_units import MixedRows
 
 Mask = NDArray[np.bool_]
@@ -139,7 +139,7 @@ class MixedUnits:
         mine = self.unit_of[rows] >= 0
         return Listed(*np.unique(rows[mine] * self.n_clients + clients[mine], return_counts=True))
 
-    def as_reported(self, merged: Merged, owners: ReportedPairs, stride: int, sets: OwnerSets) -> Merged:
+    def as_reported(self, merged: Merged, owners: ReportedPairs, stride: int, sets: ReaderSets) -> Merged:
         """The same with the owners that clients report, of the units of which these are known."""
         known = np.isin(merged.queues // stride, owners.units)
         there = np.isin(owners.queues, merged.queues)
@@ -202,7 +202,7 @@ class MixedUnits:
         places = np.append(places[stay], np.repeat(np.arange(keys.size), n_joined))
         return places, np.append(self._slots[acting[stay]], joined)
 
-    def merged(self, mains: UnitQueues, takers: Takers, listed: Listed, stride: int, sets: OwnerSets) -> Merged:
+    def merged(self, mains: UnitQueues, takers: Takers, listed: Listed, stride: int, sets: ReaderSets) -> Merged:
         """Lay the views of units on one another.
 
         Parameters
@@ -214,7 +214,7 @@ class MixedUnits:
             See `listed`.
         stride : int
             Keys of one row.
-        sets : OwnerSets
+        sets : ReaderSets
         """
         order = np.argsort(mains.keys, kind="stable")
         there = mains.keys[order]
@@ -239,7 +239,7 @@ def _pairs(found: Mapping[int, Sequence[int]]) -> tuple[Keys, Keys]:
     return keys, np.array([one for each in found.values() for one in each], np.int64)
 
 
-def _owners(places: Keys, clients: Keys, n: int, n_clients: int, sets: OwnerSets) -> Index:
+def _owners(places: Keys, clients: Keys, n: int, n_clients: int, sets: ReaderSets) -> Index:
     """Numbers of the owners of queues, given the clients that take them."""
     place, client = np.divmod(np.unique(places * n_clients + clients), n_clients)
     owners, n_each = np.full(n, -1, np.int32), np.bincount(place, minlength=n)

@@ -11,14 +11,17 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc.evaluation._balance import mean_load
+from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA
 from rmqalloc.evaluation._rows import ErrCode
-from rmqalloc.plans._diff import Queues, lost_and_gained
-from rmqalloc.plans._merged_views import Merged, MixedUnits
-from rmqalloc.plans._owner_sets import Keys
-from rmqalloc.plans._plan import UNITS_SCHEMA
-from rmqalloc.plans._states import ClientRows, NumberedState, NumberedStates, Numbers, rows_of
+from rmqalloc.ownership._between import Queues, lost_and_gained
+from rmqalloc.ownership._laid_views import Merged, MixedUnits
+from rmqalloc.ownership._reader_sets import Keys
+from rmqalloc.ownership._states import ClientRows, NumberedState, NumberedStates, Numbers, rows_of
 
 Columns = dict[str, NDArray[Any]]
+
+UNITS_SCHEMA = PLAN_SCHEMA.insert(1 + PLAN_SCHEMA.get_field_index("unowned"), pa.field("double_owned", pa.int32()))
+"""Columns of a table of units."""
 
 COUNTED = (
     "n_queues", "n_clients", "idle", "unowned", "double_owned", "min_load", "mean_load", "max_load", "skew", "moved",

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rmqalloc.fleet._columns import Index
-from rmqalloc.plans._owner_sets import OwnerSets, Readers
-from rmqalloc.plans._states import Keys, NumberedState, Numbers, rows_of
+from rmqalloc.ownership._reader_sets import Readers, ReaderSets
+from rmqalloc.ownership._states import Keys, NumberedState, Numbers, rows_of
 
 Mask = NDArray[np.bool_]
 
@@ -103,7 +103,7 @@ def _merged(one: Keys, other: Keys) -> tuple[Keys, Keys]:
     return keys[is_first], positions
 
 
-def lost_and_gained(queues: Queues, sets: OwnerSets) -> tuple[Readers, Readers]:
+def lost_and_gained(queues: Queues, sets: ReaderSets) -> tuple[Readers, Readers]:
     """Who reads a queue before and not after, and who does after and not before."""
     differs = np.flatnonzero(queues.before != queues.after)
     before, after = sets.readers(queues.before[differs]), sets.readers(queues.after[differs])

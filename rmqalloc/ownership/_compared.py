@@ -10,10 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.diffs._aligned_queues import ABSENT, AlignedQueues, KnownOwners, Mask
 from rmqalloc.evaluation._figures_table import words_column
 from rmqalloc.fleet._columns import Index
-from rmqalloc.plans._owner_sets import Keys
+from rmqalloc.ownership._named_states import ABSENT, AlignedQueues, KnownOwners, Mask
+from rmqalloc.ownership._reader_sets import Keys
 
 _CHANGE = ("moved", "new", "gone", "unowned", "double_owned", "repaired")
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc.fleet._columns import Index
-from rmqalloc.plans._owner_sets import Keys, OwnerSets
+from rmqalloc.ownership._reader_sets import Keys, ReaderSets
 from rmqalloc.strategies import sort_client_ids
 
 Mask = NDArray[np.bool_]
@@ -82,7 +82,7 @@ class AlignedQueues:
     queue_id : ndarray of int64
     owners : ndarray of int32, shape (n_states, n_queues)
         Number of the owner, or of a set of several; `NOBODY`, or `ABSENT`.
-    sets : OwnerSets
+    sets : ReaderSets
         Sets of several owners.
     """
 
@@ -95,7 +95,7 @@ class AlignedQueues:
     broker: Keys
     queue_id: Keys
     owners: NDArray[np.int32]
-    sets: OwnerSets
+    sets: ReaderSets
 
     @lazy_property
     def group_numbers(self) -> dict[str, int]:
@@ -172,16 +172,16 @@ def _numbered(column: pa.ChunkedArray) -> tuple[pa.Array, Keys]:
     return coded.dictionary, pc.fill_null(coded.indices, NOBODY).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
-def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, Keys, OwnerSets]:
+def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, Keys, ReaderSets]:
     """Client ids, those too that are never the first owner, and owners with numbers of sets."""
     several = np.flatnonzero(pc.is_valid(table["others"]).to_numpy())
     if not several.size:
-        return ids, owner, OwnerSets(len(ids))
+        return ids, owner, ReaderSets(len(ids))
     rows = table.select(["owner", "others"]).take(pa.array(several)).to_pylist()
     known = ids.to_pylist()
     names = sort_client_ids({*known, *(name for row in rows for name in row["others"])})
     number = {name: i for i, name in enumerate(names)}
-    sets = OwnerSets(len(names))
+    sets = ReaderSets(len(names))
     owner = np.array([*(number[name] for name in known), NOBODY], np.int64)[owner]
     for place, row in zip(several.tolist(), rows, strict=True):
         members = tuple(sorted({number[name] for name in (row["owner"], *row["others"])}))

@@ -1,0 +1,18 @@
+"""Who reads which queue: units in any states, each queue with its reader or its set of readers, and what follows.
+
+Names are numbered once for all states, so that states lie beside one another queue by queue. Every figure is read from there:
+of a queue, of a client on a topic, of a unit and of a group, each the sum over the one below.
+
+``reader_sets``
+    Sets of several readers as numbers.
+``laid_views``, ``shared_views``
+    The views of a unit laid on one another, and who reads what under POP, broadcasting or a proxy.
+``states``
+    Units in every state, their names as numbers.
+``between``
+    Two states beside one another: what moves, and what each client gains and loses.
+``unit_figures``
+    The figures of units whose queues may have several readers; all others come from the evaluator.
+``named_states``, ``compared``
+    The same of states that are known by their names alone.
+"""

@@ -13,14 +13,15 @@ import pyarrow.compute as pc
 
 from rmqalloc._text import named
 from rmqalloc.diffs._changes_between import Change, changes_of_clients, presence_of_group
+from rmqalloc.diffs._compared import Compared
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, PLANNED_SCHEMA, ComparedState, Diff
 from rmqalloc.diffs._diff_tables import changes_table, clients_table, lags_of, queues_table
 from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import QUEUES_HIDDEN, groups_apart, in_doubt, notes_of, warnings_of
 from rmqalloc.diffs._snapshot_side import SnapshotSide, queue_state
 from rmqalloc.evaluation._figures_table import words_column
-from rmqalloc.ownership._compared import ComparedQueues
-from rmqalloc.ownership._named_states import KnownOwners, Unit, aligned
+from rmqalloc.ownership._named_states import KnownOwners, Unit, by_name
+from rmqalloc.ownership._reader_sets import ABSENT
 from rmqalloc.plans import Plan
 from rmqalloc.scenarios import AddClients, ScaleClients
 from rmqalloc.snapshot._snapshot import Client, Group
@@ -140,9 +141,9 @@ class _Comparison:
         left_out = {*self._units, *(unit for unit in planned.units if unit[0] in self._apart)}
         actual, was, is_ = (state.without(left_out) for state in (actual, was, is_))
         states = self._in_order(is_, actual)
-        self._compared = ComparedQueues(aligned([*states, was]), states)
+        self._compared = Compared(by_name([*states, was]), states)
         before, (after, now) = self._compared.queues.owners[2], self._in_order(*self._compared.queues.owners[:2])
-        is_moved, is_there = before != after, after == now
+        is_moved, is_there = (before != after) & (before != ABSENT) & (after != ABSENT), after == now
         self._as_planned = is_moved & is_there
         self._verdicts = [
             is_moved & ~is_there & (now == before),

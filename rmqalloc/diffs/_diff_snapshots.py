@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rmqalloc.diffs._changes_between import changes_between
+from rmqalloc.diffs._compared import Compared
 from rmqalloc.diffs._diff_result import PLANNED_SCHEMA, ComparedState, Diff
 from rmqalloc.diffs._diff_tables import causes_column, causes_table, changes_table, clients_table, lags_of, queues_table
 from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import groups_apart, in_doubt, notes_of, units_hidden, warnings_of
 from rmqalloc.diffs._replayed_moves import CAUSES, NOT_EXPLAINED, moments, replayed
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, is_replayable
-from rmqalloc.ownership._compared import ComparedQueues
-from rmqalloc.ownership._named_states import aligned
+from rmqalloc.ownership._named_states import by_name
 from rmqalloc.snapshot._snapshot import Group
 
 
@@ -33,7 +33,7 @@ def diff_sides(before: SnapshotSide, after: SnapshotSide, seen: tuple[ComparedSt
     states = [state.without(units) for state in states]
     known = [name for name in mine if all(name in one and is_replayable(one[name]) for one in groups)]
     on_the_way = moments(before, after, known)
-    compared = ComparedQueues(aligned([*states, *(moment.state for moment in on_the_way)]), states)
+    compared = Compared(by_name([*states, *(moment.state for moment in on_the_way)]), states)
     queues, found = compared.queues, replayed(compared.queues, on_the_way, known)
     figures = compared.figures() | {
         "replayed": queues.counted(found.agrees),

@@ -10,11 +10,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from rmqalloc.diffs._changes_between import Change
+from rmqalloc.diffs._compared import Compared
 from rmqalloc.diffs._diff_result import CAUSES_SCHEMA, CHANGES_SCHEMA, CLIENTS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.diffs._replayed_moves import CAUSES, Replayed
 from rmqalloc.fleet._columns import offsets_of
 from rmqalloc.model import MessageQueue
-from rmqalloc.ownership._compared import ComparedQueues
 from rmqalloc.snapshot._snapshot import Group
 
 Lags = Mapping[tuple[str, MessageQueue], int]
@@ -33,13 +33,13 @@ def changes_table(changes: Iterable[Change]) -> pa.Table:
 
 
 def queues_table(
-    compared: ComparedQueues, causes: pa.Array | None, planned: pa.Array | None, lags: tuple[Lags, Lags]
+    compared: Compared, causes: pa.Array | None, planned: pa.Array | None, lags: tuple[Lags, Lags]
 ) -> pa.Table:
     """`rmqalloc.diffs.Diff.queues`.
 
     Parameters
     ----------
-    compared : ComparedQueues
+    compared : Compared
     causes, planned : pyarrow.Array or None
         These columns, of every queue that differs.
     lags : tuple of mapping
@@ -54,8 +54,8 @@ def queues_table(
             (queues.brokers, queues.broker),
         )
     )
-    first_before, others_before = queues.names_of(compared.before[rows])
-    first_after, others_after = queues.names_of(compared.after[rows])
+    first_before, others_before = queues.names_of(compared.between.before[rows])
+    first_after, others_after = queues.names_of(compared.between.after[rows])
     columns = {
         "consumer_group": groups, "topic": topics, "broker_name": brokers,
         "queue_id": queues.queue_id[rows].astype(np.int32),
@@ -89,7 +89,7 @@ def causes_column(moved: NDArray[np.bool_]) -> pa.Array:
 
 
 def clients_table(
-    compared: ComparedQueues,
+    compared: Compared,
     changes: Iterable[Change],
     sides: Sequence[Mapping[str, Group]],
     known: Container[str],
@@ -98,7 +98,7 @@ def clients_table(
 
     Parameters
     ----------
-    compared : ComparedQueues
+    compared : Compared
     changes : iterable of Change
     sides : sequence of mapping of str to Group
         Groups before and after.
@@ -111,10 +111,9 @@ def clients_table(
         for one in changes
         if one.step in _ELSEWHERE and one.client_id not in ids[_ELSEWHERE[one.step]][one.consumer_group or ""]
     }
-    flows, queues = compared.clients(), compared.queues
-    some = np.flatnonzero(flows.gained | flows.lost)
-    groups, ids = queues.groups.take(pa.array(flows.group[some])), queues.client_ids.take(pa.array(flows.client[some]))
-    figures = np.stack([flows.before, flows.after, flows.gained, flows.lost])[:, some]
+    (flows, had, has), queues = compared.clients(), compared.queues
+    groups, ids = queues.groups.take(pa.array(flows.of)), queues.client_ids.take(pa.array(flows.clients))
+    figures = np.stack([had, has, flows.gained, flows.lost])
     found = dict(zip(zip(groups.to_pylist(), ids.to_pylist(), strict=True), figures.T.tolist(), strict=True))
     for key in status:
         found.setdefault(key, [0 if key[0] in known else None] * 4)
@@ -127,13 +126,13 @@ def clients_table(
 
 
 def causes_table(
-    compared: ComparedQueues, found: Replayed, changes: Iterable[Change], readers: Mapping[str, Sequence[str]]
+    compared: Compared, found: Replayed, changes: Iterable[Change], readers: Mapping[str, Sequence[str]]
 ) -> pa.Table:
     """`rmqalloc.diffs.Diff.causes`.
 
     Parameters
     ----------
-    compared : ComparedQueues
+    compared : Compared
     found : Replayed
     changes : iterable of Change
     readers : mapping of str to sequence of str

@@ -13,7 +13,8 @@ import numpy as np
 
 from rmqalloc.diffs._group_steps import STEPS, stages
 from rmqalloc.diffs._snapshot_side import SnapshotSide, changed_topics, owners_of
-from rmqalloc.ownership._named_states import ABSENT, AlignedQueues, KnownOwners, Mask
+from rmqalloc.ownership._named_states import KnownOwners, NamedQueues
+from rmqalloc.ownership._reader_sets import ABSENT, Mask
 from rmqalloc.views._owned_as_computed import OwnedAsComputed
 
 REPORTED_BEFORE, NOT_EXPLAINED, NOT_REPLAYED = (
@@ -87,12 +88,12 @@ def _own_otherwise(side: SnapshotSide, name: str) -> bool:
     return any(owned.otherwise(group, side.topics[one]) for one in group.subscriptions if one in side.topics)
 
 
-def replayed(queues: AlignedQueues, states: Sequence[ReplayedState], groups: Sequence[str]) -> Replayed:
+def replayed(queues: NamedQueues, states: Sequence[ReplayedState], groups: Sequence[str]) -> Replayed:
     """Count what moved which queue.
 
     Parameters
     ----------
-    queues : AlignedQueues
+    queues : NamedQueues
         Of the states before and after, and of `moments`.
     states : sequence of ReplayedState
     groups : sequence of str

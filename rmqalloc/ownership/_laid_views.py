@@ -6,20 +6,18 @@ A client counts as a reader of what a view gives it if it acts on that view. The
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from rmqalloc.fleet._columns import Index, offsets_of, ranges, repeats_of
-from rmqalloc.ownership._reader_sets import Keys, ReaderSets
+from rmqalloc.fleet._columns import Index, ranges, repeats_of
+from rmqalloc.ownership._client_numbers import ClientNumbers
+from rmqalloc.ownership._reader_sets import Keys, Mask, ReaderSets
 from rmqalloc.ownership._shared_views import Takers
 from rmqalloc.views._view_units import MixedRows
 
-Mask = NDArray[np.bool_]
 
-
-class Merged(NamedTuple):
+class Laid(NamedTuple):
     """The queues of mixed units, the views of each laid on one another.
 
     Attributes
@@ -27,7 +25,9 @@ class Merged(NamedTuple):
     queues : ndarray of int64
         Keys, ascending.
     owners : ndarray of int32
-        Number of a client or of a set, -1 for nobody.
+        Number of a client id or of a set, -1 for nobody.
+    readers : ndarray of int32
+        The same of clients, of which several may have one id.
     n_readers : ndarray of int64
         Clients that read each queue whichever client list they are given; two that share an id are two. 0 where clients share
         queues, so that several may read one.
@@ -37,6 +37,7 @@ class Merged(NamedTuple):
 
     queues: Keys
     owners: Index
+    readers: Index
     n_readers: Keys
     rooms: Index
 
@@ -69,6 +70,22 @@ class Listed(NamedTuple):
         return counts
 
 
+class Numbering(Protocol):
+    """What numbers of clients stand for."""
+
+    @property
+    def members(self) -> ClientNumbers:
+        """Clients by their ids."""
+
+    @property
+    def sets(self) -> ReaderSets:
+        """Sets of several."""
+
+    @property
+    def stride(self) -> int:
+        """How many keys of queues a row has."""
+
+
 class ReportedPairs(NamedTuple):
     """Queues and the clients that report that they own them.
 
@@ -77,7 +94,7 @@ class ReportedPairs(NamedTuple):
     units : ndarray of int64
         Units of which it is known who owns their queues.
     queues, clients : ndarray of int64
-        Key of a queue, and number of a client.
+        Key of a queue, and number of a client, see `ClientNumbers`.
     """
 
     units: Keys
@@ -102,7 +119,6 @@ class MixedUnits:
         self.n_clients = max(len(client_ids), 1)
         self.unit_of: Keys = np.full(n_rows, -1, np.int64)
         self.unit_of[list(rows.unit_of)] = list(rows.unit_of.values())
-        self._n_slots = max(map(len, rows.client_ids.values()))
         self._n_lists: Keys = np.ones(n_rows, np.int64)
         self._n_lists[list(rows.n_lists)] = list(rows.n_lists.values())
         self._joining = np.zeros(n_rows, bool)
@@ -132,22 +148,24 @@ class MixedUnits:
         at = starts[self.unit_of[row]] + slot
         acting = np.where(numbers[at] < 0, -1, row * self.n_clients + numbers[at])
         order = np.lexsort((slot, acting))
-        self._acting, self._slots, self._repeats = acting[order], slot[order], repeats[at[order]]
+        self._acting, self._repeats = acting[order], repeats[at[order]]
 
     def listed(self, rows: Keys, clients: Index) -> Listed:
         """Client ids of units, given the row and the client of every slot of all units."""
         mine = self.unit_of[rows] >= 0
         return Listed(*np.unique(rows[mine] * self.n_clients + clients[mine], return_counts=True))
 
-    def as_reported(self, merged: Merged, owners: ReportedPairs, stride: int, sets: ReaderSets) -> Merged:
+    def as_reported(self, laid: Laid, reported: ReportedPairs, numbers: Numbering) -> Laid:
         """The same with the owners that clients report, of the units of which these are known."""
-        known = np.isin(merged.queues // stride, owners.units)
-        there = np.isin(owners.queues, merged.queues)
-        places, clients = np.searchsorted(merged.queues, owners.queues[there]), owners.clients[there]
-        reported = _owners(places, clients, merged.queues.size, self.n_clients, sets)
-        n = np.bincount(places, minlength=merged.queues.size)
-        owners_now, n_readers = np.where(known, reported, merged.owners), np.where(known, n, merged.n_readers)
-        return merged._replace(owners=owners_now, n_readers=n_readers)
+        known = np.isin(laid.queues // numbers.stride, reported.units)
+        there = np.isin(reported.queues, laid.queues)
+        places, clients = np.searchsorted(laid.queues, reported.queues[there]), reported.clients[there]
+        owners, readers = _owners(places, clients, laid.queues.size, numbers)
+        n = np.bincount(places, minlength=laid.queues.size)
+        return Laid(
+            laid.queues, np.where(known, owners, laid.owners), np.where(known, readers, laid.readers),
+            np.where(known, n, laid.n_readers), laid.rooms,
+        )  # fmt: skip
 
     def further(self) -> Iterator[tuple[int, int]]:
         """Rows of further views, and the unit of each."""
@@ -187,9 +205,9 @@ class MixedUnits:
         return np.where(mine, ~bad[self.unit_of], good)
 
     def _takers(self, rows: Keys, clients: Keys, listed: Listed) -> tuple[Keys, Keys]:
-        """Slots of the clients that take what a row gives to a client id, with the place of each among the rows.
+        """The clients that take what a row gives to a client id: the place of each among the rows, and which of its id it is.
 
-        Clients that joined have slots behind all others, counted by id. Of those that share an id the last leave first.
+        Clients that joined are behind all others of their id. Of those that share an id the last leave first.
         """
         keys, ids = rows * self.n_clients + clients, self.unit_of[rows] * self.n_clients + clients
         n_left, n_before = listed.of(ids), self._known.of(ids)
@@ -198,11 +216,11 @@ class MixedUnits:
         places, acting = np.repeat(np.arange(keys.size), n_acting), ranges(first, n_acting)
         stay = self._repeats[acting] < n_left[places]
         n_joined = np.where(self._joining[rows], np.maximum(n_left - n_before, 0), 0)
-        joined = self._n_slots + ranges(np.zeros(keys.size, np.int64), n_joined)
+        joined = ranges(n_before, n_joined)
         places = np.append(places[stay], np.repeat(np.arange(keys.size), n_joined))
-        return places, np.append(self._slots[acting[stay]], joined)
+        return places, np.append(self._repeats[acting[stay]], joined)
 
-    def merged(self, mains: UnitQueues, takers: Takers, listed: Listed, stride: int, sets: ReaderSets) -> Merged:
+    def laid(self, mains: UnitQueues, takers: Takers, listed: Listed, numbers: Numbering) -> Laid:
         """Lay the views of units on one another.
 
         Parameters
@@ -212,25 +230,24 @@ class MixedUnits:
             What each view gives to client ids.
         listed : Listed
             See `listed`.
-        stride : int
-            Keys of one row.
-        sets : ReaderSets
+        numbers : Numbering
         """
         order = np.argsort(mains.keys, kind="stable")
         there = mains.keys[order]
-        queues = takers.queues + (self.unit_of[takers.rows] - takers.rows) * stride
+        queues = takers.queues + (self.unit_of[takers.rows] - takers.rows) * numbers.stride
         at = np.searchsorted(there, queues)
         some = np.flatnonzero(np.append(there, -1)[at] == queues)
-        clients = takers.clients[some]
-        of, slots = self._takers(takers.rows[some], clients, listed)
-        places, who = at[some][of], clients[of]
-        n_slots = 1 + int(slots.max(initial=0))
-        slots, n_views = np.unique((places * self.n_clients + who) * n_slots + slots, return_counts=True)
-        place = slots // (self.n_clients * n_slots)
-        surely = n_views >= self._n_lists[there[place] // stride]
+        ids = takers.clients[some]
+        of, repeats = self._takers(takers.rows[some], ids, listed)
+        places, clients = at[some][of], numbers.members.of(ids[of], repeats)
+        stride = max(numbers.members.n, 1)
+        takes, n_views = np.unique(places * stride + clients, return_counts=True)
+        place = takes // stride
+        surely = n_views >= self._n_lists[there[place] // numbers.stride]
         n_sure = np.bincount(place[surely], minlength=there.size)
-        n_sure = np.where(self.is_shared[there // stride], 0, n_sure)
-        return Merged(there, _owners(places, who, there.size, self.n_clients, sets), n_sure, mains.rooms[order])
+        n_sure = np.where(self.is_shared[there // numbers.stride], 0, n_sure)
+        owners, readers = _owners(places, clients, there.size, numbers)
+        return Laid(there, owners, readers, n_sure, mains.rooms[order])
 
 
 def _pairs(found: Mapping[int, Sequence[int]]) -> tuple[Keys, Keys]:
@@ -239,13 +256,9 @@ def _pairs(found: Mapping[int, Sequence[int]]) -> tuple[Keys, Keys]:
     return keys, np.array([one for each in found.values() for one in each], np.int64)
 
 
-def _owners(places: Keys, clients: Keys, n: int, n_clients: int, sets: ReaderSets) -> Index:
-    """Numbers of the owners of queues, given the clients that take them."""
-    place, client = np.divmod(np.unique(places * n_clients + clients), n_clients)
-    owners, n_each = np.full(n, -1, np.int32), np.bincount(place, minlength=n)
-    one = n_each[place] == 1
-    owners[place[one]] = client[one]
-    starts = offsets_of(n_each)
-    for several in np.flatnonzero(n_each > 1).tolist():
-        owners[several] = sets.number(tuple(client[starts[several] : starts[several + 1]].tolist()))
-    return owners
+def _owners(places: Keys, clients: Keys, n: int, numbers: Numbering) -> tuple[Index, Index]:
+    """Numbers of the client ids and of the clients that read queues, given the clients that take each."""
+    readers = numbers.sets.of_pairs(places, clients, n)
+    if numbers.members.n == numbers.members.n_ids:
+        return readers, readers
+    return numbers.sets.of_pairs(places, numbers.members.ids[clients], n), readers

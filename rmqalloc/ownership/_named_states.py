@@ -15,15 +15,12 @@ from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc.fleet._columns import Index
-from rmqalloc.ownership._reader_sets import Keys, ReaderSets
+from rmqalloc.ownership._between import Between, aligned
+from rmqalloc.ownership._reader_sets import NOBODY, Keys, Mask, ReaderSets
 from rmqalloc.strategies import sort_client_ids
 
-Mask = NDArray[np.bool_]
 Unit = tuple[str, str]
 """Consumer group and topic."""
-
-ABSENT, NOBODY = -2, -1
-"""In place of an owner's number: the queue is not there; nobody owns it."""
 
 OWNERS_SCHEMA = pa.schema(
     [
@@ -70,7 +67,7 @@ NO_QUEUES = KnownOwners(OWNERS_SCHEMA.empty_table())
 
 
 @dataclass(frozen=True, eq=False)
-class AlignedQueues:
+class NamedQueues:
     """Every queue of any state once.
 
     Attributes
@@ -81,7 +78,7 @@ class AlignedQueues:
         Number of the name of every queue.
     queue_id : ndarray of int64
     owners : ndarray of int32, shape (n_states, n_queues)
-        Number of the owner, or of a set of several; `NOBODY`, or `ABSENT`.
+        Number of the owner, or of a set of several; -1 for nobody, -2 where the queue is not there.
     sets : ReaderSets
         Sets of several owners.
     """
@@ -118,15 +115,14 @@ class AlignedQueues:
             rows &= ~np.isin(self.group * n_topics + self.topic, left_out)
         return rows
 
-    def n_owners(self, owners: Index) -> Keys:
-        """How many clients own each queue."""
-        places, _ = self.sets.readers(owners)
-        counts: Keys = np.bincount(places, minlength=owners.size)
-        return counts
+    def between(self) -> Between:
+        """The first two states beside one another."""
+        before, after = self.owners[:2]
+        return Between(np.arange(before.size), before, after, before, after, self.sets)
 
     def names_of(self, owners: Index) -> tuple[pa.Array, pa.Array]:
         """The first owner of queues, in Java's order, and the others where there are several."""
-        return self.sets.names(np.maximum(owners, NOBODY), self.client_ids)
+        return self.sets.names(owners, self.client_ids)
 
     def counted(self, rows: Mask) -> Keys:
         """How many of some queues each group has."""
@@ -134,7 +130,7 @@ class AlignedQueues:
         return counts
 
 
-def aligned(states: Sequence[KnownOwners]) -> AlignedQueues:
+def by_name(states: Sequence[KnownOwners]) -> NamedQueues:
     """Lay states beside one another.
 
     Examples
@@ -142,7 +138,7 @@ def aligned(states: Sequence[KnownOwners]) -> AlignedQueues:
     >>> def state(*owners):
     ...     rows = [("g", "T", "b", i, owner, None) for i, owner in enumerate(owners)]
     ...     return KnownOwners(pa.Table.from_pylist([dict(zip(OWNERS_SCHEMA.names, row)) for row in rows], OWNERS_SCHEMA))
-    >>> found = aligned([state("c1", "c2"), state("c2", None, "c1")])
+    >>> found = by_name([state("c1", "c2"), state("c2", None, "c1")])
     >>> found.queue_id.tolist(), found.client_ids.to_pylist(), found.owners.tolist()
     ([0, 1, 2], ['c1', 'c2'], [[0, 1, -2], [1, -1, 0]])
     """
@@ -153,21 +149,19 @@ def aligned(states: Sequence[KnownOwners]) -> AlignedQueues:
     queue_id = table["queue_id"].to_numpy().astype(np.int64)
     units, unit = np.unique(group * max(len(topics), 1) + topic, return_inverse=True)
     n_brokers, n_ids = max(len(brokers), 1), 1 + int(queue_id.max(initial=0))
-    keys, place = np.unique((unit * n_brokers + broker) * n_ids + queue_id, return_inverse=True)
+    keys = (unit * n_brokers + broker) * n_ids + queue_id
     ids, owner, sets = _with_sets(table, ids, owner)
-    owners = np.full((len(states), keys.size), ABSENT, np.int32)
-    end = 0
-    for number, state in enumerate(states):
-        begin, end = end, end + state.queues.num_rows
-        owners[number, place[begin:end]] = owner[begin:end]
+    cuts = np.cumsum([state.queues.num_rows for state in states])[:-1]
+    columns = zip(np.split(keys, cuts), np.split(owner.astype(np.int32), cuts), strict=True)
+    keys, [owners] = aligned([(of_state, [readers]) for of_state, readers in columns])
     route, queue_id = np.divmod(keys, n_ids)
     unit, broker = np.divmod(route, n_brokers)
     group, topic = np.divmod(units[unit], max(len(topics), 1))
-    return AlignedQueues(groups, topics, brokers, ids, group, topic, broker, queue_id, owners, sets)
+    return NamedQueues(groups, topics, brokers, ids, group, topic, broker, queue_id, owners, sets)
 
 
 def _numbered(column: pa.ChunkedArray) -> tuple[pa.Array, Keys]:
-    """The names of a column, and the number of each row's; `NOBODY` for null."""
+    """The names of a column, and the number of each row's; -1 for null."""
     coded = column.combine_chunks().dictionary_encode()
     return coded.dictionary, pc.fill_null(coded.indices, NOBODY).to_numpy(zero_copy_only=False).astype(np.int64)
 
@@ -183,7 +177,7 @@ def _with_sets(table: pa.Table, ids: pa.Array, owner: Keys) -> tuple[pa.Array, K
     number = {name: i for i, name in enumerate(names)}
     sets = ReaderSets(len(names))
     owner = np.array([*(number[name] for name in known), NOBODY], np.int64)[owner]
-    for place, row in zip(several.tolist(), rows, strict=True):
-        members = tuple(sorted({number[name] for name in (row["owner"], *row["others"])}))
-        owner[place] = sets.number(members) if len(members) > 1 else members[0]
+    pairs = [(i, number[name]) for i, row in enumerate(rows) for name in (row["owner"], *row["others"])]
+    queue, client = np.array(pairs, np.int64).T
+    owner[several] = sets.of_pairs(queue, client, several.size)
     return pa.array(names, pa.string()), owner, sets

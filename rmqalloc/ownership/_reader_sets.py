@@ -1,6 +1,6 @@
-"""Owners of queues as numbers, where a queue may have several: sets of clients are numbered behind all clients.
+"""Readers of queues as numbers, where a queue may have several: sets of clients are numbered behind all clients.
 
-What compares owners by their numbers, be it of one client or of a set, compares who reads a queue.
+What compares readers by their numbers, be it of one client or of a set, compares who reads a queue.
 """
 
 from __future__ import annotations
@@ -14,6 +14,10 @@ from numpy.typing import NDArray
 from rmqalloc.fleet._columns import Index, offsets_of, ranges
 
 Keys = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+ABSENT, NOBODY = -2, -1
+"""In place of a reader's number: the queue is not there; nobody reads it."""
 
 
 class Readers(NamedTuple):
@@ -41,43 +45,68 @@ class ReaderSets:
 
     Examples
     --------
+    The third queue is read by two clients, the second by nobody:
+
     >>> sets = ReaderSets(3)
-    >>> sets.number((0, 2)), sets.number((1, 2)), sets.number((0, 2))
-    (3, 4, 3)
-    >>> sets.readers(np.array([-1, 1, 4], np.int32))
-    Readers(places=array([1, 2, 2]), clients=array([1, 1, 2]))
+    >>> owners = sets.of_pairs(np.array([0, 2, 2]), np.array([1, 2, 0]), 3)
+    >>> owners, sets.of_pairs(np.array([0, 0, 1, 1]), np.array([1, 2, 0, 2]), 2)
+    (array([ 1, -1,  3], dtype=int32), array([4, 3], dtype=int32))
+    >>> sets.readers(owners)
+    Readers(places=array([0, 2, 2]), clients=array([1, 0, 2]))
     """
 
     def __init__(self, n_clients: int) -> None:
         self._n_clients = n_clients
-        self._numbers: dict[tuple[int, ...], int] = {}
-        self._arrays: tuple[Keys, Keys] = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._numbers: dict[bytes, int] = {}
+        self._members: list[Keys] = []
+        self._laid: tuple[Keys, Keys] = np.zeros(0, np.int64), np.zeros(0, np.int64)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._members)
 
-    def number(self, members: tuple[int, ...]) -> int:
+    def of_pairs(self, queues: Keys, clients: Keys, n: int) -> Index:
+        """Numbers of the readers of ``n`` queues, given pairs of a queue's place and a client; `NOBODY` where there is none."""
+        stride = max(self._n_clients, 1)
+        place, client = np.divmod(np.unique(queues * stride + clients), stride)
+        found, n_each = np.full(n, NOBODY, np.int32), np.bincount(place, minlength=n)
+        alone = n_each[place] == 1
+        found[place[alone]] = client[alone]
+        starts = offsets_of(n_each)
+        for size in np.unique(n_each[n_each > 1]).tolist():
+            several = np.flatnonzero(n_each == size)
+            rows = client[ranges(starts[:-1][several], n_each[several])].reshape(-1, size)
+            distinct, of_row = np.unique(rows, axis=0, return_inverse=True)
+            found[several] = np.array([self._number(one) for one in distinct], np.int32)[of_row.reshape(-1)]
+        return found
+
+    def _number(self, members: Keys) -> int:
         """The number of a set, given its members in ascending order."""
-        return self._numbers.setdefault(members, self._n_clients + len(self._numbers))
-
-    def members(self, number: int) -> tuple[int, ...]:
-        """Clients of the set of a number, and the client alone that has it; none of -1."""
-        if number < self._n_clients:
-            return () if number < 0 else (number,)
-        return list(self._numbers)[number - self._n_clients]
+        key = members.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = self._n_clients + len(self._members)
+            self._members.append(members.copy())
+        return self._numbers[key]
 
     def _laid_out(self) -> tuple[Keys, Keys]:
         """Sizes of all sets, and their members end to end; made again when there are more sets."""
-        if self._arrays[0].size != len(self._numbers):
-            sizes = np.array([len(one) for one in self._numbers], np.int64)
-            self._arrays = sizes, np.array([one for each in self._numbers for one in each], np.int64)
-        return self._arrays
+        if self._laid[0].size != len(self._members):
+            sizes = np.array([one.size for one in self._members], np.int64)
+            self._laid = sizes, np.concatenate(self._members)
+        return self._laid
+
+    def sizes(self, owners: Index) -> Keys:
+        """How many clients read each queue."""
+        found: Keys = (owners >= 0).astype(np.int64)
+        if self._members:
+            in_set = owners >= self._n_clients
+            found[in_set] = self._laid_out()[0][owners[in_set] - self._n_clients]
+        return found
 
     def readers(self, owners: Index) -> Readers:
-        """The clients of owners."""
+        """The clients that read each queue."""
         places = np.flatnonzero(owners >= 0)
         clients = owners[places].astype(np.int64)
-        if not self._numbers:
+        if not self._members:
             return Readers(places, clients)
         sizes, all_members = self._laid_out()
         in_set = clients - self._n_clients
@@ -89,7 +118,7 @@ class ReaderSets:
         return Readers(np.repeat(places, n_each), found)
 
     def names(self, owners: Index, ids: pa.Array) -> tuple[pa.Array, pa.Array]:
-        """The first owner of every queue, and the others where there are several.
+        """The first reader of every queue, and the others where there are several.
 
         Parameters
         ----------
@@ -100,11 +129,11 @@ class ReaderSets:
         Examples
         --------
         >>> sets = ReaderSets(3)
-        >>> owners = np.array([-1, 1, sets.number((0, 2))], np.int32)
+        >>> owners = sets.of_pairs(np.array([1, 2, 2]), np.array([1, 0, 2]), 3)
         >>> [column.to_pylist() for column in sets.names(owners, pa.array(["a", "b", "c"]))]
         [[None, 'b', 'a'], [None, None, ['c']]]
         """
-        is_set = np.flatnonzero(owners >= self._n_clients) if self._numbers else np.zeros(0, np.int64)
+        is_set = np.flatnonzero(owners >= self._n_clients) if self._members else np.zeros(0, np.int64)
         first, others = owners.copy(), pa.nulls(owners.size, pa.list_(pa.string()))
         if is_set.size:
             places, clients = self.readers(owners[is_set])

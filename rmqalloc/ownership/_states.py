@@ -18,15 +18,15 @@ from rmqalloc.evaluation._assigner import owners_of_units
 from rmqalloc.evaluation._balance import loads
 from rmqalloc.evaluation._evaluate import EvaluatedUnits, ScenarioState
 from rmqalloc.evaluation._rows import ErrCode
+from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import Index, Strings, distinct_strings, ranges, repeats_of
-from rmqalloc.ownership._laid_views import Listed, Mask, Merged, MixedUnits, ReportedPairs, UnitQueues
-from rmqalloc.ownership._reader_sets import ReaderSets
+from rmqalloc.ownership._client_numbers import ClientNumbers
+from rmqalloc.ownership._laid_views import Laid, Listed, MixedUnits, ReportedPairs, UnitQueues
+from rmqalloc.ownership._reader_sets import Keys, Mask, ReaderSets
 from rmqalloc.ownership._shared_views import SharedUnits, Takers
 from rmqalloc.scenarios._lazy_strings import Derived
 from rmqalloc.strategies._ordering import utf16
 from rmqalloc.views._view_units import MixedRows
-
-Keys = NDArray[np.int64]
 
 
 class ClientRows(NamedTuple):
@@ -34,38 +34,24 @@ class ClientRows(NamedTuple):
 
     Attributes
     ----------
-    rows, clients, loads, rooms : ndarray
-        The unit's row, the client's number, its queues, and the number of its machine room (-1: not known).
-    """
-
-    rows: Keys
-    clients: Index
-    loads: Index
-    rooms: Index
-
-
-class Owned(NamedTuple):
-    """Clients by the group they are in, each once however many topics the group reads, and queues by the client.
-
-    Attributes
-    ----------
-    rows, clients, repeats : ndarray
-        Of each client of each client list of a group: a row of the group, the client's number, and how often its id came
-        before in the list.
-    owner_rows, owners, owner_repeats : ndarray
-        The same of the owner of each queue that has one.
+    rows, clients, repeats, loads, rooms : ndarray
+        The unit's row, the number of the client's id, how often the id comes before in the client list, the client's queues,
+        and the number of its machine room (-1: not known). Of clients that share an id the first has what the id reads.
     """
 
     rows: Keys
     clients: Index
     repeats: Keys
-    owner_rows: Keys
-    owners: Index
-    owner_repeats: Keys
+    loads: Index
+    rooms: Index
+
+    def some(self, places: NDArray[Any]) -> ClientRows:
+        """Some of them."""
+        return ClientRows(*(column[places] for column in self))
 
 
 @dataclass(frozen=True, eq=False)
-class NumberedState:
+class State:
     """Every unit in one state, its names as numbers.
 
     Attributes
@@ -74,12 +60,14 @@ class NumberedState:
         Rows of the units.
     known : ndarray of bool, shape (n_rows,)
         Rows of which queues and clients follow: before any change also those of units that only a scenario can assign, whose
-        queues are nobody's.
+        queues nobody reads.
     queues : ndarray of int64
         Keys of all queues, ascending; see `Numbers.queue_key`.
     owners : ndarray of int32
-        Number of each queue's client or of a set of several, see `Numbers.sets`; -1 for nobody.
-    merged : Merged or None
+        Number of the client id that reads each queue, or of a set of several, see `Numbers.sets`; -1 for nobody.
+    readers : ndarray of int32
+        The same of clients, see `Numbers.members`; the same object where no id repeats.
+    laid : Laid or None
         The queues of mixed units among these, where there are such.
     acted_on : ndarray of bool
         Rows of all views: whether a client of a mixed unit acts on it.
@@ -89,9 +77,10 @@ class NumberedState:
     known: NDArray[np.bool_]
     queues: Keys
     owners: Index
-    merged: Merged | None
+    readers: Index
+    laid: Laid | None
     acted_on: Mask
-    _parts: Sequence[_Numbered]
+    _parts: Sequence[_Part]
 
     @property
     def _numbers(self) -> Numbers:
@@ -100,37 +89,27 @@ class NumberedState:
     @lazy_property
     def client_rows(self) -> ClientRows:
         """Every client of every unit."""
-        found = ClientRows(*_end_to_end([_client_rows(one) for one in self._parts]))
-        return found if self.merged is None else self._with_readers(found, self.merged)
+        found = _all_client_rows(self._parts)
+        return found if self.laid is None else self._with_readers(found, self.laid)
 
-    def _with_readers(self, found: ClientRows, merged: Merged) -> ClientRows:
-        """The same with the queues that each client of a mixed unit reads; of a repeated id the first has them."""
-        is_mixed = self._numbers.is_mixed[found.rows]
-        stride = max(len(self._numbers.clients), 1)
+    def _with_readers(self, found: ClientRows, laid: Laid) -> ClientRows:
+        """The same with the queues that each client of a mixed unit reads."""
+        numbers = self._numbers
+        is_mixed = numbers.is_mixed[found.rows]
+        stride = max(len(numbers.clients), 1)
         slots = found.rows[is_mixed] * stride + found.clients[is_mixed]
-        places, readers = self._numbers.sets.readers(merged.owners)
-        read, counts = np.unique(rows_of(merged.queues, self._numbers)[places] * stride + readers, return_counts=True)
-        at = np.minimum(np.searchsorted(read, slots), max(read.size - 1, 0))
-        has = (repeats_of(slots) == 0) & (read[at] == slots) if read.size else np.zeros(slots.size, bool)
+        places, readers = numbers.sets.readers(laid.owners)
+        read, counts = np.unique(numbers.rows_of(laid.queues)[places] * stride + readers, return_counts=True)
+        at = np.searchsorted(read, slots)
+        has = (found.repeats[is_mixed] == 0) & (np.append(read, -1)[at] == slots)
         loads = found.loads.copy()
-        loads[is_mixed] = np.where(has, counts[at], 0) if read.size else 0
+        loads[is_mixed] = np.where(has, np.append(counts, 0)[at], 0)
         return found._replace(loads=loads)
 
     @lazy_property
-    def owned(self) -> Owned:
-        """Clients of the groups that could be assigned, and the owners of their queues."""
-        found = Owned(*_end_to_end([_owned(one) for one in self._parts if one.is_good]))
-        if self.merged is None:
-            return found
-        rows = rows_of(self.merged.queues, self._numbers)
-        good = self.good[rows]
-        places, readers = self._numbers.sets.readers(self.merged.owners[good])
-        plain = ~self._numbers.is_mixed[found.owner_rows]
-        return found._replace(
-            owner_rows=np.append(found.owner_rows[plain], rows[good][places]),
-            owners=np.append(found.owners[plain], readers.astype(np.int32)),
-            owner_repeats=np.append(found.owner_repeats[plain], np.zeros(readers.size, np.int64)),
-        )
+    def assigned_rows(self) -> ClientRows:
+        """Clients of the units that could be assigned."""
+        return self.client_rows.some(self.good[self.client_rows.rows])
 
 
 class Numbers(NamedTuple):
@@ -143,8 +122,10 @@ class Numbers(NamedTuple):
         Client ids.
     n_queue_ids : int
         One more than the greatest queue id.
+    members : ClientNumbers
+        Clients by their ids.
     sets : ReaderSets
-        Sets of several owners, whose numbers are behind those of clients.
+        Sets of several readers, whose numbers are behind those of clients.
     is_mixed : ndarray of bool
         By row, whether the unit is mixed.
     """
@@ -153,6 +134,7 @@ class Numbers(NamedTuple):
     rooms: list[str]
     clients: Strings
     n_queue_ids: int
+    members: ClientNumbers
     sets: ReaderSets
     is_mixed: NDArray[np.bool_]
 
@@ -166,16 +148,21 @@ class Numbers(NamedTuple):
         key: Keys = (np.asarray(rows, np.int64) * len(self.brokers) + brokers) * self.n_queue_ids + queue_ids
         return key
 
+    def rows_of(self, keys: Keys) -> Keys:
+        """Rows of the units that queues belong to."""
+        rows: Keys = keys // self.stride
+        return rows
 
-class NumberedStates(NamedTuple):
+
+class States(NamedTuple):
     """Every state, that before any change first, and which units are mixed, where any is."""
 
-    states: list[NumberedState]
+    states: list[State]
     numbers: Numbers
     mixed: MixedUnits | None
 
 
-class _Numbered(NamedTuple):
+class _Part(NamedTuple):
     """Some units in one state, with the number of the client of every slot of their client lists."""
 
     part: EvaluatedUnits
@@ -189,8 +176,17 @@ class _Numbered(NamedTuple):
         """The known ones that are units, and no further views of one."""
         return self.known[self.part.rows[self.known] < self.numbers.is_mixed.size]
 
+    @property
+    def repeat_of_slot(self) -> Keys:
+        """How often the id of every slot comes before in its client list."""
+        lists = self.part.fleet.client_lists
+        if self.part.fleet.is_regular:
+            return np.zeros(self.client_of_slot.size, np.int64)
+        in_list = np.repeat(np.arange(lists.offsets.size - 1), np.diff(lists.offsets))
+        return repeats_of(in_list * (1 + int(self.client_of_slot.max(initial=0))) + self.client_of_slot)
 
-def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | None = None) -> NumberedStates:
+
+def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | None = None) -> States:
     """Number the names of all states.
 
     Parameters
@@ -208,32 +204,50 @@ def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | Non
     ranks = clients.ranks()
     cuts = np.cumsum([len(one) for one in sources.values()])[:-1]
     number_of = dict(zip(sources, np.split(ranks[codes], cuts), strict=True))
-    ids = [fleet.queue_lists.queue_ids for fleet in fleets]
-    numbers = Numbers(
-        _words(fleet.brokers for fleet in fleets),
-        _words(fleet.rooms for fleet in fleets),
-        clients.take(np.argsort(ranks)),
-        1 + max((int(one.max()) for one in ids if one.size), default=0),
-        ReaderSets(len(clients)),
-        np.zeros(n_rows, bool),
-    )
+    numbers = _numbers(fleets, clients.take(np.argsort(ranks)), n_rows)
     mixed = None
     if rows is not None and rows.unit_of:
         numbers.is_mixed[list(rows.client_ids)] = True
         mixed = MixedUnits(rows, numbers.clients.to_list(), n_rows, n_rows + len(rows.unit_of) - len(rows.client_ids))
 
-    def of_part(part: EvaluatedUnits, is_first: bool) -> _Numbered:
+    def of_part(part: EvaluatedUnits, is_first: bool) -> _Part:
         column = part.fleet.client_lists.client_ids
         of_slot = np.concatenate([number_of[id(one)] for one in _sources(column)])
         of_slot = of_slot[column.rows] if isinstance(column, Derived) else of_slot
         known = np.arange(part.rows.size) if is_first else part.good
-        return _Numbered(part, known, not (is_first and part.bad), of_slot, numbers)
+        return _Part(part, known, not (is_first and part.bad), of_slot, numbers)
 
     made = [[of_part(part, not place) for part in state.parts] for place, state in enumerate(states)]
+    if not all(fleet.is_regular for fleet in fleets):
+        members = _members(made, len(clients))
+        numbers = numbers._replace(members=members, sets=ReaderSets(members.n))
+        made = [[one._replace(numbers=numbers) for one in parts] for parts in made]
     reported = None if rows is None or not rows.reported else _reported(rows, numbers)
-    return NumberedStates(
+    return States(
         [_state(parts, n_rows, mixed, None if place else reported) for place, parts in enumerate(made)], numbers, mixed
     )
+
+
+def _numbers(fleets: Sequence[Fleet], clients: Strings, n_rows: int) -> Numbers:
+    """What numbers stand for, while no id repeats and no unit is mixed."""
+    ids = [fleet.queue_lists.queue_ids for fleet in fleets]
+    return Numbers(
+        _words(fleet.brokers for fleet in fleets),
+        _words(fleet.rooms for fleet in fleets),
+        clients,
+        1 + max((int(one.max()) for one in ids if one.size), default=0),
+        ClientNumbers(np.ones(len(clients), np.int64)),
+        ReaderSets(len(clients)),
+        np.zeros(n_rows, bool),
+    )
+
+
+def _members(made: Sequence[Sequence[_Part]], n_ids: int) -> ClientNumbers:
+    """The clients of all states, given how often an id repeats in any."""
+    n_listed = np.ones(n_ids, np.int64)
+    for one in (one for parts in made for one in parts if not one.part.fleet.is_regular):
+        np.maximum.at(n_listed, one.client_of_slot, 1 + one.repeat_of_slot)
+    return ClientNumbers(n_listed)
 
 
 def _reported(rows: MixedRows, numbers: Numbers) -> ReportedPairs:
@@ -241,15 +255,26 @@ def _reported(rows: MixedRows, numbers: Numbers) -> ReportedPairs:
     broker = {name: i for i, name in enumerate(numbers.brokers)}
     client = {name: i for i, name in enumerate(numbers.clients.to_list())}
     found = [
-        (unit, broker[queue.broker_name], queue.queue_id, client[ids[slot]])
+        (unit, broker[queue.broker_name], queue.queue_id, client[ids[slot]], repeats[slot])
         for unit, owners in rows.reported.items()
-        for ids in (rows.client_ids[unit],)
+        for ids, repeats in ((rows.client_ids[unit], _repeats(rows.client_ids[unit])),)
         for queue, slots in owners.items()
         for slot in slots
         if queue.broker_name in broker and ids[slot] in client
     ]
-    units, brokers, queue_ids, clients = np.array(found, np.int64).reshape(-1, 4).T
-    return ReportedPairs(np.array(list(rows.reported), np.int64), numbers.queue_key(units, brokers, queue_ids), clients)
+    units, brokers, queue_ids, clients, repeats = np.array(found, np.int64).reshape(-1, 5).T
+    keys = numbers.queue_key(units, brokers, queue_ids)
+    return ReportedPairs(np.array(list(rows.reported), np.int64), keys, numbers.members.of(clients, repeats))
+
+
+def _repeats(ids: Sequence[str]) -> list[int]:
+    """How often each id comes before."""
+    seen: dict[str, int] = {}
+    found = []
+    for one in ids:
+        found.append(seen.setdefault(one, 0))
+        seen[one] += 1
+    return found
 
 
 def _sources(column: Strings) -> tuple[Strings, ...]:
@@ -268,9 +293,7 @@ def _places(column: Strings, words: list[str]) -> Index:
     return np.array([*(place[word] for word in column.to_list()), -1], np.int32)
 
 
-def _state(
-    parts: list[_Numbered], n_rows: int, mixed: MixedUnits | None, reported: ReportedPairs | None
-) -> NumberedState:
+def _state(parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: ReportedPairs | None) -> State:
     """Parts of different units as one state, with the reported owners where these count."""
     n_views = n_rows if mixed is None else mixed.unit_of.size
     good, known = np.zeros((2, n_views), bool)
@@ -278,48 +301,48 @@ def _state(
         rows = one.part.rows[one.known]
         good[rows], known[rows] = one.is_good, True
     queues, owners = _end_to_end([_queues(one) for one in parts])
-    merged, acted_on = None, np.zeros(n_views, bool)
+    readers, laid, acted_on = owners, None, np.zeros(n_views, bool)
     if mixed is not None:
-        clients = ClientRows(*_end_to_end([_client_rows(one) for one in parts]))
+        clients = _all_client_rows(parts)
         listed = mixed.listed(clients.rows, clients.clients)
         acted_on = mixed.acted_on(listed)
         good = mixed.of_units(good | _empty(parts, n_rows, n_views), acted_on)
-        plain = mixed.unit_of[rows_of(queues, parts[0].numbers)] < 0
-        merged = _merged(parts, mixed, (queues[~plain], owners[~plain]), good, listed)
+        plain = mixed.unit_of[parts[0].numbers.rows_of(queues)] < 0
+        laid = _laid(parts, mixed, (queues[~plain], owners[~plain]), good, listed)
         if reported is not None:
-            merged = mixed.as_reported(merged, reported, parts[0].numbers.stride, parts[0].numbers.sets)
-        queues, owners = (
-            np.concatenate(two) for two in ((queues[plain], merged.queues), (owners[plain], merged.owners))
-        )
+            laid = mixed.as_reported(laid, reported, parts[0].numbers)
+        queues = np.append(queues[plain], laid.queues)
+        owners, readers = (np.append(owners[plain], one) for one in (laid.owners, laid.readers))
         good = good[:n_rows]
     if len(parts) > 1 or mixed is not None:
         order = np.argsort(queues, kind="stable")
-        queues, owners = queues[order], owners[order]
-    return NumberedState(good, known[:n_rows], queues, owners, merged, acted_on, parts)
+        queues, owners, readers = queues[order], owners[order], readers[order]
+    if parts[0].numbers.members.n == parts[0].numbers.members.n_ids:
+        readers = owners
+    return State(good, known[:n_rows], queues, owners, readers, laid, acted_on, parts)
 
 
-def _merged(parts: list[_Numbered], mixed: MixedUnits, views: tuple[Keys, Index], good: Mask, listed: Listed) -> Merged:
+def _laid(parts: list[_Part], mixed: MixedUnits, views: tuple[Keys, Index], good: Mask, listed: Listed) -> Laid:
     """The views of mixed units laid on one another, given their queues and owners; of a bad unit nobody owns a queue."""
     numbers, (queues, owners) = parts[0].numbers, views
-    rows = rows_of(queues, numbers)
+    rows = numbers.rows_of(queues)
     [rooms] = _end_to_end([(_queue_rooms(one, mixed),) for one in parts])
     owned = (owners >= 0) & ~mixed.is_shared[rows]
     takers = Takers(rows[owned], queues[owned], owners[owned].astype(np.int64))
     takers = Takers(*_end_to_end([takers, *(_shared(one, mixed).takers(mixed.shared) for one in parts)]))
     takers = Takers(*(column[good[takers.rows]] for column in takers))
     is_main = mixed.unit_of[rows] == rows
-    mains = UnitQueues(queues[is_main], rooms[is_main])
-    return mixed.merged(mains, takers, listed, numbers.stride, numbers.sets)
+    return mixed.laid(UnitQueues(queues[is_main], rooms[is_main]), takers, listed, numbers)
 
 
-def _shared(one: _Numbered, mixed: MixedUnits) -> SharedUnits:
+def _shared(one: _Part, mixed: MixedUnits) -> SharedUnits:
     """Views that clients share."""
     units, fleet = one.known[mixed.is_shared[one.part.rows[one.known]]], one.part.fleet
     slots = ranges(fleet.slot_starts[units], fleet.n_clients[units])
     return SharedUnits(one.part, units, _queues(one._replace(known=units))[0], one.client_of_slot[slots])
 
 
-def _empty(parts: list[_Numbered], n_rows: int, n_views: int) -> NDArray[np.bool_]:
+def _empty(parts: list[_Part], n_rows: int, n_views: int) -> NDArray[np.bool_]:
     """Further views without queues or clients: by these nobody takes anything, and nothing is wrong with the unit."""
     empty = np.zeros(n_views, bool)
     for one in parts:
@@ -330,7 +353,7 @@ def _empty(parts: list[_Numbered], n_rows: int, n_views: int) -> NDArray[np.bool
     return empty
 
 
-def _queues(one: _Numbered) -> tuple[Keys, Index]:
+def _queues(one: _Part) -> tuple[Keys, Index]:
     """Keys of all queues, and their owners."""
     part, units, numbers = one.part, one.known, one.numbers
     fleet, lists = part.fleet, part.fleet.queue_lists
@@ -343,7 +366,7 @@ def _queues(one: _Numbered) -> tuple[Keys, Index]:
     return keys, np.where(owners < 0, np.int32(-1), np.append(one.client_of_slot, np.int32(-1))[owner_slots])
 
 
-def _queue_rooms(one: _Numbered, mixed: MixedUnits) -> Index:
+def _queue_rooms(one: _Part, mixed: MixedUnits) -> Index:
     """Number of the machine room of each queue's broker, of the views of mixed units."""
     part, fleet, lists = one.part, one.part.fleet, one.part.fleet.queue_lists
     units = one.known[mixed.unit_of[part.rows[one.known]] >= 0]
@@ -353,9 +376,12 @@ def _queue_rooms(one: _Numbered, mixed: MixedUnits) -> Index:
     return _places(fleet.rooms, one.numbers.rooms)[lists.route_room[lists.queue_route[places]]]
 
 
-def _client_rows(one: _Numbered) -> ClientRows:
-    part, _, _, client_of_slot, numbers = one
-    units = one.units
+def _all_client_rows(parts: Sequence[_Part]) -> ClientRows:
+    return ClientRows(*_end_to_end([_client_rows(one) for one in parts]))
+
+
+def _client_rows(one: _Part) -> ClientRows:
+    part, units, numbers = one.part, one.units, one.numbers
     fleet, clients = part.fleet, part.fleet.client_lists
     n_clients = fleet.n_clients[units]
     slots = ranges(fleet.slot_starts[units], n_clients)
@@ -363,39 +389,8 @@ def _client_rows(one: _Numbered) -> ClientRows:
     if clients.slot_room is not None:
         room = _places(fleet.rooms, numbers.rooms)[clients.slot_room[slots]]
     owned = loads(fleet, part.owners)[ranges(fleet.client_offsets[units], n_clients)]
-    return ClientRows(np.repeat(part.rows[units], n_clients), client_of_slot[slots], owned, room)
-
-
-def _owned(one: _Numbered) -> Owned:
-    part, _, _, client_of_slot, _ = one
-    units = one.units
-    fleet, lists = part.fleet, part.fleet.client_lists
-    groups, _ = distinct_strings(fleet.consumer_groups)
-    pairs = groups[units].astype(np.int64) * (lists.offsets.size - 1) + fleet.unit_client_list[units]
-    _, firsts, of_unit = np.unique(pairs, return_index=True, return_inverse=True)
-    repeats = np.zeros(client_of_slot.size, np.int64)
-    if not fleet.is_regular:
-        in_list = np.repeat(np.arange(lists.offsets.size - 1), np.diff(lists.offsets))
-        repeats = repeats_of(in_list * (1 + int(client_of_slot.max(initial=0))) + client_of_slot)
-    row_of_pair = part.rows[units[firsts]]
-    slots = ranges(fleet.slot_starts[units[firsts]], fleet.n_clients[units[firsts]])
-    owners = owners_of_units(fleet, part.owners, units)
-    has = owners >= 0
-    owner_slots = (np.repeat(fleet.slot_starts[units], fleet.n_queues[units]) + owners)[has]
-    return Owned(
-        np.repeat(row_of_pair, fleet.n_clients[units[firsts]]),
-        client_of_slot[slots],
-        repeats[slots],
-        np.repeat(row_of_pair[of_unit], fleet.n_queues[units])[has],
-        client_of_slot[owner_slots],
-        repeats[owner_slots],
-    )
-
-
-def rows_of(keys: Keys, numbers: Numbers) -> Keys:
-    """Rows of the units that queues belong to."""
-    rows: Keys = keys // numbers.stride
-    return rows
+    rows, repeats = np.repeat(part.rows[units], n_clients), one.repeat_of_slot[slots]
+    return ClientRows(rows, one.client_of_slot[slots], repeats, owned, room)
 
 
 def _end_to_end(parts: Sequence[Sequence[NDArray[Any]]]) -> list[NDArray[Any]]:

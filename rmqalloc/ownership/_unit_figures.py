@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._plan_batch import PLAN_SCHEMA
 from rmqalloc.evaluation._rows import ErrCode
-from rmqalloc.ownership._between import Queues, lost_and_gained
-from rmqalloc.ownership._laid_views import Merged, MixedUnits
+from rmqalloc.ownership._between import Between
+from rmqalloc.ownership._group_figures import loads_of_groups
+from rmqalloc.ownership._laid_views import Laid, MixedUnits
 from rmqalloc.ownership._reader_sets import Keys
-from rmqalloc.ownership._states import ClientRows, NumberedState, NumberedStates, Numbers, rows_of
+from rmqalloc.ownership._states import ClientRows, Numbers, State, States
 
 Columns = dict[str, NDArray[Any]]
 
@@ -36,15 +37,15 @@ def units_table(figures: pa.Table) -> pa.Table:
     return figures.add_column(UNITS_SCHEMA.get_field_index("double_owned"), UNITS_SCHEMA.field("double_owned"), double)
 
 
-def with_mixed(figures: pa.Table, numbered: NumberedStates, between: Sequence[Queues]) -> pa.Table:
+def with_mixed(figures: pa.Table, numbered: States, between: Sequence[Between]) -> pa.Table:
     """The table of units, given the figures of all views.
 
     Parameters
     ----------
     figures : pyarrow.Table
         Row by row, every state; `rmqalloc.evaluation.PLAN_SCHEMA`.
-    numbered : NumberedStates
-    between : sequence of Queues
+    numbered : States
+    between : sequence of Between
         Of all queues, before any change and in each state.
     """
     assert numbered.mixed is not None
@@ -68,7 +69,7 @@ def with_mixed(figures: pa.Table, numbered: NumberedStates, between: Sequence[Qu
     return pa.table([columns[name] for name in UNITS_SCHEMA.names], schema=UNITS_SCHEMA)
 
 
-def _first_bad(figures: pa.Table, numbered: NumberedStates) -> Keys:
+def _first_bad(figures: pa.Table, numbered: States) -> Keys:
     """For every unit and state the row of the figures that says why it cannot be assigned, its own where nothing does."""
     mixed, n_states = numbered.mixed, len(numbered.states)
     assert mixed is not None
@@ -83,7 +84,7 @@ def _first_bad(figures: pa.Table, numbered: NumberedStates) -> Keys:
     return source[: mixed.n_units].reshape(-1)
 
 
-def _strategies(figures: pa.Table, numbered: NumberedStates, bad: NDArray[np.bool_]) -> pa.Array:
+def _strategies(figures: pa.Table, numbered: States, bad: NDArray[np.bool_]) -> pa.Array:
     """Names of the strategies that clients of a unit act by, with a plus between them; the unit's own where none does.
 
     Of units that clients share it is how they do.
@@ -104,51 +105,46 @@ def _strategies(figures: pa.Table, numbered: NumberedStates, bad: NDArray[np.boo
     return pa.array(texts, pa.string(), mask=bad)
 
 
-def mixed_figures(state: NumberedState, queues: Queues, numbers: Numbers, mixed: MixedUnits, rows: Keys) -> Columns:
+def mixed_figures(state: State, queues: Between, numbers: Numbers, mixed: MixedUnits, rows: Keys) -> Columns:
     """Figures of mixed units in a state."""
-    assert state.merged is not None
-    unit, n = np.searchsorted(rows, rows_of(state.merged.queues, numbers)), rows.size
+    assert state.laid is not None
+    unit, n = np.searchsorted(rows, numbers.rows_of(state.laid.queues)), rows.size
     n_queues = np.bincount(unit, minlength=n)
     figures: Columns = {
         "n_queues": n_queues,
-        "unowned": np.bincount(unit[state.merged.owners < 0], minlength=n),
-        "double_owned": np.bincount(unit[state.merged.n_readers > 1], minlength=n),
+        "unowned": np.bincount(unit[state.laid.owners < 0], minlength=n),
+        "double_owned": np.bincount(unit[state.laid.n_readers > 1], minlength=n),
     }
-    clients = state.client_rows
-    mine = np.isin(clients.rows, rows)
-    unit, loads = np.searchsorted(rows, clients.rows[mine]), clients.loads[mine]
-    n_clients = np.bincount(unit, minlength=n)
-    least, most = np.full(n, np.iinfo(np.int64).max), np.zeros(n, np.int64)
-    np.minimum.at(least, unit, loads)
-    np.maximum.at(most, unit, loads)
-    figures |= {"n_clients": n_clients, "idle": np.bincount(unit[loads == 0], minlength=n)}
-    figures |= {"min_load": np.where(n_clients > 0, least, 0), "max_load": most}
-    n_loads = np.where(
-        mixed.is_shared[rows], np.bincount(unit, loads, n), n_queues
-    )  # a shared queue counts for each reader
-    figures |= {"mean_load": mean_load(n_loads, n_clients), "skew": most * n_clients / np.maximum(n_loads, 1)}
-    stride, who = mixed.n_clients, clients.clients[mine].astype(np.int64)
-    may_own = np.unique((unit * stride + who)[mixed.may_read(rows[unit], who)])
-    figures["cross_room"] = np.bincount(_crossing(state.merged, clients, numbers, rows), minlength=n)
-    of_mixed = np.flatnonzero(numbers.is_mixed[rows_of(queues.keys, numbers)])
+    clients = state.client_rows.some(numbers.is_mixed[state.client_rows.rows])
+    place_of = np.zeros(numbers.is_mixed.size, np.int64)
+    place_of[rows] = np.arange(n)
+    loads = loads_of_groups(clients, place_of, n, len(numbers.clients))
+    n_loads = loads.pop("n_loads")
+    n_loads = np.where(mixed.is_shared[rows], n_loads, n_queues)  # a shared queue counts for each reader
+    skew = loads["max_load"] * loads["n_clients"] / np.maximum(n_loads, 1)
+    figures |= loads | {"mean_load": mean_load(n_loads, loads["n_clients"]), "skew": skew}
+    unit, who = np.searchsorted(rows, clients.rows), clients.clients.astype(np.int64)
+    may_own = np.unique((unit * mixed.n_clients + who)[mixed.may_read(clients.rows, who)])
+    figures["cross_room"] = np.bincount(_crossing(state.laid, clients, numbers, rows), minlength=n)
+    of_mixed = np.flatnonzero(numbers.is_mixed[numbers.rows_of(queues.keys)])
     return figures | _movement(queues.some(of_mixed), numbers, rows, n_queues, may_own)
 
 
-def _crossing(merged: Merged, clients: ClientRows, numbers: Numbers, rows: Keys) -> Keys:
+def _crossing(laid: Laid, clients: ClientRows, numbers: Numbers, rows: Keys) -> Keys:
     """Units of the queues of which an owner is known to be in another machine room than the broker, a unit per queue."""
     stride = max(len(numbers.clients), 1)
     ids, firsts = np.unique(clients.rows * stride + clients.clients, return_index=True)
-    places, readers = numbers.sets.readers(merged.owners)
-    units = rows_of(merged.queues, numbers)
+    places, readers = numbers.sets.readers(laid.owners)
+    units = numbers.rows_of(laid.queues)
     at = np.searchsorted(ids, units[places] * stride + readers)
     found = np.append(ids, -1)[at] == units[places] * stride + readers
     room = np.where(found, clients.rooms[np.append(firsts, 0)[at]], -1)
-    crosses = (room >= 0) & (merged.rooms[places] >= 0) & (room != merged.rooms[places])
+    crosses = (room >= 0) & (laid.rooms[places] >= 0) & (room != laid.rooms[places])
     of_queue: Keys = np.searchsorted(rows, units[np.unique(places[crosses])])
     return of_queue
 
 
-def _movement(mine: Queues, numbers: Numbers, rows: Keys, n_queues: Keys, may_own: Keys) -> Columns:
+def _movement(mine: Between, numbers: Numbers, rows: Keys, n_queues: Keys, may_own: Keys) -> Columns:
     """What changes, and how little could.
 
     A queue with one owner before may keep it; one with none or several changes in any state that gives it one owner. So of
@@ -156,12 +152,11 @@ def _movement(mine: Queues, numbers: Numbers, rows: Keys, n_queues: Keys, may_ow
     queues and ``b``, and one each of at most ``r`` that have more.
     """
     n, stride = rows.size, max(len(numbers.clients), 1)
-    unit = np.searchsorted(rows, rows_of(mine.keys, numbers))
-    lost, gained = lost_and_gained(mine, numbers.sets)
-    touched = np.unique(np.concatenate([unit[one.places] * stride + one.clients for one in (lost, gained)]))
+    unit = np.searchsorted(rows, numbers.rows_of(mine.keys))
     both = mine.was & mine.is_
     pairs, loads = np.unique(
-        (unit * stride + mine.before)[both & (mine.before >= 0) & (mine.before < stride)], return_counts=True
+        (unit * stride + mine.before)[both & (mine.before >= 0) & (mine.before < len(numbers.clients))],
+        return_counts=True,
     )
     n_able = np.bincount(may_own // stride, minlength=n)
     stays = np.isin(pairs, may_own)
@@ -174,5 +169,5 @@ def _movement(mine: Queues, numbers: Numbers, rows: Keys, n_queues: Keys, may_ow
     return {
         "moved": np.bincount(unit[mine.moved], minlength=n),
         "least_moves": np.where(n_able > 0, n_both - kept, n_owned).astype(np.int64),
-        "clients_affected": np.bincount(touched // stride, minlength=n),
+        "clients_affected": np.bincount(mine.flows(unit, stride).of, minlength=n),
     }

@@ -23,7 +23,7 @@ from rmqalloc.fleet._checked_columns import replaced
 from rmqalloc.fleet._columns import distinct_strings, list_positions, offsets_of, ranges
 from rmqalloc.fleet._fleet import units_alone
 from rmqalloc.fleet._lists import ClientLists
-from rmqalloc.ownership._states import Keys
+from rmqalloc.ownership._reader_sets import Keys
 from rmqalloc.scenarios._client_changes import ClientsUnderChange
 from rmqalloc.scenarios._lazy_strings import Derived, DistinctLists
 from rmqalloc.scenarios._subfleet import Rules, per_unit, subfleet

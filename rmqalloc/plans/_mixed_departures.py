@@ -12,7 +12,7 @@ import numpy as np
 
 from rmqalloc.evaluation._plan_batch import PlanSpec
 from rmqalloc.ownership._between import queues_between
-from rmqalloc.ownership._states import NumberedStates, numbered
+from rmqalloc.ownership._states import States, numbered
 from rmqalloc.ownership._unit_figures import mixed_figures
 from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.scenarios import RemoveClients, Scenario
@@ -62,7 +62,7 @@ def mixed_departures(read: ViewUnits, scenario: Scenario, clients: Mapping[str, 
             yield from (Departure(name, one, *figures) for name, figures in sums.items())
 
 
-def _sums(found: NumberedStates, number: int, has_it: list[bool], names: list[str]) -> dict[str, tuple[int, int]]:
+def _sums(found: States, number: int, has_it: list[bool], names: list[str]) -> dict[str, tuple[int, int]]:
     """Moved and least moves from the first scenario to another, by group."""
     assert found.mixed is not None
     _, before, *_ = found.states

@@ -12,14 +12,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.evaluation._balance import mean_load
 from rmqalloc.evaluation._differing import differing_queues
 from rmqalloc.evaluation._evaluate import ScenarioState
 from rmqalloc.evaluation._figures_table import words_column
 from rmqalloc.evidence import evidence_of
 from rmqalloc.fleet._arrow import text_array
-from rmqalloc.ownership._between import Clients, Queues, clients_between, lost_and_gained, queues_between
-from rmqalloc.ownership._states import Keys, NumberedState, NumberedStates, Numbers, numbered, rows_of
+from rmqalloc.ownership._between import Between, Clients, Flows, clients_between, queues_between
+from rmqalloc.ownership._group_figures import added, balance_of_groups, flows_of_groups, loads_of_groups
+from rmqalloc.ownership._reader_sets import Keys
+from rmqalloc.ownership._states import Numbers, States, numbered
 from rmqalloc.ownership._unit_figures import units_table, with_mixed
 from rmqalloc.plans._plan import CLIENTS_SCHEMA, GROUPS_SCHEMA, QUEUES_SCHEMA
 from rmqalloc.plans._plan_inputs import PlanInputs
@@ -116,7 +117,7 @@ class PlanTables:
         }
 
     @lazy_property
-    def _numbered(self) -> NumberedStates:
+    def _numbered(self) -> States:
         return numbered(self.evaluated, self.read.n_units, self.read.mixed)
 
     @property
@@ -128,7 +129,7 @@ class PlanTables:
         return _lags(self.snapshot, self.batch, self._numbers)
 
     @lazy_property
-    def _between(self) -> list[Queues]:
+    def _between(self) -> list[Between]:
         """Queues before and after every scenario."""
         before, *_ = states = self._numbered.states
         return [queues_between(before, after, self._numbers) for after in states]
@@ -138,44 +139,49 @@ class PlanTables:
         states = PlannedStates(self.snapshot, self.batch, self._numbers, self._numbered.states, self._between)
         return transitions_table(states, scenarios, informed_by)
 
+    @lazy_property
+    def _flows(self) -> list[Flows]:
+        """What the clients of every unit gain and lose by every scenario."""
+        n_clients = max(len(self._numbers.clients), 1)
+        return [one.flows(self._numbers.rows_of(one.keys), n_clients) for one in self._between]
+
     def _clients_between(self, scenario: int) -> Clients:
         """Clients of every unit before and after a scenario."""
         before, *_ = states = self._numbered.states
-        return clients_between(before, states[scenario], self._between[scenario], self._numbers)
+        return clients_between(before, states[scenario], self._flows[scenario], self._numbers)
 
     @lazy_property
     def groups(self) -> pa.Table:
         """`rmqalloc.plans.Plan.groups`."""
         coded = self.batch.column("consumer_group").dictionary_encode()
-        of_row, n_groups = coded.indices.to_numpy(), len(coded.dictionary)
-        is_shared = np.bincount(of_row, self._is_shared, n_groups) > 0
+        of_row, n_groups = coded.indices.to_numpy().astype(np.int64), len(coded.dictionary)
+        is_shared, n_ids = np.bincount(of_row, self._is_shared, n_groups) > 0, len(self._numbers.clients)
         parts = []
         for scenario, name in enumerate(self.names):
             mine = self.units.take(pa.array(np.arange(scenario, self.units.num_rows, len(self.names))))
             columns = self._sums(mine, of_row, is_shared)
-            columns |= self._loads(self._numbered.states[scenario], of_row, n_groups)
-            columns |= self._movement(scenario, of_row, n_groups)
-            n_loads = np.where(is_shared, columns.pop("n_loads"), columns["n_queues"])
-            mean = mean_load(n_loads, columns["n_clients"])
-            columns["mean_load"], columns["skew"] = mean, columns["max_load"] / np.where(mean > 0, mean, 1)
+            columns |= loads_of_groups(self._numbered.states[scenario].assigned_rows, of_row, n_groups, n_ids)
+            columns |= balance_of_groups(columns, is_shared)
+            columns |= flows_of_groups(self._flows[scenario], of_row, n_groups, n_ids)
+            columns["backlog_moved"] = self._backlog_moved(scenario, of_row, n_groups)
             columns |= {"scenario": pa.repeat(name, n_groups), "consumer_group": coded.dictionary}
             parts.append(pa.table([columns[name] for name in GROUPS_SCHEMA.names], schema=GROUPS_SCHEMA))
         return pa.concat_tables(parts).combine_chunks()
 
     @staticmethod
-    def _sums(units: pa.Table, of_row: NDArray[Any], is_shared: NDArray[np.bool_]) -> dict[str, Any]:
+    def _sums(units: pa.Table, of_row: Keys, is_shared: NDArray[np.bool_]) -> dict[str, Any]:
         """What the figures of a group's topics add up to, given groups of which several clients read a queue."""
 
-        def added(column: pa.ChunkedArray) -> Keys:
+        def total(column: pa.ChunkedArray) -> Keys:
             values = pc.fill_null(column, 0).to_numpy()
-            total: Keys = np.bincount(of_row, weights=values, minlength=is_shared.size).astype(np.int64)
-            return total
+            found: Keys = np.bincount(of_row, weights=values, minlength=is_shared.size).astype(np.int64)
+            return found
 
-        columns: dict[str, Any] = {name: added(units[name]) for name in _SUMS}
-        columns["n_topics"] = added(pc.equal(units["err_code"], 0).cast(pa.int64()))
-        known = added(pc.is_valid(units["cross_room"]).cast(pa.int64())) > 0
-        columns["cross_room"] = pa.array(added(units["cross_room"]), mask=~known)
-        columns["least_moves"] = pa.array(added(units["least_moves"]), mask=is_shared)
+        columns: dict[str, Any] = {name: total(units[name]) for name in _SUMS}
+        columns["n_topics"] = total(pc.equal(units["err_code"], 0).cast(pa.int64()))
+        known = total(pc.is_valid(units["cross_room"]).cast(pa.int64())) > 0
+        columns["cross_room"] = pa.array(total(units["cross_room"]), mask=~known)
+        columns["least_moves"] = pa.array(total(units["least_moves"]), mask=is_shared)
         return columns
 
     @property
@@ -185,47 +191,13 @@ class PlanTables:
         is_shared[[row for row in self.read.mixed.shared if row < self.read.n_units]] = True
         return is_shared
 
-    def _loads(self, state: NumberedState, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
-        """How even the loads of a group's clients over all its topics are."""
-        n_clients = max(len(self._numbers.clients), 1)
-        rows, clients, repeats, owner_rows, owners, owner_repeats = state.owned
-        n_repeats = 1 + int(repeats.max(initial=0))
-        slots, owner_slots = (
-            (of_row[row].astype(np.int64) * n_clients + client) * n_repeats + repeat
-            for row, client, repeat in ((rows, clients, repeats), (owner_rows, owners, owner_repeats))
-        )
-        slots = np.unique(slots)
-        loads = np.bincount(np.searchsorted(slots, owner_slots), minlength=slots.size)
-        group = slots // (n_clients * n_repeats)
-        counts = np.bincount(group, minlength=n_groups)
-        columns = {"n_clients": counts, "idle": np.bincount(group[loads == 0], minlength=n_groups)}
-        columns["n_loads"] = np.bincount(group, loads, n_groups)
-        filled = np.flatnonzero(counts)
-        starts = np.searchsorted(group, filled)
-        for name, extreme in (("min_load", np.minimum), ("max_load", np.maximum)):
-            columns[name] = np.zeros(n_groups, np.int64)
-            columns[name][filled] = extreme.reduceat(loads, starts) if filled.size else 0
-        return columns
-
-    def _movement(self, scenario: int, of_row: NDArray[Any], n_groups: int) -> dict[str, Any]:
-        """Clients that gain or lose a queue of any topic, and the backlog that moves."""
-        queues, n_clients = self._between[scenario], max(len(self._numbers.clients), 1)
-        group, moved = of_row[rows_of(queues.keys, self._numbers)], queues.moved
-        keys, growth = [], []
-        for readers, step in zip(lost_and_gained(queues, self._numbers.sets), (-1, 1), strict=True):
-            keys.append(group[readers.places].astype(np.int64) * n_clients + readers.clients)
-            growth.append(np.full(keys[-1].size, step))
-        touched, place = np.unique(np.concatenate(keys), return_inverse=True)
-        of_key, grown = touched // n_clients, np.bincount(place, np.concatenate(growth), touched.size)
+    def _backlog_moved(self, scenario: int, of_row: Keys, n_groups: int) -> pa.Array:
+        """Messages not yet consumed of the queues that change owner."""
+        queues = self._between[scenario]
+        group, moved = of_row[self._numbers.rows_of(queues.keys)], queues.moved
         messages, known = self._lags.of(queues.keys)
-        backlog = _added(group[moved], messages[moved], n_groups)
         is_known = np.bincount(group[known], minlength=n_groups) > 0
-        return {
-            "clients_affected": np.bincount(of_key, minlength=n_groups),
-            "clients_gaining": np.bincount(of_key[grown > 0], minlength=n_groups),
-            "clients_losing": np.bincount(of_key[grown < 0], minlength=n_groups),
-            "backlog_moved": pa.array(backlog, mask=~is_known),
-        }
+        return pa.array(added(group[moved], messages[moved], n_groups), mask=~is_known)
 
     @lazy_property
     def clients(self) -> pa.Table:
@@ -256,7 +228,7 @@ class PlanTables:
             queues = self._between[scenario]
             route, queue_id = np.divmod(queues.keys, numbers.n_queue_ids)
             messages, known = self._lags.of(queues.keys)
-            columns = self._names(name, rows_of(queues.keys, numbers)) | {
+            columns = self._names(name, numbers.rows_of(queues.keys)) | {
                 "broker_name": brokers.take(pa.array(route % max(len(numbers.brokers), 1))),
                 "queue_id": queue_id.astype(np.int32),
                 "change": words_column(_CHANGE, _change(queues)),
@@ -273,16 +245,7 @@ class PlanTables:
         return {"scenario": pa.repeat(scenario, rows.size), **names}
 
 
-def _added(places: Keys, numbers: Keys, size: int) -> Keys:
-    """Sums of numbers by their place; what no int64 holds is the most that it can."""
-    total = np.zeros(size, np.int64)
-    np.add.at(total, places, numbers)
-    about = np.bincount(places, weights=numbers, minlength=size)
-    sums: Keys = np.where(about >= 2.0**63, np.iinfo(np.int64).max, total)
-    return sums
-
-
-def _change(queues: Queues) -> NDArray[Any]:
+def _change(queues: Between) -> NDArray[Any]:
     """Place in `_CHANGE` of every queue."""
     stays = np.where(queues.before == queues.after, 0, 1)
     there = np.where(queues.after < 0, 4, np.where(queues.was, stays, 2))

@@ -8,18 +8,19 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from rmqalloc.ownership._between import Queues
-from rmqalloc.ownership._reader_sets import Keys
-from rmqalloc.ownership._states import NumberedState, Numbers, rows_of
+from rmqalloc.fleet._columns import Index, list_positions, offsets_of
+from rmqalloc.ownership._between import Between
+from rmqalloc.ownership._reader_sets import Keys, ReaderSets
+from rmqalloc.ownership._states import Numbers, State
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
-from rmqalloc.plans._reader_sets import ReadersInGroups
 from rmqalloc.scenarios import AddClients, Scenario
 from rmqalloc.scenarios._changes import DEPLOYMENT, ROUTES
-from rmqalloc.snapshot._snapshot import Snapshot
+from rmqalloc.snapshot._snapshot import PERM_WRITE, Snapshot
 from rmqalloc.transitions._handovers import Handovers
 from rmqalloc.transitions._hearing import ROUTES as BY_ROUTES
 from rmqalloc.transitions._hearing import Hearing, hearing_of
 from rmqalloc.transitions._open_queues import Open, open_queues
+from rmqalloc.transitions._several_readers import ReadersOfStep, put_right
 
 Mask = NDArray[np.bool_]
 Columns = dict[str, Any]
@@ -44,17 +45,17 @@ class PlannedStates(NamedTuple):
     batch : pyarrow.RecordBatch
         Rows that are units.
     numbers : Numbers
-    states : list of NumberedState
+    states : list of State
         That before any change first.
-    between : list of Queues
+    between : list of Between
         Of all queues, before any change and in each state.
     """
 
     snapshot: Snapshot
     batch: pa.RecordBatch
     numbers: Numbers
-    states: list[NumberedState]
-    between: list[Queues]
+    states: list[State]
+    between: list[Between]
 
 
 def transitions_table(planned: PlannedStates, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
@@ -82,7 +83,7 @@ class _Groups:
 
     def __init__(self, planned: PlannedStates) -> None:
         coded, topics = (planned.batch.column(name).dictionary_encode() for name in ("consumer_group", "topic"))
-        self._numbers, self._stride = planned.numbers, max(len(planned.numbers.clients), 1)
+        self._numbers, self._stride = planned.numbers, max(planned.numbers.members.n, 1)
         self._of_row: Keys = coded.indices.to_numpy().astype(np.int64)
         self._topic: Keys = topics.indices.to_numpy().astype(np.int64)
         self.names = coded.dictionary
@@ -94,40 +95,45 @@ class _Groups:
         brokers = {topic.name: len(topic.brokers) for topic in planned.snapshot.topics}
         most = (max((brokers.get(topic, 1) for topic in group.subscriptions), default=1) for group in groups)
         self._n_brokers = np.array(list(most), np.int64)
-        self._routes, self._written = self._n_written(planned.snapshot, topics.dictionary.to_pylist())
+        self._routes, self._written, self._writable = self._n_written(planned.snapshot, topics.dictionary.to_pylist())
 
-    def _n_written(self, snapshot: Snapshot, topics: list[str]) -> tuple[Keys, Keys]:
-        """Topics and brokers as one number, ascending, and how many queues of the topic producers write to there."""
+    def _n_written(self, snapshot: Snapshot, topics: list[str]) -> tuple[Keys, Keys, Keys]:
+        """Topics and brokers as one number, ascending, how many queues producers write to there, and how many they may."""
         broker = {name: i for i, name in enumerate(self._numbers.brokers)}
         topic = {name: i for i, name in enumerate(topics)}
         found = {
-            topic[each.name] * len(broker) + broker[one.broker_name]: one.n_written_queues
+            topic[each.name] * len(broker) + broker[one.broker_name]: one
             for each in snapshot.topics
             if each.name in topic
             for one in each.brokers
             if one.broker_name in broker
         }
-        keys = np.array(sorted(found), np.int64)
-        return keys, np.array([found[key] for key in keys.tolist()], np.int64)
+        brokers = [found[key] for key in sorted(found)]
+        written = [one.n_written_queues for one in brokers]
+        writable = [self._numbers.n_queue_ids if one.perm & PERM_WRITE else 0 for one in brokers]
+        return np.array(sorted(found), np.int64), np.array(written, np.int64), np.array(writable, np.int64)
 
-    def _is_written(self, keys: Keys) -> Mask:
-        """Whether producers write to queues; to all of a broker that joins."""
-        rows, (route, queue_id) = rows_of(keys, self._numbers), np.divmod(keys, self._numbers.n_queue_ids)
+    def _is_written(self, queues: Between) -> Mask:
+        """Whether producers write to queues: of new ones, to all of a broker that they may write to."""
+        rows, (route, queue_id) = self._numbers.rows_of(queues.keys), np.divmod(queues.keys, self._numbers.n_queue_ids)
         n_brokers = max(len(self._numbers.brokers), 1)
         pairs = self._topic[rows] * n_brokers + route % n_brokers
         at = np.minimum(np.searchsorted(self._routes, pairs), max(self._routes.size - 1, 0))
         if not self._routes.size:
-            return np.ones(keys.size, bool)
-        found: Mask = (self._routes[at] != pairs) | (queue_id < self._written[at])
+            return np.ones(queues.keys.size, bool)
+        n_written = np.where(queues.is_new, self._writable[at], self._written[at])
+        found: Mask = (self._routes[at] != pairs) | (queue_id < n_written)
         return found
 
     @property
     def _n_groups(self) -> int:
         return len(self.names)
 
-    def _present(self, state: NumberedState) -> Keys:
+    def _present(self, state: State) -> Keys:
         """Groups and clients of a state as one number, ascending."""
-        return np.unique(self._of_row[state.owned.rows] * self._stride + state.owned.clients)
+        of = state.assigned_rows
+        clients = self._numbers.members.of(of.clients.astype(np.int64), of.repeats)
+        return np.unique(self._of_row[of.rows] * self._stride + clients)
 
     def _hearings(self, followed: str, joins_alone: bool) -> tuple[list[Hearing | None], Keys]:
         """How clients are informed, and which of these holds for each group."""
@@ -137,31 +143,33 @@ class _Groups:
         found = [hearing_of(followed, n_brokers=n // 2, is_ordered=bool(n % 2)) for n in kinds.tolist()]
         return [one.of_a_join() if joins_alone else one for one in found], way.astype(np.int64)
 
-    def figures(
-        self, queues: Queues, before: NumberedState, after: NumberedState, followed: str, joins_alone: bool
-    ) -> Columns:
+    def figures(self, queues: Between, before: State, after: State, followed: str, joins_alone: bool) -> Columns:
         """What is open while clients follow."""
-        there = np.flatnonzero(queues.is_)
-        group = self._of_row[rows_of(queues.keys[there], self._numbers)]
-        written = self._is_written(queues.keys[there])
+        queues = queues.some(np.flatnonzero(queues.is_))
+        group, written = self._of_row[self._numbers.rows_of(queues.keys)], self._is_written(queues)
         present = self._present(after)
-        sets = ReadersInGroups(self._numbers.sets, self._stride, group, present)
-        old, new = sets.readers_of(queues.before[there]), sets.readers_of(queues.after[there])
-        offsets = np.searchsorted(present, np.arange(self._n_groups + 1) * self._stride).astype(np.int64)
         joins, never = ~np.isin(present, self._present(before)), np.zeros(self._n_groups, bool)
+        offsets = np.searchsorted(present, np.arange(self._n_groups + 1) * self._stride).astype(np.int64)
+        old, new = (
+            _ReadersAfter.of(queues.sets, owners, group * self._stride, present)
+            for owners in (queues.readers_before, queues.readers_after)
+        )
         handovers = Handovers(
             offsets, np.arange(present.size), group, old.first, new.first, old.first >= 0, new.first >= 0, written,
             never, joins,
         )  # fmt: skip
         hearings, way = self._hearings(followed, joins_alone)
         unowned, double = (
-            open_queues(some, hearings, way)
-            for some in (handovers.unowned(written & ~sets.stays(old, new)), handovers.double_owned())
+            open_queues(some, hearings, way) for some in (handovers.unowned(written), handovers.double_owned())
         )
-        if len(self._numbers.sets):
-            unowned, double = sets.corrected(
-                (unowned, double), old, new, written, joins, [hearings[one] for one in way]
-            )
+        several = np.unique(group[(old.n > 1) | (new.n > 1)])
+        order = np.argsort(group, kind="stable")
+        for one in several.tolist():
+            mine, clients = order[slice(*np.searchsorted(group[order], [one, one + 1]))], slice(*offsets[one : one + 2])
+            n, hearing = offsets[one + 1] - offsets[one], hearings[way[one]]
+            was, is_ = (side.as_rows(mine, int(offsets[one])) for side in (old, new))
+            step = ReadersOfStep(was, is_, written[mine], np.ones(n, bool), joins[clients], False, hearing)
+            put_right(one, step, {"unowned_written": unowned}, double)
         rate = self._tps / np.maximum(np.bincount(group[written], minlength=self._n_groups), 1)
         columns = self._named("unowned", unowned, never) | self._named("double_owned", double, self._ordered)
         return columns | {
@@ -178,3 +186,43 @@ class _Groups:
         }
         columns[name] = columns.pop(f"{name}_most")
         return columns
+
+
+class _ReadersAfter(NamedTuple):
+    """Who reads queues, of the clients that are in their groups after a scenario.
+
+    Attributes
+    ----------
+    clients : ndarray of int64
+        Position of every reader among all these clients, queue after queue.
+    starts, n : ndarray of int64
+        Where the readers of each queue begin, and how many they are.
+    first : ndarray of int64
+        The first of them, -1 for nobody.
+    """
+
+    clients: Keys
+    starts: Keys
+    n: Keys
+    first: Keys
+
+    @classmethod
+    def of(cls, sets: ReaderSets, owners: Index, groups: Keys, present: Keys) -> _ReadersAfter:
+        """The readers of queues, given the numbers of all, and what the keys of each queue's clients begin with."""
+        queues, clients = sets.readers(owners)
+        keys = groups[queues] + clients
+        at = np.searchsorted(present, keys)
+        there = np.append(present, -1)[at] == keys
+        n = np.bincount(queues[there], minlength=owners.size)
+        starts, at = offsets_of(n), at[there]
+        return cls(at, starts[:-1], n, np.where(n > 0, np.append(at, -1)[starts[:-1]], -1))
+
+    def as_rows(self, queues: Keys, begin: int) -> NDArray[np.int64]:
+        """The readers of some queues as positions from ``begin`` on, side by side; -1 where there are no more."""
+        n = self.n[queues]
+        found = np.full((int(n.max(initial=0)), queues.size), -1, np.int64)
+        places = list_positions(offsets_of(n))
+        found[places, np.repeat(np.arange(queues.size), n)] = (
+            self.clients[np.repeat(self.starts[queues], n) + places] - begin
+        )
+        return found

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rmqalloc.fleet._columns import Offsets, offsets_of, ranges
 from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts._schedule import Mask
-from rmqalloc.rollouts._several_readers import ReadersOfStep, put_right
 from rmqalloc.transitions._handovers import Handovers
 from rmqalloc.transitions._open_queues import Open, open_queues
+from rmqalloc.transitions._several_readers import ReadersOfStep, put_right
 
 Columns = dict[str, NDArray[Any]]
 

@@ -101,6 +101,23 @@ def lists_of(topic, group):
     return mine or [*lists.values()] or [group.client_ids]
 
 
+def clients_reading(topic, group):
+    """The clients that may read each queue, each as its id and how often that comes before."""
+    found = {queue: set() for queue in sort_queues(topic.queues())}
+    for client, one in zip(everyone(group), clients_of(group), strict=True):
+        for queue in set().union(*(share(group, client, topic, ids) for ids in lists_of(topic, group))):
+            if queue in found:
+                found[queue].add(one)
+    return found
+
+
+def clients_of(group):
+    """Every client of a group, as its id and how often that comes before."""
+    seen = Counter()
+    ids = [one.client_id for one in everyone(group)]
+    return [(one, seen.update([one]) or seen[one] - 1) for one in ids]
+
+
 def readers(topic, group):
     """The client ids that may read each queue, and how many clients surely do."""
     found = {queue: (set(), []) for queue in sort_queues(topic.queues())}

@@ -1,12 +1,12 @@
 """Queues with several readers against every set of informed clients, tried one by one."""
 
-from collections import Counter
 from itertools import combinations
 
 import numpy as np
 import pytest
 
-from rmqalloc.transitions._subsets import ReaderCounts, expected_by_number, most_in_subsets, open_in_subsets
+from rmqalloc.transitions._chances import ReaderCounts, expected_by_chance, expected_by_number
+from rmqalloc.transitions._subsets import most_in_subsets
 
 
 def drawn(seed):
@@ -26,40 +26,48 @@ def opened(old, new, counts, written, informed):
     return unowned, double
 
 
+def reader_counts(old, new, counts, written, joins):
+    """Queues by how many clients change or stay."""
+    goes, comes, stays = old & ~new, new & ~old, old & new
+    columns = (
+        np.array([one.bit_count() for one in bits.tolist()]) for bits in (goes, comes & ~joins, comes & joins, stays)
+    )
+    return ReaderCounts(*columns, counts * written, counts).distinct()
+
+
 @pytest.mark.parametrize("needs_one", [False, True])
 @pytest.mark.parametrize("seed", range(30))
 def test_the_most_over_all_sets(seed, needs_one):
     n, old, new, counts, written = drawn(seed)
     sets = range(int(needs_one and n > 0), 1 << n)
     tried = [opened(old, new, counts, written, informed) for informed in sets]
-    assert most_in_subsets(old, new, counts, written, n, needs_one) == tuple(map(max, zip(*tried, strict=True)))
+    assert most_in_subsets(old, new, (counts * written, counts), n, needs_one) == tuple(
+        map(max, zip(*tried, strict=True))
+    )
 
 
 @pytest.mark.parametrize("needs_one", [False, True])
 def test_one_client_has_to_be_informed_if_there_is_one(needs_one):
     """It gives up what another reads, too: double until then. Without a client there is nobody to inform."""
-    one, written = np.ones(1, np.int64), np.array([True])
-    assert most_in_subsets(0b11 * one, 0b10 * one, one, written, 2, needs_one) == (0, 1)
-    assert most_in_subsets(0b1 * one, 0b1 * one, one, written, 1, needs_one) == (0, 0)
-    assert most_in_subsets(0 * one, 0b1 * one, one, written, 1, needs_one) == (int(not needs_one), 0)
-    assert most_in_subsets(0 * one, 0 * one, one, written, 0, needs_one) == (1, 0)
+    one = np.ones(1, np.int64)
+    assert most_in_subsets(0b11 * one, 0b10 * one, (one, one), 2, needs_one) == (0, 1)
+    assert most_in_subsets(0b1 * one, 0b1 * one, (one, one), 1, needs_one) == (0, 0)
+    assert most_in_subsets(0 * one, 0b1 * one, (one, one), 1, needs_one) == (int(not needs_one), 0)
+    assert most_in_subsets(0 * one, 0 * one, (one, one), 0, needs_one) == (1, 0)
 
 
 @pytest.mark.parametrize("least", [0, 1])
 @pytest.mark.parametrize("seed", range(30))
 def test_the_greatest_mean_over_sets_of_one_size(seed, least):
     n, old, new, counts, written = drawn(seed)
-    kinds = Counter()
-    for a, b, count in zip(old.tolist(), new.tolist(), counts.tolist(), strict=True):
-        kinds[((a & ~b).bit_count(), (b & ~a).bit_count(), (a & b).bit_count())] += count
-    columns = (np.array(column) for column in (*zip(*kinds, strict=True), list(kinds.values())))
+    kinds = reader_counts(old, new, counts, written | True, 0)
     n_informees = max(n, least)
     means = [
         np.mean([opened(old, new, counts, written | True, sum(some)) for some in combinations(bits, k)], axis=0)
         for bits in [[1 << client for client in range(n_informees)]]
         for k in range(least, n_informees + 1)
     ]
-    assert expected_by_number(ReaderCounts(*columns), n_informees, least) == pytest.approx(tuple(np.max(means, axis=0)))
+    assert expected_by_number(kinds, n_informees, least) == pytest.approx(tuple(np.max(means, axis=0)))
 
 
 @pytest.mark.parametrize("joins", [0, 0b1, 0b11])
@@ -67,7 +75,8 @@ def test_the_greatest_mean_over_sets_of_one_size(seed, least):
 def test_the_greatest_expected_number_over_probabilities(seed, joins):
     n, old, new, counts, written = drawn(seed)
     joins &= (1 << n) - 1
-    found = open_in_subsets(old, new, counts, written, n, joins, 0.25)
+    old &= ~joins
+    found = expected_by_chance(reader_counts(old, new, counts, written, joins), 0.25)
     most = np.zeros(2)
     for acting, low, high in ((0, 0.0, 0.25), (joins, 0.25, 1.0)):
         for p in np.linspace(low, high, 65):
@@ -78,4 +87,4 @@ def test_the_greatest_expected_number_over_probabilities(seed, joins):
                     share = p**k * (1 - p) ** (n - joins.bit_count() - k)
                     total += share * np.array(opened(old, new, counts, written, informed))
             most = np.maximum(most, total)
-    assert (found.unowned_expected, found.double_owned_expected) == pytest.approx(tuple(most), abs=2e-3)
+    assert found == pytest.approx(tuple(most), abs=2e-3)

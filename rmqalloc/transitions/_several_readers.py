@@ -1,26 +1,28 @@
-"""What is open while steps last in groups whose clients divide by different rules, so that a queue may have many readers.
+"""What is open while steps last in groups where a queue may have many readers: put right what the graphs say of them.
 
 The graphs of `rmqalloc.transitions` know one reader before a step and one after. Of several one is kept there: too few queues
-without a reader are never counted so. What is known better is put right here: by trying every set of informed clients where
-few change, and as bounds elsewhere.
+without a reader are never counted so. The most is known by trying every set of informed clients where few change, and is a
+bound elsewhere. All else follows from how many clients give a queue up, take it up, and read it throughout.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rmqalloc.transitions._chances import (
+    OpenSeconds,
+    ReaderCounts,
+    expected_by_chance,
+    expected_by_number,
+    open_seconds,
+)
 from rmqalloc.transitions._hearing import Hearing
 from rmqalloc.transitions._open_queues import Open
-from rmqalloc.transitions._subsets import (
-    MOST_CLIENTS,
-    ReaderCounts,
-    expected_by_number,
-    most_in_subsets,
-    open_in_subsets,
-)
+from rmqalloc.transitions._subsets import MOST_CLIENTS, most_in_subsets
 
 Clients = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -52,16 +54,16 @@ class ReadersOfStep(NamedTuple):
     hearing: Hearing | None
 
 
-def put_right(row: int, step: ReadersOfStep, unowned: dict[str, Open], double: Open) -> None:
+def put_right(row: int, step: ReadersOfStep, unowned: Mapping[str, Open], double: Open) -> None:
     """Put the figures of one row right.
 
     Parameters
     ----------
     row : int
     step : ReadersOfStep
-    unowned : dict of str to Open
-        Figures of queues without a reader: of all (``unowned``), of those written to and of the others (``unowned_written``,
-        ``unowned_dry``).
+    unowned : mapping of str to Open
+        Figures of queues without a reader: of all (``unowned``), of those written to (``unowned_written``) and of the others
+        (``unowned_dry``).
     double : Open
         Those of queues with several readers.
     """
@@ -71,12 +73,13 @@ def put_right(row: int, step: ReadersOfStep, unowned: dict[str, Open], double: O
         "unowned_written": kinds.written,
         "unowned_dry": ~kinds.written,
     }
-    for name, mask in counted.items():
-        none, several = _figures(step, kinds, mask)
-        _put(unowned[name], row, none, step.hearing)
+    several = _Figure(None, 0.0, 0, None)
+    for name, each in unowned.items():
+        none, several = _figures(step, kinds, counted[name])
+        _put(each, row, none)
     if several.most is None:
         double.most[row] += kinds.counts[((kinds.old >= 0).sum(axis=0) > 1) | ((kinds.new >= 0).sum(axis=0) > 1)].sum()
-    _put(double, row, several, step.hearing)
+    _put(double, row, several)
 
 
 class _Kinds(NamedTuple):
@@ -118,18 +121,22 @@ class _Kinds(NamedTuple):
         )
         return old, new
 
-    def reader_counts(self, mask: Mask) -> ReaderCounts:
-        """How many readers change or stay, of the queues of a mask."""
-        gives_up, takes_up, stays = (one.sum(axis=0)[mask] for one in (self.goes, self.comes, self.stays))
-        return ReaderCounts(gives_up, takes_up, stays, self.counts[mask])
+    def reader_counts(self, mask: Mask, joins: Mask) -> ReaderCounts:
+        """How many readers change or stay; queues of a mask count if nobody reads them."""
+        joining = self.comes & np.append(joins, False)[self.new]
+        goes, comes, joining, stays = (
+            one.sum(axis=0) for one in (self.goes, self.comes & ~joining, joining, self.stays)
+        )
+        return ReaderCounts(goes, comes, joining, stays, np.where(mask, self.counts, 0), self.counts).distinct()
 
 
 class _Figure(NamedTuple):
-    """The most open queues where it is known, the greatest expected number where it is known, and how many stay open."""
+    """The most open queues where it is known, the greatest expected number, how many stay open, and for how long others are."""
 
     most: int | None
     expected: float
     after: int
+    seconds: OpenSeconds | None
 
 
 def _figures(step: ReadersOfStep, kinds: _Kinds, mask: Mask) -> tuple[_Figure, _Figure]:
@@ -139,28 +146,24 @@ def _figures(step: ReadersOfStep, kinds: _Kinds, mask: Mask) -> tuple[_Figure, _
     changing, n_informees = kinds.changing, int(step.to_inform.sum())
     needs_one = step.begins_with_one and n_informees > 0
     most: tuple[int | None, int | None] = None, None
-    expected = np.nan, np.nan
-    if step.hearing is None:
-        every = np.ones(mask.size, bool)
-        expected = (
-            expected_by_number(kinds.reader_counts(mask), n_informees, int(needs_one))[0],
-            expected_by_number(kinds.reader_counts(every), n_informees, int(needs_one))[1],
-        )
     if changing.size <= MOST_CLIENTS:
-        given = *kinds.bits(), kinds.counts, mask, changing.size
-        most = most_in_subsets(*given, needs_one and changing.size == n_informees)
-        if step.hearing is not None:
-            joins = sum(1 << bit for bit, client in enumerate(changing.tolist()) if step.joins[client])
-            tried = open_in_subsets(*given, joins, step.hearing.at_join)
-            expected = tried.unowned_expected, tried.double_owned_expected
-    none, several = (_Figure(*one) for one in zip(most, expected, after, strict=True))
+        counts = np.where(mask, kinds.counts, 0), kinds.counts
+        most = most_in_subsets(*kinds.bits(), counts, changing.size, needs_one and changing.size == n_informees)
+    counted = kinds.reader_counts(mask, step.joins)
+    seconds: tuple[OpenSeconds | None, OpenSeconds | None] = None, None
+    if step.hearing is None:
+        expected = expected_by_number(counted, int((step.to_inform & ~step.joins).sum()), int(needs_one))
+    else:
+        expected, seconds = expected_by_chance(counted, step.hearing.at_join), open_seconds(counted, step.hearing)
+    none, several = (_Figure(*one) for one in zip(most, expected, after, seconds, strict=True))
     return none, several
 
 
-def _put(one: Open, row: int, figure: _Figure, hearing: Hearing | None) -> None:
-    """Figures of a row; a queue may be open until the last client follows."""
+def _put(one: Open, row: int, figure: _Figure) -> None:
+    """Figures of a row; how long the longest is open is bounded by how long it can be."""
     one.is_exact[row] = figure.most is not None
     if figure.most is not None:
         one.most[row] = figure.most
-    one.expected[row], one.after[row], one.queue_seconds[row] = figure.expected, figure.after, np.nan
-    one.seconds_worst[row] = one.seconds_p99[row] = np.nan if hearing is None else hearing.latest
+    longest, total = (np.nan, np.nan) if figure.seconds is None else figure.seconds
+    one.expected[row], one.after[row], one.queue_seconds[row] = figure.expected, figure.after, total
+    one.seconds_worst[row] = one.seconds_p99[row] = longest

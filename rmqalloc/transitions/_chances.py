@@ -1,0 +1,191 @@
+"""How likely queues with several readers are open while clients are informed, and for how long.
+
+A queue is given up by some clients when they are informed, taken up by some others, taken up by some that join, and read by
+some throughout. Each client is informed independently of the others with the same probability, so that is all there is to know.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.transitions._hearing import Hearing
+
+Counts = NDArray[np.int64]
+Figures = NDArray[np.float64]
+
+_STEPS = 4_097
+"""Probabilities for which expected numbers are computed; the greatest of a smooth sum of few terms is not far from one."""
+
+_NODES, _WEIGHTS = (one / 2 for one in np.polynomial.legendre.leggauss(32))
+
+
+class ReaderCounts(NamedTuple):
+    """Queues by how many clients give them up when they are informed, take them up then, or read them throughout.
+
+    Attributes
+    ----------
+    gives_up, takes_up, joins, stays : ndarray of int64
+        Clients; those that ``joins`` counts join and take the queue up.
+    unowned, double_owned : ndarray of int64
+        Queues of each kind that count if nobody reads them, and if several clients do.
+    """
+
+    gives_up: Counts
+    takes_up: Counts
+    joins: Counts
+    stays: Counts
+    unowned: Counts
+    double_owned: Counts
+
+    def distinct(self) -> ReaderCounts:
+        """The same with every kind once."""
+        kinds, place = np.unique(np.stack(self[:4]), axis=1, return_inverse=True)
+        sums = (np.bincount(place.reshape(-1), one, kinds.shape[1]).astype(np.int64) for one in self[4:])
+        return ReaderCounts(*kinds, *sums)
+
+    def chances(self, p: Figures, joined: bool) -> tuple[Figures, Figures]:
+        """How likely each kind has no reader and several, where any client is informed with probability ``p``.
+
+        Parameters
+        ----------
+        p : ndarray of float64, shape (n,)
+        joined : bool
+            Whether clients that join act.
+
+        Returns
+        -------
+        two ndarray of float64, shape (n, n_kinds)
+        """
+        p = p[:, None]
+        sure = self.stays + (self.joins if joined else 0)
+        no_old, no_new = p**self.gives_up, (1 - p) ** self.takes_up
+        one_old = self.gives_up * (1 - p) * p ** np.maximum(self.gives_up - 1, 0)
+        one_new = self.takes_up * p * (1 - p) ** np.maximum(self.takes_up - 1, 0)
+        nobody, one = no_old * no_new, one_old * no_new + one_new * no_old
+        several = np.select([sure == 0, sure == 1], [1 - nobody - one, 1 - nobody], 1.0)
+        return np.where(sure == 0, nobody, 0.0), np.maximum(several, 0.0)
+
+
+def expected_by_chance(kinds: ReaderCounts, at_join: float) -> tuple[float, float]:
+    """The greatest expected number of queues without a reader, and with several.
+
+    Parameters
+    ----------
+    kinds : ReaderCounts
+    at_join : float
+        Probability that any other is informed when clients that join act for the first time.
+
+    Examples
+    --------
+    Two clients read a queue, and a third will:
+
+    >>> one = np.ones(1, np.int64)
+    >>> expected_by_chance(ReaderCounts(2 * one, one, 0 * one, 0 * one, one, one), 0.0)
+    (0.148..., 1.0)
+    """
+    phases = (False, np.linspace(0.0, at_join, _STEPS)), (True, np.linspace(at_join, 1.0, _STEPS))
+    found = [
+        [float((chance @ n).max()) for chance, n in zip(kinds.chances(p, joined), kinds[4:], strict=True)]
+        for joined, p in phases
+    ]
+    unowned, double = (max(one) for one in zip(*found, strict=True))
+    return unowned, double
+
+
+def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tuple[float, float]:
+    """The greatest expected number of queues without a reader, and with several, where no timer says when clients follow.
+
+    All sets of ``k`` informed clients are equally likely then, and the greatest value over ``k`` counts; clients that join act
+    from the start. A queue that ``a`` give up and ``b`` take up has none of these readers in C(n - a - b, k - a) of the C(n, k)
+    sets.
+
+    Parameters
+    ----------
+    kinds : ReaderCounts
+    n_informees : int
+        Clients to inform that do not join.
+    least : int
+        The least ``k``.
+
+    Examples
+    --------
+    >>> one = np.ones(1, np.int64)  # two give it up, and a third takes it up
+    >>> expected_by_number(ReaderCounts(2 * one, one, 0 * one, 0 * one, one, one), 3, 0)
+    (0.33..., 1.0)
+    """
+    n, k = n_informees, np.arange(least, n_informees + 1)
+    logs = np.concatenate([[0.0], np.cumsum(np.log(np.arange(1, n + 1)))])  # of factorials
+
+    def share(of: int, some: Counts) -> Figures:
+        """C(of, some) over C(n, k); 0 where there is no such set."""
+        inside = np.clip(some, 0, of)
+        ways = logs[of] - logs[inside] - logs[of - inside] - logs[n] + logs[k] + logs[n - k]
+        return np.where(inside == some, np.exp(ways), 0.0)
+
+    unowned, double = np.zeros((2, k.size))
+    for a, b, joins, stays, n_unowned, n_double in zip(*(column.tolist() for column in kinds), strict=True):
+        others, sure = n - a - b, joins + stays
+        nobody = share(others, k - a)
+        one = a * share(others, k - a + 1) + b * share(others, k - a - 1)
+        unowned += n_unowned * nobody * (sure == 0)
+        double += n_double * (1 - nobody * (sure < 2) - one * (sure == 0))
+    return float(unowned.max()), float(double.max())
+
+
+class OpenSeconds(NamedTuple):
+    """How long queues are open.
+
+    Attributes
+    ----------
+    longest : float
+        The longest time that one can be.
+    total : float
+        Expected sum over queues.
+    """
+
+    longest: float
+    total: float
+
+
+def open_seconds(kinds: ReaderCounts, hearing: Hearing) -> tuple[OpenSeconds, OpenSeconds]:
+    """For how long queues have no reader, and several; those that stay so have no part in it.
+
+    The chance of a kind to be open is a polynomial in the share of informed clients, and that is one in time between the
+    moments at which one of a client's waits is over.
+
+    Examples
+    --------
+    A queue passes from a client to another one, each within 20 s:
+
+    >>> one, none = np.ones(1, np.int64), np.zeros(1, np.int64)
+    >>> unowned, _ = open_seconds(ReaderCounts(one, one, none, none, one, one), Hearing((20.0,)))
+    >>> unowned.longest, round(unowned.total, 9), round(Hearing((20.0,)).half_difference, 9)
+    (20.0, 3.333333333, 3.333333333)
+    """
+    delay, waits = hearing.join_delay, hearing.waits
+    ends = {hearing.fixed + sum(some) for n in range(len(waits) + 1) for some in combinations(waits, n)}
+    moments = np.array(sorted({0.0, delay, *ends}))
+    widths = np.diff(moments)
+    times = (moments[:-1, None] + widths[:, None] * (_NODES + 0.5)).reshape(-1)
+    weights, informed = (widths[:, None] * _WEIGHTS).reshape(-1), 1 - hearing.later_than(times)
+    nobody, everybody = np.zeros(1), np.ones(1)
+    found = []
+    for which in (0, 1):
+        early, late = (kinds.chances(informed, joined)[which] for joined in (False, True))
+        seconds = weights @ np.where((times < delay)[:, None], early, late)
+        counts = np.where(kinds.chances(everybody, True)[which][0] > 0, 0, kinds[4 + which])
+        until_informed = kinds.chances(nobody, True)[which][0] > 0
+        at_first = until_informed & (kinds.chances(nobody, False)[which][0] > 0)
+        longest = np.select(
+            [at_first, until_informed, (late > 0).any(axis=0), seconds > 0],
+            [hearing.latest, max(hearing.latest - delay, 0.0), hearing.spread, delay],
+            0.0,
+        )
+        total = float(counts @ (seconds + np.where(at_first, sum(hearing.first) / 2, 0.0)))
+        found.append(OpenSeconds(float(longest[counts > 0].max(initial=0.0)), total))
+    unowned, double = found
+    return unowned, double

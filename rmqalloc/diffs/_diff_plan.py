@@ -20,6 +20,7 @@ from rmqalloc.diffs._group_rows import GroupFacts
 from rmqalloc.diffs._not_compared import QUEUES_HIDDEN, groups_apart, in_doubt, notes_of, warnings_of
 from rmqalloc.diffs._snapshot_side import SnapshotSide, queue_state
 from rmqalloc.evaluation._figures_table import words_column
+from rmqalloc.evaluation._rows import ErrCode
 from rmqalloc.ownership._named_states import KnownOwners, Unit, by_name
 from rmqalloc.ownership._reader_sets import ABSENT
 from rmqalloc.plans import Plan
@@ -81,10 +82,15 @@ class PlanSide:
         """Whether retry topics are planned."""
         return any(topic.startswith(RETRY_PREFIX) for _, topic in self.units)
 
-    def owners(self, when: str) -> KnownOwners:
-        """Owners "before" the scenario or "after" it."""
+    def owners(self, when: str, beside: KnownOwners) -> KnownOwners:
+        """Owners "before" the scenario or "after" it.
+
+        A plan lists no queues of groups without clients: these are taken from the state beside, as owned by nobody.
+        """
         absent = {"before": "new", "after": "gone"}[when]
-        return queue_state(self._queues.filter(pc.not_equal(self._queues["change"], absent)), self._units, when)
+        state = queue_state(self._queues.filter(pc.not_equal(self._queues["change"], absent)), self._units, when)
+        empty = _units_of(self._units.filter(pc.equal(self._units["err_code"], int(ErrCode.EMPTY))))
+        return replace(state, queues=pa.concat_tables([state.queues, beside.unowned_in(empty)]))
 
 
 def _chosen(table: pa.Table, wanted: Mapping[str, Sequence[str]]) -> pa.Table:
@@ -135,7 +141,7 @@ class _Comparison:
         """Lay the owners that are planned and those of the snapshot beside one another."""
         planned, side = self._plan, self._side
         actual = side.owners([name for name in self._mine if name in self._now], planned.with_retry)
-        was, is_ = planned.owners("before"), planned.owners("after")
+        was, is_ = (planned.owners(when, actual) for when in ("before", "after"))
         others = dict.fromkeys(_units_of(actual.queues) - planned.units, _NOT_PLANNED)
         self._units = {**actual.unknown, **is_.unknown, **others, **_hidden(is_.queues, side)}
         left_out = {*self._units, *(unit for unit in planned.units if unit[0] in self._apart)}

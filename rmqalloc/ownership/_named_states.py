@@ -57,10 +57,19 @@ class KnownOwners:
         """The same without the queues of some groups and topics."""
         if not units:
             return self
-        pairs = zip(self.queues["consumer_group"].to_pylist(), self.queues["topic"].to_pylist(), strict=True)
-        queues = self.queues.filter(pa.array([pair not in units for pair in pairs], pa.bool_()))
+        queues = self.queues.filter(pc.invert(self._are_of(units)))
         double_owned = {unit: n for unit, n in self.double_owned.items() if unit not in units}
         return KnownOwners(queues, self.unknown, double_owned)
+
+    def unowned_in(self, units: Collection[Unit]) -> pa.Table:
+        """The queues of some groups and topics as if nobody owned them."""
+        queues = self.queues.filter(self._are_of(units))
+        nobody = [pa.nulls(queues.num_rows, OWNERS_SCHEMA.field(name).type) for name in ("owner", "others")]
+        return pa.table([*queues.columns[:4], *nobody], schema=OWNERS_SCHEMA)
+
+    def _are_of(self, units: Collection[Unit]) -> pa.Array:
+        pairs = zip(self.queues["consumer_group"].to_pylist(), self.queues["topic"].to_pylist(), strict=True)
+        return pa.array([pair in units for pair in pairs], pa.bool_())
 
 
 NO_QUEUES = KnownOwners(OWNERS_SCHEMA.empty_table())

@@ -161,6 +161,12 @@ class States(NamedTuple):
     numbers: Numbers
     mixed: MixedUnits | None
 
+    @property
+    def is_shared(self) -> Mask:
+        """Units whose queues have readers and no owner, so that none is double-owned and no number of moves is the least."""
+        n = self.numbers.is_mixed.size
+        return np.zeros(n, bool) if self.mixed is None else self.mixed.is_shared[:n]
+
 
 class _Part(NamedTuple):
     """Some units in one state, with the number of the client of every slot of their client lists."""

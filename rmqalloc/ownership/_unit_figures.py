@@ -59,7 +59,7 @@ def with_mixed(figures: pa.Table, numbered: States, between: Sequence[Between]) 
     for number, (state, queues) in enumerate(zip(numbered.states, between, strict=True)):
         for name, counted in mixed_figures(state, queues, numbered.numbers, numbered.mixed, rows).items():
             values[name][rows * n_states + number] = counted
-    no_least = np.repeat(numbered.mixed.is_shared[: numbered.numbers.is_mixed.size], n_states)
+    no_least = np.repeat(numbered.is_shared, n_states)
     for name in COUNTED:
         null = bad | no_least if name == "least_moves" else bad
         columns[name] = pa.array(values[name], UNITS_SCHEMA.field(name).type, mask=null)

@@ -136,7 +136,7 @@ class PlanTables:
 
     def transitions(self, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
         """`rmqalloc.plans.Plan.transitions`."""
-        states = PlannedStates(self.snapshot, self.batch, self._numbers, self._numbered.states, self._between)
+        states = PlannedStates(self.snapshot, self.batch, self._numbered, self._between)
         return transitions_table(states, scenarios, informed_by)
 
     @lazy_property
@@ -155,7 +155,8 @@ class PlanTables:
         """`rmqalloc.plans.Plan.groups`."""
         coded = self.batch.column("consumer_group").dictionary_encode()
         of_row, n_groups = coded.indices.to_numpy().astype(np.int64), len(coded.dictionary)
-        is_shared, n_ids = np.bincount(of_row, self._is_shared, n_groups) > 0, len(self._numbers.clients)
+        is_shared = np.bincount(of_row, self._numbered.is_shared, n_groups) > 0
+        n_ids = len(self._numbers.clients)
         parts = []
         for scenario, name in enumerate(self.names):
             mine = self.units.take(pa.array(np.arange(scenario, self.units.num_rows, len(self.names))))
@@ -183,13 +184,6 @@ class PlanTables:
         columns["cross_room"] = pa.array(total(units["cross_room"]), mask=~known)
         columns["least_moves"] = pa.array(total(units["least_moves"]), mask=is_shared)
         return columns
-
-    @property
-    def _is_shared(self) -> NDArray[np.bool_]:
-        """Units whose queues have readers and no owner, for which no number of moves is the least."""
-        is_shared = np.zeros(self.read.n_units, bool)
-        is_shared[[row for row in self.read.mixed.shared if row < self.read.n_units]] = True
-        return is_shared
 
     def _backlog_moved(self, scenario: int, of_row: Keys, n_groups: int) -> pa.Array:
         """Messages not yet consumed of the queues that change owner."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rmqalloc.fleet._columns import Index, list_positions, offsets_of
 from rmqalloc.ownership._between import Between
 from rmqalloc.ownership._reader_sets import Keys, ReaderSets
-from rmqalloc.ownership._states import Numbers, State
+from rmqalloc.ownership._states import ClientRows, State, States
 from rmqalloc.plans._plan import TRANSITIONS_SCHEMA
 from rmqalloc.scenarios import AddClients, Scenario
 from rmqalloc.scenarios._changes import DEPLOYMENT, ROUTES
@@ -44,24 +44,21 @@ class PlannedStates(NamedTuple):
     snapshot : Snapshot
     batch : pyarrow.RecordBatch
         Rows that are units.
-    numbers : Numbers
-    states : list of State
-        That before any change first.
+    states : States
     between : list of Between
         Of all queues, before any change and in each state.
     """
 
     snapshot: Snapshot
     batch: pa.RecordBatch
-    numbers: Numbers
-    states: list[State]
+    states: States
     between: list[Between]
 
 
 def transitions_table(planned: PlannedStates, scenarios: tuple[Scenario, ...], informed_by: str) -> pa.Table:
     """A row for every scenario and group: `TRANSITIONS_SCHEMA`."""
     groups = _Groups(planned)
-    before, *states = planned.states
+    before, *states = planned.states.states
     parts = [TRANSITIONS_SCHEMA.empty_table()]
     for scenario, state, queues in zip(scenarios, states, planned.between[1:], strict=True):
         followed = _followed(scenario, informed_by)
@@ -83,7 +80,9 @@ class _Groups:
 
     def __init__(self, planned: PlannedStates) -> None:
         coded, topics = (planned.batch.column(name).dictionary_encode() for name in ("consumer_group", "topic"))
-        self._numbers, self._stride = planned.numbers, max(planned.numbers.members.n, 1)
+        self._numbers = planned.states.numbers
+        self._stride = max(self._numbers.members.n, 1)
+        self._is_shared = planned.states.is_shared
         self._of_row: Keys = coded.indices.to_numpy().astype(np.int64)
         self._topic: Keys = topics.indices.to_numpy().astype(np.int64)
         self.names = coded.dictionary
@@ -129,9 +128,8 @@ class _Groups:
     def _n_groups(self) -> int:
         return len(self.names)
 
-    def _present(self, state: State) -> Keys:
-        """Groups and clients of a state as one number, ascending."""
-        of = state.assigned_rows
+    def _present(self, of: ClientRows) -> Keys:
+        """Groups and clients as one number, ascending."""
         clients = self._numbers.members.of(of.clients.astype(np.int64), of.repeats)
         return np.unique(self._of_row[of.rows] * self._stride + clients)
 
@@ -146,9 +144,10 @@ class _Groups:
     def figures(self, queues: Between, before: State, after: State, followed: str, joins_alone: bool) -> Columns:
         """What is open while clients follow."""
         queues = queues.some(np.flatnonzero(queues.is_))
-        group, written = self._of_row[self._numbers.rows_of(queues.keys)], self._is_written(queues)
-        present = self._present(after)
-        joins, never = ~np.isin(present, self._present(before)), np.zeros(self._n_groups, bool)
+        rows, written = self._numbers.rows_of(queues.keys), self._is_written(queues)
+        group, shared = self._of_row[rows], self._is_shared[rows]
+        present = self._present(after.assigned_rows)
+        joins, never = ~np.isin(present, self._present(before.client_rows)), np.zeros(self._n_groups, bool)
         offsets = np.searchsorted(present, np.arange(self._n_groups + 1) * self._stride).astype(np.int64)
         old, new = (
             _ReadersAfter.of(queues.sets, owners, group * self._stride, present)
@@ -160,7 +159,7 @@ class _Groups:
         )  # fmt: skip
         hearings, way = self._hearings(followed, joins_alone)
         unowned, double = (
-            open_queues(some, hearings, way) for some in (handovers.unowned(written), handovers.double_owned())
+            open_queues(some, hearings, way) for some in (handovers.unowned(written), handovers.double_owned(~shared))
         )
         several = np.unique(group[(old.n > 1) | (new.n > 1)])
         order = np.argsort(group, kind="stable")
@@ -168,7 +167,9 @@ class _Groups:
             mine, clients = order[slice(*np.searchsorted(group[order], [one, one + 1]))], slice(*offsets[one : one + 2])
             n, hearing = offsets[one + 1] - offsets[one], hearings[way[one]]
             was, is_ = (side.as_rows(mine, int(offsets[one])) for side in (old, new))
-            step = ReadersOfStep(was, is_, written[mine], np.ones(n, bool), joins[clients], False, hearing)
+            step = ReadersOfStep(
+                was, is_, written[mine], np.ones(n, bool), joins[clients], False, hearing, shared[mine]
+            )
             put_right(one, step, {"unowned_written": unowned}, double)
         rate = self._tps / np.maximum(np.bincount(group[written], minlength=self._n_groups), 1)
         columns = self._named("unowned", unowned, never) | self._named("double_owned", double, self._ordered)

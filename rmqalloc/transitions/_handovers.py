@@ -69,9 +69,10 @@ class Handovers(NamedTuple):
             self, mine & ~had & ~has, mine & had & ~has, mine & ~had & has, mine & had & has, self.old, self.new
         )
 
-    def double_owned(self) -> OpenQueues:
+    def double_owned(self, counted: Mask | None = None) -> OpenQueues:
         """Queues with two readers: the new one is informed, or need not be, and the old one is not, or need not be."""
         both = (self.old >= 0) & (self.new >= 0)
+        both = both if counted is None else both & counted
         late, early = both & self.inform_old, both & ~self.inform_old
         new = self.inform_new
         return OpenQueues.of(self, early & ~new, early & new, late & ~new, late & new, self.new, self.old)

@@ -43,6 +43,8 @@ class ReadersOfStep(NamedTuple):
         Whether the step begins when the first of them is informed.
     hearing : Hearing or None
         How they are informed.
+    shared : ndarray of bool, shape (n_queues,), optional
+        Queues that several clients may read.
     """
 
     old: Clients
@@ -52,6 +54,7 @@ class ReadersOfStep(NamedTuple):
     joins: Mask
     begins_with_one: bool
     hearing: Hearing | None
+    shared: Mask | None = None
 
 
 def put_right(row: int, step: ReadersOfStep, unowned: Mapping[str, Open], double: Open) -> None:
@@ -78,7 +81,8 @@ def put_right(row: int, step: ReadersOfStep, unowned: Mapping[str, Open], double
         none, several = _figures(step, kinds, counted[name])
         _put(each, row, none)
     if several.most is None:
-        double.most[row] += kinds.counts[((kinds.old >= 0).sum(axis=0) > 1) | ((kinds.new >= 0).sum(axis=0) > 1)].sum()
+        many = ((kinds.old >= 0).sum(axis=0) > 1) | ((kinds.new >= 0).sum(axis=0) > 1)
+        double.most[row] += kinds.owned[many].sum()
     _put(double, row, several)
 
 
@@ -89,16 +93,19 @@ class _Kinds(NamedTuple):
     new: Clients
     written: Mask
     counts: Clients
+    owned: Clients  # those of them that one client alone may read
     stays: Mask  # of the readers before, those that read it after, too
     comes: Mask  # of the readers after, those that did not before
 
     @classmethod
     def of(cls, step: ReadersOfStep) -> _Kinds:
-        rows = np.concatenate([np.sort(step.old, axis=0), np.sort(step.new, axis=0), step.written[None]])
+        shared = np.zeros_like(step.written) if step.shared is None else step.shared
+        rows = np.concatenate([np.sort(step.old, axis=0), np.sort(step.new, axis=0), step.written[None], shared[None]])
         kinds, counts = np.unique(rows, axis=1, return_counts=True)
-        old, new = kinds[: len(step.old)], kinds[len(step.old) : -1]
+        old, new, owned = kinds[: len(step.old)], kinds[len(step.old) : -2], np.where(kinds[-1] > 0, 0, counts)
         same = (old[:, None] == new[None]) & (old >= 0)[:, None]
-        return cls(old, new, kinds[-1] > 0, counts.astype(np.int64), same.any(axis=1), (new >= 0) & ~same.any(axis=0))
+        comes = (new >= 0) & ~same.any(axis=0)
+        return cls(old, new, kinds[-2] > 0, counts.astype(np.int64), owned, same.any(axis=1), comes)
 
     @property
     def goes(self) -> Mask:
@@ -127,7 +134,7 @@ class _Kinds(NamedTuple):
         goes, comes, joining, stays = (
             one.sum(axis=0) for one in (self.goes, self.comes & ~joining, joining, self.stays)
         )
-        return ReaderCounts(goes, comes, joining, stays, np.where(mask, self.counts, 0), self.counts).distinct()
+        return ReaderCounts(goes, comes, joining, stays, np.where(mask, self.counts, 0), self.owned).distinct()
 
 
 class _Figure(NamedTuple):
@@ -142,12 +149,12 @@ class _Figure(NamedTuple):
 def _figures(step: ReadersOfStep, kinds: _Kinds, mask: Mask) -> tuple[_Figure, _Figure]:
     """Queues of a mask without a reader, and all queues with several."""
     n_after = (kinds.new >= 0).sum(axis=0)
-    after = int(kinds.counts[mask & (n_after == 0)].sum()), int(kinds.counts[n_after > 1].sum())
+    after = int(kinds.counts[mask & (n_after == 0)].sum()), int(kinds.owned[n_after > 1].sum())
     changing, n_informees = kinds.changing, int(step.to_inform.sum())
     needs_one = step.begins_with_one and n_informees > 0
     most: tuple[int | None, int | None] = None, None
     if changing.size <= MOST_CLIENTS:
-        counts = np.where(mask, kinds.counts, 0), kinds.counts
+        counts = np.where(mask, kinds.counts, 0), kinds.owned
         most = most_in_subsets(*kinds.bits(), counts, changing.size, needs_one and changing.size == n_informees)
     counted = kinds.reader_counts(mask, step.joins)
     seconds: tuple[OpenSeconds | None, OpenSeconds | None] = None, None

@@ -90,9 +90,10 @@ def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
             had = owners_of_units(fleet, owners, some)
             part, holders = subfleet(fleet, some), of_unit[some]
             found = _moved(part, s, had, starts, holders, ids)
-            if s.weighs_repeats:
+            if s.weighs_repeats or s.decided_by == "ids":  # what an empty id is given nobody owns, be it listed twice or not
                 odd, ignored = some[irregular[some]], np.zeros_like(found)
-                _lay_out(fleet, rules, owners, odd, starts[of_unit[odd]], (found, ignored), ids.is_first & ids.is_odd)
+                which = ids.is_first & (ids.is_odd if s.weighs_repeats else ids.is_empty)
+                _lay_out(fleet, rules, owners, odd, starts[of_unit[odd]], (found, ignored), which)
             moved += found[ids.first]
             least += _least(part, had, starts, holders, ids)
     return Departures(np.repeat(firsts, sizes), slots, moved, least)

@@ -130,7 +130,7 @@ class Diff(TableResult):
         not, "repaired" if it has one and had none or several, else "moved". ``causes`` are those of `causes` that
         moved it, in order. ``planned`` is there if one side is a plan: "not_yet" for a queue that the plan moves and
         that is where it was, "elsewhere" for one that is neither where it was nor where the plan puts it, "unplanned"
-        for one that the plan leaves where it was.
+        for any other that is not as the plan has it: one that it leaves where it was, or that was to be new or gone.
     clients : pyarrow.Table
         One row per group and client that joined, left, gained or lost queues: `CLIENTS_SCHEMA`; figures are null
         where owners are not compared.
@@ -141,8 +141,8 @@ class Diff(TableResult):
         One row per group and cause that moved queues or has changes: `CAUSES_SCHEMA`. Causes are counted in their
         order, so what one moves depends on those before it, and a queue may be moved by several.
     planned : pyarrow.Table
-        One row per group of the plan if one side is a plan: `PLANNED_SCHEMA`. ``planned`` are queues whose owner the
-        plan changes, of which ``as_planned`` have the owner that the plan gives them.
+        One row per group of the plan if one side is a plan: `PLANNED_SCHEMA`. ``planned`` are queues of both states whose
+        owner the plan changes, of which ``as_planned`` have the owner that the plan gives them.
     warnings : tuple of str
         What is not compared, and why.
     doubtful : tuple of str

@@ -74,7 +74,7 @@ class Numbering(Protocol):
     """What numbers of clients stand for."""
 
     @property
-    def members(self) -> ClientNumbers:
+    def client_numbers(self) -> ClientNumbers:
         """Clients by their ids."""
 
     @property
@@ -239,8 +239,8 @@ class MixedUnits:
         some = np.flatnonzero(np.append(there, -1)[at] == queues)
         ids = takers.clients[some]
         of, repeats = self._takers(takers.rows[some], ids, listed)
-        places, clients = at[some][of], numbers.members.of(ids[of], repeats)
-        stride = max(numbers.members.n, 1)
+        places, clients = at[some][of], numbers.client_numbers.of(ids[of], repeats)
+        stride = max(numbers.client_numbers.n, 1)
         takes, n_views = np.unique(places * stride + clients, return_counts=True)
         place = takes // stride
         surely = n_views >= self._n_lists[there[place] // numbers.stride]
@@ -259,6 +259,6 @@ def _pairs(found: Mapping[int, Sequence[int]]) -> tuple[Keys, Keys]:
 def _owners(places: Keys, clients: Keys, n: int, numbers: Numbering) -> tuple[Index, Index]:
     """Numbers of the client ids and of the clients that read queues, given the clients that take each."""
     readers = numbers.sets.of_pairs(places, clients, n)
-    if numbers.members.n == numbers.members.n_ids:
+    if numbers.client_numbers.n == numbers.client_numbers.n_ids:
         return readers, readers
-    return numbers.sets.of_pairs(places, numbers.members.ids[clients], n), readers
+    return numbers.sets.of_pairs(places, numbers.client_numbers.ids[clients], n), readers

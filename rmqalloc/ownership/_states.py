@@ -66,7 +66,7 @@ class State:
     owners : ndarray of int32
         Number of the client id that reads each queue, or of a set of several, see `Numbers.sets`; -1 for nobody.
     readers : ndarray of int32
-        The same of clients, see `Numbers.members`; the same object where no id repeats.
+        The same of clients, see `Numbers.client_numbers`; the same object where no id repeats.
     laid : Laid or None
         The queues of mixed units among these, where there are such.
     acted_on : ndarray of bool
@@ -122,7 +122,7 @@ class Numbers(NamedTuple):
         Client ids.
     n_queue_ids : int
         One more than the greatest queue id.
-    members : ClientNumbers
+    client_numbers : ClientNumbers
         Clients by their ids.
     sets : ReaderSets
         Sets of several readers, whose numbers are behind those of clients.
@@ -134,7 +134,7 @@ class Numbers(NamedTuple):
     rooms: list[str]
     clients: Strings
     n_queue_ids: int
-    members: ClientNumbers
+    client_numbers: ClientNumbers
     sets: ReaderSets
     is_mixed: NDArray[np.bool_]
 
@@ -225,8 +225,8 @@ def numbered(states: Sequence[ScenarioState], n_rows: int, rows: MixedRows | Non
 
     made = [[of_part(part, not place) for part in state.parts] for place, state in enumerate(states)]
     if not all(fleet.is_regular for fleet in fleets):
-        members = _members(made, len(clients))
-        numbers = numbers._replace(members=members, sets=ReaderSets(members.n))
+        found = _client_numbers(made, len(clients))
+        numbers = numbers._replace(client_numbers=found, sets=ReaderSets(found.n))
         made = [[one._replace(numbers=numbers) for one in parts] for parts in made]
     reported = None if rows is None or not rows.reported else _reported(rows, numbers)
     return States(
@@ -248,7 +248,7 @@ def _numbers(fleets: Sequence[Fleet], clients: Strings, n_rows: int) -> Numbers:
     )
 
 
-def _members(made: Sequence[Sequence[_Part]], n_ids: int) -> ClientNumbers:
+def _client_numbers(made: Sequence[Sequence[_Part]], n_ids: int) -> ClientNumbers:
     """The clients of all states, given how often an id repeats in any."""
     n_listed = np.ones(n_ids, np.int64)
     for one in (one for parts in made for one in parts if not one.part.fleet.is_regular):
@@ -270,7 +270,7 @@ def _reported(rows: MixedRows, numbers: Numbers) -> ReportedPairs:
     ]
     units, brokers, queue_ids, clients, repeats = np.array(found, np.int64).reshape(-1, 5).T
     keys = numbers.queue_key(units, brokers, queue_ids)
-    return ReportedPairs(np.array(list(rows.reported), np.int64), keys, numbers.members.of(clients, repeats))
+    return ReportedPairs(np.array(list(rows.reported), np.int64), keys, numbers.client_numbers.of(clients, repeats))
 
 
 def _repeats(ids: Sequence[str]) -> list[int]:
@@ -323,7 +323,7 @@ def _state(parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: 
     if len(parts) > 1 or mixed is not None:
         order = np.argsort(queues, kind="stable")
         queues, owners, readers = queues[order], owners[order], readers[order]
-    if parts[0].numbers.members.n == parts[0].numbers.members.n_ids:
+    if parts[0].numbers.client_numbers.n == parts[0].numbers.client_numbers.n_ids:
         readers = owners
     return State(good, known[:n_rows], queues, owners, readers, laid, acted_on, parts)
 

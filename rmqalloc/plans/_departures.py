@@ -90,7 +90,9 @@ def departures(fleet: Fleet, rules: Rules, owners: Owners) -> Departures:
             had = owners_of_units(fleet, owners, some)
             part, holders = subfleet(fleet, some), of_unit[some]
             found = _moved(part, s, had, starts, holders, ids)
-            if s.weighs_repeats or s.decided_by == "ids":  # what an empty id is given nobody owns, be it listed twice or not
+            if (
+                s.weighs_repeats or s.decided_by == "ids"
+            ):  # what an empty id is given nobody owns, be it listed twice or not
                 odd, ignored = some[irregular[some]], np.zeros_like(found)
                 which = ids.is_first & (ids.is_odd if s.weighs_repeats else ids.is_empty)
                 _lay_out(fleet, rules, owners, odd, starts[of_unit[odd]], (found, ignored), which)

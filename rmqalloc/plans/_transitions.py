@@ -81,7 +81,7 @@ class _Groups:
     def __init__(self, planned: PlannedStates) -> None:
         coded, topics = (planned.batch.column(name).dictionary_encode() for name in ("consumer_group", "topic"))
         self._numbers = planned.states.numbers
-        self._stride = max(self._numbers.members.n, 1)
+        self._stride = max(self._numbers.client_numbers.n, 1)
         self._is_shared = planned.states.is_shared
         self._of_row: Keys = coded.indices.to_numpy().astype(np.int64)
         self._topic: Keys = topics.indices.to_numpy().astype(np.int64)
@@ -130,7 +130,7 @@ class _Groups:
 
     def _present(self, of: ClientRows) -> Keys:
         """Groups and clients as one number, ascending."""
-        clients = self._numbers.members.of(of.clients.astype(np.int64), of.repeats)
+        clients = self._numbers.client_numbers.of(of.clients.astype(np.int64), of.repeats)
         return np.unique(self._of_row[of.rows] * self._stride + clients)
 
     def _hearings(self, followed: str, joins_alone: bool) -> tuple[list[Hearing | None], Keys]:

@@ -28,8 +28,8 @@ MUTANTS = [
     ),
     Mutant(
         _DEPARTURES,
-        "ids.is_first & ids.is_odd)",
-        "ids.is_first & ids.is_repeated)",
+        "(ids.is_odd if s.weighs_repeats",
+        "(ids.is_repeated if s.weighs_repeats",
         "an empty id leaves a ring and nothing moves",
         _TESTS,
     ),

@@ -35,8 +35,8 @@ OTHERS = {
 """What is run on a defect that the twin misses: modules of Python with their arguments."""
 TIMEOUT = 900
 LOOKED_INTO = {
-    "rmqalloc/plans/_diff.py::lost_and_gained::condition true::1": "without sets there is nothing to do",
-    "rmqalloc/plans/_states.py::_owned::constant + 1::3": "keys of clients and lists are as distinct with a longer stride",
+    "rmqalloc/ownership/_between.py::lost_and_gained::condition true::1": "without sets there is nothing to do",
+    "rmqalloc/ownership/_states.py::_owned::constant + 1::3": "keys of clients and lists are as distinct with a longer stride",
     "rmqalloc/evaluation/_movement.py::_queue_keys::constant turned::1": "the lists are of one length",
     "rmqalloc/evaluation/_movement.py::_same_queues::return None::3": "queues are then found by keys, which takes longer",
     "rmqalloc/ownership/_laid_views.py::MixedUnits._put_slots::constant + 1::1": "any number below 0 is that of no client",

@@ -17,7 +17,7 @@ from rmqalloc.fleet import Fleet
 from rmqalloc.fleet._columns import distinct_strings, repeats_of
 from rmqalloc.plans._comparison_text import MOST_GROUPS, comparison_lines
 from rmqalloc.plans._departures import Departures, departures
-from rmqalloc.plans._mixed_departures import mixed_departures, split_groups
+from rmqalloc.plans._departures_by_scenario import mixed_departures, split_groups
 from rmqalloc.plans._plan_snapshot import planned
 from rmqalloc.plans._unmatched import refused_after, unassigned
 from rmqalloc.results import TableResult

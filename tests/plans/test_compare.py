@@ -124,6 +124,15 @@ def test_the_holders_of_an_id_leave_all_their_topics():
     assert (row["departure_worst"], row["departure_mean"]) == (12, 12)
 
 
+def test_the_departure_of_an_empty_id_gives_its_queues_to_the_other_client_of_a_ring():
+    clients = (Client("10.0.0.7@3#881944", language="GO"), Client("", language="GO"))
+    group = Group("g", ("T",), clients, strategy="MACHINE_ROOM")
+    snapshot = Snapshot((Topic("T", (TopicBroker("-b", 1),)),), (group,))
+    [row] = compare(snapshot, [Candidate("ring", "CONSISTENT_HASH", {"virtual_nodes": 16})]).table.to_pylist()
+    # The empty id has the queue, which nobody owns then, until it leaves.
+    assert (row["unowned"], row["departure_worst"], row["departure_worst_client"], row["departure_mean"]) == (1, 1, "", 0.5)
+
+
 def test_departures_are_done_so_many_at_a_time(monkeypatch):
     groups = [("g", "T", [("b", i) for i in range(20)], [f"c{i}" for i in range(n)]) for n in (7, 1, 12)]
     fleet, ring = ordered(Fleet.from_groups(groups)), strategy("CONSISTENT_HASH")

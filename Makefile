@@ -186,6 +186,7 @@ MOVEMENT  := PYTHONPATH=benchmarks:tests/support $(BIN)/python -m movement
 evidence: install $(VENV)/site-tools
 	mkdir -p $(EVIDENCE)
 	$(PROOF) house_survey --report $(EVIDENCE)/house.md
+	$(PROOF) trips
 	$(PROOF) bruteforce --snapshots $(SNAPSHOTS) --seed 1 --report $(EVIDENCE)/bruteforce.md
 	$(PROOF) silence --report $(EVIDENCE)/silence.md
 	$(PROOF) followed_plans --report $(EVIDENCE)/followed-plans.md

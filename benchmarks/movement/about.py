@@ -39,6 +39,16 @@ QUEUE_LISTS = """Ids of slots; topics: {topics}. In each cell: join over ⌊queu
 clients of the range · remaining queues that move if a random broker goes, over those of AVG · old queues that move if each
 broker gets half as many queues more, over those of AVG. Kafka's partitions belong to no broker."""
 
+SINGLE_SIZES = """ORDINAL alone, ids of slots; topics: {topics}. In the ranges of the table above, and in two with few
+queues for a client, each number N of clients stands for itself: the mean of all N but the first, then the largest, and its N.
+
+- *join*: the client that makes it N starts in the next slot. Over the least.
+- *highest leaves*: of N clients that of the highest slot goes. Over the least; *others too*: share of topics in which queues of
+  other clients move then. Of any other slot a first leave moves its own queues and no others (*leave* is 1.00 above).
+- *restart*: all N one by one, moves per queue. The queues of every slot but the highest move exactly twice for it.
+
+Where clients have one or two queues, the least is one or two, so few queues more are a large multiple."""
+
 SKEWS = """Largest over mean load of {clients} clients with {topics} topics of 4 queues, {sets} sets of topic names. Kafka's
 uniform and sticky assignors divide all topics of a group at once."""
 
@@ -53,3 +63,8 @@ SPEED = f"""Nanoseconds per queue of CPU time, one thread, in the same run as al
   ids of its own.
 
 Strategies with machine rooms are left out: functions of Python give the rooms here."""
+
+PROMISES = """A sum of a leave and a join is of random ids and of the one size that it names, queues/clients: a client leaves,
+over the least, plus one client joins, over queues / (clients + 1), which is what the mean client then has. The tables of a size
+count that join over the least, which is rounded down, so the sum of their figures is larger, for ids with slots as well. A join
+of ORDINAL is the mean over the numbers of clients beside it; a single number may have more, see above."""

@@ -74,13 +74,18 @@ def _stable(results: Results) -> Iterator[Check]:
         if most is not None and kind == "random":
             joined = found.over_least["join"].value * found.least["join"] * (shape.n_clients + 1) / shape.n_queues
             total = found.over_least["leave"].value + joined
-            yield Check(label, f"leave over the least + join over queues / clients at {shape}", total, most)
+            yield Check(
+                label,
+                f"leave over the least + join over queues / {shape.n_clients + 1} at {shape}, ids random",
+                total,
+                most,
+            )
 
 
 def _lists(results: Results) -> Iterator[Check]:
     for (layout, label), join in results.joins.items():
         if label == "ORDINAL":
-            yield Check(label, f"join, {layout}", join.value, 1.3)
+            yield Check(label, f"mean join, {layout}", join.value, 1.3)
             loss, growth = results.queue_lists[layout, label]
             yield Check(label, f"queues moved by a broker's loss, over AVG, {layout}", loss.value, 0.6)
             yield Check(label, f"queues moved by growth, over AVG, {layout}", growth.value, 1.0)

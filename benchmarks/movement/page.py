@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from movement import about
 from movement.bounds import RING, UNIFORM, checks, uniform
@@ -20,7 +21,7 @@ def page(results: Results) -> str:
     parts = [about.HEAD.format(kafka=kafka), *_summary(results)]
     for shape in results.extent.shapes:
         parts += _shape(results, shape)
-    parts += [*_queue_lists(results), *_skews(results), *_speed(results), *_bounds(results)]
+    parts += [*_queue_lists(results), *_single_sizes(results), *_skews(results), *_speed(results), *_bounds(results)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -114,6 +115,21 @@ def _queue_lists(results: Results) -> list[str]:
     ]
 
 
+def _single_sizes(results: Results) -> list[str]:
+    rows = []
+    for layout, found in results.single_sizes.items():
+
+        def mean_and_largest(values: NDArray[np.float64], sizes: NDArray[np.int64] = found.sizes) -> str:
+            return f"{number(values.mean())} · {number(values.max())} at {sizes[values.argmax()]}"
+
+        rows.append([str(layout), *map(mean_and_largest, found[1:])])
+    if not rows:
+        return []
+    topics = ", ".join(f"{n}" for n in results.extent.single_sizes.values())
+    header = ["", "join", "highest leaves", "others too", "restart"]
+    return ["## Single numbers of clients", about.SINGLE_SIZES.format(topics=topics), table(header, rows)]
+
+
 def _skews(results: Results) -> list[str]:
     rows = [
         [label, number(float(found.mean())), number(float(np.quantile(found, 0.99)))]
@@ -165,4 +181,4 @@ def _bounds(results: Results) -> list[str]:
         ]
         for check in found
     ]
-    return ["## Promises", table(["", "found", "at most", "kept"], rows)] if rows else []
+    return ["## Promises", about.PROMISES, table(["", "found", "at most", "kept"], rows)] if rows else []

@@ -15,15 +15,18 @@ from movement.figures import Figures, Ratio, mean_join, measure
 from movement.groups import ID_KINDS, GroupShape, IdKind
 from movement.kafka import kafka_times, version
 from movement.queue_lists import LAYOUTS, Layout, over_avg, topic_skews
+from movement.single_sizes import ALL_SIZES, SingleSizes, single_sizes
 from movement.speed import OneGroup, in_fleet, one_group, slot_fleet
 
 
 class Extent(NamedTuple):
-    """How much a run does: trials by shape, those of Kafka's assignors, topics by layout, sets of names, effort of timing."""
+    """How much a run does: trials by shape, those of Kafka's assignors, topics by layout, the same for single numbers of
+    clients, sets of names, effort of timing."""
 
     shapes: dict[GroupShape, Trials]
     kafka: dict[GroupShape, Trials]
     topics: dict[Layout, int]
+    single_sizes: dict[Layout, int]
     name_sets: int
     rounds: int
     fleet_units: int
@@ -44,6 +47,7 @@ FULL = Extent(
     dict(zip(_SHAPES, _TRIALS, strict=True)),
     dict(zip(_SHAPES, _KAFKA_TRIALS, strict=True)),
     dict(zip(LAYOUTS, (100, 100, 100, 40, 10), strict=True)),
+    dict(zip(ALL_SIZES, (100, 100, 100, 40, 10, 100, 20), strict=True)),
     name_sets=200,
     rounds=25,
     fleet_units=100_000,
@@ -53,12 +57,15 @@ QUICK = Extent(
     {shape: Trials(5, 2) for shape in _SHAPES[:2]},
     {_SHAPES[0]: Trials(2, 1)},
     {LAYOUTS[0]: 2},
+    {LAYOUTS[0]: 2},
     name_sets=10,
     rounds=3,
     fleet_units=1_000,
     java_warm_seconds=0.05,
 )
 
+BY_SLOTS = "ORDINAL"
+"""The contender whose promises depend on which slot goes."""
 SPEED_SHAPES = 4
 """Shapes of which single groups are timed, from the first one on."""
 
@@ -73,6 +80,7 @@ class Results:
     figures: dict[tuple[GroupShape, str, IdKind], Figures] = field(default_factory=dict)
     joins: dict[tuple[Layout, str], Ratio] = field(default_factory=dict)
     queue_lists: dict[tuple[Layout, str], list[Ratio]] = field(default_factory=dict)
+    single_sizes: dict[Layout, SingleSizes] = field(default_factory=dict)
     skews: dict[str, NDArray[np.float64]] = field(default_factory=dict)
     groups: dict[tuple[GroupShape, str], OneGroup] = field(default_factory=dict)
     fleets: dict[str, float] = field(default_factory=dict)
@@ -116,6 +124,9 @@ def _list_tasks(results: Results) -> Iterable[Task]:
             if not contender.is_kafka:
                 yield results.queue_lists, key, over_avg, (contender, layout, n_topics)
     for contender in results.contenders:
+        if contender.label == BY_SLOTS:
+            for layout, n_topics in results.extent.single_sizes.items():
+                yield results.single_sizes, layout, single_sizes, (contender, layout, n_topics)
         if not contender.is_kafka:
             yield results.skews, contender.label, topic_skews, (contender, results.extent.name_sets)
 

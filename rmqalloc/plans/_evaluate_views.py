@@ -1,9 +1,10 @@
-"""The evaluation of views: of most with the scenarios as they are, of three kinds with what scenarios mean for them.
+"""The evaluation of views: of most with the scenarios as they are, of four kinds with what scenarios mean for them.
 
 A scenario chooses among all clients of a group who leaves, and makes up names for those that join; every client list of a
 broker then loses and gains the same clients. So whole lists are evaluated first. Views over a part of them follow, with the
 lists that result and the other changes of the scenario. Clients that all read every queue do so whatever strategy is set. Those
-of another language compute what it makes of the strategy's name.
+of another language compute what it makes of the strategy's name. A client with a stale route may see a broker that its topic
+has left: a scenario that brings the broker back says in which machine room it stands, and this client knows the room as well.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rmqalloc.evaluation._plan_batch import PlanSpec, too_large_rows
 from rmqalloc.evaluation._rows import Bad, ErrCode, Reason, read_batch
 from rmqalloc.evidence._other_dialects import as_set, method_set
 from rmqalloc.scenarios import (
+    AddBroker,
     AddClients,
     LoseMachineRoom,
     RemoveClients,
@@ -31,6 +33,7 @@ from rmqalloc.scenarios import (
     SetVirtualNodes,
 )
 from rmqalloc.scenarios._changes import Change
+from rmqalloc.scenarios._patterns import matcher
 from rmqalloc.strategies._dialects import JAVA
 from rmqalloc.views._view_units import ViewUnits
 
@@ -50,13 +53,19 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     mixed = read.mixed
     read_by_all = np.array(sorted(row for row, one in mixed.shared.items() if one.pop_share is None), np.int64)
     partial = np.array(sorted(mixed.partial), np.int64)
-    if not partial.size and not read_by_all.size and not read.dialects:
+    brought_back = _brought_back(read, spec.scenarios)
+    if not partial.size and not read_by_all.size and not read.dialects and not brought_back:
         return evaluate(read_batch(read.batch, spec.rule(), large), spec.scenarios, with_names=True)
-    work = _Work(read.batch, spec, large, Bad())
+    work = _Work(read.batch, spec, large, Bad(), brought_back)
     others = np.setdiff1d(np.arange(read.batch.num_rows), np.append(partial, read_by_all))
+    stale = others[np.isin(others, list(brought_back))]
     parts = [
         work.evaluated(rows, _in_dialect(spec.scenarios, dialect))
-        for dialect, rows in _by_dialect(others, read.dialects)
+        for dialect, rows in _by_dialect(np.setdiff1d(others, stale), read.dialects)
+    ]
+    parts += [
+        work.evaluated_with_rooms(rows, _in_dialect(spec.scenarios, dialect))
+        for dialect, rows in _by_dialect(stale, read.dialects)
     ]
     if read_by_all.size:
         rest = [_with_changes(one, _but_for_strategies(one.changes)) for one in spec.scenarios]
@@ -83,12 +92,13 @@ def _together(parts: Sequence[Sequence[ScenarioState]]) -> list[ScenarioState]:
 
 
 class _Work(NamedTuple):
-    """A batch of views under evaluation, and its rows that no scenario can cure."""
+    """A batch of views under evaluation, its rows that no scenario can cure, and what `_brought_back` says of them."""
 
     batch: pa.RecordBatch
     spec: PlanSpec
     large: Mapping[int, str]
     spoiled: Bad
+    brought_back: Mapping[int, frozenset[str]]
 
     def evaluated(
         self, rows: Rows, scenarios: Sequence[Scenario | None], batch: pa.RecordBatch | None = None
@@ -104,6 +114,54 @@ class _Work(NamedTuple):
         behind = iter(after)
         return [before, *(before if one is None else next(behind) for one in scenarios)]
 
+    def evaluated_with_rooms(self, rows: Rows, scenarios: Sequence[Scenario]) -> list[ScenarioState]:
+        """Evaluate rows some of whose brokers stand in a known machine room only after a scenario."""
+        batch = self.batch.take(pa.array(rows))
+        after = (self.evaluated(rows, [one], self.with_rooms(batch, rows, one))[-1] for one in scenarios)
+        return [*self.evaluated(rows, [], batch), *after]
+
+    def with_rooms(self, batch: pa.RecordBatch, rows: Rows, scenario: Scenario) -> pa.RecordBatch:
+        """The same rows with the machine rooms of brokers that a scenario brings back."""
+        given = _rooms_given(scenario)
+        fits = {
+            name: matcher(patterns)
+            for name, patterns in (("consumer_group", scenario.groups), ("topic", scenario.topics))
+        }
+        rooms = dict[int, list[str | None]]()
+        for at, row in enumerate(rows.tolist()):
+            if row in self.brought_back and all(fit(batch.column(name)[at].as_py()) for name, fit in fits.items()):
+                mine = {name: given[name] for name in self.brought_back[row] & given.keys()}
+                pairs = zip(batch.column("brokers")[at].as_py(), batch.column("broker_rooms")[at].as_py(), strict=True)
+                rooms[at] = [mine.get(broker["broker_name"], room) for broker, room in pairs]
+        if not rooms:
+            return batch
+        kept = batch.column("broker_rooms").to_pylist()
+        return _with_columns(batch, broker_rooms=[rooms.get(at, each) for at, each in enumerate(kept)])
+
+
+def _rooms_given(scenario: Scenario) -> dict[str, str]:
+    """Machine rooms of the brokers that a scenario adds; of one that it adds twice the first time counts, as for the topic."""
+    added = [one for one in scenario.changes if isinstance(one, AddBroker)]
+    first = {one.broker_name: one.machine_room for one in reversed(added)}
+    return {name: room for name, room in first.items() if room is not None}
+
+
+def _brought_back(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, frozenset[str]]:
+    """Return by row of a view the brokers that its clients see, that its topic is not on, and that a scenario gives a room.
+
+    Nothing where no machine rooms are known, for scenarios that ask for one are refused there.
+    """
+    given = frozenset(name for scenario in scenarios for name in _rooms_given(scenario))
+    if not given or "broker_rooms" not in read.batch.schema.names:
+        return {}
+    brokers = read.batch.column("brokers")
+
+    def seen(row: int) -> set[str]:
+        return {one["broker_name"] for one in brokers[row].as_py() if one["read_queue_nums"]}
+
+    found = {row: given & seen(row) - seen(unit) for row, unit in read.mixed.unit_of.items() if row != unit}
+    return {row: names for row, names in found.items() if names}
+
 
 def _partial(
     work: _Work, rows: Rows, units: Sequence[int], whole: Sequence[ScenarioState], scenarios: Sequence[Scenario]
@@ -118,7 +176,8 @@ def _partial(
         made = [_list_after(ids, *pair) for ids, pair in zip(lists, pairs, strict=True)]
         rooms = [{} if one is None else one.room_of for _, one in pairs]
         rest = _with_changes(scenario, _but_for_clients(scenario.changes))
-        states.append(work.evaluated(rows, [rest], _with_lists(batch, made, rooms))[-1])
+        now_listed = work.with_rooms(_with_lists(batch, made, rooms), rows, scenario)
+        states.append(work.evaluated(rows, [rest], now_listed)[-1])
     return states
 
 
@@ -149,12 +208,18 @@ def _with_lists(
     batch: pa.RecordBatch, lists: list[list[str]], rooms: Sequence[Mapping[str, str | None]]
 ) -> pa.RecordBatch:
     """The same rows with other client lists."""
+    if "client_rooms" not in batch.schema.names:
+        return _with_columns(batch, client_ids=lists)
+    of_slot = [[room_of.get(one) for one in ids] for ids, room_of in zip(lists, rooms, strict=True)]
+    return _with_columns(batch, client_ids=lists, client_rooms=of_slot)
+
+
+def _with_columns(batch: pa.RecordBatch, **others: Sequence[Sequence[str | None]]) -> pa.RecordBatch:
+    """The same rows with other columns of those names."""
     columns = dict(zip(batch.schema.names, batch.columns, strict=True))
-    columns["client_ids"] = pa.array(lists, columns["client_ids"].type)
-    if "client_rooms" in columns:
-        of_slot = [[room_of.get(one) for one in ids] for ids, room_of in zip(lists, rooms, strict=True)]
-        columns["client_rooms"] = pa.array(of_slot, columns["client_rooms"].type)
-    return pa.RecordBatch.from_pydict(columns)
+    return pa.RecordBatch.from_pydict(
+        columns | {name: pa.array(each, columns[name].type) for name, each in others.items()}
+    )
 
 
 def _but_for_clients(changes: Sequence[Change]) -> Iterator[Change]:

@@ -34,7 +34,7 @@ NO_PART = -2
 
 
 class Ordinal(ExclusiveStrategy):
-    """Queues stay with slot numbers that survive a restart; a slot that leaves moves its own queues and no others.
+    """Queues stay with slot numbers that survive a restart; a slot below the highest that leaves moves no others.
 
     Parameters
     ----------

@@ -21,6 +21,7 @@ from movement.kafka import kafka_owners, kafka_times
 from movement.page import page
 from movement.queue_lists import Layout, divided, loss_and_growth, topic_skews
 from movement.run import QUICK, run
+from movement.single_sizes import single_sizes
 
 from rmqalloc import sort_client_ids
 from rmqalloc.strategies import STRATEGIES as REGISTERED
@@ -283,6 +284,31 @@ def test_queues_that_move_when_brokers_go_and_grow(label, monkeypatch):
     assert found.sum() > 0
 
 
+@pytest.mark.parametrize("label", ["AVG", "ORDINAL"])
+def test_single_numbers_of_clients_by_names_of_clients(label):
+    """The highest slot's leave is that from N clients to the N - 1 before it, joined or not."""
+    contender, n_first, n_last = ENGINE[label], 3, 6
+    found = single_sizes(contender, Layout(3, 4, n_first, n_last), 4)
+    assert found.sizes.tolist() == [4, 5, 6]
+    histories = [joins(n_first, n_last, "slot", topic) for topic in range(4)]
+    for at, n in enumerate(found.sizes.tolist()):
+        shape = GroupShape(12, n, 3)
+        pairs = [[slow_owners(contender, shape, one, one.steps[n - n_first + k]) for k in (-1, 0)] for one in histories]
+        moves = sum(sum(map(str.__ne__, *pair)) for pair in pairs)
+        assert found.join[at] == pytest.approx(moves / (4 * (12 // n)))
+        highest = [next(one for one in history.client_ids if one.endswith(f"-{n - 1}")) for history in histories]
+        its = sum(after.count(one) for one, (_, after) in zip(highest, pairs, strict=True))
+        assert found.leave_of_highest[at] == pytest.approx(moves / its)
+        others = [
+            any(a != b and b != one for a, b in zip(*pair, strict=True))
+            for one, pair in zip(highest, pairs, strict=True)
+        ]
+        assert found.others_moved[at] == pytest.approx(np.mean(others))
+        total = [sum(slow_moves(contender, shape, restart(shape, "slot", RESTARTS[0], topic))) for topic in range(4)]
+        assert found.restart[at] == pytest.approx(np.mean(total) / 12)
+    assert found.others_moved.max() > 0
+
+
 def test_topics_of_four_queues_leave_six_of_ten_clients_idle_by_avg():
     assert topic_skews(ENGINE["AVG"], 2).tolist() == [2.5, 2.5]
     assert 1 < topic_skews(ENGINE["CONSISTENT_HASH(160)"], 2).mean() < 2
@@ -301,12 +327,15 @@ def test_a_strategy_that_is_not_there_yet_is_left_out():
 
 def test_the_page_has_every_contender_in_every_table():
     few = {"name_sets": 2, "rounds": 1, "fleet_units": 50}
+    few |= {"single_sizes": {Layout(3, 2, 2, 3): 2}}
     extent = QUICK._replace(shapes={SMALL: Trials(2, 1)}, topics={Layout(3, 2, 2, 3): 2}, **few)
     text = page(run(extent, strategies(), workers=1))
     tables = text.count("\n| --- |")
-    assert tables == 10  # summary, bounds, two of events, three of restarts, queue list, topics, times
+    assert tables == 11  # summary, bounds, two of events, three of restarts, queue list, single sizes, topics, times
     for label in ENGINE:
-        assert text.count(f"| {label} |") == tables - 1 - ENGINE[label].asks_rooms  # bounds are of some alone
+        assert (
+            text.count(f"| {label} |") == tables - 2 - ENGINE[label].asks_rooms
+        )  # bounds and single sizes are of some alone
 
 
 def test_promises_that_are_not_kept_are_seen():
@@ -320,8 +349,8 @@ def test_promises_that_are_not_kept_are_seen():
     assert not kept["ORDINAL", "leave over the least at 24/4"]
     assert not kept["ORDINAL", "moves per queue of a restart one by one at 24/4, ids slot"]
     assert not kept["ORDINAL", "largest over mean load over many topics"]
-    assert not kept["ORDINAL", "join, 24 = 3 × 8, 3–8 clients"]
-    assert not kept["STABLE", "leave over the least + join over queues / clients at 24/4"]
+    assert not kept["ORDINAL", "mean join, 24 = 3 × 8, 3–8 clients"]
+    assert not kept["STABLE", "leave over the least + join over queues / 5 at 24/4, ids random"]
     assert kept["STABLE", "time in a fleet over CONSISTENT_HASH(10)"]
     # By circle a leave moves 18 of 24 queues, the least is 6, and a join moves 19 of 24 at most.
     [total] = [check.found for check in checks(results) if check.what.startswith("leave over the least + join")]

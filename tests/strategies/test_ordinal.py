@@ -107,7 +107,7 @@ def test_loads_differ_by_one_at_most(seed):
 
 @examples(40, nightly=2000)
 @given(seed=st.integers(0, 2**32), n=st.integers(2, 40))
-def test_a_slot_that_goes_moves_its_own_queues_and_gets_them_back(seed, n):
+def test_a_slot_below_the_highest_moves_its_own_queues_and_gets_them_back(seed, n):
     random = Random(seed)
     queues, gone = queues_of(random, f"T{seed}"), random.randrange(n - 1)
     made, all_ids = strategy("ORDINAL"), slotted(range(n))
@@ -121,7 +121,34 @@ def test_a_slot_that_goes_moves_its_own_queues_and_gets_them_back(seed, n):
     assert after == [str(owner) for owner in before]
 
 
-def test_a_rolling_restart_of_48_clients_moves_each_of_192_queues_twice():
+def owners_by_slot(topic, n_queues, slots):
+    return np.array(slots)[strategy("ORDINAL").assign(in_topic(n_queues, topic), slotted(slots)).owners]
+
+
+def test_the_highest_slot_that_goes_may_move_queues_of_others():
+    """Then the base is that of a slot less, and no slot is missing in it; any other slot leaves the base as it is."""
+    disturbed = Counter()
+    for topic in map(str, range(40)):
+        before = owners_by_slot(topic, 24, range(5))
+        for gone in range(5):
+            during = owners_by_slot(topic, 24, [slot for slot in range(5) if slot != gone])
+            disturbed[gone] += bool(((before != during) & (before != gone)).any())
+            if gone == 4:  # as if it had never been there
+                assert during.tolist() == owners_by_slot(topic, 24, range(4)).tolist()
+    assert [disturbed[gone] for gone in range(4)] == [0] * 4
+    assert 10 <= disturbed[4] <= 30
+
+
+def test_a_restart_of_all_slots_but_the_highest_moves_each_of_their_queues_twice():
+    for n in (5, 13, 22):
+        before = owners_by_slot("T", 64, range(n))
+        moved = 0
+        for gone in range(n - 1):
+            moved += 2 * int((owners_by_slot("T", 64, [slot for slot in range(n) if slot != gone]) != before).sum())
+        assert moved == 2 * int((before != n - 1).sum())
+
+
+def test_a_rolling_restart_of_48_clients_moves_each_of_192_queues_twice_but_for_the_highest_slot():
     queues = [MessageQueue("T", f"broker-{broker}", i) for broker in range(8) for i in range(24)]
     made, all_ids, moved = strategy("ORDINAL"), slotted(range(48)), 0
     now = made.assign(queues, all_ids).owners

@@ -1,0 +1,1 @@
+"""How far a command line travels through the house."""

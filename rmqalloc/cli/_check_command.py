@@ -18,6 +18,7 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._snapshot_input import (
     Inputs,
+    known_snapshot,
     print_lacks,
     print_notes,
     snapshot_of,
@@ -150,7 +151,8 @@ class _Looking:
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
         seen_for = self._seen_for(self.last)
-        found = rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for)
+        known = known_snapshot()
+        found = rmqalloc.check(known, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for)
         self._keep(found.who_reads)
         self.evidence, self.not_known = found.evidence, found.not_known
         return found

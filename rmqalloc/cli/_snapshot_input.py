@@ -213,6 +213,12 @@ def known_by_options(snapshot: Snapshot, inputs: Inputs) -> Known:
     return Known(found, evidence, weak, taken)
 
 
+def known_snapshot() -> Snapshot:
+    """The snapshot that `snapshot_of` has read with the strategies of its groups, so that these are not found out again."""
+    known: Known = click.get_current_context().meta[_KNOWN]
+    return known.taken if known.weak else known.snapshot
+
+
 def evidence_known() -> Evidence:
     """What the groups of the snapshot rest on that `snapshot_of` has read."""
     known: Known = click.get_current_context().meta[_KNOWN]

@@ -18,7 +18,6 @@ from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import OUTPUTS
 from rmqalloc.cli._snapshot_input import (
     Inputs,
-    known_snapshot,
     print_lacks,
     print_notes,
     snapshot_of,
@@ -107,6 +106,7 @@ def check(
         raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
     if show is not None and output == "sarif":
         raise click.UsageError("--show is of tables, and SARIF holds findings alone: leave one of them out")
+    inputs = replace(inputs, is_checked=True)
     looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules)
     if is_watched:
         watch(looking, _SETTLE if settle is None else settle)
@@ -151,8 +151,7 @@ class _Looking:
         if self.inputs.live is not None:
             self.inputs = replace(self.inputs, live=replace(self.inputs.live, is_quiet=True))
         seen_for = self._seen_for(self.last)
-        known = known_snapshot()
-        found = rmqalloc.check(known, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for)
+        found = rmqalloc.check(self.last, self.inputs.groups, self.inputs.topics, self.rules, self.planned, seen_for)
         self._keep(found.who_reads)
         self.evidence, self.not_known = found.evidence, found.not_known
         return found

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from rmqalloc._lazy import lazy_property
-from rmqalloc.evaluation._shares import divide
 from rmqalloc.evidence._fit import Fit
-from rmqalloc.evidence._method import Rooms
 from rmqalloc.model import MessageQueue
-from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.snapshot._unknown import Unknowns
 from rmqalloc.strategies import sort_client_ids
-from rmqalloc.views._group_views import GroupViews, ViewReader
+from rmqalloc.views._group_views import GroupViews
 from rmqalloc.views._reported import ReportedOwners
 from rmqalloc.views._unit_views import Ids, UnitViews
 
@@ -43,18 +41,31 @@ class AuditedGroup(GroupViews):
         What the snapshot does not know.
     seen_for : mapping of client id to float
         Seconds that clients have been there at least, as far as earlier looks tell.
+    make_units : callable
+        Gives the units of the group, with what every client takes; called when they are first looked at.
     """
 
     snapshot: Snapshot
     unknown: Unknowns
+    make_units: Callable[[], list[UnitViews]]
     fit: Fit | None = None
     planned: PlannedOwners | None = None
     seen_for: Mapping[str, float] = field(default_factory=dict)
 
     @lazy_property
+    def units(self) -> list[UnitViews]:
+        """One per topic with queues; none if the group has no clients or they do not divide the queues."""
+        return self.make_units()
+
+    @lazy_property
     def reported(self) -> ReportedOwners:
         """What the clients report that they own."""
-        return ReportedOwners(self.clients, self.units)
+        return ReportedOwners(self.clients)
+
+    @lazy_property
+    def elsewhere(self) -> dict[MessageQueue, tuple[str, Ids]]:
+        """Queues with a reported owner other than the expected one: that owner, and the expected owners."""
+        return self.reported.elsewhere(self.units)
 
     @lazy_property
     def _messages(self) -> dict[MessageQueue, int]:
@@ -75,6 +86,11 @@ class AuditedGroup(GroupViews):
     def has_empty_id(self) -> bool:
         """Whether a client has no id."""
         return not all(self.client_ids)
+
+    @lazy_property
+    def with_retry(self) -> list[str]:
+        """What the group subscribes to, its retry topic included."""
+        return list(dict.fromkeys([*self.topics, RETRY_PREFIX + self.group.name]))
 
     @lazy_property
     def backlog(self) -> dict[str, dict[MessageQueue, int]]:
@@ -156,26 +172,3 @@ class AuditedGroup(GroupViews):
     def ids(self, slots: Iterable[int]) -> Ids:
         """Client ids of slots, once each, in Java's order."""
         return tuple(sort_client_ids({self.clients[slot].client_id for slot in slots}))
-
-
-def audited_groups(snapshot: Snapshot, wanted: Callable[[Group], bool]) -> list[AuditedGroup]:
-    """The wanted groups by name, with the shares of all their views computed."""
-    reader = ViewReader(snapshot.topics)
-    unknown = Unknowns(snapshot)
-    audited_list = []
-    for group in sorted(filter(wanted, snapshot.groups), key=lambda one: one.name):
-        views = reader.views_of(group)
-        if views.is_clustering and views.clients:
-            views.units.extend(filter(None, (reader.unit_of(views, topic) for topic in views.topics)))
-        why = unknown.why("clients", group.name) or unknown.why("brokers", group.name)
-        for unit in views.units:
-            unit.unknown = why or unknown.why("routes", unit.topic)
-        own = {one.name: getattr(views, one.name) for one in fields(GroupViews)}
-        audited_list.append(AuditedGroup(**own, snapshot=snapshot, unknown=unknown))
-    divide((view for audited in audited_list for unit in audited.units for view in unit.views), Rooms.of(snapshot))
-    return audited_list
-
-
-def topics_with_retry(audited: AuditedGroup) -> list[str]:
-    """What the group subscribes to, its retry topic included."""
-    return list(dict.fromkeys([*audited.topics, RETRY_PREFIX + audited.group.name]))

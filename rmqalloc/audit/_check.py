@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 
 from rmqalloc._text import did_you_mean
-from rmqalloc.audit._audited_group import AuditedGroup, audited_groups
+from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import SEVERITIES
 from rmqalloc.audit._findings import Findings
 from rmqalloc.audit._not_known import not_known
 from rmqalloc.audit._reach import reach_of
 from rmqalloc.audit._rules import RULES
 from rmqalloc.audit._rules_planned import Planned, absent_groups
+from rmqalloc.audit._signed_groups import SignedGroups
+from rmqalloc.audit._signs import Sign
 from rmqalloc.errors import ArgumentError
 from rmqalloc.evaluation._differing import differing_queues
 from rmqalloc.evidence import evidence_of, with_strategies
@@ -82,24 +84,23 @@ def check_snapshot(
     def is_wanted(group: Group) -> bool:
         return bool(has_name(group.name)) and (tuple(topics) == ALL or any(map(has_topic, group.subscriptions)))
 
-    audited_list = audited_groups(snapshot, is_wanted)
     ages: dict[str, dict[str, float]] = {}
     for (name, client_id), age in (seen_for or {}).items():
         ages.setdefault(name, {})[client_id] = age
-    for audited in audited_list:
-        audited.planned = None if planned is None else planned.get(audited.group.name)
-        audited.seen_for = ages.get(audited.group.name, {})
+    looked_at = SignedGroups(snapshot, is_wanted, planned, ages).all
     if "differs-from-expected" in wanted:
-        _fit_strategies([audited for audited in audited_list if audited.reported.elsewhere], snapshot)
+        others = (one.audited for one in looked_at if one.signs & Sign.OWNED and not one.is_ordinary)
+        _fit_strategies([one for one in others if one.elsewhere], snapshot)
     followed = [name for name in RULES if name in wanted]
-    found = (one for audited in audited_list for name in followed for one in RULES[name].findings(name, audited))
+    odd = [one for one in looked_at if one.signs]
+    found = (one for signed in odd for name in followed for one in RULES[name].findings(name, signed))
     absent = absent_groups(planned or {}, names) if "differs-from-plan" in wanted else ()
     gone = (one for one in absent if has_name(one.consumer_group) and any(has_topic(q.topic) for q in one.queues))
     kept = (finding for finding in chain(found, gone) if finding.topic is None or has_topic(finding.topic))
     by_group = sorted(dict.fromkeys(kept), key=lambda one: (one.consumer_group, SEVERITIES.index(one.severity)))
-    reach = reach_of(audited_list, snapshot, has_topic, tuple(groups) == ALL)
+    reach = reach_of(looked_at, snapshot, has_topic, tuple(groups) == ALL)
     evidence = evidence_of(snapshot, groups, differing_queues(snapshot, groups))
-    missing = not_known(audited_list, snapshot, followed, has_topic, tuple(groups) == ALL)
+    missing = not_known(looked_at, snapshot, followed, has_topic, tuple(groups) == ALL)
     return Findings(by_group, reach, evidence, missing)
 
 

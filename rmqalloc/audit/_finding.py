@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from rmqalloc._text import counted
 from rmqalloc.audit._audited_group import AuditedGroup
+from rmqalloc.audit._signed_groups import SignedGroup
+from rmqalloc.audit._signs import NONE, OF_OWNERS, Sign
 from rmqalloc.model import MessageQueue
 from rmqalloc.views._unit_views import UnitViews
 
@@ -87,6 +89,8 @@ class Rule:
         The most severe that it gives.
     find : callable
         Yields the faults of one group.
+    signs : Sign
+        Of an ordinary group it has nothing to say unless the group has one of these.
     """
 
     title: str
@@ -94,11 +98,14 @@ class Rule:
     help: str
     severity: str
     find: Callable[[AuditedGroup], Iterator[Fault]]
+    signs: Sign = NONE
 
-    def findings(self, name: str, audited: AuditedGroup) -> Iterator[Finding]:
+    def findings(self, name: str, signed: SignedGroup) -> Iterator[Finding]:
         """The findings of the rule, whose id this is, for one group."""
-        for one in self.find(audited):
-            group, severity = audited.group.name if one.of_group else "", one.severity or self.severity
+        if not signed.signs & (self.signs | OF_OWNERS):
+            return
+        for one in self.find(signed.audited):
+            group, severity = signed.group.name if one.of_group else "", one.severity or self.severity
             yield Finding(name, severity, group, one.topic, one.queues, one.clients, one.message, one.advice)
 
 

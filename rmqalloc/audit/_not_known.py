@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from rmqalloc._text import named, printable
-from rmqalloc.audit._audited_group import AuditedGroup, topics_with_retry
+from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._reach import topics_without_group
+from rmqalloc.audit._signed_groups import SignedGroup
+from rmqalloc.audit._signs import OF_OWNERS, Sign
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.snapshot._unknown import NotKnown, Unknowns
+from rmqalloc.views._group_views import is_clustering
 
 _LISTS = ("clients", "subscriptions")
 _COMPUTED = ("clients", "routes")
@@ -45,11 +48,14 @@ NEEDS: dict[str, Collection[str]] = {
 }
 """Kinds of facts without which a rule cannot decide; who reads what needs all of them."""
 
+_LACKING = OF_OWNERS | Sign.ROUTES | Sign.BROKERS
+"""Signs of groups of which something may not be known."""
+
 _OF_READERS = ("clients", "subscriptions", "owners", "routes", "brokers")
 
 
 def not_known(
-    audited_list: Iterable[AuditedGroup],
+    looked_at: Sequence[SignedGroup],
     snapshot: Snapshot,
     rules: Collection[str],
     has_topic: Callable[[str], object],
@@ -59,7 +65,7 @@ def not_known(
 
     Parameters
     ----------
-    audited_list : iterable of AuditedGroup
+    looked_at : sequence of SignedGroup
     snapshot : Snapshot
     rules : collection of str
         Those that are followed.
@@ -72,10 +78,10 @@ def not_known(
     if "no-consumer" in rules:  # who reads what is looked at too
         kinds.update(_OF_READERS)
     found: dict[NotKnown, None] = {}
-    audited_list = tuple(audited_list)
-    for audited in audited_list:
-        found |= dict.fromkeys(_of_group(audited, has_topic))
-    found |= dict.fromkeys(_lags(audited_list))
+    for signed in looked_at:
+        if signed.signs & _LACKING:
+            found |= dict.fromkeys(_of_group(signed.audited, has_topic))
+    found |= dict.fromkeys(_lags(looked_at, Unknowns(snapshot)))
     if is_whole:
         found |= dict.fromkeys(_of_all(snapshot, has_topic))
     return tuple(sorted(one for one in found if one.kind in kinds))
@@ -94,7 +100,7 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
         yield NotKnown("owners", name, f"{named(audited.reported.silent)} did not report", not audited.is_clustering)
     elif why := audited.why_unknown("owners"):
         yield NotKnown("owners", name, why)
-    for topic in filter(has_topic, topics_with_retry(audited)):
+    for topic in filter(has_topic, audited.with_retry):
         route = audited.routes.get(topic)
         why = audited.unknown.why("routes", topic) or (None if route else audited.unknown.why_more("routes"))
         if why and not topic.startswith(RETRY_PREFIX):
@@ -104,15 +110,14 @@ def _of_group(audited: AuditedGroup, has_topic: Callable[[str], object]) -> Iter
                 yield NotKnown("brokers", broker.broker_name, "it does not answer")
 
 
-def _lags(audited_list: Collection[AuditedGroup]) -> Iterator[NotKnown]:
+def _lags(looked_at: Sequence[SignedGroup], unknown: Unknowns) -> Iterator[NotKnown]:
     """Groups of which no lag is known: what waits for them is not seen, which alone puts nothing in doubt."""
-    given = "none are known"
+    given, groups = "none are known", [one.group for one in looked_at]
+    whys = {one.name: unknown.why("lags", one.name) for one in groups}
     without = {
-        one.group.name: one.why_unknown("lags") or given
-        for one in audited_list
-        if one.is_clustering and (not one.group.lags or one.why_unknown("lags"))
+        one.name: whys[one.name] or given for one in groups if is_clustering(one) and (not one.lags or whys[one.name])
     }
-    if len(without) == len(audited_list) and {*without.values()} == {given}:
+    if len(without) == len(groups) and {*without.values()} == {given}:
         without = {"": "no lags are known"}
     yield from (NotKnown("lags", name, why, True) for name, why in without.items())
 

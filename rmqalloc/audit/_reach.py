@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc._text import named
-from rmqalloc.audit._audited_group import AuditedGroup, topics_with_retry
 from rmqalloc.audit._reach_answers import Answer, WrittenTopics, answers_of
+from rmqalloc.audit._signed_groups import SignedGroup
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Snapshot
 from rmqalloc.snapshot._system_topics import is_system_topic
@@ -107,7 +107,7 @@ class Reach:
 
 
 def reach_of(
-    audited_list: Sequence[AuditedGroup],
+    looked_at: Sequence[SignedGroup],
     snapshot: Snapshot,
     has_topic: Callable[[str], object],
     with_all_groups: bool,
@@ -116,7 +116,7 @@ def reach_of(
 
     Parameters
     ----------
-    audited_list : sequence of AuditedGroup
+    looked_at : sequence of SignedGroup
     snapshot : Snapshot
     has_topic : callable
         Which topics to look at.
@@ -126,8 +126,8 @@ def reach_of(
 
     def make() -> Iterator[Answer]:
         written = WrittenTopics({topic.name: topic for topic in snapshot.topics})
-        for audited in audited_list:
-            yield from answers_of(audited, filter(has_topic, topics_with_retry(audited)), written)
+        for signed in looked_at:
+            yield from answers_of(signed, filter(has_topic, signed.topics), written)
         if with_all_groups:
             yield from _without_group(snapshot, has_topic, written)
 

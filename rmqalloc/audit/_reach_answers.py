@@ -15,11 +15,13 @@ from rmqalloc._text import counted
 from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._reach_reasons import REASONS
 from rmqalloc.audit._rules_owners import why
+from rmqalloc.audit._signed_groups import SignedGroup
+from rmqalloc.audit._signs import Sign
 from rmqalloc.audit._written import WrittenTopic
 from rmqalloc.evidence._known import known_by_client
 from rmqalloc.model import MessageQueue
 from rmqalloc.remoting._bodies import LMQ_PREFIX
-from rmqalloc.snapshot._snapshot import Topic
+from rmqalloc.snapshot._snapshot import Group, Topic
 from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_queues
 from rmqalloc.views._unit_views import Ids, Queues, UnitViews
@@ -47,7 +49,7 @@ class Answer:
         What producers write to of the topic.
     waiting : mapping of MessageQueue to int
         Unconsumed messages, of queues of which they are known.
-    audited : AuditedGroup or None
+    signed : SignedGroup or None
     """
 
     consumer_group: str | None
@@ -57,7 +59,7 @@ class Answer:
     detail: str = ""
     written: WrittenTopic | None = None
     waiting: Mapping[MessageQueue, int] = field(default_factory=dict)
-    audited: AuditedGroup | None = None
+    signed: SignedGroup | None = None
 
     @property
     def state(self) -> str:
@@ -88,10 +90,10 @@ class Answer:
         """Client ids by queue: those that read it; of an unknown one, those that perhaps do; of one that no client takes, those
         that report it all the same.
         """
-        audited = self.audited
-        if audited is None or (self.state == "unread" and self.reason != "no-owner"):
+        if self.signed is None or (self.state == "unread" and self.reason != "no-owner"):
             yield from repeat((), len(self.queues))
             return
+        audited = self.signed.audited
         takers, known = self._takers(audited), dict[tuple[int, ...], Ids]()
         for queue in self.queues:
             slots = tuple(takers.get(queue, ()))
@@ -103,7 +105,7 @@ class Answer:
         unit = audited.unit_of_topic.get(self.topic)
         if unit is None:
             return dict.fromkeys(self.queues, audited.subscribers(self.topic))
-        if _speaks(audited, unit) and (self.state == "read" or audited.is_reported):
+        if _speaks(audited, unit.topic) and (self.state == "read" or audited.is_reported):
             return audited.reported.owners(unit)
         return unit.perhaps if self.state == "unknown" else unit.always
 
@@ -127,12 +129,14 @@ class WrittenTopics:
         return self._made.get(name)
 
 
-def answers_of(audited: AuditedGroup, topics: Iterable[str], written: WrittenTopics) -> Iterator[Answer]:
+def answers_of(signed: SignedGroup, topics: Iterable[str], written: WrittenTopics) -> Iterator[Answer]:
     """The answers of a group for some of its topics."""
     for name in topics:
-        found, waiting = written.get(name, audited.unit_of_topic.get(name)), audited.backlog.get(name, _NOTHING)
-        for reason, queues, detail in _reasons(audited, name, found, waiting):
-            yield Answer(audited.group.name, name, reason, queues, detail, found, waiting, audited)
+        unit = None if signed.is_ordinary else signed.audited.unit_of_topic.get(name)
+        found = written.get(name, unit)
+        waiting = signed.audited.backlog.get(name, _NOTHING) if signed.signs & Sign.LAGS else _NOTHING
+        for reason, queues, detail in _reasons(signed, name, found, waiting):
+            yield Answer(signed.group.name, name, reason, queues, detail, found, waiting, signed)
 
 
 _Reasons = Iterator[tuple[str, Queues, str]]
@@ -140,11 +144,11 @@ _Reasons = Iterator[tuple[str, Queues, str]]
 
 
 def _reasons(
-    audited: AuditedGroup, name: str, written: WrittenTopic | None, waiting: Mapping[MessageQueue, int]
+    signed: SignedGroup, name: str, written: WrittenTopic | None, waiting: Mapping[MessageQueue, int]
 ) -> _Reasons:
     if written is None:
         if stuck := tuple(sort_queues(queue for queue, n in waiting.items() if n)):
-            reason = _without_route(audited, name)
+            reason = _without_route(signed.audited, name)
             is_light = reason == "unknown" and name.startswith(LMQ_PREFIX)
             yield reason, stuck, "light message queues (LMQ) have no route of their own" if is_light else ""
         return
@@ -160,11 +164,11 @@ def _reasons(
         visible = tuple(sort_queues([*visible, *_where(more, reasons, None)]))
     for reason in sorted(hidden):
         yield reason, tuple(sort_queues(hidden[reason])), ""
-    if not audited.clients and name.startswith(RETRY_PREFIX):
+    if not signed.is_ordinary and not signed.audited.clients and name.startswith(RETRY_PREFIX):
         # Messages come back to a retry topic from clients of the group alone.
         visible = tuple(queue for queue in visible if waiting.get(queue))
     if visible:
-        yield from _of_group(audited, name, visible)
+        yield from _of_group(signed, name, visible)
 
 
 def _where(queues: Iterable[MessageQueue], reasons: Iterable[str | None], reason: str | None) -> list[MessageQueue]:
@@ -180,9 +184,25 @@ def _without_route(audited: AuditedGroup, name: str) -> str:
     return "unknown" if is_left_out or audited.unknown.why_more("routes") else "no-route"
 
 
-def _of_group(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
+def _of_group(signed: SignedGroup, name: str, queues: Queues) -> _Reasons:
     """What concerns the group as a whole; then the owners."""
-    group, unit = audited.group, audited.unit_of_topic.get(name)
+    if not signed.is_ordinary or name not in signed.group.subscriptions:
+        yield from _of_audited(signed.audited, name, queues)
+        return
+    if signed.signs & (Sign.PAUSED | Sign.BROKERS):
+        closed, queues = _closed(signed.audited, True, queues)
+        yield from closed
+    if queues:
+        doubt = _doubt(signed.group)
+        if doubt is None or (signed.signs & Sign.OWNED and _speaks(signed.audited, name)):
+            yield "owner", queues, ""
+        else:
+            yield "unknown", queues, doubt
+
+
+def _of_audited(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
+    """The same of a group whose queues may have other owners than its strategy gives them."""
+    group, unit = audited.group, audited.unit_of_topic.get(name) if name in audited.topics else None
     if not (unit.options if unit is not None else audited.subscribers(name)):
         if not audited.why_unknown("clients"):
             yield "no-subscriber" if audited.clients else "no-client", queues, ""
@@ -192,14 +212,8 @@ def _of_group(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
         rest = tuple(queue for queue in queues if queue not in closed)
         yield from (one for one in (("paused", closed, ""), ("unknown", rest, _CLIENTS_UNKNOWN)) if one[1])
         return
-    for reason, brokers, detail in (
-        ("paused", group.paused_brokers, ""),
-        ("no-lock", audited.brokers_without_locks if unit else (), ""),
-        ("unknown", audited.silent_brokers, "their brokers do not answer"),
-    ):
-        if brokers and (closed := tuple(queue for queue in queues if queue.broker_name in brokers)):
-            yield reason, closed, detail
-            queues = tuple(queue for queue in queues if queue.broker_name not in brokers)
+    shut, queues = _closed(audited, unit is not None, queues)
+    yield from shut
     if not queues:
         return
     if not audited.is_clustering:
@@ -209,6 +223,20 @@ def _of_group(audited: AuditedGroup, name: str, queues: Queues) -> _Reasons:
         yield "unknown", queues, "the group does not list the topic among its subscriptions"
     else:
         yield from _of_owners(audited, unit, queues)
+
+
+def _closed(audited: AuditedGroup, has_unit: bool, queues: Queues) -> tuple[list[tuple[str, Queues, str]], Queues]:
+    """Why queues cannot be read or it is not known that they are, by their brokers; and the queues of all other brokers."""
+    found = []
+    for reason, brokers, detail in (
+        ("paused", audited.group.paused_brokers, ""),
+        ("no-lock", audited.brokers_without_locks if has_unit else (), ""),
+        ("unknown", audited.silent_brokers, "their brokers do not answer"),
+    ):
+        if brokers and (closed := tuple(queue for queue in queues if queue.broker_name in brokers)):
+            found.append((reason, closed, detail))
+            queues = tuple(queue for queue in queues if queue.broker_name not in brokers)
+    return found, queues
 
 
 def _of_owners(audited: AuditedGroup, unit: UnitViews, queues: Queues) -> _Reasons:
@@ -234,16 +262,16 @@ def _owned(audited: AuditedGroup, unit: UnitViews) -> _Owned:
     and where all of them report, a queue that none reports is not. A queue that nobody takes in either way is not read.
     """
     read = "popped" if unit.is_pop else "owner", ""
-    usual, others = _reported(audited, unit, read) if _speaks(audited, unit) else _computed(audited, unit, read)
+    usual, others = _reported(audited, unit, read) if _speaks(audited, unit.topic) else _computed(audited, unit, read)
     if unit.unowned:
         nobody = "the queues are in no client's list" if unit.is_config else why(audited, unit)
         others |= dict.fromkeys(unit.unowned, ("no-owner", nobody))
     return usual, others
 
 
-def _speaks(audited: AuditedGroup, unit: UnitViews) -> bool:
+def _speaks(audited: AuditedGroup, topic: str) -> bool:
     """Whether what clients report says anything of a topic: of a retry topic nothing is, if nobody reports any queue."""
-    return audited.reported.any_answer and audited.reported.speaks_of(unit)
+    return audited.reported.any_answer and audited.reported.speaks_of(topic)
 
 
 def _reported(audited: AuditedGroup, unit: UnitViews, read: tuple[str, str]) -> _Owned:
@@ -254,7 +282,7 @@ def _reported(audited: AuditedGroup, unit: UnitViews, read: tuple[str, str]) -> 
 
 
 def _computed(audited: AuditedGroup, unit: UnitViews, read: tuple[str, str]) -> _Owned:
-    if doubt := unit.problem or _doubt(audited):
+    if doubt := unit.problem or _doubt(audited.group):
         return ("unknown", doubt), {}
     others = dict[MessageQueue, tuple[str, str]]()
     for is_open, reason in (
@@ -276,7 +304,7 @@ def _not_reported(audited: AuditedGroup) -> str:
     return "not all that clients own is known"
 
 
-def _doubt(audited: AuditedGroup) -> str | None:
+def _doubt(group: Group) -> str | None:
     """Why the clients may divide by something else than what is computed."""
-    doubt = audited.group.strategy_doubt
-    return None if doubt is None or known_by_client(audited.group) else doubt
+    doubt = group.strategy_doubt
+    return None if doubt is None or known_by_client(group) else doubt

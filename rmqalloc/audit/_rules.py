@@ -33,6 +33,7 @@ from rmqalloc.audit import (
     _rules_unread as rules_unread,
 )
 from rmqalloc.audit._finding import Rule
+from rmqalloc.audit._signs import Sign
 
 RULES: dict[str, Rule] = {
     "unowned-queue": Rule(
@@ -64,6 +65,7 @@ RULES: dict[str, Rule] = {
         "machine rooms and lists leave clients out with more queues than that.",
         "warning",
         rules_idle.idle_client,
+        Sign.IDLE,
     ),
     "mixed-strategies": Rule(
         "Different strategies in one group",
@@ -71,6 +73,7 @@ RULES: dict[str, Rule] = {
         "Give all clients the same strategy.",
         "error",
         rules_mixed.mixed_strategies,
+        Sign.KINDS,
     ),
     "mixed-virtual-nodes": Rule(
         "Different numbers of virtual nodes in one group",
@@ -78,6 +81,7 @@ RULES: dict[str, Rule] = {
         "Give all clients the same number of virtual nodes.",
         "error",
         rules_mixed.mixed_virtual_nodes,
+        Sign.KINDS,
     ),
     "mixed-subscriptions": Rule(
         "Different subscriptions in one group",
@@ -87,6 +91,7 @@ RULES: dict[str, Rule] = {
         "Let all clients of a group subscribe to the same topics, with the same tags.",
         "error",
         rules_mixed.mixed_subscriptions,
+        Sign.FILTERS,
     ),
     "mixed-languages": Rule(
         "Different SDKs in one group",
@@ -95,6 +100,7 @@ RULES: dict[str, Rule] = {
         "Let one SDK consume for one group, or take AVG.",
         "error",
         rules_mixed.mixed_languages,
+        Sign.KINDS,
     ),
     "mixed-versions": Rule(
         "Releases of different major numbers in one group",
@@ -103,6 +109,7 @@ RULES: dict[str, Rule] = {
         "Finish the upgrade.",
         "warning",
         rules_mixed.mixed_versions,
+        Sign.KINDS,
     ),
     "stale-route": Rule(
         "Client with an old route",
@@ -153,6 +160,7 @@ RULES: dict[str, Rule] = {
         "Give every client and every broker a machine room.",
         "error",
         rules_rooms.missing_machine_room,
+        Sign.ROOMS,
     ),
     "no-consumer": Rule(
         "Topic that no client of the group consumes",
@@ -168,6 +176,7 @@ RULES: dict[str, Rule] = {
         "Raise the read queues to the write queues.",
         "error",
         rules_unread.written_not_read,
+        Sign.ROUTES,
     ),
     "unreadable-broker": Rule(
         "Broker that is writable and not readable",
@@ -175,6 +184,7 @@ RULES: dict[str, Rule] = {
         "Give read permission back, or take write permission away first.",
         "error",
         rules_unread.unreadable_broker,
+        Sign.ROUTES,
     ),
     "stranded-backlog": Rule(
         "Backlog in a queue that consumers do not see",
@@ -182,6 +192,7 @@ RULES: dict[str, Rule] = {
         "Raise the read queues or give read permission back until the queue is empty.",
         "error",
         rules_unread.stranded_backlog,
+        Sign.LAGS,
     ),
     "consumption-disabled": Rule(
         "Broker that does not let the group consume",
@@ -189,6 +200,7 @@ RULES: dict[str, Rule] = {
         "Set consumeEnable of the group to true there, unless it is paused on purpose.",
         "error",
         rules_unread.consumption_disabled,
+        Sign.PAUSED,
     ),
     "actual-unowned": Rule(
         "Queue that nobody owns now",
@@ -212,6 +224,7 @@ RULES: dict[str, Rule] = {
         "Look again after 30 s; then compare name servers and, with CONFIG, lists.",
         "warning",
         rules_unread.owned_not_in_route,
+        Sign.OWNED,
     ),
     "differs-from-expected": Rule(
         "Other owners than the strategy gives",
@@ -226,6 +239,7 @@ RULES: dict[str, Rule] = {
         "Do what is left of the plan, or make a new one.",
         "warning",
         rules_planned.differs_from_plan,
+        Sign.PLAN,
     ),
     "only-dry-queues": Rule(
         "Client whose queues get no new messages",
@@ -234,6 +248,7 @@ RULES: dict[str, Rule] = {
         "write permission.",
         "warning",
         rules_topics.only_dry_queues,
+        Sign.ROUTES,
     ),
     "topic-without-route": Rule(
         "Subscribed topic that cannot be read",
@@ -241,6 +256,7 @@ RULES: dict[str, Rule] = {
         "Create the topic, give read permission, or end the subscription.",
         "warning",
         rules_topics.topic_without_route,
+        Sign.ROUTES,
     ),
     "no-master": Rule(
         "Broker without a master",
@@ -248,6 +264,7 @@ RULES: dict[str, Rule] = {
         "Start the master again, or let a slave become master.",
         "error",
         rules_brokers.no_master,
+        Sign.BROKERS,
     ),
     "silent-broker": Rule(
         "Broker that does not answer",
@@ -255,6 +272,7 @@ RULES: dict[str, Rule] = {
         "Look at the broker's process and its network.",
         "warning",
         rules_brokers.silent_broker,
+        Sign.BROKERS,
     ),
     "ordered-lock-holder-gone": Rule(
         "Ordered queues that nobody can lock",
@@ -262,6 +280,7 @@ RULES: dict[str, Rule] = {
         "Start the master again, or let a slave become master.",
         "error",
         rules_brokers.ordered_lock_holder_gone,
+        Sign.BROKERS,
     ),
     "lag-from-slave": Rule(
         "Lag read from a slave",
@@ -269,6 +288,7 @@ RULES: dict[str, Rule] = {
         "Look again when the master is back.",
         "note",
         rules_brokers.lag_from_slave,
+        Sign.BROKERS,
     ),
     "shared-queues": Rule(
         "Clients that share queues",
@@ -291,6 +311,7 @@ RULES: dict[str, Rule] = {
         "Nothing in maintenance or while queues are being removed; else raise the write queues.",
         "note",
         rules_topics.dry_queue,
+        Sign.ROUTES,
     ),
     "expected-not-known": Rule(
         "Expected owners are not known",
@@ -305,6 +326,7 @@ RULES: dict[str, Rule] = {
         "State the strategy.",
         "note",
         rules_config.strategy_assumed,
+        Sign.DOUBT,
     ),
     "silent-client": Rule(
         "Client that does not answer",
@@ -327,6 +349,7 @@ RULES: dict[str, Rule] = {
         "Take the names from a source that does not cut them.",
         "note",
         rules_owners.name_perhaps_cut,
+        Sign.ROUTES,
     ),
 }
 """The order is that of a group's findings of one severity."""

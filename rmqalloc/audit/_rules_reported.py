@@ -106,7 +106,7 @@ def owners_not_reported(audited: AuditedGroup) -> Iterator[Fault]:
 
 def differs_from_expected(audited: AuditedGroup) -> Iterator[Fault]:
     """Queues whose reported owner is not the one computed, and the strategy that explains the reported owners best."""
-    elsewhere = audited.reported.elsewhere
+    elsewhere = audited.elsewhere
     if elsewhere:
         queues = tuple(sort_queues(elsewhere))
         owner, expected = elsewhere[queues[0]]

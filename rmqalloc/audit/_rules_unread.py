@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rmqalloc._text import counted, named
-from rmqalloc.audit._audited_group import AuditedGroup, topics_with_retry
+from rmqalloc.audit._audited_group import AuditedGroup
 from rmqalloc.audit._finding import Fault, backlog
 from rmqalloc.audit._written import is_in, readable_counts
 from rmqalloc.model import MessageQueue
@@ -21,7 +21,7 @@ def no_consumer(audited: AuditedGroup) -> Iterator[Fault]:
     """Topics that no client of the group consumes; a note if it is not known whether messages wait."""
     if audited.why_unknown("clients"):
         return
-    for name in topics_with_retry(audited):
+    for name in audited.with_retry:
         # If clients divide the queues, a topic without subscribers has unowned queues, which is a rule of its own.
         if audited.clients and (audited.is_clustering or audited.subscribers(name)):
             continue
@@ -152,7 +152,7 @@ def owned_not_in_route(audited: AuditedGroup) -> Iterator[Fault]:
 
 def _routes(audited: AuditedGroup) -> Iterator[Topic]:
     """Routes of the topics that the group subscribes to, of those that are known whole."""
-    return (audited.routes[name] for name in topics_with_retry(audited) if audited.has_route(name))
+    return (audited.routes[name] for name in audited.with_retry if audited.has_route(name))
 
 
 def _n_written(broker: TopicBroker) -> int:

@@ -106,6 +106,7 @@ def check(
         raise click.UsageError("--settle and --watch look again at a running cluster: give -n HOST:PORT instead of -f")
     if show is not None and output == "sarif":
         raise click.UsageError("--show is of tables, and SARIF holds findings alone: leave one of them out")
+    inputs = replace(inputs, is_checked=True)
     looking = _Looking(inputs, _chosen(rules, ignore), _planned(plan, scenario), severity, output, show, not rules)
     if is_watched:
         watch(looking, _SETTLE if settle is None else settle)

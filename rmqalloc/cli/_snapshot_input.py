@@ -51,6 +51,8 @@ class Inputs:
         Machine rooms that are given by hand, and the least that strategies must rest on.
     is_planned : bool
         Whether nothing is left to do if all groups are left out.
+    is_checked : bool
+        Whether the snapshot is wanted with the strategies that were found out, and not as it was read.
     source : Source or None
         What was read of the file, for those who need it twice: a pipe can be read only once, and a file may change.
     """
@@ -65,6 +67,7 @@ class Inputs:
     assume: bool = False
     evidence: EvidenceOptions = field(default_factory=EvidenceOptions)
     is_planned: bool = False
+    is_checked: bool = False
     source: Source | None = None
 
 
@@ -80,7 +83,7 @@ class Known:
     weak : tuple of str
         Groups whose strategies rest on less than ``--require`` asks for.
     taken : Snapshot
-        What plans are made from.
+        What is worked on.
     """
 
     snapshot: Snapshot
@@ -206,8 +209,9 @@ def known_by_options(snapshot: Snapshot, inputs: Inputs) -> Known:
     evidence = evidence_of(found, inputs.groups, differing_queues(found, inputs.groups))
     least = inputs.evidence.require
     weak = () if least is None else tuple(evidence.weaker(least))
-    # Otherwise it stays as it was read, so that a plan bears the hash of what it was made from.
-    taken = with_strategies(snapshot, inputs.groups, assume=True) if inputs.assume else snapshot
+    # A plan bears the hash of what it was made from, so for that the snapshot stays as it was read.
+    as_wanted = found if inputs.is_checked else snapshot
+    taken = with_strategies(snapshot, inputs.groups, assume=True) if inputs.assume else as_wanted
     if weak:
         taken = left_out(taken if inputs.assume else found, weak, f"it rests on less than --require {least}")
     return Known(found, evidence, weak, taken)

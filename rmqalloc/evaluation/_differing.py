@@ -15,7 +15,7 @@ from rmqalloc.evidence._method import Rooms
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._snapshot import Group, Snapshot
-from rmqalloc.views._group_views import GroupViews, ViewReader
+from rmqalloc.views._group_views import ViewReader
 from rmqalloc.views._owned_as_computed import OwnedAsComputed
 from rmqalloc.views._reported import ReportedOwners
 from rmqalloc.views._unit_views import UnitViews
@@ -49,7 +49,7 @@ def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[st
     """
     routes, owned = {one.name: one for one in snapshot.topics}, OwnedAsComputed()
     found: dict[str, int | None] = {}
-    compared: list[tuple[GroupViews, ReportedOwners]] = []
+    compared: list[tuple[str, list[UnitViews], ReportedOwners]] = []
     reader = ViewReader(snapshot.topics)
     for group in snapshot.groups:
         if not _reports(group) or not matches_any(group.name, groups):
@@ -58,11 +58,11 @@ def differing_queues(snapshot: Snapshot, groups: Sequence[str] = ALL) -> dict[st
         topics = [routes[name] for name in group.subscriptions if name in routes]
         if not owned.is_known(group) or any(owned.otherwise(group, one) for one in topics) or differ(group):
             views = reader.views_of(group)
-            views.units.extend(filter(None, (reader.unit_of(views, topic) for topic in views.topics)))
-            compared.append((views, ReportedOwners(views.clients, views.units)))
-    divide((view for views, _ in compared for unit in views.units for view in unit.views), Rooms.of(snapshot))
-    for views, reported in compared:
-        found[views.group.name] = _total(_differing(unit, reported) for unit in views.units)
+            units = reader.units_of(views)
+            compared.append((group.name, units, ReportedOwners(views.clients)))
+    divide((view for _, units, _ in compared for unit in units for view in unit.views), Rooms.of(snapshot))
+    for name, units, reported in compared:
+        found[name] = _total(_differing(unit, reported) for unit in units)
     return found
 
 

@@ -79,8 +79,8 @@ def with_strategies(
         method = Method(*full_name(strategy, dict(params or {})))
         found = [(one, _Claim(own, "given", [own])) for one in mine if (own := _of_all(one, method))]
     else:
-        rooms = Rooms.of(snapshot)
-        found = [(one, _claim(one, rooms)) for one in mine if one.strategy_source is None]
+        claims = _Claims(Rooms.of(snapshot))
+        found = [(one, claims.of(one)) for one in mine if one.strategy_source is None]
     placed = placed_groups(
         snapshot,
         [(one, claim.tried) for one, claim in found if _owners_tell_rooms(one, claim)],
@@ -195,6 +195,22 @@ def doubtful(
 
 
 # --- Stated and reported ---
+
+
+class _Claims:
+    """The claims on groups; on those whose clients report nothing of their strategy it is one for all that state the same."""
+
+    def __init__(self, rooms: Rooms) -> None:
+        self._rooms = rooms
+        self._of_silent: dict[tuple[str | None, str, bool], _Claim] = {}
+
+    def of(self, group: Group) -> _Claim:
+        if kinds_of(group) - {(None, None, None)}:
+            return _claim(group, self._rooms)
+        key = group.strategy, repr(group.strategy_params), bool(group.clients)
+        if key not in self._of_silent:
+            self._of_silent[key] = _claim(group, self._rooms)
+        return self._of_silent[key]
 
 
 def _claim(group: Group, rooms: Rooms) -> _Claim:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc.documents._fields import MAX_QUEUES
@@ -19,6 +19,11 @@ from rmqalloc.strategies import sort_client_ids, sort_queues
 from rmqalloc.strategies._dialects import DIALECTS, JAVA
 from rmqalloc.views._unit_views import Ids, Queues, UnitViews
 from rmqalloc.views._view import View
+
+
+def is_clustering(group: Group) -> bool:
+    """Whether clients divide the queues of a group: they do not if they broadcast or share the messages of queues."""
+    return group.message_model == "CLUSTERING" and not group.is_shared
 
 
 @dataclass(eq=False)
@@ -37,8 +42,6 @@ class GroupViews:
         Dialect of every slot, see `View.dialect`.
     topics : list of str
         Subscriptions of the group and of all its clients.
-    units : list of UnitViews
-        One per topic with queues; none if the group has no clients or they do not divide the queues.
     """
 
     group: Group
@@ -47,7 +50,6 @@ class GroupViews:
     methods: list[Method]
     dialects: list[str]
     topics: list[str]
-    units: list[UnitViews] = field(default_factory=list)
 
     @property
     def strategy(self) -> str:
@@ -57,7 +59,7 @@ class GroupViews:
     @property
     def is_clustering(self) -> bool:
         """Whether clients divide the queues: they do not if they broadcast or share the messages of queues."""
-        return self.group.message_model == "CLUSTERING" and not self.group.is_shared
+        return is_clustering(self.group)
 
     @property
     def is_served(self) -> bool:
@@ -139,7 +141,7 @@ class ViewReader:
         self._queues: dict[str, Queues] = {}
 
     def views_of(self, group: Group, apart: Mapping[str, str] | None = None) -> GroupViews:
-        """The clients of a group and their strategies; without units, see `unit_of`.
+        """The clients of a group and their strategies.
 
         Clients of several dialects that divide alike have one view, unless ``apart`` tells them apart: see `ToldApart.among`.
         """
@@ -154,6 +156,10 @@ class ViewReader:
         apart = dict.fromkeys((JAVA, *DIALECTS), JAVA) if apart is None else apart
         dialects = [apart[one] for one in dialects_in(group, clients)]
         return GroupViews(group, self._routes, clients, _methods(group, clients), dialects, topics)
+
+    def units_of(self, found: GroupViews) -> list[UnitViews]:
+        """The views of a group for each of its topics that has queues."""
+        return list(filter(None, (self.unit_of(found, topic) for topic in found.topics)))
 
     def unit_of(self, found: GroupViews, topic: str) -> UnitViews | None:
         """The views of a group for one topic, None for a topic without queues."""

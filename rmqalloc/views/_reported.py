@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from rmqalloc._lazy import lazy_property
 from rmqalloc.model import MessageQueue
 from rmqalloc.snapshot._snapshot import Client
+from rmqalloc.snapshot._units import RETRY_PREFIX
 from rmqalloc.strategies import sort_client_ids
 from rmqalloc.views._unit_views import Ids, Queues, Takers, UnitViews
 
@@ -21,11 +22,9 @@ class ReportedOwners:
     ----------
     clients : sequence of Client
         By slot.
-    units : sequence of UnitViews
     """
 
-    def __init__(self, clients: Sequence[Client], units: Sequence[UnitViews]) -> None:
-        self._units = units
+    def __init__(self, clients: Sequence[Client]) -> None:
         self._owners: dict[UnitViews, Takers] = {}
         self._owned = {slot: client.owned for slot, client in enumerate(clients) if client.owned is not None}
         answered = {clients[slot].client_id for slot in self._owned}
@@ -45,13 +44,13 @@ class ReportedOwners:
                 found.setdefault(queue.topic, []).append((queue, slot))
         return found
 
-    def speaks_of(self, unit: UnitViews) -> bool:
-        """Whether the reports say anything of a unit: of a retry topic they do not, if nobody reports any queue of it."""
-        return not (unit.is_retry and unit.topic not in self._by_topic)
+    def speaks_of(self, topic: str) -> bool:
+        """Whether the reports say anything of a topic: of a retry topic they do not, if nobody reports any queue of it."""
+        return not topic.startswith(RETRY_PREFIX) or topic in self._by_topic
 
     def reports(self, unit: UnitViews) -> bool:
         """Whether all clients report what they own, and of this unit."""
-        return self.any_answer and not self.silent and self.speaks_of(unit)
+        return self.any_answer and not self.silent and self.speaks_of(unit.topic)
 
     def owners(self, unit: UnitViews) -> Takers:
         """Slots that report each queue of a unit."""
@@ -74,7 +73,7 @@ class ReportedOwners:
 
     def unowned(self, unit: UnitViews) -> Queues:
         """Queues that nobody reports; none of a retry topic of which nobody reports any queue."""
-        if not self.speaks_of(unit):
+        if not self.speaks_of(unit.topic):
             return ()
         return tuple(queue for queue, slots in self.owners(unit).items() if not slots)
 
@@ -87,11 +86,10 @@ class ReportedOwners:
         ids = ((queue, {unit.client_ids[slot] for slot in slots}) for queue, slots in self.owners(unit).items())
         return {queue: one.pop() for queue, one in ids if len(one) == 1}
 
-    @lazy_property
-    def elsewhere(self) -> dict[MessageQueue, tuple[str, Ids]]:
+    def elsewhere(self, units: Iterable[UnitViews]) -> dict[MessageQueue, tuple[str, Ids]]:
         """Queues with an owner other than the expected one: that owner, and the expected owners."""
         found = {}
-        for unit in self._units if self.any_answer else ():
+        for unit in units if self.any_answer else ():
             if unit.problem is None and not unit.is_pop:
                 for queue, owner in self.single(unit).items():
                     slots = unit.always[queue]

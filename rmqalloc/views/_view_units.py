@@ -223,7 +223,7 @@ class _Reading:
         found = self._reader.views_of(group, self._told.among(group))
         if (sharing := sharing_of(group)) is not None:
             found = self._reader.views_of(as_read(group, sharing, found.clients))
-        return found, ReportedOwners(found.clients, [])
+        return found, ReportedOwners(found.clients)
 
 
 class _ViewsOfUnit:

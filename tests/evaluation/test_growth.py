@@ -12,7 +12,7 @@ from cliffs.operations import operations
 
 from rmqalloc import Fleet, MessageQueue, strategy
 from rmqalloc.audit import check_snapshot
-from rmqalloc.audit._audited_group import audited_groups
+from rmqalloc.audit._signed_groups import SignedGroups
 from rmqalloc.evaluation._assigner import Assigner
 from rmqalloc.fleet import _groups as from_groups
 from rmqalloc.plans import _departures as departing
@@ -108,9 +108,9 @@ def test_of_repeated_and_empty_ids_a_ring_alone_lays_out_some(strategy, copies, 
 
 
 def test_a_unit_of_an_audit_holds_its_subscribers_alone():
-    [case] = audited_groups(mixed(30), lambda group: True)
-    assert [list(unit.options) for unit in case.units] == [[i] for i in range(30)]
-    assert len({id(view.client_ids) for unit in case.units for view in unit.views}) == 1
+    [case] = SignedGroups(mixed(30), lambda group: True).all
+    assert [list(unit.options) for unit in case.audited.units] == [[i] for i in range(30)]
+    assert len({id(view.client_ids) for unit in case.audited.units for view in unit.views}) == 1
 
 
 def test_a_shared_client_list_is_looked_at_once(monkeypatch):
@@ -130,8 +130,8 @@ def test_the_retry_topic_is_read_by_all_clients():
     snapshot = mixed(3)
     retry = Topic("%RETRY%g", (TopicBroker("b", 1),))
     group = replace(snapshot.groups[0], subscriptions=(*snapshot.groups[0].subscriptions, retry.name))
-    [case] = audited_groups(Snapshot((*snapshot.topics, retry), (group,)), lambda group: True)
-    assert [list(unit.options) for unit in case.units if unit.is_retry] == [[0, 1, 2]]
+    [case] = SignedGroups(Snapshot((*snapshot.topics, retry), (group,)), lambda group: True).all
+    assert [list(unit.options) for unit in case.audited.units if unit.is_retry] == [[0, 1, 2]]
 
 
 def test_points_of_a_repeated_id_go_on_where_it_ended():

@@ -181,17 +181,16 @@ class OneUnit(NamedTuple):
 
 
 def told(owned):
-    """What the holders of one shared queue say of it; None where they say nothing."""
+    """The queues that are elsewhere by what holders of one shared queue say of it; None where they say nothing."""
     queue = MessageQueue("T", "b", 0)
     clients = [Client(name, owned=None if has is None else (queue,) * has) for name, has in owned.items()]
-    return ReportedOwners(clients, [OneUnit(queue, tuple(owned))]), queue
+    return ReportedOwners(clients).elsewhere([OneUnit(queue, tuple(owned))])
 
 
 def test_a_client_that_says_nothing_is_not_missed():
-    assert told({"a": 1, "b": None})[0].elsewhere == {}
-    answered, queue = told({"a": 1, "b": 0})
-    assert answered.elsewhere == {queue: ("a", ("a", "b"))}
-    assert told({"a": 1})[0].elsewhere == {}
+    assert told({"a": 1, "b": None}) == {}
+    assert told({"a": 1, "b": 0}) == {MessageQueue("T", "b", 0): ("a", ("a", "b"))}
+    assert told({"a": 1}) == {}
 
 
 def test_lists_with_null_elements_are_told_apart():

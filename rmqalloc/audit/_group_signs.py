@@ -1,0 +1,149 @@
+"""The signs of the groups of a snapshot."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from rmqalloc.audit._owner_signs import owner_signs
+from rmqalloc.audit._signs import NONE, OF_OWNERS, Sign
+from rmqalloc.evidence._client_method import is_served, method_of
+from rmqalloc.evidence._method import Method
+from rmqalloc.snapshot._cut_names import MAX_TOPIC, cut_names
+from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, TopicBroker
+from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.snapshot._unknown import KINDS, Unknowns
+from rmqalloc.views._group_views import check_queue_count, is_clustering
+from rmqalloc.views._view_units import differ
+
+_LIGHT = (RETRY_PREFIX, "%LMQ%")
+"""Topics that need not have a route."""
+
+
+def signs_of(snapshot: Snapshot, groups: Sequence[Group], planned: Collection[str] = ()) -> list[Sign]:
+    """The signs of some groups.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `rmqalloc.evidence.with_strategies`.
+    groups : sequence of Group
+        By name.
+    planned : collection of str
+        Groups for which there is a plan.
+
+    Raises
+    ------
+    ValueError
+        A topic has too many queues to be checked.
+    """
+    reading = _Reading(snapshot)
+    signs = [reading.of_group(one) | (Sign.PLAN if one.name in planned else NONE) for one in groups]
+    plain = [at for at, found in enumerate(signs) if not found & OF_OWNERS]
+    for at, found in zip(plain, owner_signs([groups[at] for at in plain], snapshot.topics), strict=True):
+        signs[at] |= found
+    return signs
+
+
+class _Reading:
+    """Goes through groups, and looks at each topic once."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._routes = {topic.name: topic for topic in snapshot.topics}
+        self._unknown = Unknowns(snapshot)
+        self._lacks_something = self._unknown.anything is not None or any(True for _ in self._unknown)
+        odd = any(one.role != "MASTER" or one.is_silent for one in snapshot.brokers)
+        self._of_all = Sign.BROKERS if odd else NONE
+        self._of_topic: dict[str, Sign] = {}
+        self._methods: dict[tuple[object, ...], Method] = {}
+
+    def of_group(self, group: Group) -> Sign:
+        """The signs of a group, but for those of who owns what."""
+        found = self._of_all
+        subscribed = {one.subscriptions for one in group.clients} - {None, group.subscriptions}
+        topics = sorted({*group.subscriptions, *(topic for one in subscribed for topic in one or ())})
+        for topic in topics:
+            found |= self._topic_signs(topic)
+        retry = RETRY_PREFIX + group.name
+        if retry in self._routes and retry not in topics:
+            found |= self._topic_signs(retry) | Sign.ROUTES
+        if not is_clustering(group) or not group.clients:
+            found |= Sign.VIEWS
+        else:
+            for topic in topics:
+                self._check_size(topic)
+            found |= self._of_clients(group, len(topics) > len(set(group.subscriptions)))
+        if self._lacks_something and any(self._unknown.why(kind, group.name) for kind in KINDS if kind != "lags"):
+            found |= Sign.UNKNOWN
+        for is_there, sign in (
+            (group.lags, Sign.LAGS),
+            (group.strategy_doubt is not None, Sign.DOUBT),
+            (group.paused_brokers, Sign.PAUSED),
+            (group.lite_topic is not None, Sign.VIEWS),
+            (group.filters or any(one.filters for one in group.clients), Sign.FILTERS),
+        ):
+            if is_there:
+                found |= sign
+        return found
+
+    def _of_clients(self, group: Group, reads_more: bool) -> Sign:
+        """The signs of clients that divide the queues."""
+        found, method = NONE, self._method(group)
+        is_odd = reads_more or differ(group) or group.server_assignment is not None or not all(group.client_ids)
+        if is_odd or not _is_plain(method):
+            found |= Sign.VIEWS
+        if len({(one.strategy, one.virtual_nodes, one.language, one.version) for one in group.clients}) > 1:
+            found |= Sign.KINDS
+        n_reporting = sum(one.owned is not None for one in group.clients)
+        if n_reporting:
+            found |= Sign.OWNED
+            if n_reporting < len(group.clients) or group.strategy_explains != 1.0:
+                found |= Sign.OWNERS
+        if method.asks_for_rooms and not self._has_rooms(group):
+            found |= Sign.ROOMS
+        return found
+
+    def _method(self, group: Group) -> Method:
+        """What a client of a group divides by that reports nothing else; of most groups the same."""
+        key = group.strategy, repr(group.strategy_params), is_served(group)
+        if key not in self._methods:
+            self._methods[key] = method_of(group, Client(""))
+        return self._methods[key]
+
+    def _has_rooms(self, group: Group) -> bool:
+        """Whether the room of every client and of every broker of the topics is known."""
+        routes = (self._routes[name] for name in group.subscriptions if name in self._routes)
+        rooms = [broker.machine_room for route in routes for broker in route.brokers]
+        return all([*rooms, *(one.machine_room for one in group.clients)])
+
+    def _check_size(self, topic: str) -> None:
+        if topic in self._routes:
+            check_queue_count(topic, sum(one.read_queue_nums for one in self._routes[topic].brokers))
+
+    def _topic_signs(self, topic: str) -> Sign:
+        if topic not in self._of_topic:
+            self._of_topic[topic] = self._signs_of_topic(topic)
+        return self._of_topic[topic]
+
+    def _signs_of_topic(self, name: str) -> Sign:
+        route, found = self._routes.get(name), NONE
+        if self._unknown.why("routes", name):
+            found |= Sign.UNKNOWN
+        if route is None:
+            return found if name.startswith(_LIGHT) and len(name) < MAX_TOPIC else found | Sign.ROUTES
+        if len({one.broker_name for one in route.brokers}) < len(route.brokers):
+            found |= Sign.VIEWS
+        is_read = any(one.is_readable and one.read_queue_nums for one in route.brokers)
+        if not is_read or cut_names(route) or not all(map(_is_whole, route.brokers)):
+            found |= Sign.ROUTES
+        return found
+
+
+def _is_whole(broker: TopicBroker) -> bool:
+    """Whether all queues of a topic on a broker are read and written."""
+    return broker.is_readable and broker.n_written_queues == broker.read_queue_nums
+
+
+def _is_plain(method: Method) -> bool:
+    """Whether a strategy gives every queue one owner by what rows of units hold of it."""
+    simple = all(isinstance(one, bool | int | float | str) for one in method.params.values())
+    return simple and method.problem is None and not method.is_config

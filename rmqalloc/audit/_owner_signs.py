@@ -1,0 +1,151 @@
+"""Signs of who owns what, from the owners that plans are made of: of all groups at once, as numbers.
+
+Asked are groups whose clients all divide alike, so that a queue has one owner or none. Where clients report what they own, the
+reports are laid beside that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rmqalloc.audit._signs import NONE, Sign
+from rmqalloc.evaluation._plan_batch import PlanSpec
+from rmqalloc.ownership._states import NumberedState, Numbers, numbered
+from rmqalloc.plans._evaluate_views import evaluate_views
+from rmqalloc.snapshot._matching import ALL
+from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
+from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.views._reported import WHOLE_BROKER
+from rmqalloc.views._view_units import view_units
+
+_Places = NDArray[np.int64]
+_Mask = NDArray[np.bool_]
+
+
+def owner_signs(groups: Sequence[Group], topics: Sequence[Topic]) -> list[Sign]:
+    """Whether a queue of each group has no owner, a client no queue, and reports another owner.
+
+    Parameters
+    ----------
+    groups : sequence of Group
+        With their strategies. Clients of a group that divide its queues alike; all of them report what they own, or none does.
+    topics : sequence of Topic
+    """
+    if not groups:
+        return []
+    # A strategy in doubt is computed all the same: that it is in doubt is a finding of its own.
+    sure = tuple(one if one.strategy_doubt is None else replace(one, strategy_doubt=None) for one in groups)
+    read = view_units(Snapshot(tuple(topics), sure), ALL, ALL)
+    made = numbered(evaluate_views(read, PlanSpec(scenarios=())).states, read.n_units, read.mixed)
+    place = {one.name: at for at, one in enumerate(groups)}
+    names = read.units.column("topic").to_pylist()
+    units = _Units(
+        groups,
+        np.array([place[one] for one in read.units.column("consumer_group").to_pylist()], np.int64),
+        names,
+        np.array([one.startswith(RETRY_PREFIX) for one in names], bool),
+        np.array([row in read.mixed.unit_of for row in range(read.n_units)], bool),
+    )
+    return _signs(units, made.states[0], made.numbers)
+
+
+class _Units(NamedTuple):
+    """Groups on topics, by row: which group, which topic, whether it is a retry topic, and whether a plan takes the owners that
+    are reported for those that there are.
+    """
+
+    groups: Sequence[Group]
+    group_of: _Places
+    topics: list[str]
+    is_retry: _Mask
+    is_mixed: _Mask
+
+    def groups_of(self, rows: NDArray[np.bool_] | _Places) -> list[int]:
+        """The groups of some rows."""
+        found: list[int] = np.unique(self.group_of[rows]).tolist()
+        return found
+
+
+def _signs(units: _Units, state: NumberedState, numbers: Numbers) -> list[Sign]:
+    signs = [NONE] * len(units.groups)
+    rows = state.queues // numbers.stride
+    for sign, found in (
+        (Sign.OWNERS, units.groups_of(~state.good)),
+        (Sign.OWNERS, units.groups_of(rows[state.owners < 0])),
+        (Sign.OWNERS, units.groups_of(units.is_mixed)),
+        (Sign.OWNERS, np.setdiff1d(np.arange(len(units.groups)), units.group_of).tolist()),  # without any queue
+        (Sign.IDLE, _idle(units, state, numbers)),
+        (Sign.OWNERS, units.groups_of(_elsewhere(units, state, numbers))),
+    ):
+        for place in found:
+            signs[place] |= sign
+    return signs
+
+
+def _idle(units: _Units, state: NumberedState, numbers: Numbers) -> list[int]:
+    """Groups of which a client owns nothing, retry topics aside."""
+    found = state.client_rows
+    counts = ~units.is_retry[found.rows]
+    stride = max(len(numbers.clients), 1)
+    clients, of_row = np.unique(
+        units.group_of[found.rows[counts]] * stride + found.clients[counts], return_inverse=True
+    )
+    loads = np.bincount(of_row, found.loads[counts], clients.size)
+    idle: list[int] = np.unique(clients[loads == 0] // stride).tolist()
+    return idle
+
+
+def _elsewhere(units: _Units, state: NumberedState, numbers: Numbers) -> _Places:
+    """Rows of which clients report other owners than are computed; none where nobody reports any queue of a retry topic."""
+    reported = _reported(units, numbers)
+    if reported is None:
+        return np.zeros(0, np.int64)
+    keys, clients, others = reported
+    n_rows = len(units.topics)
+    at = np.searchsorted(state.queues, keys)
+    is_there = np.append(state.queues, -1)[at] == keys
+    at, clients = at[is_there], clients[is_there]
+    is_due = state.owners[at] == clients
+    rows = state.queues // numbers.stride
+    told = np.zeros(n_rows, bool)
+    told[keys // numbers.stride] = True
+    reports = np.array([_reports(one) for one in units.groups], bool)[units.group_of]
+    lacking = np.bincount(at[is_due], minlength=state.queues.size) == 0
+    lacking &= reports[rows] & (told[rows] | ~units.is_retry[rows])
+    return np.concatenate([rows[at[~is_due]], rows[lacking], others])
+
+
+def _reported(units: _Units, numbers: Numbers) -> tuple[_Places, _Places, _Places] | None:
+    """Queues and the clients that report them, as numbers, and rows with queues of other kinds; None if nobody reports."""
+    broker = {name: i for i, name in enumerate(numbers.brokers)}
+    rows_of: dict[int, dict[str, int]] = {}
+    for row, (at, topic) in enumerate(zip(units.group_of.tolist(), units.topics, strict=True)):
+        if _reports(units.groups[at]):
+            rows_of.setdefault(at, {})[topic] = row
+    if not rows_of:
+        return None
+    number = {name: i for i, name in enumerate(numbers.clients.to_list())}
+    found, others = list[tuple[int, int, int, int]](), list[int]()
+    for at, row_of in rows_of.items():
+        for client in units.groups[at].clients:
+            for queue in dict.fromkeys(client.owned or ()):
+                row = row_of.get(queue.topic, -1)
+                if row < 0:
+                    continue
+                if queue.queue_id == WHOLE_BROKER:
+                    others.append(row)
+                elif queue.broker_name in broker and 0 <= queue.queue_id < numbers.n_queue_ids:
+                    # Names that cannot be read have no numbers: their units are in no state, which is a sign by itself.
+                    found.append((row, broker[queue.broker_name], queue.queue_id, number.get(client.client_id, -1)))
+    rows, brokers, queue_ids, clients = np.array(found, np.int64).reshape(-1, 4).T
+    return numbers.queue_key(rows, brokers, queue_ids), clients, np.array(others, np.int64)
+
+
+def _reports(group: Group) -> bool:
+    """Whether the clients report what they own: all do, or none does."""
+    return group.clients[0].owned is not None

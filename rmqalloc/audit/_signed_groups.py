@@ -1,0 +1,118 @@
+"""The groups of a snapshot with their signs. What each client takes is laid out for those of which something asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from rmqalloc._lazy import lazy_property
+from rmqalloc.audit._audited_group import AuditedGroup, PlannedOwners
+from rmqalloc.audit._group_signs import signs_of
+from rmqalloc.audit._signs import OF_OWNERS, Sign
+from rmqalloc.evaluation._shares import divide
+from rmqalloc.evidence._method import Rooms
+from rmqalloc.snapshot._snapshot import Group, Snapshot
+from rmqalloc.snapshot._units import RETRY_PREFIX
+from rmqalloc.snapshot._unknown import Unknowns
+from rmqalloc.views._group_views import GroupViews, ViewReader
+from rmqalloc.views._unit_views import UnitViews
+
+Ages = Mapping[str, Mapping[str, float]]
+"""Seconds that clients have been there at least, by group and client id."""
+
+
+@dataclass(eq=False)
+class SignedGroup:
+    """A group and its signs.
+
+    Attributes
+    ----------
+    group : Group
+    signs : Sign
+    """
+
+    group: Group
+    signs: Sign
+    _lay_out: Callable[[SignedGroup], AuditedGroup]
+
+    @lazy_property
+    def audited(self) -> AuditedGroup:
+        """The group with the views of its clients."""
+        return self._lay_out(self)
+
+    @property
+    def is_ordinary(self) -> bool:
+        """Whether every queue has exactly one owner, who is known."""
+        return not self.signs & OF_OWNERS
+
+    @lazy_property
+    def topics(self) -> list[str]:
+        """What the group subscribes to, its retry topic included."""
+        if not self.is_ordinary:
+            return self.audited.with_retry
+        return list(dict.fromkeys([*sorted(set(self.group.subscriptions)), RETRY_PREFIX + self.group.name]))
+
+
+class SignedGroups:
+    """The wanted groups of a snapshot, by name.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        With its strategies, see `rmqalloc.evidence.with_strategies`.
+    wanted : callable
+        Which groups.
+    planned : mapping of consumer group to mapping, optional
+        Owners by a plan to compare with.
+    seen_for : mapping, optional
+        See `AuditedGroup`.
+
+    Raises
+    ------
+    ValueError
+        A topic has too many queues to be checked.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        wanted: Callable[[Group], bool],
+        planned: Mapping[str, PlannedOwners] | None = None,
+        seen_for: Ages | None = None,
+    ) -> None:
+        self._snapshot, self._planned, self._ages = snapshot, planned or {}, seen_for or {}
+        self._reader, self._unknown, self._rooms = ViewReader(snapshot.topics), Unknowns(snapshot), Rooms.of(snapshot)
+        self._units: dict[str, list[UnitViews]] = {}
+        groups = sorted(filter(wanted, snapshot.groups), key=lambda one: one.name)
+        signs = signs_of(snapshot, groups, self._planned)
+        self.all: Sequence[SignedGroup] = [SignedGroup(*one, self._audited) for one in zip(groups, signs, strict=True)]
+        self._lay_out([one for one in self.all if not one.is_ordinary])
+
+    def _audited(self, one: SignedGroup) -> AuditedGroup:
+        views, name = self._reader.views_of(one.group), one.group.name
+        return AuditedGroup(
+            **{each.name: getattr(views, each.name) for each in fields(GroupViews)},
+            snapshot=self._snapshot,
+            unknown=self._unknown,
+            planned=self._planned.get(name),
+            seen_for=self._ages.get(name, {}),
+            make_units=lambda: self._units_of(one),
+        )
+
+    def _units_of(self, one: SignedGroup) -> list[UnitViews]:
+        """The units of an ordinary group are laid out together with those of all others of the same signs."""
+        if one.group.name not in self._units:
+            self._lay_out([each for each in self.all if each.signs == one.signs])
+        return self._units[one.group.name]
+
+    def _lay_out(self, some: Sequence[SignedGroup]) -> None:
+        """Lay out the units of groups, and compute what every client takes."""
+        for one in some:
+            name, audited = one.group.name, one.audited
+            divides = audited.is_clustering and audited.clients
+            self._units[name] = units = self._reader.units_of(audited) if divides else []
+            why = self._unknown.why("clients", name) or self._unknown.why("brokers", name)
+            for unit in units:
+                unit.unknown = why or self._unknown.why("routes", unit.topic)
+        units = [unit for one in some for unit in self._units[one.group.name]]
+        divide((view for unit in units for view in unit.views), self._rooms)

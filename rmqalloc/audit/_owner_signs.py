@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rmqalloc.audit._signs import NONE, Sign
 from rmqalloc.evaluation._plan_batch import PlanSpec
-from rmqalloc.ownership._states import NumberedState, Numbers, numbered
+from rmqalloc.ownership._states import Numbers, State, numbered
 from rmqalloc.plans._evaluate_views import evaluate_views
 from rmqalloc.snapshot._matching import ALL
 from rmqalloc.snapshot._snapshot import Group, Snapshot, Topic
@@ -71,7 +71,7 @@ class _Units(NamedTuple):
         return found
 
 
-def _signs(units: _Units, state: NumberedState, numbers: Numbers) -> list[Sign]:
+def _signs(units: _Units, state: State, numbers: Numbers) -> list[Sign]:
     signs = [NONE] * len(units.groups)
     rows = state.queues // numbers.stride
     for sign, found in (
@@ -87,7 +87,7 @@ def _signs(units: _Units, state: NumberedState, numbers: Numbers) -> list[Sign]:
     return signs
 
 
-def _idle(units: _Units, state: NumberedState, numbers: Numbers) -> list[int]:
+def _idle(units: _Units, state: State, numbers: Numbers) -> list[int]:
     """Groups of which a client owns nothing, retry topics aside."""
     found = state.client_rows
     counts = ~units.is_retry[found.rows]
@@ -100,7 +100,7 @@ def _idle(units: _Units, state: NumberedState, numbers: Numbers) -> list[int]:
     return idle
 
 
-def _elsewhere(units: _Units, state: NumberedState, numbers: Numbers) -> _Places:
+def _elsewhere(units: _Units, state: State, numbers: Numbers) -> _Places:
     """Rows of which clients report other owners than are computed; none where nobody reports any queue of a retry topic."""
     reported = _reported(units, numbers)
     if reported is None:

@@ -8,7 +8,8 @@ import hypothesis
 import package_under_test
 import pytest
 
-pytest_plugins = ["selected", "leaks", "order", "skips", "starts", "time_limits"]  # selected first, as order imports it
+# "selected" is first, as "order" imports it.
+pytest_plugins = ["selected", "invariants_kept", "leaks", "order", "skips", "starts", "time_limits"]
 
 # "ci" finds the same examples in every run; "dev" looks for new ones, "nightly" for very many; see `examples`.
 hypothesis.settings.register_profile("ci", max_examples=25, deadline=None, derandomize=True, database=None)

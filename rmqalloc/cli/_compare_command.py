@@ -11,6 +11,7 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._options import Changes, candidate, change_options
 from rmqalloc.cli._planning import rooms_unknown
+from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
@@ -42,8 +43,9 @@ _DEFAULT = "AVG,AVG_BY_CIRCLE,CONSISTENT_HASH:10,CONSISTENT_HASH:160"
     "CANARY(share=0.05) has a parameter by name.",
 )
 @change_options
+@self_check_option
 @table_options("; as text 20 groups")
-def compare(inputs: Inputs, strategies: str, changes: Changes, tables: TableOptions) -> int:
+def compare(inputs: Inputs, strategies: str, changes: Changes, self_check: bool, tables: TableOptions) -> int:
     """Compare strategies: what a change moves under each, how even each then is, and what moves if one client leaves.
 
     \b
@@ -66,6 +68,7 @@ def compare(inputs: Inputs, strategies: str, changes: Changes, tables: TableOpti
         found = rmqalloc.compare(snapshot, candidates, made, inputs.groups, inputs.topics)
     if found.table["n_queues"].null_count == found.table.num_rows:
         raise none_planned(found.warnings)
+    hold_to_itself(self_check, found)
     print_notes(found.warnings)
     if tables.is_text:
         for line in found.lines(sys.stdout, tables.top):

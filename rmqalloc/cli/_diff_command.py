@@ -11,6 +11,7 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice, FileOrExample
 from rmqalloc.cli._environment import Verb
 from rmqalloc.cli._live_options import Live, live_options, live_snapshot
+from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import say
 from rmqalloc.cli._snapshot_input import ALL, print_notes
 from rmqalloc.cli._table_options import TableOptions, table_options
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     help="Which table: a row for every group, queue or client that differs, single change, cause in a group, or group of the "
     "plan. Without it the table is text for people.",
 )
+@self_check_option
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if there is a difference.")
 @live_options
 @table_options("; as text 20 groups, the worst first")
@@ -52,6 +54,7 @@ def diff(
     assume: bool,
     allow_partial: bool,
     show: str | None,
+    self_check: bool,
     detailed_exitcode: bool,
     tables: TableOptions,
     live: Live,
@@ -68,6 +71,7 @@ def diff(
     """
     import rmqalloc
     from rmqalloc.diffs._state_files import read_state
+    from rmqalloc.plans import Plan
 
     _check_sides(before, after, live)
     one, said = read_state(before)
@@ -75,6 +79,7 @@ def diff(
     print_notes((*said, *more))
     names = before, live.servers if after is None else after
     found = rmqalloc.diff(one, other, groups or ALL, topics or ALL, scenario, assume, names)
+    hold_to_itself(self_check, found, next((side for side in (one, other) if isinstance(side, Plan)), None))
     _print(found, tables, show)
     if found.doubtful:
         return exit_codes.FAILURE

@@ -20,6 +20,7 @@ from rmqalloc.cli._options import (
 )
 from rmqalloc.cli._planning import plan_inputs, tell_broken
 from rmqalloc.cli._saved_plans import Undo, check_usage, save, signing_key, undo_option, undone
+from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
@@ -77,6 +78,7 @@ _TOTALS = {"totals": ("host", "client_id"), "hosts": ("host",)}
 @click.option(
     "--gates", "gates_file", metavar="FILE", help="Gates from a YAML or JSON file instead (`rmqalloc schema gates`)."
 )
+@self_check_option
 @click.option("--detailed-exitcode", is_flag=True, help="Exit with 2 if a client gains or loses a queue.")
 def plan(
     inputs: Inputs,
@@ -89,6 +91,7 @@ def plan(
     sign_key: str | None,
     max_moved: str | None,
     gates_file: str | None,
+    self_check: bool,
     detailed_exitcode: bool,
     **bounds: Any,
 ) -> int:
@@ -108,6 +111,7 @@ def plan(
     made = plan_inputs(snapshot, inputs, changes, with_retry) if undo is None else undone(undo, snapshot)
     if made is None:
         return exit_codes.GATE
+    hold_to_itself(self_check, made, informed_by=gates.informed_by)
     _print(made, gates, tables, show)
     if out is not None:
         print_notes([save(made, gates, out, key)])

@@ -20,6 +20,7 @@ from rmqalloc.cli._rollout_options import (
     rollout_options,
     write_figures,
 )
+from rmqalloc.cli._self_check import hold_to_itself
 from rmqalloc.cli._snapshot_input import Inputs, doubt_code, print_notes, snapshot_of
 
 
@@ -90,6 +91,7 @@ def _in_budget(inputs: Inputs, how: dict[str, Any], printing: Printing, budget: 
 
     snapshot = snapshot_of(inputs)
     choice = rmqalloc.rollout.restart_in_budget(snapshot, budget, inputs.groups, max_batch, **how)
+    hold_to_itself(printing.self_check, choice)
     print_notes(choice.warnings)
     write_figures(printing.tables, choice.tried)
     names, batches = (choice.tried[name].to_pylist() for name in ("consumer_group", "batch"))

@@ -14,6 +14,7 @@ from rmqalloc.cli import _exit_codes as exit_codes
 from rmqalloc.cli._choices import Choice
 from rmqalloc.cli._options import Bound, max_unowned_seconds_option
 from rmqalloc.cli._planning import MOST_TOLD, tell_broken
+from rmqalloc.cli._self_check import hold_to_itself, self_check_option
 from rmqalloc.cli._sink import hand_over, say
 from rmqalloc.cli._snapshot_input import (
     Inputs,
@@ -46,6 +47,7 @@ class Printing:
     max_unowned: int | None
     max_double: int | None
     max_unowned_seconds: str | None
+    self_check: bool
 
     @property
     def detail(self) -> bool:
@@ -65,6 +67,7 @@ class Printing:
         """Write the tables that are asked for; gives the exit code."""
         from rmqalloc.rollouts._rollout_gates import violated_gates
 
+        hold_to_itself(self.self_check, rollout)
         print_notes(rollout.warnings)
         made = {"totals": rollout.totals, "steps": rollout.steps, "topics": rollout.topics, "queues": rollout.exposed}
         made["skipped"] = rollout.skipped
@@ -121,6 +124,7 @@ def rollout_options(command: Command) -> Command:
 
 
 _OPTIONS = (
+    self_check_option,
     max_unowned_seconds_option,
     click.option(
         "--max-double",

@@ -46,6 +46,7 @@ FLOORS = {
     "rmqalloc.diffs": 7.5,
     "rmqalloc.audit": 8,
     "rmqalloc.advice": 8,
+    "rmqalloc.invariants": 8,
     "rmqalloc.optimisation": 8,
     "spark_udfs.*": 8.2,
     "spark_udfs.job": 8.5,

@@ -1,0 +1,42 @@
+"""``--self-check``: the tables of a result are held to one another before any of it is shown or saved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rmqalloc._text import counted
+from rmqalloc.cli._snapshot_input import print_notes
+
+if TYPE_CHECKING:
+    from rmqalloc.plans import Plan
+
+_MOST_TOLD = 20
+
+self_check_option = click.option(
+    "--self-check",
+    is_flag=True,
+    help="Hold all tables of the result to one another first: what contradicts itself is a defect of rmqalloc.",
+)
+
+
+def hold_to_itself(wanted: bool, result: Any, plan: Plan | None = None, informed_by: str = "notice") -> None:
+    """Check a result if that is asked for, as `rmqalloc.invariants.checked` does, and say how much was checked.
+
+    Raises
+    ------
+    RuntimeError
+        It contradicts itself: a defect, of which the exit code and the message say so.
+    """
+    if not wanted:
+        return
+    from rmqalloc.invariants import checked
+
+    found = checked(result, plan, informed_by)
+    if found.broken:
+        more = [f"and {len(found.broken) - _MOST_TOLD:,} more"] if len(found.broken) > _MOST_TOLD else []
+        lines = [*map(str, found.broken[:_MOST_TOLD]), *more]
+        raise RuntimeError("\n  ".join([f"the result contradicts itself ({len(found.broken):,} rows):", *lines]))
+    rules, rows = counted(found.n_rules, "rule holds", "rules hold"), counted(found.n_rows, "row")
+    print_notes([f"{rules} on {rows}"], "self-check")

@@ -393,7 +393,10 @@ def tables(before, after):
     with_rooms = planned.rooms_known([state.unit.main for state in before])
     for one, other in zip(before, after, strict=True):
         key = other.unit.main.group, other.unit.main.topic
-        found["units"][key] = {"err_code": (other.error or (0,))[0]}
+        code, text = other.error or (0, None)
+        found["units"][key] = {"err_code": code} | (
+            {"err_msg": text} if code in (planned.EMPTY, planned.REFUSED) else {}
+        )
         if not other.error:
             found["units"][key] |= unit_figures(one, other, with_rooms) | {"strategies": strategies_of(other)}
             found["clients"] |= {(*key, who): row for who, row in _clients(one, other)}
@@ -403,12 +406,13 @@ def tables(before, after):
 
 def _clients(before, after):
     gained, lost = flows(before, after)
+    rooms = after.unit.rooms[1] | before.unit.rooms[1]
     for one in dict.fromkeys([*before.unit.main.ids, *after.unit.main.ids]):
         had, has = one in before.unit.main.ids, one in after.unit.main.ids
         owned = [sum(one in ids for ids in state.owners.values()) for state in (before, after)]
         status = "stays" if had and has else "new" if has else "gone"
         row = {"before": owned[0], "after": owned[1], "gained": gained[one], "lost": lost[one], "status": status}
-        yield one, row
+        yield one, row | {"host": one.split("@")[0], "machine_room": rooms.get(one)}
 
 
 def _queues(before, after):

@@ -9,6 +9,7 @@ from bruteforce import (
     java,
     known_strategies,
     mixed,
+    mixed_verbs,
     planned,
     random_changes,
     reached,
@@ -52,35 +53,6 @@ def plan(case, tally):
             expected = dict(getattr(tables, kind)())
             got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name and key[1] in groups}
             tally.rows(f"plan {kind}", expected, got)
-
-
-# --- plan, of groups whose clients differ ---
-
-
-def mixed_case(random):
-    document = mixed.case(random)
-    return {"snapshot": document, "scenarios": random_changes.scenarios(random, document)}
-
-
-def plan_mixed(case, tally):
-    """Owners, figures, clients and queues of groups whose clients differ, in every scenario."""
-    document = case["snapshot"]
-    units = list(mixed.units_of(document))
-    if not units:
-        return
-    made = plan_snapshot(from_document(document), case["scenarios"])
-    rows = {kind: by_key(getattr(made, kind), ("scenario", *KEYS[kind])) for kind in ("units", "clients", "queues")}
-    for row in rows["units"].values():
-        row["strategies"] = set((row["strategy"] or "").split("+"))
-    for row in rows["queues"].values():
-        row |= {f"owners_{when}": mixed.named_in(row, when) for when in ("before", "after")}
-    before = mixed.current(units, document)
-    for scenario in (None, *case["scenarios"]):
-        after = before if scenario is None else mixed.behind(before, scenario)
-        name = "current" if scenario is None else scenario["name"]
-        for kind, expected in mixed.tables(before, after).items():
-            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name}
-            tally.rows(f"mixed {kind}", expected, got)
 
 
 # --- explain ---
@@ -298,7 +270,8 @@ def command_line_all(case, tally):
 VERBS = {
     "strategies": (known_strategies.case, known_strategies.compare),
     "plan": (plan_case, plan),
-    "plan of mixed groups": (mixed_case, plan_mixed),
+    "plan of mixed groups": (mixed_verbs.mixed_case, mixed_verbs.plan_all),
+    "plan of repeated ids": (mixed_verbs.repeated_case, mixed_verbs.plan_all),
     "explain": (explain_case, explain_all),
     "compare": (compare_case, compare_all),
     "check": (check_case, check_all),

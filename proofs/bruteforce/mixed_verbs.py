@@ -1,0 +1,105 @@
+"""Verbs about groups whose clients differ, or share an id: every figure at every level of a plan, its transitions and gates."""
+
+from typing import NamedTuple
+
+from bruteforce import clusters, mixed, random_changes, totals
+from bruteforce.clusters import chance, some
+from bruteforce.read_tables import KEYS
+from bruteforce.tally import by_key
+from rmqalloc.plans import plan_snapshot
+from rmqalloc.plans._plan_totals import client_totals
+from rmqalloc.snapshot._plain_data import from_document
+
+# --- Cases ---
+
+
+def mixed_case(random):
+    """Groups whose clients differ in what they see, run or report."""
+    document = mixed.case(random)
+    return {"snapshot": document, "scenarios": random_changes.scenarios(random, document)}
+
+
+def repeated_case(random):
+    """Groups in which an id is there twice or three times, and changes of these ids."""
+    document = clusters.snapshot(random, tame=True)
+    repeated = []
+    for group in document["groups"]:
+        rule = group.get("strategy_params", {}).get("inner", group["strategy"])
+        if "CONSISTENT_HASH" in rule:
+            group["strategy_params"] = {"virtual_nodes": 10} | group.get("strategy_params", {})
+        if repeated and chance(random, 0.3):
+            continue
+        clients = group.get("clients", [])
+        for one in some(random, clients, 1, 2):
+            repeated.append(one)
+            for _ in range(random.choice((1, 1, 2))):
+                clients.insert(random.randint(0, len(clients)), dict(one))
+    made = random_changes.scenarios(random, document)
+    for scenario in made:
+        if repeated and chance(random, 0.6):
+            scenario["changes"].insert(random.randint(0, len(scenario["changes"])), _of_an_id(random, repeated))
+    return {"snapshot": document, "scenarios": made}
+
+
+def _of_an_id(random, repeated):
+    """A change of clients whose id is there several times."""
+    one = random.choice(repeated)
+    ids = [one["client_id"]]
+    if chance(random, 0.5):
+        room = {"machine_room": one["machine_room"]} if "machine_room" in one else {}
+        return {"add_clients": {"ids": ids, **room}}
+    if chance(random, 0.4):
+        return {"scale_clients": {"to": random.randint(1, 6)}}
+    return {"remove_clients": random.choice(({"ids": ids}, {"count": 1}, {"count": 1, "which": "first"}))}
+
+
+# --- Plans ---
+
+
+class Planned(NamedTuple):
+    """A plan beside the states before and behind each of its scenarios, by name."""
+
+    made: object
+    before: list
+    behind: dict
+
+
+def plans_of(case):
+    """The plan of a case with what it should say, None where nothing can be planned."""
+    document = case["snapshot"]
+    units = list(mixed.units_of(document))
+    if not units:
+        return None
+    made = plan_snapshot(from_document(document), case["scenarios"])
+    before = mixed.current(units, document)
+    behind = {one["name"]: mixed.behind(before, one) for one in case["scenarios"]}
+    return Planned(made, before, {"current": before} | behind)
+
+
+def plan_all(case, tally):
+    """Every table and the totals of clients, in every scenario."""
+    if (planned := plans_of(case)) is None:
+        return
+    rows = {kind: by_key(getattr(planned.made, kind), ("scenario", *keys)) for kind, keys in KEYS.items()}
+    for row in rows["units"].values():
+        row["strategies"] = set((row["strategy"] or "").split("+"))
+    for row in rows["queues"].values():
+        row |= {f"owners_{when}": mixed.named_in(row, when) for when in ("before", "after")}
+    for by in totals.WAYS:
+        rows[f"totals by {', '.join(by)}"] = by_key(client_totals(planned.made.clients, *by), ("scenario", *by))
+    for name, after in planned.behind.items():
+        for kind, expected in _tables(planned.before, after, case["snapshot"]).items():
+            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name}
+            tally.rows(f"mixed {kind}", expected, got)
+
+
+def _tables(before, after, document):
+    """Rows of every table by their keys, and the totals of clients."""
+    found = mixed.tables(before, after)
+    lags = totals.lags_of(document)
+    for (group, *queue), row in found["queues"].items():
+        row["lag"] = lags.get((group, tuple(queue)))
+    found["groups"] = dict(totals.groups(before, after, document))
+    for by in totals.WAYS:
+        found[f"totals by {', '.join(by)}"] = totals.client_sums(found["clients"], by)
+    return found

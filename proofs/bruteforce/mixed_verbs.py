@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from bruteforce import clusters, mixed, random_changes, totals
+from bruteforce import clusters, mixed, openings, random_changes, totals
 from bruteforce.clusters import chance, some
 from bruteforce.read_tables import KEYS
-from bruteforce.tally import by_key
+from bruteforce.tally import AtLeast, Near, by_key
 from rmqalloc.plans import plan_snapshot
 from rmqalloc.plans._plan_totals import client_totals
 from rmqalloc.snapshot._plain_data import from_document
@@ -103,3 +103,44 @@ def _tables(before, after, document):
     for by in totals.WAYS:
         found[f"totals by {', '.join(by)}"] = totals.client_sums(found["clients"], by)
     return found
+
+
+# --- Transitions ---
+
+
+def transitions_case(random):
+    made = (repeated_case if chance(random, 0.25) else mixed_case)(random)
+    return made | {"informed_by": random.choice(openings.WAYS)}
+
+
+def transitions_all(case, tally):
+    """The worst and the expected number of open queues of every group that has few clients."""
+    if (planned := plans_of(case)) is None:
+        return
+    rows = by_key(planned.made.transitions(case["informed_by"]), ("scenario", "consumer_group"))
+    for scenario in case["scenarios"]:
+        for group, pairs in totals.by_group(planned.before, planned.behind[scenario["name"]]).items():
+            row = rows[scenario["name"], group]
+            way = openings.followed(scenario, case["informed_by"])
+            tally.same("transitions informed_by", (scenario["name"], group), way, row["informed_by"])
+            # Of processes that share an id and differ it is open whether each reads its own share.
+            ways = [openings.opening(pairs, scenario, case["snapshot"], by_id) for by_id in (False, True)]
+            if ways[0].n <= openings.MOST_CLIENTS and pairs[0][1].unit.main.rule != mixed.ALL:
+                _open(tally, (scenario["name"], group), ways if ways[0] != ways[1] else ways[:1], way, row)
+
+
+def _open(tally, where, ways, way, row):
+    """Compare a row with what may be open."""
+    for place, which in enumerate(openings.WHICH):
+        every = [openings.tried(one) for one in ways]
+        worst = tuple(one.worst(place) for one in every)
+        exact = row[f"{which}_is_exact"]
+        tally.same(f"transitions {which}", where, worst if exact else (AtLeast(min(worst)),), row[which])
+        later = tuple(openings.after(one)[place] for one in ways)
+        tally.same(f"transitions {which}_after", where, later, row[f"{which}_after"])
+        if exact:
+            wanted = [Near(one.expected(place, openings.AT_JOIN[way])) for one in every]
+            if way == "deployment":
+                by_number = [Near(one.expected_by_number(place)) for one in every]
+                wanted = by_number + (wanted if any(one.has_several for one in ways) else [])
+            tally.same(f"transitions {which}_expected", where, tuple(wanted), row[f"{which}_expected"])

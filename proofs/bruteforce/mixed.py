@@ -52,7 +52,7 @@ class State(NamedTuple):
     owners: dict
     doubled: set
     error: tuple | None
-    processes: dict = {}
+    processes: dict
 
 
 # --- Cases ---
@@ -228,7 +228,7 @@ def state_of(unit, with_rooms):
                 readers[queue].append((slot.client_id, all(queue in one for one in shares)))
                 processes[queue].append(process)
     if errors:
-        return State(unit, dict.fromkeys(readers, NOBODY), set(), errors[0])
+        return State(unit, dict.fromkeys(readers, NOBODY), set(), errors[0], {})
     owners = {queue: frozenset(one for one, _ in found) for queue, found in readers.items()}
     doubled = {queue for queue, found in readers.items() if sum(sure for _, sure in found) > 1}
     return State(unit, owners, doubled if unit.main.rule != ALL else set(), None, processes)
@@ -303,7 +303,7 @@ def _behind(before, scenario, with_rooms):
         return before
     if before.error and not (unit.main.clients and unit.main.queues):
         text = java.NO_CLIENTS if unit.main.queues else java.NO_QUEUES
-        return State(unit, dict.fromkeys(unit.main.queues, NOBODY), set(), (planned.EMPTY, text))
+        return State(unit, dict.fromkeys(unit.main.queues, NOBODY), set(), (planned.EMPTY, text), {})
     return state_of(unit, with_rooms)
 
 

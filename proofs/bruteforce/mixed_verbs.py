@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from bruteforce import clusters, mixed, openings, random_changes, totals
+from bruteforce import clusters, gated, mixed, openings, random_changes, totals
 from bruteforce.clusters import chance, some
 from bruteforce.read_tables import KEYS
 from bruteforce.tally import AtLeast, Near, by_key
-from rmqalloc.plans import plan_snapshot
+from rmqalloc.plans import Gates, plan_snapshot
 from rmqalloc.plans._plan_totals import client_totals
 from rmqalloc.snapshot._plain_data import from_document
 
@@ -16,7 +16,11 @@ from rmqalloc.snapshot._plain_data import from_document
 def mixed_case(random):
     """Groups whose clients differ in what they see, run or report."""
     document = mixed.case(random)
-    return {"snapshot": document, "scenarios": random_changes.scenarios(random, document)}
+    return {
+        "snapshot": document,
+        "scenarios": random_changes.scenarios(random, document),
+        "by": some(random, totals.WAYS, 2, 2),
+    }
 
 
 def repeated_case(random):
@@ -38,7 +42,7 @@ def repeated_case(random):
     for scenario in made:
         if repeated and chance(random, 0.6):
             scenario["changes"].insert(random.randint(0, len(scenario["changes"])), _of_an_id(random, repeated))
-    return {"snapshot": document, "scenarios": made}
+    return _case(random, document, made)
 
 
 def _of_an_id(random, repeated):
@@ -85,22 +89,22 @@ def plan_all(case, tally):
         row["strategies"] = set((row["strategy"] or "").split("+"))
     for row in rows["queues"].values():
         row |= {f"owners_{when}": mixed.named_in(row, when) for when in ("before", "after")}
-    for by in totals.WAYS:
+    for by in case["by"]:
         rows[f"totals by {', '.join(by)}"] = by_key(client_totals(planned.made.clients, *by), ("scenario", *by))
     for name, after in planned.behind.items():
-        for kind, expected in _tables(planned.before, after, case["snapshot"]).items():
+        for kind, expected in _tables(planned.before, after, case).items():
             got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name}
             tally.rows(f"mixed {kind}", expected, got)
 
 
-def _tables(before, after, document):
+def _tables(before, after, case):
     """Rows of every table by their keys, and the totals of clients."""
     found = mixed.tables(before, after)
-    lags = totals.lags_of(document)
+    lags = totals.lags_of(case["snapshot"])
     for (group, *queue), row in found["queues"].items():
         row["lag"] = lags.get((group, tuple(queue)))
-    found["groups"] = dict(totals.groups(before, after, document))
-    for by in totals.WAYS:
+    found["groups"] = dict(totals.groups(before, after, case["snapshot"]))
+    for by in case["by"]:
         found[f"totals by {', '.join(by)}"] = totals.client_sums(found["clients"], by)
     return found
 
@@ -123,10 +127,8 @@ def transitions_all(case, tally):
             row = rows[scenario["name"], group]
             way = openings.followed(scenario, case["informed_by"])
             tally.same("transitions informed_by", (scenario["name"], group), way, row["informed_by"])
-            # Of processes that share an id and differ it is open whether each reads its own share.
-            ways = [openings.opening(pairs, scenario, case["snapshot"], by_id) for by_id in (False, True)]
-            if ways[0].n <= openings.MOST_CLIENTS and pairs[0][1].unit.main.rule != mixed.ALL:
-                _open(tally, (scenario["name"], group), ways if ways[0] != ways[1] else ways[:1], way, row)
+            if ways := openings.ways(pairs, scenario, case["snapshot"]):
+                _open(tally, (scenario["name"], group), ways, way, row)
 
 
 def _open(tally, where, ways, way, row):
@@ -144,3 +146,31 @@ def _open(tally, where, ways, way, row):
                 by_number = [Near(one.expected_by_number(place)) for one in every]
                 wanted = by_number + (wanted if any(one.has_several for one in ways) else [])
             tally.same(f"transitions {which}_expected", where, tuple(wanted), row[f"{which}_expected"])
+
+
+# --- Gates ---
+
+
+def gates_case(random):
+    return transitions_case(random) | {"at": [random.random() for _ in gated.FIELDS]}
+
+
+def gates_all(case, tally):
+    """Who breaks bounds that lie on figures and below them, and whether anything gets worse."""
+    if (planned := plans_of(case)) is None:
+        return
+    held = gated.Held(case["snapshot"], case["scenarios"], planned.before, planned.behind)
+    for field, at in zip(gated.FIELDS, case["at"], strict=True):
+        values = held.values(field)
+        for bound in gated.bounds(values, at) if values else ():
+            got = _broken(planned.made, **{field: bound})
+            for key in held.known(field):
+                tally.same(f"gates {field}", (*key, bound), key in held.broken(field, bound), key in got)
+    got = _broken(planned.made, fail_if_worse=True)
+    for key in held.figures:
+        tally.same("gates fail_if_worse", key, key in held.worse | held.lost, key in got)
+
+
+def _broken(plan, **bound):
+    """Scenarios and groups that break a bound."""
+    return {(one.scenario, one.consumer_group) for one in Gates(**bound).broken(plan)}

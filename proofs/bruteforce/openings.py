@@ -68,6 +68,17 @@ def opening(pairs, scenario, document, by_id=False):
     return Opening(len(present), sum(bit[one] for one in present if one not in old), kinds)
 
 
+def ways(pairs, scenario, document):
+    """What a group may go through; two where processes of one id differ, for it is open whether each reads its own share.
+
+    None of groups that share their queues, and of groups of too many clients.
+    """
+    if pairs[0][1].unit.main.rule == mixed.ALL:
+        return []
+    own, of_id = (opening(pairs, scenario, document, by_id) for by_id in (False, True))
+    return [own, of_id][: 1 if own == of_id else 2] if own.n <= MOST_CLIENTS else []
+
+
 def _readers(state, queue, by_id):
     if by_id:
         ids = state.owners.get(queue, ())
@@ -83,7 +94,9 @@ def written_after(unit, scenario, document):
         one["broker_name"]: one.get("write_queue_nums", one["read_queue_nums"]) if one.get("perm", 6) & 2 else 0
         for one in brokers
     }
-    if not all(planned.matches(scenario.get(name, "*"), of) for name, of in zip(("groups", "topics"), unit, strict=False)):
+    if not all(
+        planned.matches(scenario.get(name, "*"), of) for name, of in zip(("groups", "topics"), unit, strict=False)
+    ):
         return written
     for change in scenario["changes"]:
         [(kind, fields)] = change.items()
@@ -92,7 +105,9 @@ def written_after(unit, scenario, document):
             is_written[fields["broker_name"]] = True
             written[fields["broker_name"]] = len(made.brokers[-1][1])
         if kind == "set_queues":
-            probe = planned.CHANGES[kind](unit._replace(brokers=[(*one[:1], None, None) for one in unit.brokers]), **fields)
+            probe = planned.CHANGES[kind](
+                unit._replace(brokers=[(*one[:1], None, None) for one in unit.brokers]), **fields
+            )
             written |= {name: len(ids) for name, ids, _ in probe.brokers if ids is not None and is_written[name]}
         unit = made
     return written

@@ -273,6 +273,7 @@ VERBS = {
     "plan of mixed groups": (mixed_verbs.mixed_case, mixed_verbs.plan_all),
     "plan of repeated ids": (mixed_verbs.repeated_case, mixed_verbs.plan_all),
     "transitions by subsets": (mixed_verbs.transitions_case, mixed_verbs.transitions_all),
+    "gates of mixed groups": (mixed_verbs.gates_case, mixed_verbs.gates_all),
     "explain": (explain_case, explain_all),
     "compare": (compare_case, compare_all),
     "check": (check_case, check_all),

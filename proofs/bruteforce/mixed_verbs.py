@@ -16,11 +16,12 @@ from rmqalloc.snapshot._plain_data import from_document
 def mixed_case(random):
     """Groups whose clients differ in what they see, run or report."""
     document = mixed.case(random)
-    return {
-        "snapshot": document,
-        "scenarios": random_changes.scenarios(random, document),
-        "by": some(random, totals.WAYS, 2, 2),
-    }
+    return _case(random, document, random_changes.scenarios(random, document))
+
+
+def _case(random, document, scenarios):
+    """A case with some keys to add up clients by."""
+    return {"snapshot": document, "scenarios": scenarios, "by": some(random, totals.WAYS, 2, 2)}
 
 
 def repeated_case(random):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from bruteforce import clusters, gated, mixed, openings, random_changes, totals
+from bruteforce import clusters, gated, mixed, open_seconds, openings, random_changes, totals
 from bruteforce.clusters import chance, some
 from bruteforce.read_tables import KEYS
 from bruteforce.tally import AtLeast, Near, by_key
@@ -130,6 +130,8 @@ def transitions_all(case, tally):
             tally.same("transitions informed_by", (scenario["name"], group), way, row["informed_by"])
             if ways := openings.ways(pairs, scenario, case["snapshot"]):
                 _open(tally, (scenario["name"], group), ways, way, row)
+                if way != "deployment":
+                    _seconds(tally, (scenario, group), ways, case, row)
 
 
 def _open(tally, where, ways, way, row):
@@ -147,6 +149,25 @@ def _open(tally, where, ways, way, row):
                 by_number = [Near(one.expected_by_number(place)) for one in every]
                 wanted = by_number + (wanted if any(one.has_several for one in ways) else [])
             tally.same(f"transitions {which}_expected", where, tuple(wanted), row[f"{which}_expected"])
+
+
+def _seconds(tally, where, ways, case, row):
+    """Compare for how long queues are open."""
+    scenario, name = where
+    [group] = [one for one in case["snapshot"]["groups"] if one["name"] == name]
+    alone, is_ordered = open_seconds.joins_alone(scenario), group.get("is_ordered", False)
+    way = openings.followed(scenario, case["informed_by"])
+    _, common = open_seconds.common_wait(way, is_ordered, alone)
+    n = 1 if alone else open_seconds.n_brokers(group, case["snapshot"])
+    for place, which in enumerate(openings.WHICH):
+        locked = place == 1 and is_ordered
+        total, worst = row[f"{which}_queue_seconds"], row[f"{which}_seconds_worst"]
+        if total is not None and not common:
+            wanted = tuple(0.0 if locked else Near(open_seconds.queue_seconds(one, place, way, n)) for one in ways)
+            tally.same(f"transitions {which}_queue_seconds", (scenario["name"], name), wanted, total)
+        if not any(one.has_several for one in ways):
+            wanted = tuple(0.0 if locked else open_seconds.longest(one, place, way, common) for one in ways)
+            tally.same(f"transitions {which}_seconds_worst", (scenario["name"], name), wanted, worst)
 
 
 # --- Gates ---

@@ -2,12 +2,14 @@
 
 from typing import NamedTuple
 
-from bruteforce import clusters, gated, mixed, open_seconds, openings, random_changes, totals
+from bruteforce import clusters, gated, java, mixed, open_seconds, openings, random_changes, totals
 from bruteforce.clusters import chance, some
 from bruteforce.read_tables import KEYS
 from bruteforce.tally import AtLeast, Near, by_key
 from rmqalloc.plans import Gates, plan_snapshot
+from rmqalloc.plans._compare import Candidate, compare
 from rmqalloc.plans._plan_totals import client_totals
+from rmqalloc.scenarios import scenarios_of
 from rmqalloc.snapshot._plain_data import from_document
 
 # --- Cases ---
@@ -196,3 +198,34 @@ def gates_all(case, tally):
 def _broken(plan, **bound):
     """Scenarios and groups that break a bound."""
     return {(one.scenario, one.consumer_group) for one in Gates(**bound).broken(plan)}
+
+
+# --- Compare ---
+
+
+def compare_case(random):
+    document = (repeated_case if chance(random, 0.25) else mixed_case)(random)["snapshot"]
+    rules = [clusters.rule(random) for _ in range(random.randint(1, 3))]
+    if not random_changes.rooms_known(document):
+        rules = [one for one in rules if not one[0].startswith(java.NEARBY)] or [("AVG", {})]
+    changes = [{"scale_clients": {"to": random.randint(0, 6)}}] if chance(random, 0.5) else []
+    return {"snapshot": document, "candidates": rules, "changes": changes}
+
+
+def compare_all(case, tally):
+    """Figures of every group under several strategies, but for departures."""
+    document = case["snapshot"]
+    units = [unit for unit in mixed.units_of(document) if unit.main.rule != mixed.ALL]
+    if not units:
+        return
+    candidates = [Candidate(f"candidate {n}", name, params) for n, (name, params) in enumerate(case["candidates"])]
+    changes = scenarios_of([{"name": "x", "changes": case["changes"]}])[0].changes if case["changes"] else ()
+    got = by_key(compare(from_document(document), candidates, changes).table, ("consumer_group", "strategy"))
+    before, expected = mixed.current(units, document), {}
+    for one in candidates:
+        strategy = {"set_strategy": {"strategy": one.strategy, "params": one.params}}
+        after = mixed.behind(before, {"changes": [*case["changes"], strategy]})
+        for (group,), row in totals.groups(before, after, document):
+            known = row["n_topics"] > 0
+            expected[group, one.label] = {name: row[name] if known else None for name in totals.COMPARED}
+    tally.rows("compare mixed", expected, got)

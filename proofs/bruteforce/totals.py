@@ -11,6 +11,11 @@ from bruteforce.clusters import queue_key
 
 SUMS = ("unowned", "double_owned", "moved", "least_moves", "cross_room")
 FLOWS = ("before", "after", "gained", "lost")
+COMPARED = (
+    "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
+)  # fmt: skip
+"""Figures of a group that are compared under several strategies."""
+
 KEYS = ("consumer_group", "topic", "host", "client_id")
 
 

@@ -15,6 +15,7 @@ from bruteforce import (
     random_changes,
     reached,
     rollout_verbs,
+    totals,
 )
 from bruteforce.read_tables import KEYS, Tables
 from bruteforce.tally import by_key
@@ -85,10 +86,6 @@ def explain_all(case, tally):
 
 # --- compare ---
 
-COMPARED = (
-    "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
-)  # fmt: skip
-
 
 def compare_case(random):
     document = clusters.snapshot(random)
@@ -131,7 +128,7 @@ def compare_all(case, tally):
         after = planned.behind(before, {"changes": [*case["changes"], strategy]})
         for (group,), row in Tables(case["snapshot"], before, after).groups():
             states = [state for state in after if state.unit.group == group and not state.error]
-            figures = {name: row[name] if states else None for name in COMPARED}
+            figures = {name: row[name] if states else None for name in totals.COMPARED}
             expected[group, candidate.label] = figures | departures(states)
     worst = {key: row.pop("worst_clients") for key, row in expected.items()}
     tally.rows("compare", expected, got)
@@ -276,6 +273,7 @@ VERBS = {
     "transitions by subsets": (mixed_verbs.transitions_case, mixed_verbs.transitions_all),
     "gates of mixed groups": (mixed_verbs.gates_case, mixed_verbs.gates_all),
     "plan beside its outcome": (outcome_verbs.case_of, outcome_verbs.compare_all),
+    "compare of mixed groups": (mixed_verbs.compare_case, mixed_verbs.compare_all),
     "explain": (explain_case, explain_all),
     "compare": (compare_case, compare_all),
     "check": (check_case, check_all),

@@ -18,7 +18,16 @@ from rmqalloc.snapshot._plain_data import from_document
 def mixed_case(random):
     """Groups whose clients differ in what they see, run or report."""
     document = mixed.case(random)
+    while not has_several_topics(document):
+        document = mixed.case(random)
     return _case(random, document, random_changes.scenarios(random, document))
+
+
+def has_several_topics(document, repeated=False):
+    """Whether a group is planned on several topics; one in which an id repeats, if it must."""
+    units = list(mixed.units_of(document))
+    mine = [unit.main.group for unit in units if not repeated or len({*unit.main.ids}) < len(unit.main.ids)]
+    return len({*mine}) < len(mine)
 
 
 def _case(random, document, scenarios):
@@ -28,8 +37,21 @@ def _case(random, document, scenarios):
 
 def repeated_case(random):
     """Groups in which an id is there twice or three times, and changes of these ids."""
-    document = clusters.snapshot(random, tame=True)
-    repeated = []
+    document, repeated = _with_repeats(random)
+    while not has_several_topics(document, repeated=True):
+        document, repeated = _with_repeats(random)
+    made = random_changes.scenarios(random, document)
+    for scenario in made:
+        if chance(random, 0.6):
+            scenario["changes"].insert(
+                random.randint(0, len(scenario["changes"])), _of_an_id(random, document, repeated)
+            )
+    return _case(random, document, made)
+
+
+def _with_repeats(random):
+    """A snapshot and those of its clients of which there are more with the same id."""
+    document, repeated = clusters.snapshot(random, tame=True), []
     for group in document["groups"]:
         rule = group.get("strategy_params", {}).get("inner", group["strategy"])
         if "CONSISTENT_HASH" in rule:
@@ -41,18 +63,16 @@ def repeated_case(random):
             repeated.append(one)
             for _ in range(random.choice((1, 1, 2))):
                 clients.insert(random.randint(0, len(clients)), dict(one))
-    made = random_changes.scenarios(random, document)
-    for scenario in made:
-        if repeated and chance(random, 0.6):
-            scenario["changes"].insert(random.randint(0, len(scenario["changes"])), _of_an_id(random, repeated))
-    return _case(random, document, made)
+    return document, repeated
 
 
-def _of_an_id(random, repeated):
-    """A change of clients whose id is there several times."""
+def _of_an_id(random, document, repeated):
+    """A change of clients whose id is there several times; none that puts one id into two machine rooms."""
     one = random.choice(repeated)
     ids = [one["client_id"]]
-    if chance(random, 0.5):
+    every = (each for group in document["groups"] for each in group.get("clients", ()))
+    rooms = {each.get("machine_room") for each in every if each["client_id"] in ids}
+    if chance(random, 0.5) and len(rooms) == 1:
         room = {"machine_room": one["machine_room"]} if "machine_room" in one else {}
         return {"add_clients": {"ids": ids, **room}}
     if chance(random, 0.4):

@@ -15,7 +15,7 @@ from bruteforce.shrink import shrunk
 from bruteforce.tally import Tally
 from bruteforce.verbs import VERBS
 
-SHARES = {"command line": 0.2, "plan of mixed groups": 3, "transitions by subsets": 4}
+SHARES = {"command line": 0.2, "plan of mixed groups": 3}
 """Verbs of which another number of snapshots is enough, or needed."""
 
 QUICK, QUICK_GOLDEN = 10, 10

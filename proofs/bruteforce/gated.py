@@ -65,8 +65,16 @@ FIELDS = ("max_moved", "max_moved_share", "max_skew", "max_unowned", "max_double
 """Bounds on a figure, as `rmqalloc.plans.Gates` has them."""
 
 
-def bounds(values, at):
-    """One of some figures, just so much and a little less; ``at`` from 0 to 1 chooses it."""
-    value = values[min(int(at * len(values)), len(values) - 1)]
-    less = value - 1 if isinstance(value, int) else value * (1 - 1e-6) - 1e-6
-    return {value, max(less, 0)}
+TOGETHER = (("max_moved",), ("max_moved_share",), ("max_skew",), ("max_unowned", "max_double"))
+"""Bounds that are set at one time."""
+
+
+def bound(values, at):
+    """One of some figures, or a little less; ``at`` from 0 to 1 chooses it. None where there are no figures."""
+    if not values:
+        return None
+    place, less = divmod(at * len(values), 1)
+    value = values[min(int(place), len(values) - 1)]
+    if less < 0.5:
+        return value
+    return max(value - 1 if isinstance(value, int) else value * (1 - 1e-6) - 1e-6, 0)

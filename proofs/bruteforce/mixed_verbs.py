@@ -31,8 +31,15 @@ def has_several_topics(document, repeated=False):
 
 
 def _case(random, document, scenarios):
-    """A case with some keys to add up clients by."""
-    return {"snapshot": document, "scenarios": scenarios, "by": some(random, totals.WAYS, 2, 2)}
+    """A case with some keys to add up clients by, a way to learn of changes, and where bounds lie among the figures."""
+    informed_by, at = random.choice(openings.WAYS), [random.random() for _ in gated.FIELDS]
+    by = some(random, totals.WAYS, 2, 2)
+    return {"snapshot": document, "scenarios": scenarios, "by": by, "informed_by": informed_by, "at": at}
+
+
+def either_case(random):
+    """One of both."""
+    return (repeated_case if chance(random, 0.25) else mixed_case)(random)
 
 
 def repeated_case(random):
@@ -104,9 +111,30 @@ def plans_of(case):
 
 
 def plan_all(case, tally):
+    """Every figure of a plan at every level, what is open while clients follow, and gates."""
+    if (planned := plans_of(case)) is not None:
+        _tables_of(case, planned, tally)
+        _transitions_of(case, planned, tally)
+        _gates_of(case, planned, tally)
+
+
+def transitions_all(case, tally):
+    """What is open while clients follow, alone."""
+    if (planned := plans_of(case)) is not None:
+        _transitions_of(case, planned, tally)
+
+
+def gates_all(case, tally):
+    """Gates alone."""
+    if (planned := plans_of(case)) is not None:
+        _gates_of(case, planned, tally)
+
+
+# --- Tables ---
+
+
+def _tables_of(case, planned, tally):
     """Every table and the totals of clients, in every scenario."""
-    if (planned := plans_of(case)) is None:
-        return
     rows = {kind: by_key(getattr(planned.made, kind), ("scenario", *keys)) for kind, keys in KEYS.items()}
     for row in rows["units"].values():
         row["strategies"] = set((row["strategy"] or "").split("+"))
@@ -126,7 +154,7 @@ def _tables(before, after, case):
     lags = totals.lags_of(case["snapshot"])
     for (group, *queue), row in found["queues"].items():
         row["lag"] = lags.get((group, tuple(queue)))
-    found["groups"] = dict(totals.groups(before, after, case["snapshot"]))
+    found["groups"] = dict(totals.groups(before, after, case["snapshot"], found["units"]))
     for by in case["by"]:
         found[f"totals by {', '.join(by)}"] = totals.client_sums(found["clients"], by)
     return found
@@ -135,15 +163,8 @@ def _tables(before, after, case):
 # --- Transitions ---
 
 
-def transitions_case(random):
-    made = (repeated_case if chance(random, 0.25) else mixed_case)(random)
-    return made | {"informed_by": random.choice(openings.WAYS)}
-
-
-def transitions_all(case, tally):
-    """The worst and the expected number of open queues of every group that has few clients."""
-    if (planned := plans_of(case)) is None:
-        return
+def _transitions_of(case, planned, tally):
+    """The worst and the expected number of open queues of every group that has few clients, and for how long they are."""
     rows = by_key(planned.made.transitions(case["informed_by"]), ("scenario", "consumer_group"))
     for scenario in case["scenarios"]:
         for group, pairs in totals.by_group(planned.before, planned.behind[scenario["name"]]).items():
@@ -195,21 +216,16 @@ def _seconds(tally, where, ways, case, row):
 # --- Gates ---
 
 
-def gates_case(random):
-    return transitions_case(random) | {"at": [random.random() for _ in gated.FIELDS]}
-
-
-def gates_all(case, tally):
-    """Who breaks bounds that lie on figures and below them, and whether anything gets worse."""
-    if (planned := plans_of(case)) is None:
-        return
+def _gates_of(case, planned, tally):
+    """Who breaks bounds that lie on figures or just below, and whether anything gets worse."""
     held = gated.Held(case["snapshot"], case["scenarios"], planned.before, planned.behind)
-    for field, at in zip(gated.FIELDS, case["at"], strict=True):
-        values = held.values(field)
-        for bound in gated.bounds(values, at) if values else ():
-            got = _broken(planned.made, **{field: bound})
-            for key in held.known(field):
-                tally.same(f"gates {field}", (*key, bound), key in held.broken(field, bound), key in got)
+    bounds = {field: gated.bound(held.values(field), at) for field, at in zip(gated.FIELDS, case["at"], strict=True)}
+    for fields in gated.TOGETHER:
+        some = {field: bounds[field] for field in fields if bounds[field] is not None}
+        got = _broken(planned.made, **some)
+        for key in set.intersection(*(held.known(field) for field in fields)) if some else ():
+            wanted = any(key in held.broken(field, bound) for field, bound in some.items())
+            tally.same(f"gates {', '.join(fields)}", (*key, some), wanted, key in got)
     got = _broken(planned.made, fail_if_worse=True)
     for key in held.figures:
         tally.same("gates fail_if_worse", key, key in held.worse | held.lost, key in got)
@@ -224,7 +240,7 @@ def _broken(plan, **bound):
 
 
 def compare_case(random):
-    document = (repeated_case if chance(random, 0.25) else mixed_case)(random)["snapshot"]
+    document = either_case(random)["snapshot"]
     rules = [clusters.rule(random) for _ in range(random.randint(1, 3))]
     if not random_changes.rooms_known(document):
         rules = [one for one in rules if not one[0].startswith(java.NEARBY)] or [("AVG", {})]

@@ -58,7 +58,7 @@ def queue_seconds(of, which, way, n_brokers):
 def longest(of, which, way, common):
     """The longest time that one queue can be open, of a group in which every queue has one reader."""
     found = [0.0]
-    for old, new, written in of.kinds:
+    for (old, new, written), _ in of.kinds:
         joins = new & of.joins
         if which == 0 and written and new and old != new:
             found.append(DELAY if joins else LONGEST[way] + (0.0 if old else common))

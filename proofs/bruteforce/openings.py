@@ -5,6 +5,7 @@ one that is reads what it gets, and one that joins reads nothing until it acts. 
 """
 
 from collections import Counter
+from functools import lru_cache
 from itertools import combinations
 from math import comb
 from typing import NamedTuple
@@ -27,17 +28,17 @@ WHICH = ("unowned", "double_owned")
 class Opening(NamedTuple):
     """A group while it follows a scenario.
 
-    ``kinds`` counts its queues by (readers before, readers after, whether they are written to), readers as bits of ``n``
+    ``kinds`` are numbers of queues by (readers before, readers after, whether they are written to), readers as bits of ``n``
     processes; ``joins`` are those that were not there before.
     """
 
     n: int
     joins: int
-    kinds: Counter
+    kinds: frozenset
 
     @property
     def has_several(self):
-        return any(one & (one - 1) for kind in self.kinds for one in kind[:2])
+        return any(one & (one - 1) for kind, _ in self.kinds for one in kind[:2])
 
 
 # --- Who reads what ---
@@ -65,7 +66,7 @@ def opening(pairs, scenario, document, by_id=False):
         for queue in () if after.error else after.owners:
             readers = (sum(bit.get(one, 0) for one in _readers(side, queue, by_id)) for side in (before, after))
             kinds[(*readers, queue[2] < written[queue[1]])] += 1
-    return Opening(len(present), sum(bit[one] for one in present if one not in old), kinds)
+    return Opening(len(present), sum(bit[one] for one in present if one not in old), frozenset(kinds.items()))
 
 
 def ways(pairs, scenario, document):
@@ -144,12 +145,13 @@ class Tried(NamedTuple):
         return max(total / comb(len(sums) - 1, k) for k, total in enumerate(sums))
 
 
+@lru_cache(64)
 def tried(of, lasting=True):
     """Every set; without queues that stay open for good if not ``lasting``."""
     by_set = []
     for informed in range(1 << of.n):
         unowned = double = 0
-        for (old, new, written), n in of.kinds.items():
+        for (old, new, written), n in of.kinds:
             readers = old & ~informed | new & informed
             unowned += n * (not readers and written and bool(lasting or new))
             double += n * (readers & (readers - 1) != 0 and bool(lasting or not new & (new - 1)))
@@ -184,5 +186,5 @@ def highest(sums, least, most):
 
 def after(of):
     """Queues that are open when all have followed."""
-    unowned = sum(n for (_, new, written), n in of.kinds.items() if written and not new)
-    return unowned, sum(n for (_, new, _), n in of.kinds.items() if new & (new - 1))
+    unowned = sum(n for (_, new, written), n in of.kinds if written and not new)
+    return unowned, sum(n for (_, new, _), n in of.kinds if new & (new - 1))

@@ -3,8 +3,7 @@
 from collections import Counter
 
 from bruteforce import mixed, outcomes
-from bruteforce.clusters import chance
-from bruteforce.mixed_verbs import mixed_case, repeated_case
+from bruteforce.mixed_verbs import either_case
 from bruteforce.tally import by_key
 from rmqalloc.diffs import diff
 from rmqalloc.plans import plan_snapshot
@@ -12,7 +11,7 @@ from rmqalloc.snapshot._plain_data import from_document
 
 
 def case_of(random):
-    document = (repeated_case if chance(random, 0.25) else mixed_case)(random)["snapshot"]
+    document = either_case(random)["snapshot"]
     return {"snapshot": document, "scenario": outcomes.scenario_of(random, document)}
 
 

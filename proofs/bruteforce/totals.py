@@ -41,12 +41,13 @@ def by_group(before, after):
     return found
 
 
-def groups(before, after, document):
-    """Rows of groups, given the states of all units."""
+def groups(before, after, document, known=None):
+    """Rows of groups, given the states of all units, and the figures of units where they are known."""
     with_rooms, lags = planned.rooms_known([_main(state) for state in before]), lags_of(document)
     for group, pairs in by_group(before, after).items():
         good = [pair for pair in pairs if not pair[1].error]
-        figures = group_figures(good, with_rooms) | {"backlog_moved": _backlog(group, good, lags)}
+        units = [_unit_figures(*pair, with_rooms, known or {}) for pair in good]
+        figures = group_figures(good, units) | {"backlog_moved": _backlog(group, good, lags)}
         yield (group,), figures | ({"least_moves": None} if _main(pairs[0][1]).rule == mixed.ALL else {})
 
 
@@ -54,11 +55,16 @@ def _module(pairs):
     return mixed if any(isinstance(after.unit, mixed.Mixed) for _, after in pairs) else planned
 
 
-def group_figures(pairs, with_rooms):
+def _unit_figures(before, after, with_rooms, known):
+    main = _main(after)
+    found = known.get((main.group, main.topic))
+    return found or _module([(before, after)]).unit_figures(before, after, with_rooms)
+
+
+def group_figures(pairs, units):
     """Sums over units, and loads of clients that are added up first: a repeated id counts as often as it is there."""
     of = _module(pairs)
     loads, growth, affected = Counter(), Counter(), set()
-    units = [of.unit_figures(before, after, with_rooms) for before, after in pairs]
     for before, after in pairs:
         seen = Counter()
         for one, load in zip(_main(after).ids, of.loads_of(after), strict=True):

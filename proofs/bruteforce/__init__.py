@@ -14,7 +14,10 @@ the name of its verb, the seed and its number.
     What plans, audits and rollouts should say.
 ``mixed``
     The same of plans of groups whose clients differ, every client asked with every list that it may be given.
-``verbs``, ``rollout_verbs``
+``totals``, ``openings``, ``open_seconds``, ``gated``, ``outcomes``
+    Sums over topics and groups; what is open while clients follow, by all sets of informed clients, and for how long; bounds;
+    the snapshot to which a plan leads.
+``verbs``, ``mixed_verbs``, ``outcome_verbs``, ``rollout_verbs``
     A verb's cases, and the comparison with what the product says.
 ``runs``, ``shrink``
     Many cases; a smaller one that still differs.

@@ -43,12 +43,16 @@ class Mixed(NamedTuple):
 
 
 class State(NamedTuple):
-    """A mixed unit before or after a scenario: sets of owners by queue, the doubly owned, or why there are none."""
+    """A mixed unit before or after a scenario: sets of owners by queue, the doubly owned, or why there are none.
+
+    ``processes`` are the readers of every queue as (client id, number among those that share it).
+    """
 
     unit: Mixed
     owners: dict
     doubled: set
     error: tuple | None
+    processes: dict
 
 
 # --- Cases ---
@@ -211,8 +215,8 @@ def state_of(unit, with_rooms):
     """Who may take what, every client asked with every list."""
     main = None if unit.main.rule == ALL else planned._without_rooms(planned.state_of(unit.main), with_rooms)
     errors = [main.error] if main is not None and main.error else []
-    readers = {queue: [] for queue in unit.main.queues}
-    for slot in unit.slots if unit.main.queues else ():
+    readers, processes = ({queue: [] for queue in unit.main.queues} for _ in range(2))
+    for process, slot in zip(numbered(unit), unit.slots, strict=True) if unit.main.queues else ():
         if slot.reads:
             try:
                 shares = [_share(unit, slot, ids, with_rooms) for ids in unit.lists]
@@ -222,11 +226,20 @@ def state_of(unit, with_rooms):
                 continue
             for queue in set().union(*shares) & readers.keys():
                 readers[queue].append((slot.client_id, all(queue in one for one in shares)))
+                processes[queue].append(process)
     if errors:
-        return State(unit, dict.fromkeys(readers, NOBODY), set(), errors[0])
+        return State(unit, dict.fromkeys(readers, NOBODY), set(), errors[0], {})
     owners = {queue: frozenset(one for one, _ in found) for queue, found in readers.items()}
     doubled = {queue for queue, found in readers.items() if sum(sure for _, sure in found) > 1}
-    return State(unit, owners, doubled if unit.main.rule != ALL else set(), None)
+    return State(unit, owners, doubled if unit.main.rule != ALL else set(), None, processes)
+
+
+def numbered(unit):
+    """Processes of a unit, those that share an id numbered in the order in which the group lists them."""
+    seen = Counter()
+    for slot in unit.slots:
+        yield slot.client_id, seen[slot.client_id]
+        seen[slot.client_id] += 1
 
 
 def _share(unit, slot, ids, with_rooms):
@@ -263,7 +276,9 @@ def reported(state, document):
         return state
     takers = {queue: [one for one, queues in said if queue in queues] for queue in state.owners}
     doubled = {queue for queue, ids in takers.items() if len(ids) > 1}
-    return State(state.unit, {queue: frozenset(ids) for queue, ids in takers.items()}, doubled, None)
+    reading = list(zip(numbered(state.unit), (queues for _, queues in said), strict=True))
+    processes = {queue: [one for one, queues in reading if queue in queues] for queue in takers}
+    return State(state.unit, {queue: frozenset(ids) for queue, ids in takers.items()}, doubled, None, processes)
 
 
 def current(units, document):
@@ -288,7 +303,7 @@ def _behind(before, scenario, with_rooms):
         return before
     if before.error and not (unit.main.clients and unit.main.queues):
         text = java.NO_CLIENTS if unit.main.queues else java.NO_QUEUES
-        return State(unit, dict.fromkeys(unit.main.queues, NOBODY), set(), (planned.EMPTY, text))
+        return State(unit, dict.fromkeys(unit.main.queues, NOBODY), set(), (planned.EMPTY, text), {})
     return state_of(unit, with_rooms)
 
 
@@ -393,7 +408,10 @@ def tables(before, after):
     with_rooms = planned.rooms_known([state.unit.main for state in before])
     for one, other in zip(before, after, strict=True):
         key = other.unit.main.group, other.unit.main.topic
-        found["units"][key] = {"err_code": (other.error or (0,))[0]}
+        code, text = other.error or (0, None)
+        found["units"][key] = {"err_code": code} | (
+            {"err_msg": text} if code in (planned.EMPTY, planned.REFUSED) else {}
+        )
         if not other.error:
             found["units"][key] |= unit_figures(one, other, with_rooms) | {"strategies": strategies_of(other)}
             found["clients"] |= {(*key, who): row for who, row in _clients(one, other)}
@@ -403,12 +421,13 @@ def tables(before, after):
 
 def _clients(before, after):
     gained, lost = flows(before, after)
+    rooms = after.unit.rooms[1] | before.unit.rooms[1]
     for one in dict.fromkeys([*before.unit.main.ids, *after.unit.main.ids]):
         had, has = one in before.unit.main.ids, one in after.unit.main.ids
         owned = [sum(one in ids for ids in state.owners.values()) for state in (before, after)]
         status = "stays" if had and has else "new" if has else "gone"
         row = {"before": owned[0], "after": owned[1], "gained": gained[one], "lost": lost[one], "status": status}
-        yield one, row
+        yield one, row | {"host": one.split("@")[0], "machine_room": rooms.get(one)}
 
 
 def _queues(before, after):

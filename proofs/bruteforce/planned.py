@@ -1,5 +1,6 @@
 """What a plan of a snapshot should say: every unit before and after every scenario, queue by queue."""
 
+from collections import Counter
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
@@ -282,13 +283,12 @@ def moved(before, after):
 
 def flows(before, after):
     """Queues that every client gains and loses, by client id."""
-    gained, lost = {}, {}
+    gained, lost = Counter(), Counter()
     for queue in {**before.owners, **after.owners}:
         had, has = before.owners.get(queue), after.owners.get(queue)
         if had != has:
-            for owner, flow in ((had, lost), (has, gained)):
-                if owner is not None:
-                    flow.setdefault(owner, []).append(queue)
+            gained.update({has} - {None})
+            lost.update({had} - {None})
     return gained, lost
 
 

@@ -20,6 +20,10 @@ class AtLeast(int):
     """What a number must not be less than."""
 
 
+class Near(float):
+    """A number that was looked for on a grid."""
+
+
 class Tally:
     """Counts answers and keeps those that differ."""
 
@@ -46,6 +50,8 @@ class Tally:
 def _equal(one, other):
     if isinstance(one, AtLeast):
         return other >= one
+    if isinstance(one, Near):
+        return other is not None and isclose(one, other, rel_tol=1e-3, abs_tol=1e-6)
     if isinstance(one, float) and isinstance(other, (int, float)):
         return isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
     return one == other

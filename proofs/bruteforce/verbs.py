@@ -9,10 +9,13 @@ from bruteforce import (
     java,
     known_strategies,
     mixed,
+    mixed_verbs,
+    outcome_verbs,
     planned,
     random_changes,
     reached,
     rollout_verbs,
+    totals,
 )
 from bruteforce.read_tables import KEYS, Tables
 from bruteforce.tally import by_key
@@ -54,35 +57,6 @@ def plan(case, tally):
             tally.rows(f"plan {kind}", expected, got)
 
 
-# --- plan, of groups whose clients differ ---
-
-
-def mixed_case(random):
-    document = mixed.case(random)
-    return {"snapshot": document, "scenarios": random_changes.scenarios(random, document)}
-
-
-def plan_mixed(case, tally):
-    """Owners, figures, clients and queues of groups whose clients differ, in every scenario."""
-    document = case["snapshot"]
-    units = list(mixed.units_of(document))
-    if not units:
-        return
-    made = plan_snapshot(from_document(document), case["scenarios"])
-    rows = {kind: by_key(getattr(made, kind), ("scenario", *KEYS[kind])) for kind in ("units", "clients", "queues")}
-    for row in rows["units"].values():
-        row["strategies"] = set((row["strategy"] or "").split("+"))
-    for row in rows["queues"].values():
-        row |= {f"owners_{when}": mixed.named_in(row, when) for when in ("before", "after")}
-    before = mixed.current(units, document)
-    for scenario in (None, *case["scenarios"]):
-        after = before if scenario is None else mixed.behind(before, scenario)
-        name = "current" if scenario is None else scenario["name"]
-        for kind, expected in mixed.tables(before, after).items():
-            got = {key[1:]: row for key, row in rows[kind].items() if key[0] == name}
-            tally.rows(f"mixed {kind}", expected, got)
-
-
 # --- explain ---
 
 
@@ -111,10 +85,6 @@ def explain_all(case, tally):
 
 
 # --- compare ---
-
-COMPARED = (
-    "n_queues", "n_clients", "min_load", "max_load", "skew", "idle", "unowned", "cross_room", "moved", "least_moves",
-)  # fmt: skip
 
 
 def compare_case(random):
@@ -158,7 +128,7 @@ def compare_all(case, tally):
         after = planned.behind(before, {"changes": [*case["changes"], strategy]})
         for (group,), row in Tables(case["snapshot"], before, after).groups():
             states = [state for state in after if state.unit.group == group and not state.error]
-            figures = {name: row[name] if states else None for name in COMPARED}
+            figures = {name: row[name] if states else None for name in totals.COMPARED}
             expected[group, candidate.label] = figures | departures(states)
     worst = {key: row.pop("worst_clients") for key, row in expected.items()}
     tally.rows("compare", expected, got)
@@ -298,7 +268,12 @@ def command_line_all(case, tally):
 VERBS = {
     "strategies": (known_strategies.case, known_strategies.compare),
     "plan": (plan_case, plan),
-    "plan of mixed groups": (mixed_case, plan_mixed),
+    "plan of mixed groups": (mixed_verbs.mixed_case, mixed_verbs.plan_all),
+    "plan of repeated ids": (mixed_verbs.repeated_case, mixed_verbs.plan_all),
+    "transitions by subsets": (mixed_verbs.either_case, mixed_verbs.transitions_all),
+    "gates of mixed groups": (mixed_verbs.either_case, mixed_verbs.gates_all),
+    "plan beside its outcome": (outcome_verbs.case_of, outcome_verbs.compare_all),
+    "compare of mixed groups": (mixed_verbs.compare_case, mixed_verbs.compare_all),
     "explain": (explain_case, explain_all),
     "compare": (compare_case, compare_all),
     "check": (check_case, check_all),

@@ -8,6 +8,7 @@ contradict themselves, has the mark ``broken_results``.
 
 import functools
 import sys
+import time
 from collections import Counter
 from typing import Any
 
@@ -75,6 +76,7 @@ class Keeper:
 
         waiting, self.waiting = self.waiting, []
         was_on, self.is_on = self.is_on, False
+        start = time.process_time()
         for result, plan in waiting:
             kind = type(result).__name__
             if size_of(result) > MOST_ROWS:
@@ -85,6 +87,7 @@ class Keeper:
             self.counts["broken"] += bool(found)
             self.broken += map(str, found)
         self.is_on = was_on
+        self.counts["ms"] += round(1000 * (time.process_time() - start))
 
 
 def _plan_of_caller(result: Any) -> Any:
@@ -171,7 +174,7 @@ def pytest_testnodedown(node: Any) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
     counts = config.stash.get(STASH, Counter()) + Counter()
-    broken = counts.pop("broken", 0)
+    broken, seconds = counts.pop("broken", 0), counts.pop("ms", 0) / 1000
     if counts:
         said = ", ".join(f"{n:,} × {kind}" for kind, n in sorted(counts.items()))
-        terminalreporter.write_line(f"invariants: {said}; {broken:,} broken")
+        terminalreporter.write_line(f"invariants: {said}; {broken:,} broken; {seconds:.0f} s of CPU")

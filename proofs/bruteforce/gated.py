@@ -26,7 +26,7 @@ class Held:
             pairs = totals.by_group(before, after)
             for (group,), row in totals.groups(before, after, document):
                 self._add((scenario["name"], group), was[group], row, _cured(pairs[group]))
-                self._open((scenario["name"], group), openings.ways(pairs[group], scenario, document))
+                self._open((scenario["name"], group), openings.ways(pairs[group], document))
 
     def _add(self, key, was, row, cured):
         moved = 0 if row["least_moves"] is None else row["moved"]

@@ -171,7 +171,7 @@ def _transitions_of(case, planned, tally):
             row = rows[scenario["name"], group]
             way = openings.followed(scenario, case["informed_by"])
             tally.same("transitions informed_by", (scenario["name"], group), way, row["informed_by"])
-            if ways := openings.ways(pairs, scenario, case["snapshot"]):
+            if ways := openings.ways(pairs, case["snapshot"]):
                 _open(tally, (scenario["name"], group), ways, way, row)
                 if way != "deployment":
                     _seconds(tally, (scenario, group), ways, case, row)

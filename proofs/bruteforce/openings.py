@@ -10,7 +10,7 @@ from itertools import combinations
 from math import comb
 from typing import NamedTuple
 
-from bruteforce import mixed, planned
+from bruteforce import mixed
 
 MOST_CLIENTS = 7
 """Clients after a scenario up to which all sets of them are tried."""
@@ -52,7 +52,7 @@ def followed(scenario, informed_by):
     return "routes" if kinds & {"set_queues", "add_broker", "remove_broker", "lose_machine_room"} else informed_by
 
 
-def opening(pairs, scenario, document, by_id=False):
+def opening(pairs, document, by_id=False):
     """A group on its way, given the states of its units.
 
     ``by_id``: every process reads whatever any that shares its id does.
@@ -62,21 +62,21 @@ def opening(pairs, scenario, document, by_id=False):
     bit = {one: 1 << place for place, one in enumerate(present)}
     kinds = Counter()
     for before, after in pairs:
-        written = written_after(before.unit.main, scenario, document)
+        is_written = written_of(before, document)
         for queue in () if after.error else after.owners:
             readers = (sum(bit.get(one, 0) for one in _readers(side, queue, by_id)) for side in (before, after))
-            kinds[(*readers, queue[2] < written[queue[1]])] += 1
+            kinds[(*readers, is_written(queue))] += 1
     return Opening(len(present), sum(bit[one] for one in present if one not in old), frozenset(kinds.items()))
 
 
-def ways(pairs, scenario, document):
+def ways(pairs, document):
     """What a group may go through; two where processes of one id differ, for it is open whether each reads its own share.
 
     None of groups that share their queues, and of groups of too many clients.
     """
     if pairs[0][1].unit.main.rule == mixed.ALL:
         return []
-    own, of_id = (opening(pairs, scenario, document, by_id) for by_id in (False, True))
+    own, of_id = (opening(pairs, document, by_id) for by_id in (False, True))
     return [own, of_id][: 1 if own == of_id else 2] if own.n <= MOST_CLIENTS else []
 
 
@@ -87,31 +87,19 @@ def _readers(state, queue, by_id):
     return state.processes.get(queue, ())
 
 
-def written_after(unit, scenario, document):
-    """How many queues of every broker producers write to; more or fewer read queues are so many that are written."""
-    [brokers] = [topic["brokers"] for topic in document["topics"] if topic["name"] == unit.topic]
-    is_written = {one["broker_name"]: one.get("perm", 6) & 2 for one in brokers}
-    written = {
-        one["broker_name"]: one.get("write_queue_nums", one["read_queue_nums"]) if one.get("perm", 6) & 2 else 0
-        for one in brokers
-    }
-    if not all(
-        planned.matches(scenario.get(name, "*"), of) for name, of in zip(("groups", "topics"), unit, strict=False)
-    ):
-        return written
-    for change in scenario["changes"]:
-        [(kind, fields)] = change.items()
-        made = planned.CHANGES[kind](unit, **fields)
-        if kind == "add_broker" and made != unit:
-            is_written[fields["broker_name"]] = True
-            written[fields["broker_name"]] = len(made.brokers[-1][1])
-        if kind == "set_queues":
-            probe = planned.CHANGES[kind](
-                unit._replace(brokers=[(*one[:1], None, None) for one in unit.brokers]), **fields
-            )
-            written |= {name: len(ids) for name, ids, _ in probe.brokers if ids is not None and is_written[name]}
-        unit = made
-    return written
+def written_of(before, document):
+    """Tells whether producers write to a queue: of those that are new, to all of a broker that they may write to."""
+    [brokers] = [topic["brokers"] for topic in document["topics"] if topic["name"] == before.unit.main.topic]
+    by_name = {one["broker_name"]: one for one in brokers}
+
+    def is_written(queue):
+        broker = by_name.get(queue[1], {})
+        is_open = bool(broker.get("perm", 6) & 2)
+        if not broker or queue not in before.owners:
+            return is_open
+        return is_open and queue[2] < broker.get("write_queue_nums", broker["read_queue_nums"])
+
+    return is_written
 
 
 # --- Every set of informed clients ---

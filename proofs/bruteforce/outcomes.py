@@ -115,6 +115,16 @@ class Sides:
         if start is not None:
             bad = {key for side in states[:2] for key, state in side.items() if _is_bad(state)}
         self.states = [{key: state for key, state in side.items() if key not in bad} for side in states]
+        if start is not None:
+            empty = {key: self._as_beside(key) for key, state in self.states[0].items() if state.error}
+            self.states[0].update(empty)
+            self.states[2].update(empty)
+
+    def _as_beside(self, key):
+        """A unit without clients, of which a plan lists no queues: those of the other side, which nobody has."""
+        planned_, beside = self.states[0][key], self.states[1].get(key)
+        queues = {} if beside is None else dict.fromkeys(beside.owners, frozenset())
+        return planned_._replace(owners=queues, doubled=set())
 
     def units(self, group):
         """Owners by queue and the doubly owned on all sides, unit by unit."""

@@ -205,14 +205,17 @@ def _departures(state: ScenarioState, n_units: int) -> dict[str, list[_Cost]]:
 
 
 def _in_dialects(read: ViewUnits, scenario: Scenario, found: dict[str, list[_Cost]]) -> dict[str, list[_Cost]]:
-    """The same, put right for groups whose clients compute the strategy differently; of repeated ids nothing is known there."""
+    """The same, put right for groups whose clients compute the strategy differently.
+
+    There nothing is known where ids repeat or are empty, as no scenario names one of their clients alone.
+    """
     split = split_groups(read) & found.keys()
     if not split:
         return found
     ids = {name: [cost.client_id for cost in found[name]] for name in split}
     found |= {name: [] for name in split}
     for one in mixed_departures(
-        read, scenario, {name: mine for name, mine in ids.items() if len({*mine}) == len(mine)}
+        read, scenario, {name: mine for name, mine in ids.items() if len({*mine}) == len(mine) and all(mine)}
     ):
         found[one.consumer_group].append(_Cost(*one[1:]))
     return found

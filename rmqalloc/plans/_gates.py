@@ -71,8 +71,8 @@ class Gates:
         the former those that producers write to. An upper bound counts as the figure.
     max_unowned_seconds : str, optional
         Longest time that a queue may have no owner until all clients follow: ``30`` or ``30@worst`` of the worst case,
-        ``30@p99`` of 99 in 100. A queue that has none when all have followed breaks it, unless it had none before; so does a
-        change of which no timer says when clients follow.
+        ``30@p99`` of 99 in 100. A queue that has none when all have followed breaks it; so does a change
+        of which no timer says when clients follow.
     informed_by : {"notice", "timer", "scan", "crash"}
         As for `Plan.transitions`.
 

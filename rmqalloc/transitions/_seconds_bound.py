@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from rmqalloc._text import counted
 from rmqalloc.documents._fields import FieldError, Text
 from rmqalloc.errors import ArgumentError, Error
 
@@ -53,7 +54,9 @@ class SecondsBound(NamedTuple):
     def violation(self, row: Mapping[str, Any]) -> str:
         """Why a row does not keep it, as text."""
         if row["unowned_after"]:
-            said = f"{row['unowned_after']:,} queues have no owner when all clients have followed"
+            said = (
+                f"{counted(row['unowned_after'], 'queue has', 'queues have')} no owner when all clients have followed"
+            )
         elif self.of_row(row) == math.inf:
             said = "no timer says when clients follow"
         else:

@@ -130,7 +130,12 @@ def test_the_departure_of_an_empty_id_gives_its_queues_to_the_other_client_of_a_
     snapshot = Snapshot((Topic("T", (TopicBroker("-b", 1),)),), (group,))
     [row] = compare(snapshot, [Candidate("ring", "CONSISTENT_HASH", {"virtual_nodes": 16})]).table.to_pylist()
     # The empty id has the queue, which nobody owns then, until it leaves.
-    assert (row["unowned"], row["departure_worst"], row["departure_worst_client"], row["departure_mean"]) == (1, 1, "", 0.5)
+    assert (row["unowned"], row["departure_worst"], row["departure_worst_client"], row["departure_mean"]) == (
+        1,
+        1,
+        "",
+        0.5,
+    )
 
 
 def test_departures_are_done_so_many_at_a_time(monkeypatch):

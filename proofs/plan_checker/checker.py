@@ -49,7 +49,7 @@ class Tables:
         for number, (name, state) in enumerate(zip(self.names, states, strict=True)):
             group = self.groups[number].setdefault(unit.group, {"units": [], "loads": {}, "grown": {}, "lags": []})
             group["shared"] = group.get("shared") or unit.shared
-            if not state.bad[0]:
+            if not state.code:
                 seen = Counter[str]()
                 for one, _ in state.row.clients:
                     group["loads"].setdefault((one, seen[one]), 0)

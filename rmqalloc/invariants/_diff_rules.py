@@ -105,8 +105,6 @@ def _clients(found: Diff, ledger: Ledger, groups: Rows, queues: Rows, names: Nam
     other = word(clients, "status", "stays") | word(clients, "status", "not_seen_before")
     other |= word(clients, "status", "not_seen_after")
     clients.keep("status is one of five words", joined_ | left | other)
-    clients.keep("a client that joined had no queue", ~joined_ | (clients["before"] == 0), clients["before"])
-    clients.keep("a client that left has no queue", ~left | (clients["after"] == 0), clients["after"])
     ids = client_names([found.clients], found.queues)
     size = max(len(ids), 1)
     of = names.of(found.clients["consumer_group"])

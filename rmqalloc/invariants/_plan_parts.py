@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -31,6 +33,8 @@ class PlanParts:
     sure : ndarray of bool
         Groups whose clients all get one client list: where brokers list different clients, who reads a queue depends on which
         broker a client asks, and of owners that are possible only sure ones are double.
+    distinct : ndarray of bool
+        Groups of which no two clients share an id before any change: of those that do one may read what another has read.
     client_of : ndarray of int64
         Number of the id of every client's row.
     n_ids : int
@@ -56,14 +60,13 @@ class PlanParts:
         self.ids = client_names([self.clients.table], self.queues.table)
         self.client_of, self.n_ids = self.ids.of(self.clients.table["client_id"]), max(len(self.ids), 1)
         self.keys = keys
-        self.sure = self._sure(plan)
+        inputs = () if plan.inputs is None else plan.inputs.snapshot.groups
+        self.sure = self._are(one.name for one in inputs if one.broker_client_ids is None)
+        self.distinct = self._are(one.name for one in inputs if len(set(one.client_ids)) == len(one.clients))
 
-    def _sure(self, plan: Plan) -> Mask:
-        if plan.inputs is None:
-            return np.zeros(self.groups.n, bool)
-        several = [one.name for one in plan.inputs.snapshot.groups if one.broker_client_ids is not None]
-        listed = pc.is_in(self.groups.table["consumer_group"], pa.array(several, pa.string()))
-        found: Mask = ~listed.to_numpy()
+    def _are(self, names: Iterable[str]) -> Mask:
+        """Rows of some groups."""
+        found: Mask = pc.is_in(self.groups.table["consumer_group"], pa.array(names, pa.string())).to_numpy()
         return found
 
     def _keys(self, rows: Rows, n: int) -> Keys:

@@ -33,13 +33,13 @@ def transition_rules(parts: PlanParts, table: pa.Table, ledger: Ledger) -> None:
     shared = ~groups.known("least_moves")[of]
     double = groups["double_owned"][of]
     changed, with_others = _changed(parts)
+    # Of several client lists, and of processes of one id, the table of queues does not show all readers.
     sure = parts.sure[of] & ~shared
     rows.same("double_owned_after are those of the group", "double_owned_after", double, sure)
-    most = np.maximum(double, with_others[of])
-    rows.at_most("double_owned_after have several owners after", "double_owned_after", most, ~shared)
-    rows.at_most("unowned queues change, or have no owner after", "unowned", changed[of])
-    most = changed[of] + np.maximum(double, with_others[of])
-    rows.at_most("double-owned queues change, or have several owners after", "double_owned", most)
+    exact, most = rows["double_owned_is_exact"] > 0, changed[of] + np.maximum(double, with_others[of])
+    shown = sure & exact & parts.distinct[of]
+    rows.at_most("double-owned queues change, or have several owners after", "double_owned", most, shown)
+    rows.at_most("unowned queues change, or have no owner after", "unowned", changed[of], parts.distinct[of])
 
 
 def _group_of(parts: PlanParts, rows: Rows) -> Keys:

@@ -3,16 +3,16 @@
 Names are numbered once for all states, so that states lie beside one another queue by queue. Every figure is read from there:
 of a queue, of a client on a topic, of a unit and of a group, each the sum over the one below.
 
-``reader_sets``
-    Sets of several readers as numbers.
+``client_numbers``, ``reader_sets``
+    Clients as numbers, those that share an id apart, and sets of several readers as numbers behind them.
 ``laid_views``, ``shared_views``
     The views of a unit laid on one another, and who reads what under POP, broadcasting or a proxy.
 ``states``
-    Units in every state, their names as numbers.
+    Units in every state, their names as numbers; the clients of each with their loads.
 ``between``
     Two states beside one another: what moves, and what each client gains and loses.
-``unit_figures``
-    The figures of units whose queues may have several readers; all others come from the evaluator.
-``named_states``, ``compared``
-    The same of states that are known by their names alone.
+``unit_figures``, ``group_figures``
+    The figures of units whose queues may have several readers (all others come from the evaluator), and those of groups.
+``named_states``
+    States that are known by their names alone, as numbers beside one another.
 """

@@ -28,7 +28,7 @@ def opening_of(cluster, change):
     scenario = {"name": "x", "changes": [change]}
     before = mixed.current(list(mixed.units_of(cluster)), cluster)
     pairs = totals.by_group(before, mixed.behind(before, scenario))["g"]
-    found = openings.opening(pairs, scenario, cluster)
+    found = openings.opening(pairs, cluster)
     return [openings.tried(found).worst(which) for which in (0, 1)], openings.after(found)
 
 

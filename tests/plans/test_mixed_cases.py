@@ -1,8 +1,9 @@
 """Groups whose clients differ, a case each that was planned wrong once: beside the brute force, and one figure by hand."""
 
 import pytest
+from bruteforce.gated import FIELDS
+from bruteforce.mixed_verbs import plan_all
 from bruteforce.tally import Tally
-from bruteforce.verbs import plan_mixed
 
 from rmqalloc import verify
 from rmqalloc.plans import plan_snapshot
@@ -108,7 +109,14 @@ def test_a_case_that_was_planned_wrong_once(name, tmp_path):
     changes = [changes] if isinstance(changes, dict) else changes
     scenarios = [{"name": "x", "changes": changes}] if changes else []
     tally = Tally()
-    plan_mixed({"snapshot": document, "scenarios": scenarios}, tally)
+    case = {
+        "snapshot": document,
+        "scenarios": scenarios,
+        "by": [["host"]],
+        "informed_by": "timer",
+        "at": [0.5] * len(FIELDS),
+    }
+    plan_all(case, tally)
     assert tally.compared and not tally.differences, list(map(str, tally.differences[:3]))
     plan = plan_snapshot(from_document(document), scenarios)
     row = plan.units.to_pylist()[-1]

@@ -17,7 +17,7 @@ import pytest
 MOST_ROWS = 20_000
 """Units times states, steps or queues of the largest result that is checked."""
 
-FIRST, EVERY = 3, 8
+FIRST, EVERY = 1, 24
 """Of each kind the first results of a test are checked, and then one of so many."""
 
 MOST_WAITING = 16

@@ -119,7 +119,8 @@ def expected(group, topics):
     else:
         name, source = min(reported, key=lambda one: (-reported[one], one)), "reported"
         doubt = len(reported) > 1
-    doubt = doubt or (name == RING and any(one.get("language") == "GO" for one in clients))
+    languages = {one.get("language") for one in clients}
+    doubt = doubt or (name == RING and "GO" in languages and len(languages) > 1)  # of Go alone it is a ring of its own
     nodes = group.get("strategy_params", {}).get("virtual_nodes") if name == RING else None
     told = {one["virtual_nodes"] for one in clients if "virtual_nodes" in one} if name == RING else set()
     if len(told) > 1 or (source == "given" and told and told != {nodes or 10}):

@@ -96,8 +96,9 @@ ROOMS = (
     ),
     python_room(
         "plans",
+        "tests/ownership",
         *within("plans", "limits_and_ties", "compare", "explain", "gates_file", "undo", "plans", "plan_transitions"),
-    ),
+    )._replace(sources=("rmqalloc/plans/**/*.py", "rmqalloc/ownership/**/*.py")),
     python_room("transitions", "tests/transitions", *within("plans", "plan_transitions")),
     python_room("rollouts", "tests/rollouts"),
     python_room("rebalance", "tests/rebalance", "tests/broker"),

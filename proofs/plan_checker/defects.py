@@ -15,10 +15,19 @@ from mutation.tree import Tree
 from mutation.trial import ALIVE, KILLED, Trial, mutated
 
 SAMPLE, QUICK, SEED = 100, 4, 1
-PLANS = ("states", "diff", "mixed_figures", "merged_views", "reader_sets", "owner_sets", "shared_takers", "plan_tables",
-         "evaluate_views", "ways_back", "unit_rows")  # fmt: skip
+OWNERSHIP = (
+    "between",
+    "client_numbers",
+    "group_figures",
+    "laid_views",
+    "reader_sets",
+    "shared_views",
+    "states",
+    "unit_figures",
+)
 SOURCES = (
-    *(f"rmqalloc/plans/_{name}.py" for name in PLANS),
+    *(f"rmqalloc/ownership/_{name}.py" for name in OWNERSHIP),
+    *(f"rmqalloc/plans/_{name}.py" for name in ("plan_tables", "evaluate_views", "ways_back", "unit_rows")),
     *(f"rmqalloc/evaluation/_{name}.py" for name in ("evaluate", "assigner", "balance", "movement", "equivalence", "rows")),
     *(f"rmqalloc/scenarios/_{name}.py" for name in ("apply", "client_changes", "queue_changes", "subfleet")),
 )  # fmt: skip
@@ -35,8 +44,7 @@ OTHERS = {
 """What is run on a defect that the twin misses: modules of Python with their arguments."""
 TIMEOUT = 900
 LOOKED_INTO = {
-    "rmqalloc/ownership/_between.py::lost_and_gained::condition true::1": "without sets there is nothing to do",
-    "rmqalloc/ownership/_states.py::_owned::constant + 1::3": "keys of clients and lists are as distinct with a longer stride",
+    "rmqalloc/ownership/_between.py::Between.lost_and_gained::condition true::1": "without sets there is nothing to do",
     "rmqalloc/evaluation/_movement.py::_queue_keys::constant turned::1": "the lists are of one length",
     "rmqalloc/evaluation/_movement.py::_same_queues::return None::3": "queues are then found by keys, which takes longer",
     "rmqalloc/ownership/_laid_views.py::MixedUnits._put_slots::constant + 1::1": "any number below 0 is that of no client",

@@ -11,7 +11,7 @@ allocation again, so that a figure which breaks one is a defect of rmqalloc, wha
     The other results.
 """
 
-from rmqalloc.invariants._checked import Checked, broken_invariants, checked
+from rmqalloc.invariants._checked import SelfCheck, broken_invariants, checked
 from rmqalloc.invariants._ledger import Broken
 
-__all__ = ["Broken", "Checked", "broken_invariants", "checked"]
+__all__ = ["Broken", "SelfCheck", "broken_invariants", "checked"]

@@ -19,13 +19,13 @@ from rmqalloc.plans import Comparison, Plan
 from rmqalloc.rollouts import BudgetedBatches, Rollout
 
 
-class Checked(NamedTuple):
+class SelfCheck(NamedTuple):
     """What was checked of a result.
 
     Attributes
     ----------
     broken : list of Broken
-        Rows that break rules; empty unless rmqalloc has a defect.
+        CheckedRows that break rules; empty unless rmqalloc has a defect.
     n_rules, n_rows : int
         How many rules were held to, and the rows of all tables.
     """
@@ -36,7 +36,7 @@ class Checked(NamedTuple):
 
 
 def broken_invariants(result: Any, plan: Plan | None = None, informed_by: str = "notice") -> list[Broken]:
-    """Rows of a result that contradict others; none unless rmqalloc has a defect.
+    """CheckedRows of a result that contradict others; none unless rmqalloc has a defect.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ def broken_invariants(result: Any, plan: Plan | None = None, informed_by: str = 
     return checked(result, plan, informed_by).broken
 
 
-def checked(result: Any, plan: Plan | None = None, informed_by: str = "notice") -> Checked:
+def checked(result: Any, plan: Plan | None = None, informed_by: str = "notice") -> SelfCheck:
     """The same, with how much was checked."""
     ledger = Ledger()
     if isinstance(result, Plan):
@@ -78,7 +78,7 @@ def checked(result: Any, plan: Plan | None = None, informed_by: str = "notice") 
         raise ArgumentTypeError(
             f"rules are known of plans, comparisons, rollouts and differences, got {type(result).__name__}"
         )
-    return Checked(ledger.broken, len(ledger.rules), ledger.n_rows)
+    return SelfCheck(ledger.broken, len(ledger.rules), ledger.n_rows)
 
 
 def _plan(plan: Plan, ledger: Ledger, informed_by: str) -> None:

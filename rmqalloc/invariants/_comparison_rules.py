@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.invariants._ledger import Ledger, Mask, Rows
+from rmqalloc.invariants._ledger import CheckedRows, Ledger, Mask
 from rmqalloc.invariants._places import Names
 from rmqalloc.plans import Comparison
 
@@ -28,7 +28,7 @@ def comparison_rules(found: Comparison, ledger: Ledger) -> None:
     _of_group(rows, found)
 
 
-def _loads(rows: Rows) -> None:
+def _loads(rows: CheckedRows) -> None:
     n, queues = rows["n_clients"], rows["n_queues"]
     rows.same("skew is max_load over the mean", rows["skew"] * queues, (rows["max_load"] * n).astype(float))
     rows.at_most("min_load is at most max_load", "min_load", "max_load")
@@ -41,7 +41,7 @@ def _loads(rows: Rows) -> None:
     rows.at_most("loads hold all owned queues", queues - rows["unowned"], rows["max_load"] * n)
 
 
-def _departures(rows: Rows, known: Mask) -> None:
+def _departures(rows: CheckedRows, known: Mask) -> None:
     rows.not_negative([name for name in _DEPARTURES if name != "departure_worst_client"])
     one = rows.known("departure_mean")
     for name in _DEPARTURES[1:]:
@@ -56,7 +56,7 @@ def _departures(rows: Rows, known: Mask) -> None:
     rows.at_most("the worst departure is one of all", worst, rows["departure_mean"] * n, one)
 
 
-def _of_group(rows: Rows, found: Comparison) -> None:
+def _of_group(rows: CheckedRows, found: Comparison) -> None:
     """Strategies change neither queues nor clients."""
     groups = Names(rows.table["consumer_group"])
     of = groups.of(rows.table["consumer_group"])

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from rmqalloc.diffs import Diff
-from rmqalloc.invariants._ledger import Keys, Ledger, Rows
-from rmqalloc.invariants._places import Names, Places, Readers, client_names, joined, readers_of
+from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger
+from rmqalloc.invariants._places import Names, Places, QueueReaders, client_names, joined, readers_of
 from rmqalloc.invariants._queue_rules import changed, flow_rules, word
 from rmqalloc.plans import Plan
 
@@ -43,7 +43,7 @@ def diff_rules(found: Diff, ledger: Ledger, plan: Plan | None = None) -> None:
         queues.keep("planned is null where neither side is a plan", pc.is_null(found.queues["planned"]).to_numpy())
 
 
-def _groups(groups: Rows, queues: Rows, of: Keys, at: Places) -> None:
+def _groups(groups: CheckedRows, queues: CheckedRows, of: Keys, at: Places) -> None:
     """Counts of every group are those of its queues that differ."""
     groups.keep("status is one of eight words", pc.is_in(groups.table["status"], pa.array(_STATUSES)).to_numpy())
     known = groups.known("moved")
@@ -75,7 +75,7 @@ def _groups(groups: Rows, queues: Rows, of: Keys, at: Places) -> None:
         groups.keep(f"a group that {name} is not there {when}", ~word(groups, "status", name) | absent)
 
 
-def _queues(queues: Rows, groups: Rows, of: Keys) -> None:
+def _queues(queues: CheckedRows, groups: CheckedRows, of: Keys) -> None:
     """What became of every queue follows from its owners."""
     known = np.append(groups.known("moved"), False)[of]
     queues.keep("owners of its group are compared", known)
@@ -95,7 +95,7 @@ def _queues(queues: Rows, groups: Rows, of: Keys) -> None:
     queues.keep("its owners differ", ~both | (before != after) | (had > 1) | (has > 1))
 
 
-def _clients(found: Diff, ledger: Ledger, groups: Rows, queues: Rows, names: Names) -> None:
+def _clients(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRows, names: Names) -> None:
     """Every client gains and loses what queues do."""
     clients = ledger.rows("clients", found.clients, ("consumer_group", "client_id"))
     clients.distinct()
@@ -114,7 +114,7 @@ def _clients(found: Diff, ledger: Ledger, groups: Rows, queues: Rows, names: Nam
     at = Places(joined((of, 1), (ids.of(found.clients["client_id"]), size)))
     group = names.of(found.queues["consumer_group"])
 
-    def flow(readers: Readers) -> Keys:
+    def flow(readers: QueueReaders) -> Keys:
         rows = at.of(group[readers.rows] * size + readers.clients)
         ok = np.ones(queues.n, bool)
         ok[readers.rows[rows < 0]] = False
@@ -127,7 +127,7 @@ def _clients(found: Diff, ledger: Ledger, groups: Rows, queues: Rows, names: Nam
     clients.same("gained are the queues that it reads after alone", "gained", flow(gained))
 
 
-def _changes(found: Diff, ledger: Ledger, groups: Rows, names: Names, at: Places) -> None:
+def _changes(found: Diff, ledger: Ledger, groups: CheckedRows, names: Names, at: Places) -> None:
     """Single differences are counted for their groups."""
     changes = ledger.rows("changes", found.changes, ("change", "consumer_group", "topic", "client_id"))
     of = names.of(found.changes["consumer_group"])
@@ -141,12 +141,12 @@ def _changes(found: Diff, ledger: Ledger, groups: Rows, names: Names, at: Places
     groups.keep("nothing of a group that is the same changes", ~same | (at.count(of) == 0))
 
 
-def _not_seen(changes: Rows) -> Keys:
+def _not_seen(changes: CheckedRows) -> Keys:
     found: Keys = pc.match_substring(changes.table["change"], "not_seen").to_numpy()
     return found
 
 
-def _causes(found: Diff, ledger: Ledger, groups: Rows, queues: Rows, names: Names) -> None:
+def _causes(found: Diff, ledger: Ledger, groups: CheckedRows, queues: CheckedRows, names: Names) -> None:
     """Causes moved the queues that say so, and others that came back."""
     causes = ledger.rows("causes", found.causes, ("consumer_group", "cause"))
     causes.distinct()
@@ -178,7 +178,7 @@ def _causes(found: Diff, ledger: Ledger, groups: Rows, queues: Rows, names: Name
     causes.same("changes are those of the group", "changes", counted, alone)
 
 
-def _planned(found: Diff, ledger: Ledger, queues: Rows, names: Names, plan: Plan | None) -> None:
+def _planned(found: Diff, ledger: Ledger, queues: CheckedRows, names: Names, plan: Plan | None) -> None:
     """How much of a plan came true."""
     planned = ledger.rows("planned", found.planned, ("consumer_group",))
     planned.distinct()

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.invariants._ledger import Keys, Ledger, Mask, Rows
+from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger, Mask
 from rmqalloc.invariants._places import Places
 from rmqalloc.invariants._plan_parts import PlanParts
 from rmqalloc.invariants._queue_rules import word
@@ -45,7 +45,7 @@ def group_rules(parts: PlanParts) -> None:
     _backlog(parts)
 
 
-def _where(groups: Rows, name: str, where: Mask | None) -> Mask:
+def _where(groups: CheckedRows, name: str, where: Mask | None) -> Mask:
     known = groups.known(name)
     return known if where is None else known & where
 

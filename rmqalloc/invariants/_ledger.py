@@ -17,11 +17,11 @@ Mask = NDArray[np.bool_]
 Values = NDArray[Any]
 
 MOST_NAMED = 5
-"""Rows that are named of those that break one rule."""
+"""CheckedRows that are named of those that break one rule."""
 
 _ROUNDING = 1e-9
 _FEW = 500
-"""Rows up to which a set of Python is quicker than a table that is grouped."""
+"""CheckedRows up to which a set of Python is quicker than a table that is grouped."""
 
 
 class Broken(NamedTuple):
@@ -64,13 +64,13 @@ class Ledger:
         self.rules: set[tuple[str, str]] = set()
         self.n_rows = 0
 
-    def rows(self, name: str, table: pa.Table, keys: Sequence[str]) -> Rows:
+    def rows(self, name: str, table: pa.Table, keys: Sequence[str]) -> CheckedRows:
         """A table whose rows are to be checked; ``keys`` are the columns that tell them apart."""
         self.n_rows += table.num_rows
-        return Rows(self, name, table, keys)
+        return CheckedRows(self, name, table, keys)
 
 
-class Rows:
+class CheckedRows:
     """A table under rules; every figure is a column of numpy, in which null is 0."""
 
     def __init__(self, ledger: Ledger, name: str, table: pa.Table, keys: Sequence[str]) -> None:
@@ -85,7 +85,7 @@ class Rows:
         return self._values[name]
 
     def known(self, *names: str) -> Mask:
-        """Rows in which none of some columns is null."""
+        """CheckedRows in which none of some columns is null."""
         found = np.ones(self.n, bool)
         for name in names:
             if self.table[name].null_count:

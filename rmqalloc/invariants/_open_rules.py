@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rmqalloc.invariants._ledger import Mask, Rows, Values
+from rmqalloc.invariants._ledger import CheckedRows, Mask, Values
 
 _NOTHING = 1e-9
 """What a sum of shares that cancel out may leave."""
@@ -12,12 +12,12 @@ _NOTHING = 1e-9
 WHICH = ("unowned", "double_owned")
 
 
-def open_rules(rows: Rows, which: str, most: str, n_queues: Values) -> None:
+def open_rules(rows: CheckedRows, which: str, most: str, n_queues: Values) -> None:
     """Rules of the figures of one kind of open queues.
 
     Parameters
     ----------
-    rows : Rows
+    rows : CheckedRows
     which : {"unowned", "double_owned"}
     most : str
         The column that has the most at one moment.
@@ -45,7 +45,7 @@ def open_rules(rows: Rows, which: str, most: str, n_queues: Values) -> None:
         rows.keep(f"{name} is 0 where no queue is open", ~counted | (rows[name] == 0), rows[name])
 
 
-def message_rules(rows: Rows) -> None:
+def message_rules(rows: CheckedRows) -> None:
     """Messages are queue-seconds times one rate."""
     delayed, twice = "messages_delayed", "messages_twice"
     rows.not_negative((delayed, twice))

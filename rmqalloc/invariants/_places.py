@@ -41,7 +41,7 @@ class Names:
 
 
 class Places:
-    """Rows by their keys, which may be in any order.
+    """CheckedRows by their keys, which may be in any order.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def joined(*numbers: tuple[Keys, int]) -> Keys:
     return np.where(bad, -1, key)
 
 
-class Readers(NamedTuple):
+class QueueReaders(NamedTuple):
     """Pairs of a queue's row and a client that reads it.
 
     Attributes
@@ -92,14 +92,14 @@ class Readers(NamedTuple):
     rows: Keys
     clients: Keys
 
-    def without(self, other: Readers, n_clients: int) -> Readers:
+    def without(self, other: QueueReaders, n_clients: int) -> QueueReaders:
         """Pairs that another set of pairs does not have."""
         mine, theirs = (one.rows * n_clients + one.clients for one in (self, other))
         alone = ~np.isin(mine, theirs)
-        return Readers(self.rows[alone], self.clients[alone])
+        return QueueReaders(self.rows[alone], self.clients[alone])
 
 
-def readers_of(table: pa.Table, when: str, names: Names, which: Mask | None = None) -> Readers:
+def readers_of(table: pa.Table, when: str, names: Names, which: Mask | None = None) -> QueueReaders:
     """Who reads queues "before" or "after", of all rows or of some."""
     rows = np.arange(table.num_rows) if which is None else np.flatnonzero(which)
     some = table.select([f"owner_{when}", f"others_{when}"])
@@ -108,13 +108,13 @@ def readers_of(table: pa.Table, when: str, names: Names, which: Mask | None = No
     owners, others = some[f"owner_{when}"], some[f"others_{when}"]
     first = names.of(owners)
     there = pc.is_valid(owners).to_numpy()
-    found = Readers(rows[there], first[there])
+    found = QueueReaders(rows[there], first[there])
     if others.null_count == len(others):
         return found
     lists = pa.concat_arrays(others.chunks) if others.num_chunks != 1 else others.chunk(0)
     parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
     more = names.of(pc.list_flatten(lists))
-    return Readers(np.append(found.rows, rows[parents]), np.append(found.clients, more))
+    return QueueReaders(np.append(found.rows, rows[parents]), np.append(found.clients, more))
 
 
 def client_names(tables: Sequence[pa.Table], queues: pa.Table) -> Names:

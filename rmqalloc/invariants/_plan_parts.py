@@ -8,8 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.invariants._ledger import Keys, Ledger, Mask, Rows
-from rmqalloc.invariants._places import Names, Places, Readers, client_names, joined, readers_of
+from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger, Mask
+from rmqalloc.invariants._places import Names, Places, QueueReaders, client_names, joined, readers_of
 from rmqalloc.plans import Plan
 from rmqalloc.scenarios import CURRENT
 
@@ -21,9 +21,9 @@ class PlanParts:
 
     Attributes
     ----------
-    units, groups, clients, queues : Rows
+    units, groups, clients, queues : CheckedRows
     at : Places
-        Rows of units by their keys.
+        CheckedRows of units by their keys.
     group_of, unit_of_client, unit_of_queue : ndarray of int64
         Row of the groups for every unit, and of the units for every client and queue; -1 where there is none.
     good, shared, is_current : ndarray of bool
@@ -65,11 +65,11 @@ class PlanParts:
         self.distinct = self._are(one.name for one in inputs if len(set(one.client_ids)) == len(one.clients))
 
     def _are(self, names: Iterable[str]) -> Mask:
-        """Rows of some groups."""
+        """CheckedRows of some groups."""
         found: Mask = pc.is_in(self.groups.table["consumer_group"], pa.array(names, pa.string())).to_numpy()
         return found
 
-    def _keys(self, rows: Rows, n: int) -> Keys:
+    def _keys(self, rows: CheckedRows, n: int) -> Keys:
         return joined(
             *((names.of(rows.table[name]), len(names)) for name, names in zip(UNIT[:n], self.names[:n], strict=True))
         )
@@ -83,12 +83,12 @@ class PlanParts:
         scenario = int(self.keys[current[0]]) // max(stride, 1)
         return self.at.of(scenario * stride + self.keys % max(stride, 1))
 
-    def readers(self, when: str, which: Mask | None = None) -> Readers:
+    def readers(self, when: str, which: Mask | None = None) -> QueueReaders:
         """Who reads the queues, "before" or "after"."""
         return readers_of(self.queues.table, when, self.ids, which)
 
     def client_at(self) -> Places:
-        """Rows of clients by unit and id; see `client_key`."""
+        """CheckedRows of clients by unit and id; see `client_key`."""
         return Places(self.client_key(self.unit_of_client, self.client_of))
 
     def client_key(self, units: Keys, clients: Keys) -> Keys:

@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from rmqalloc.invariants._ledger import Keys, Mask, Rows
-from rmqalloc.invariants._places import Names, Readers, joined
+from rmqalloc.invariants._ledger import CheckedRows, Keys, Mask
+from rmqalloc.invariants._places import Names, QueueReaders, joined
 from rmqalloc.invariants._plan_parts import PlanParts
 
 _CHANGES, _STATUSES = ("kept", "moved", "new", "gone", "unowned"), ("stays", "new", "gone")
 
 
-def word(rows: Rows, column: str, value: str) -> Mask:
-    """Rows that have a word in a column."""
+def word(rows: CheckedRows, column: str, value: str) -> Mask:
+    """CheckedRows that have a word in a column."""
     found: Mask = pc.fill_null(pc.equal(rows.table[column], value), False).to_numpy()
     return found
 
@@ -83,7 +83,7 @@ def client_rules(parts: PlanParts) -> None:
     _against_queues(parts)
 
 
-def flow_rules(clients: Rows) -> None:
+def flow_rules(clients: CheckedRows) -> None:
     """What a client has after is what it had, less what it loses, and what it gains."""
     n = clients["before"] - clients["lost"] + clients["gained"]
     clients.same("before - lost + gained is after", "after", n)
@@ -95,7 +95,7 @@ def _against_queues(parts: PlanParts) -> None:
     at = parts.client_at()
     queues = parts.queues
 
-    def flow(readers: Readers) -> Keys:
+    def flow(readers: QueueReaders) -> Keys:
         rows = at.of(parts.client_key(parts.unit_of_queue[readers.rows], readers.clients))
         queues.keep("every reader is a client of the unit", _of_pairs(queues.n, readers.rows[rows < 0]))
         return at.count(rows)
@@ -115,13 +115,13 @@ def _of_pairs(n: int, rows: Keys) -> Mask:
     return ok
 
 
-def changed(queues: Rows, had: Readers, has: Readers, n_ids: int) -> tuple[Readers, Readers]:
-    """Readers of before alone, and of after alone."""
+def changed(queues: CheckedRows, had: QueueReaders, has: QueueReaders, n_ids: int) -> tuple[QueueReaders, QueueReaders]:
+    """QueueReaders of before alone, and of after alone."""
     before, after = (queues.table[f"owner_{when}"] for when in ("before", "after"))
     same = pc.fill_null(pc.equal(before, after), False).to_numpy()
     lists = (queues.sized("others_before") > 0) | (queues.sized("others_after") > 0)
     differ = ~same | lists
-    old, new = (Readers(one.rows[some], one.clients[some]) for one in (had, has) for some in (differ[one.rows],))
+    old, new = (QueueReaders(one.rows[some], one.clients[some]) for one in (had, has) for some in (differ[one.rows],))
     if not lists.any():
         return old, new
     return old.without(new, n_ids), new.without(old, n_ids)

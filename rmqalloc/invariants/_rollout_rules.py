@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.invariants._ledger import Keys, Ledger, Mask, Rows, Values
+from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger, Mask, Values
 from rmqalloc.invariants._open_rules import WHICH, message_rules, open_rules
 from rmqalloc.invariants._places import Names, Places
 from rmqalloc.invariants._queue_rules import word
@@ -45,7 +45,7 @@ def rollout_rules(found: Rollout, ledger: Ledger) -> None:
     skipped.keep("a group that is skipped has no steps", groups.of(found.skipped["consumer_group"]) < 0)
 
 
-def _figures(rows: Rows) -> None:
+def _figures(rows: CheckedRows) -> None:
     """Figures of a step, of a group or a topic."""
     rows.not_negative(_COUNTS)
     n, queues = rows["n_clients"], rows["n_queues"]
@@ -70,7 +70,7 @@ def _figures(rows: Rows) -> None:
     message_rules(rows)
 
 
-def _order(steps: Rows, of: Keys) -> None:
+def _order(steps: CheckedRows, of: Keys) -> None:
     """Steps are numbered from 0 on, group by group; in the first, the state before, nothing moves."""
     number = steps["step"]
     first = np.append(True, of[1:] != of[:-1])[: of.size]
@@ -84,7 +84,7 @@ def _order(steps: Rows, of: Keys) -> None:
     steps.at_most("who is touched is there, or was", "clients_touched", n + ahead)
 
 
-def _totals(totals: Rows, steps: Rows, of: Keys) -> None:
+def _totals(totals: CheckedRows, steps: CheckedRows, of: Keys) -> None:
     """Totals are sums, or the worst, of the steps."""
     totals.same("n_steps is the last step", "n_steps", _most(steps["step"], of, totals.n))
     for name in ("moved", "clients_touched"):
@@ -109,7 +109,7 @@ def _totals(totals: Rows, steps: Rows, of: Keys) -> None:
     totals.keep("a batch is of clients", (totals["batch"] >= 1) | ~totals.known("batch"))
 
 
-def _exactness(totals: Rows, steps: Rows, of: Keys) -> None:
+def _exactness(totals: CheckedRows, steps: CheckedRows, of: Keys) -> None:
     """The worst of steps is exact where an exact step attains it."""
     for which, names in (("unowned", _WORST[:3]), ("double_owned", _WORST[3:])):
         exact: Mask = np.ones(totals.n, bool)
@@ -127,7 +127,7 @@ def _most(values: Values, of: Keys, n: int) -> Values:
     return found
 
 
-def _topics(topics: Rows, steps: Rows, groups: Names, at: Places, stride: int) -> None:
+def _topics(topics: CheckedRows, steps: CheckedRows, groups: Names, at: Places, stride: int) -> None:
     """Steps of a group are made of those of its topics."""
     topics.distinct()
     _figures(topics)
@@ -153,7 +153,7 @@ def _topics(topics: Rows, steps: Rows, groups: Names, at: Places, stride: int) -
         steps.same(f"{name} is the sum over topics", name, total, known & steps.known(name))
 
 
-def _exposed(exposed: Rows, steps: Rows, groups: Names, at: Places, stride: int) -> None:
+def _exposed(exposed: CheckedRows, steps: CheckedRows, groups: Names, at: Places, stride: int) -> None:
     """Queues that are named are no more than the worst moment has."""
     exposed.distinct()
     number = exposed["step"]

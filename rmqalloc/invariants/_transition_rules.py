@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from rmqalloc.invariants._ledger import Keys, Ledger, Rows
+from rmqalloc.invariants._ledger import CheckedRows, Keys, Ledger
 from rmqalloc.invariants._open_rules import WHICH, message_rules, open_rules
 from rmqalloc.invariants._plan_parts import UNIT, PlanParts
 from rmqalloc.invariants._queue_rules import word
@@ -42,7 +42,7 @@ def transition_rules(parts: PlanParts, table: pa.Table, ledger: Ledger) -> None:
     rows.at_most("unowned queues change, or have no owner after", "unowned", changed[of], parts.distinct[of])
 
 
-def _group_of(parts: PlanParts, rows: Rows) -> Keys:
+def _group_of(parts: PlanParts, rows: CheckedRows) -> Keys:
     """The row of every transition among groups."""
     scenario, group = (names.of(rows.table[name]) for name, names in zip(UNIT[:2], parts.names[:2], strict=True))
     return parts.at_group.of(np.where((scenario < 0) | (group < 0), -1, scenario * len(parts.names[1]) + group))

@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from rmqalloc.invariants._ledger import Keys, Mask, Rows
+from rmqalloc.invariants._ledger import CheckedRows, Keys, Mask
 from rmqalloc.invariants._plan_parts import PlanParts
 from rmqalloc.ownership._unit_figures import COUNTED
 
@@ -32,7 +32,7 @@ def unit_rules(parts: PlanParts) -> None:
     _movement(parts)
 
 
-def units_said(units: Rows) -> Mask:
+def units_said(units: CheckedRows) -> Mask:
     """Units of which it is said why they cannot be assigned."""
     said: Mask = pc.is_valid(units.table["err_msg"]).to_numpy()
     return said
@@ -76,7 +76,7 @@ def _against_queues(parts: PlanParts) -> None:
     units.at_most("no more queues are told than there were", told, was, some)
 
 
-def load_rules(rows: Rows, n_loads: Keys, reads: Keys) -> None:
+def load_rules(rows: CheckedRows, n_loads: Keys, reads: Keys) -> None:
     """How even loads are, given how many they are in all: by the mean, and as clients read queues."""
     n = rows["n_clients"].astype(np.int64)
     mean = np.where(n > 0, n_loads / np.maximum(n, 1), 0.0)

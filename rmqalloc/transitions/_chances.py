@@ -17,8 +17,8 @@ from rmqalloc.transitions._hearing import Hearing
 Counts = NDArray[np.int64]
 Figures = NDArray[np.float64]
 
-_STEPS = 4_097
-"""Probabilities for which expected numbers are computed; the greatest of a smooth sum of few terms is not far from one."""
+_COARSE, _FINE, _TOPS = 129, 65, 4
+"""Probabilities for which expected numbers are computed, and as many again about so many of the highest points."""
 
 _NODES, _WEIGHTS = (one / 2 for one in np.polynomial.legendre.leggauss(32))
 
@@ -66,7 +66,7 @@ class ReaderCounts(NamedTuple):
         one_old = self.gives_up * (1 - p) * p ** np.maximum(self.gives_up - 1, 0)
         one_new = self.takes_up * p * (1 - p) ** np.maximum(self.takes_up - 1, 0)
         nobody, one = no_old * no_new, one_old * no_new + one_new * no_old
-        several = np.select([sure == 0, sure == 1], [1 - nobody - one, 1 - nobody], 1.0)
+        several = np.where(sure > 1, 1.0, 1 - nobody - np.where(sure == 0, one, 0.0))
         return np.where(sure == 0, nobody, 0.0), np.maximum(several, 0.0)
 
 
@@ -87,13 +87,21 @@ def expected_by_chance(kinds: ReaderCounts, at_join: float) -> tuple[float, floa
     >>> expected_by_chance(ReaderCounts(2 * one, one, 0 * one, 0 * one, one, one), 0.0)
     (0.148..., 1.0)
     """
-    phases = (False, np.linspace(0.0, at_join, _STEPS)), (True, np.linspace(at_join, 1.0, _STEPS))
-    found = [
-        [float((chance @ n).max()) for chance, n in zip(kinds.chances(p, joined), kinds[4:], strict=True)]
-        for joined, p in phases
-    ]
-    unowned, double = (max(one) for one in zip(*found, strict=True))
+    phases = [_greatest(kinds, joined, *ends) for joined, ends in ((False, (0.0, at_join)), (True, (at_join, 1.0)))]
+    unowned, double = (max(one) for one in zip(*phases, strict=True))
     return unowned, double
+
+
+def _greatest(kinds: ReaderCounts, joined: bool, low: float, high: float) -> list[float]:
+    """The greatest expected numbers over a range: smooth sums of few terms, which are looked at closer where they are high."""
+    coarse, step = np.linspace(low, high, _COARSE), (high - low) / (_COARSE - 1)
+    found = []
+    for which, chance in enumerate(kinds.chances(coarse, joined)):
+        numbers = kinds[4 + which]
+        tops = coarse[np.argsort(chance @ numbers)[-_TOPS:]]
+        fine = np.clip((tops[:, None] + np.linspace(-step, step, _FINE)).reshape(-1), low, high)
+        found.append(float((kinds.chances(fine, joined)[which] @ numbers).max()))
+    return found
 
 
 def expected_by_number(kinds: ReaderCounts, n_informees: int, least: int) -> tuple[float, float]:
@@ -168,18 +176,19 @@ def open_seconds(kinds: ReaderCounts, hearing: Hearing) -> tuple[OpenSeconds, Op
     """
     delay, waits = hearing.join_delay, hearing.waits
     ends = {hearing.fixed + sum(some) for n in range(len(waits) + 1) for some in combinations(waits, n)}
-    moments = np.array(sorted({0.0, delay, *ends}))
-    widths = np.diff(moments)
-    times = (moments[:-1, None] + widths[:, None] * (_NODES + 0.5)).reshape(-1)
+    bounds = np.array(sorted({0.0, delay, *ends}))
+    widths = np.diff(bounds)
+    times = (bounds[:-1, None] + widths[:, None] * (_NODES + 0.5)).reshape(-1)
     weights, informed = (widths[:, None] * _WEIGHTS).reshape(-1), 1 - hearing.later_than(times)
     nobody, everybody = np.zeros(1), np.ones(1)
+    moments = (informed, False), (informed, True), (nobody, False), (nobody, True), (everybody, True)
     found = []
-    for which in (0, 1):
-        early, late = (kinds.chances(informed, joined)[which] for joined in (False, True))
+    for counts, (early, late, first, joined, after) in zip(
+        kinds[4:], zip(*(kinds.chances(*one) for one in moments), strict=True), strict=True
+    ):
         seconds = weights @ np.where((times < delay)[:, None], early, late)
-        counts = np.where(kinds.chances(everybody, True)[which][0] > 0, 0, kinds[4 + which])
-        until_informed = kinds.chances(nobody, True)[which][0] > 0
-        at_first = until_informed & (kinds.chances(nobody, False)[which][0] > 0)
+        counts, until_informed = np.where(after[0] > 0, 0, counts), joined[0] > 0
+        at_first = until_informed & (first[0] > 0)
         longest = np.select(
             [at_first, until_informed, (late > 0).any(axis=0), seconds > 0],
             [hearing.latest, max(hearing.latest - delay, 0.0), hearing.spread, delay],

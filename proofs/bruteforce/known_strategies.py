@@ -81,7 +81,10 @@ def _owners(rule, topic, ids):
 
 
 class Evidence:
-    """Queues that just one client id of a group says it owns, and how many of them a strategy gives to it."""
+    """Queues that just one client id of a group says it owns, and how many of them a strategy gives to it.
+
+    Of several the one counts whose strategy is not stated.
+    """
 
     def __init__(self, group, topics):
         self._topics = topics
@@ -90,6 +93,8 @@ class Evidence:
         for client in group.get("clients", ()):
             for queue in client.get("owned") or ():
                 holders.setdefault(clusters.queue_key(queue), set()).add(client["client_id"])
+        stated = {client["client_id"] for client in group.get("clients", ()) if client.get("strategy") is not None}
+        holders = {queue: ids - stated or ids for queue, ids in holders.items()}
         there = {queue for topic in topics for queue in clusters.queues_of(topic)}
         self.known = {queue: next(iter(one)) for queue, one in holders.items() if len(one) == 1 and queue in there}
 

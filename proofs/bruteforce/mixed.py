@@ -5,6 +5,7 @@ A queue has the owners that may take it: by one of the client lists that a broke
 """
 
 from collections import Counter
+from itertools import combinations
 from typing import NamedTuple
 
 from bruteforce import clusters, java, planned
@@ -146,7 +147,11 @@ def is_known(document, group):
 
 
 def _explains(document, group, rule):
-    """Whether a strategy gives every queue that just one client reports to that client."""
+    """Whether a strategy gives every queue that just one client reports to that client.
+
+    Of several the one counts whose strategy is not stated.
+    """
+    stated = {client["client_id"] for client in group.get("clients", []) if "strategy" in client}
     holders = {}
     for client in group.get("clients", []):
         for queue in client.get("owned", []):
@@ -154,13 +159,14 @@ def _explains(document, group, rule):
     ids = sorted((client["client_id"] for client in group.get("clients", [])), key=java.utf16)
     for topic in document["topics"]:
         queues = clusters.queues_of(topic)
-        alone = [queue for queue in queues if len(holders.get(queue, ())) == 1]
+        telling = {queue: holders.get(queue, set()) - stated or holders.get(queue, set()) for queue in queues}
+        alone = [queue for queue in queues if len(telling[queue]) == 1]
         if alone:
             try:
                 owners = java.owners(rule, queues, ids, clusters.rooms_of([topic], group))
             except java.Refused:
                 return False
-            if any(holders[queue] != {owners[queue]} for queue in alone):
+            if any(telling[queue] != {owners[queue]} for queue in alone):
                 return False
     return True
 
@@ -454,15 +460,20 @@ def named_in(row, when):
 
 
 def strategies_of(state):
-    """Names of the strategies by which clients divide queues; those who have nothing to divide may be left out."""
+    """Sets of names of the strategies by which clients divide queues; who has nothing to divide may be left out.
+
+    Where nobody has anything to divide, any of the names will do.
+    """
     unit = state.unit
     if unit.main.rule == ALL:
         return {"BROADCASTING"}
     reading = [slot for slot in unit.slots if slot.reads]
     dividing = [slot for slot in reading if any(unit.lists) and _sees(unit, slot)]
-    return tuple(
-        {java.title(slot.rule) for slot in some} or {java.title(unit.main.rule)} for some in (dividing, reading)
-    )
+    names = {java.title(slot.rule) for slot in reading}
+    if not dividing:
+        some_of_them = [set(some) for n in range(1, len(names) + 1) for some in combinations(sorted(names), n)]
+        return ({java.title(unit.main.rule)}, *some_of_them)
+    return {java.title(slot.rule) for slot in dividing}, names
 
 
 def _sees(unit, slot):

@@ -53,11 +53,13 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     mixed = read.mixed
     read_by_all = np.array(sorted(row for row, one in mixed.shared.items() if one.pop_share is None), np.int64)
     partial = np.array(sorted(mixed.partial), np.int64)
-    brought_back = _brought_back(read, spec.scenarios)
-    if not partial.size and not read_by_all.size and not read.dialects and not brought_back:
+    brought_back, unseen = _brought_back(read, spec.scenarios), _unseen(read, spec.scenarios)
+    if not partial.size and not read_by_all.size and not read.dialects and not brought_back and not unseen:
         return evaluate(read_batch(read.batch, spec.rule(), large), spec.scenarios, with_names=True)
     work = _Work(read.batch, spec, large, Bad(), brought_back)
     others = np.setdiff1d(np.arange(read.batch.num_rows), np.append(partial, read_by_all))
+    alone = others[np.isin(others, list(unseen))]
+    others = np.setdiff1d(others, alone)
     stale = others[np.isin(others, list(brought_back))]
     parts = [
         work.evaluated(rows, _in_dialect(spec.scenarios, dialect))
@@ -66,6 +68,11 @@ def evaluate_views(read: ViewUnits, spec: PlanSpec) -> Evaluation:
     parts += [
         work.evaluated_with_rooms(rows, _in_dialect(spec.scenarios, dialect))
         for dialect, rows in _by_dialect(stale, read.dialects)
+    ]
+    parts += [
+        work.evaluated_with_rooms(rows, _in_dialect(_in_rooms(spec.scenarios, unseen[row]), dialect))
+        for row in alone.tolist()
+        for dialect, rows in _by_dialect(np.array([row]), read.dialects)
     ]
     if read_by_all.size:
         rest = [_with_changes(one, _but_for_strategies(one.changes)) for one in spec.scenarios]
@@ -144,6 +151,35 @@ def _rooms_given(scenario: Scenario) -> dict[str, str]:
     added = [one for one in scenario.changes if isinstance(one, AddBroker)]
     first = {one.broker_name: one.machine_room for one in reversed(added)}
     return {name: room for name, room in first.items() if room is not None}
+
+
+def _unseen(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, dict[str, str]]:
+    """Return by row of a view the rooms of brokers that its topic is on, that its clients do not see and a scenario adds."""
+    added = {one.broker_name for scenario in scenarios for one in scenario.changes if isinstance(one, AddBroker)}
+    if not added or "broker_rooms" not in read.batch.schema.names:
+        return {}
+    brokers, rooms = read.batch.column("brokers"), read.batch.column("broker_rooms")
+
+    found = {}
+    for row, unit in read.mixed.unit_of.items():
+        names = [one["broker_name"] for one in brokers[unit].as_py()]
+        seen = {one["broker_name"] for one in brokers[row].as_py() if one["read_queue_nums"]}
+        known = dict(zip(names, rooms[unit].as_py(), strict=True))
+        mine = {name: room for name in added & known.keys() - seen if (room := known[name]) is not None}
+        if row != unit and mine:
+            found[row] = mine
+    return found
+
+
+def _in_rooms(scenarios: Sequence[Scenario], room_of: Mapping[str, str]) -> list[Scenario]:
+    """Scenarios whose brokers stand in the rooms in which they are known to stand."""
+
+    def placed(change: Change) -> Change:
+        if isinstance(change, AddBroker) and change.broker_name in room_of:
+            return replace(change, machine_room=room_of[change.broker_name])
+        return change
+
+    return [replace(one, changes=tuple(map(placed, one.changes))) for one in scenarios]
 
 
 def _brought_back(read: ViewUnits, scenarios: Sequence[Scenario]) -> dict[int, frozenset[str]]:

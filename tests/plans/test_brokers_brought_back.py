@@ -143,3 +143,13 @@ def test_verbs_without_scenarios_still_refuse_the_view(tmp_path, capsys):
     assert main(["plan", "-f", str(path), "--add-broker", "b:4=hz"]) == 0
     out, err = capsys.readouterr()
     assert "unowned – → 0" in out and f"before any change: g topic T: {NO_ROOM}" in out + err
+
+
+@pytest.mark.parametrize("route", [{}, {"b": 0}])
+def test_a_client_that_does_not_see_a_broker_of_its_topic_gets_it_in_the_room_where_it_stands(route):
+    topic = Topic("T", (TopicBroker("b", 1, machine_room="hz"),))
+    clients = (Client("c1", "sh", sees_read_queue_nums={"T": route}),)
+    group = Group("g", ("T",), clients, strategy="MACHINE_ROOM_NEARBY-AVG", strategy_source="given")
+    change = {"add_broker": {"broker_name": "b", "read_queue_nums": 1}}
+    plan = plan_snapshot(Snapshot((topic,), (group,)), [{"name": "x", "changes": [change]}])
+    assert [row["owner_after"] for row in plan.queues.to_pylist()] == [None, "c1"]

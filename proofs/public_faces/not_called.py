@@ -36,6 +36,7 @@ NOT_CALLED = {
     "rmqalloc.fleet._unit_errors.FleetError.__init__": "`n_units` is a number to print",
     "rmqalloc.fleet._unit_errors.FleetError.among": "`units` is the caller's list, read as Python reads it",
     "rmqalloc.fleet._unit_errors.UnitError.__new__": "`position` is a number to print",
+    "rmqalloc.invariants._checked.SelfCheck.__new__": _RESULT,
     "rmqalloc.optimisation._optimisation.Optimisation.__init__": _RESULT,
     "rmqalloc.plans._compare.Comparison.__init__": _RESULT,
     "rmqalloc.plans._explain.Explanation.__init__": "an answer of `explain`; `queue_place` is a number to print",

@@ -6,6 +6,7 @@ that before and after stand in one table. Ends with 1 if a route fails, or has o
 """
 
 import argparse
+import importlib.util
 import json
 import os
 import subprocess
@@ -40,6 +41,14 @@ ROUTES = {
 }
 
 
+def imported_from() -> Path:
+    """The folder that rmqalloc is imported from: this checkout, or where its wheel is installed."""
+    found = importlib.util.find_spec("rmqalloc")
+    if found is None or found.origin is None:
+        sys.exit("rmqalloc is not there; `make dev` or `make install` makes it")
+    return Path(found.origin).resolve().parents[1]
+
+
 def counted(tree: Path, route: str) -> list[dict[str, int]]:
     """The counts of a route in a checkout, of two runs."""
     with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +71,7 @@ def main() -> int:
     parser.add_argument("--quick", action="store_true", help="the first route alone")
     parser.add_argument("--tree", type=Path, action="append", default=[], help="another checkout, counted before this")
     options = parser.parse_args()
-    trees = {"this one": PROOFS.parent}
+    trees = {"this one": imported_from()}
     trees = {path.resolve().name: path.resolve() for path in options.tree} | trees
     print("| route | checkout | " + " | ".join(COUNTS) + " |\n| --- | --- |" + " ---: |" * len(COUNTS))
     differing = []

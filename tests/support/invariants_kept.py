@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-MOST_ROWS = 20_000
+MOST_ROWS = 5_000
 """Units times states, steps or queues of the largest result that is checked."""
 
 FIRST, EVERY = 1, 24

@@ -17,7 +17,7 @@ from rmqalloc.snapshot._plain_data import from_document
 from rmqalloc.snapshot._snapshot import Broker, Client, Filter, Group, Lag, Snapshot, SourceError, Topic, TopicBroker
 from rmqalloc.views._group_views import ViewReader
 
-N_CASES = 100
+N_CASES = 200
 
 
 def document(seed):

@@ -59,6 +59,33 @@ AREAS = {
             "tests/engine/test_ring.py::test_under_sanitizers": 3,
         },
     ),
+    "brute force": Area(
+        (
+            *(
+                "rmqalloc/ownership/",
+                "rmqalloc/plans/",
+                "rmqalloc/rollouts/",
+                "rmqalloc/transitions/",
+                "rmqalloc/diffs/",
+            ),
+            *(
+                "rmqalloc/audit/",
+                "rmqalloc/views/",
+                "rmqalloc/evidence/",
+                "rmqalloc/evaluation/",
+                "rmqalloc/scenarios/",
+            ),
+            *("rmqalloc/strategies/", "proofs/bruteforce/"),
+        ),
+        {
+            "tests/plans/test_bruteforce.py::test_no_answer_differs": 18,
+            "tests/rollouts/test_rollout_written.py::test_what_is_written_is_that_of_the_brokers": 16,
+        },
+    ),
+    "promises": Area(
+        ("rmqalloc/strategies/", "tests/reference"),
+        {"tests/strategies/test_promises.py::test_p5_the_order_before_the_sort_is_forgotten": 8},
+    ),
     "solver": Area(
         ("rmqalloc/strategies/ordinal", "rmqalloc/strategies/_ordinal", "tests/support/order_tables.py"),
         {"tests/strategies/test_order_tables.py": 51},

@@ -313,6 +313,17 @@ def _behind(before, scenario, with_rooms):
     return state_of(unit, with_rooms)
 
 
+def _in_rooms(scenario, main):
+    """A scenario for clients that do not see a broker of their topic: it stands where it stands, whatever is added."""
+    rooms = {name: room for name, _, room in main.brokers if room is not None}
+    changes = []
+    for change in scenario["changes"]:
+        added = change.get("add_broker", {})
+        room = rooms.get(added.get("broker_name"))
+        changes.append(change if room is None else {"add_broker": {**added, "machine_room": room}})
+    return scenario | {"changes": changes}
+
+
 def changed(unit, scenario):
     """The unit after a scenario: what goes is chosen among all clients and leaves every list, what comes joins each."""
     if unit.main.rule == ALL:
@@ -322,7 +333,7 @@ def changed(unit, scenario):
     if not planned.matches(scenario.get("groups", "*"), main.group):
         return unit
     slots = []
-    for slot, mine in zip(unit.slots, _alone(unit, scenario), strict=True):
+    for slot, mine in zip(unit.slots, _alone(unit, _in_rooms(scenario, unit.main)), strict=True):
         slots.append(slot._replace(rule=mine.rule, seen=None if slot.seen is None else mine.brokers))
     before, after = Counter(unit.main.ids), Counter(main.ids)
     kept, left = [], after.copy()

@@ -106,7 +106,7 @@ class Sides:
     ----------
     before, after : list of mixed.State
     start : list of mixed.State, optional
-        Of a plan, the states before its scenario; ``before`` is what it comes to then.
+        Of a plan, the states before its scenario; ``before`` is the state after its scenario then.
     """
 
     def __init__(self, before, after, start=None):

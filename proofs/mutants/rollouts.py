@@ -25,7 +25,7 @@ MUTANTS = [
     Mutant(_PLAYING, "left_out[group.consumer_group] = str(error)", "raise", "one group refuses a fleet", f"{_SKIPPED} skips_the_group"),
     Mutant(_PLAYING, "yield (planned if whole else planned.part([*schedules]))", "yield planned", "figures of a group go to the one before it", f"{_SKIPPED} skip_the_same"),
     Mutant("rmqalloc/rollouts/_rules_by_client.py", "method = as_set(given, kind.dialect) if k else given", "method = given", "Go's clients go over to Java's rule", "tests/rollouts/test_rollout_dialects.py -k computes_for_itself"),
-    Mutant("rmqalloc/rollouts/_exposure.py", "    _put_right(replay, of_frame, moment, found)\n", "", "of several readers of a queue one counts", "tests/rollouts/test_rollout_dialects.py -k computes_for_itself"),
+    Mutant("rmqalloc/rollouts/_exposure.py", "    _correct_rows(replay, of_frame, moment, found)\n", "", "of several readers of a queue one counts", "tests/rollouts/test_rollout_dialects.py -k computes_for_itself"),
     Mutant("rmqalloc/rollouts/_switch.py", "refused = refused_groups(planned, method)", "refused_groups(planned, method)\n    refused: dict[str, str] = {}", "queues of a refused group are unowned", f"{_SKIPPED} refuses_one_group"),
     Mutant("rmqalloc/cli/_plan_command.py", "or _refused_code(made)", "", "a client without a room ends with 0", f"{_ROOMS} needs_the_room"),
     Mutant("rmqalloc/cli/_options.py", 'return (what, room) if equals else (text, "")', 'return text, ""', "a room is taken for a part of the id", f"{_ROOMS} behind_the_equals"),

@@ -19,7 +19,7 @@ COUNTS = ("files", "calls", "rooms", "changes", "returns")
 
 
 def snapshot(n_clients: int, **of_the_last: object) -> str:
-    """A group on 24 queues whose last client is told apart."""
+    """A group on 24 queues whose last client differs."""
     brokers = [{"broker_name": f"broker-{i}", "read_queue_nums": 8} for i in "abc"]
     clients = [{"client_id": f"c{i}"} for i in range(n_clients)]
     clients[-1] |= of_the_last  # type: ignore[arg-type]

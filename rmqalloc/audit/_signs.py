@@ -1,4 +1,4 @@
-"""What may be unusual about a group: by its signs it is told which rules may have something to say of it.
+"""What may be unusual about a group: its signs say which rules may find something.
 
 A sign is cheap to see and says only that something may be there to be found; the rules look themselves. Most groups of a
 cluster have none, and nothing of them is laid out queue by queue.

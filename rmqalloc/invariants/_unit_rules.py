@@ -68,12 +68,12 @@ def _against_queues(parts: PlanParts) -> None:
     before = parts.before_any_change()
     was = np.where(before >= 0, units["n_queues"][before], 0)
     some = parts.good & (before >= 0) & parts.good[before]
-    told, unowned = (
+    listed, unowned = (
         parts.at.count(of, _change(parts, "kept", "moved", "gone")),
         parts.at.count(of, _change(parts, "unowned")),
     )
-    units.at_most("queues of before are all told", was, told + unowned, some)
-    units.at_most("no more queues are told than there were", told, was, some)
+    units.at_most("queues of before are all listed", was, listed + unowned, some)
+    units.at_most("what is kept, moved or gone was there", listed, was, some)
 
 
 def load_rules(rows: CheckedRows, n_loads: Keys, reads: Keys) -> None:

@@ -88,7 +88,7 @@ class ReaderSets:
         return self._numbers[key]
 
     def _laid_out(self) -> tuple[Keys, Keys]:
-        """Sizes of all sets, and their members end to end; made again when there are more sets."""
+        """Sizes of all sets, and their members end to end; laid out once more when sets are added."""
         if self._laid[0].size != len(self._members):
             sizes = np.array([one.size for one in self._members], np.int64)
             self._laid = sizes, np.concatenate(self._members)

@@ -81,6 +81,7 @@ class State:
     laid: Laid | None
     acted_on: Mask
     _parts: Sequence[_Part]
+    _listed: ClientRows | None = None
 
     @property
     def _numbers(self) -> Numbers:
@@ -89,7 +90,7 @@ class State:
     @lazy_property
     def client_rows(self) -> ClientRows:
         """Every client of every unit."""
-        found = _all_client_rows(self._parts)
+        found = _all_client_rows(self._parts) if self._listed is None else self._listed
         return found if self.laid is None else self._with_readers(found, self.laid)
 
     def _with_readers(self, found: ClientRows, laid: Laid) -> ClientRows:
@@ -307,7 +308,7 @@ def _state(parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: 
         rows = one.part.rows[one.known]
         good[rows], known[rows] = one.is_good, True
     queues, owners = _end_to_end([_queues(one) for one in parts])
-    readers, laid, acted_on = owners, None, np.zeros(n_views, bool)
+    readers, laid, acted_on, clients = owners, None, np.zeros(n_views, bool), None
     if mixed is not None:
         clients = _all_client_rows(parts)
         listed = mixed.listed(clients.rows, clients.clients)
@@ -325,7 +326,7 @@ def _state(parts: list[_Part], n_rows: int, mixed: MixedUnits | None, reported: 
         queues, owners, readers = queues[order], owners[order], readers[order]
     if parts[0].numbers.client_numbers.n == parts[0].numbers.client_numbers.n_ids:
         readers = owners
-    return State(good, known[:n_rows], queues, owners, readers, laid, acted_on, parts)
+    return State(good, known[:n_rows], queues, owners, readers, laid, acted_on, parts, clients)
 
 
 def _laid(parts: list[_Part], mixed: MixedUnits, views: tuple[Keys, Index], good: Mask, listed: Listed) -> Laid:

@@ -205,7 +205,7 @@ def _departures(state: ScenarioState, n_units: int) -> dict[str, list[_Cost]]:
 
 
 def _in_dialects(read: ViewUnits, scenario: Scenario, found: dict[str, list[_Cost]]) -> dict[str, list[_Cost]]:
-    """The same, put right for groups whose clients compute the strategy differently.
+    """The same, corrected for groups whose clients compute the strategy differently.
 
     There nothing is known where ids repeat or are empty, as no scenario names one of their clients alone.
     """

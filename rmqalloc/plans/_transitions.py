@@ -20,7 +20,7 @@ from rmqalloc.transitions._handovers import Handovers
 from rmqalloc.transitions._hearing import ROUTES as BY_ROUTES
 from rmqalloc.transitions._hearing import Hearing, hearing_of
 from rmqalloc.transitions._open_queues import Open, open_queues
-from rmqalloc.transitions._several_readers import ReadersOfStep, put_right
+from rmqalloc.transitions._several_readers import ReadersOfStep, correct_row
 
 Mask = NDArray[np.bool_]
 Columns = dict[str, Any]
@@ -170,7 +170,7 @@ class _Groups:
             step = ReadersOfStep(
                 was, is_, written[mine], np.ones(n, bool), joins[clients], False, hearing, shared[mine]
             )
-            put_right(one, step, {"unowned_written": unowned}, double)
+            correct_row(one, step, {"unowned_written": unowned}, double)
         rate = self._tps / np.maximum(np.bincount(group[written], minlength=self._n_groups), 1)
         columns = self._named("unowned", unowned, never) | self._named("double_owned", double, self._ordered)
         return columns | {

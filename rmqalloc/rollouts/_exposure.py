@@ -16,7 +16,7 @@ from rmqalloc.rollouts._replay import Positions, Replay
 from rmqalloc.rollouts._schedule import Mask
 from rmqalloc.transitions._handovers import Handovers
 from rmqalloc.transitions._open_queues import Open, open_queues
-from rmqalloc.transitions._several_readers import ReadersOfStep, put_right
+from rmqalloc.transitions._several_readers import ReadersOfStep, correct_row
 
 Columns = dict[str, NDArray[Any]]
 
@@ -46,7 +46,7 @@ def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Po
     found = {"unowned": figures(), "double_owned": open_queues(handovers.double_owned(), replay.hearings, way)}
     found["unowned_written"] = figures(~dry) if dry.any() else found["unowned"]
     found["unowned_dry"] = figures(dry)
-    _put_right(replay, of_frame, moment, found)
+    _correct_rows(replay, of_frame, moment, found)
     plain = _at_once(replay, of_frame, moment.size)
     columns = {name: np.where(gradual, each.most, plain[name])[chosen] for name, each in found.items()}
     for which, each in (("unowned", found["unowned_written"]), ("double_owned", found["double_owned"])):
@@ -62,8 +62,8 @@ def exposures(replay: Replay, of_frame: Positions, moment: Positions, chosen: Po
     return columns | {"unowned_is_exact": of_unowned, "double_owned_is_exact": exact["double_owned"]}
 
 
-def _put_right(replay: Replay, of_frame: Positions, moment: Positions, found: dict[str, Open]) -> None:
-    """The figures of rows in which a queue may have many readers, see `put_right`."""
+def _correct_rows(replay: Replay, of_frame: Positions, moment: Positions, found: dict[str, Open]) -> None:
+    """The figures of rows in which a queue may have many readers, see `correct_row`."""
     group = replay.group_of_moment
     chosen = replay.is_split[group] & replay.is_gradual & replay.is_final & (replay.step > 0)
     if not chosen.any():
@@ -85,7 +85,7 @@ def _put_right(replay: Replay, of_frame: Positions, moment: Positions, found: di
             old, new, replay.written[cells[some]], replay.to_inform[clients],
             (replay.present & ~was_there)[clients], bool(replay.begins_with_one[at]), replay.hearings[replay.hearing[at]],
         )  # fmt: skip
-        put_right(int(row[some[0]]), step, unowned, found["double_owned"])
+        correct_row(int(row[some[0]]), step, unowned, found["double_owned"])
 
 
 def _at_once(replay: Replay, of_frame: Positions, n_rows: int) -> Columns:

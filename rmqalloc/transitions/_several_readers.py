@@ -1,4 +1,4 @@
-"""What is open while steps last in groups where a queue may have many readers: put right what the graphs say of them.
+"""What is open while steps last in groups where a queue may have many readers: corrections of the graphs.
 
 The graphs of `rmqalloc.transitions` know one reader before a step and one after. Of several one is kept there: too few queues
 without a reader are never counted so. The most is known by trying every set of informed clients where few change, and is a
@@ -57,8 +57,8 @@ class ReadersOfStep(NamedTuple):
     shared: Mask | None = None
 
 
-def put_right(row: int, step: ReadersOfStep, unowned: Mapping[str, Open], double: Open) -> None:
-    """Put the figures of one row right.
+def correct_row(row: int, step: ReadersOfStep, unowned: Mapping[str, Open], double: Open) -> None:
+    """Correct the figures of one row.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from rmqalloc.plans._plan_text import plan_lines
 from rmqalloc.snapshot._snapshot import Client, Group, Snapshot, Topic, TopicBroker
 from rmqalloc.transitions._hearing import ROUTES, hearing_of
 from rmqalloc.transitions._open_queues import Open
-from rmqalloc.transitions._several_readers import ReadersOfStep, put_right
+from rmqalloc.transitions._several_readers import ReadersOfStep, correct_row
 
 AT_JOIN = {"timer": 1 / 20, "routes": 1 / 1200}
 """How likely a client is informed a second after the change, when one that joins acts; nobody knows it of a deployment."""
@@ -116,7 +116,7 @@ def test_clients_that_share_an_id_are_informed_one_by_one():
 
 @pytest.mark.parametrize("seed", range(20))
 def test_seconds_of_several_readers_are_those_of_single_ones_where_queues_have_one(seed):
-    """Figures of the graphs, and those put right, of one and the same step."""
+    """Figures of the graphs, and the corrected ones, of one and the same step."""
     draw = random.Random(seed)
     ids = [f"c{i}" for i in range(draw.randrange(1, 6))]
     group = Group("g", ("T",), tuple(map(Client, ids)), strategy=draw.choice(("AVG", "AVG_BY_CIRCLE")))
@@ -125,7 +125,7 @@ def test_seconds_of_several_readers_are_those_of_single_ones_where_queues_have_o
     plan = plan_snapshot(snapshot, [{"name": "x", "changes": [change]}])
     for way in ("timer", "scan", "notice"):
         [row] = plan.transitions(way).to_pylist()
-        again = put_right_of(plan, row)
+        again = corrected_of(plan, row)
         for name in ("unowned", "double_owned"):
             for figure in ("", "_expected", "_after", "_seconds_worst", "_queue_seconds"):
                 assert getattr(again[name], FIELDS[figure])[0] == pytest.approx(row[name + figure], rel=1e-6)
@@ -135,7 +135,7 @@ FIELDS = {"": "most", "_expected": "expected", "_after": "after", "_seconds_wors
           "_queue_seconds": "queue_seconds"}  # fmt: skip
 
 
-def put_right_of(plan, row):
+def corrected_of(plan, row):
     """The step of a plan of one topic, as if queues had several readers."""
     rows = [one for one in plan.queues.to_pylist() if one["scenario"] == "x" and one["change"] != "gone"]
     clients = [one for one in plan.clients.to_pylist() if one["scenario"] == "x" and one["status"] != "gone"]
@@ -146,7 +146,7 @@ def put_right_of(plan, row):
     hearing = ROUTES if way == "routes" else hearing_of(way)
     step = ReadersOfStep(old, new, np.ones(len(rows), bool), np.ones(joins.size, bool), joins, False, hearing)
     found = {name: Open(*np.zeros((7, 1))) for name in ("unowned", "double_owned")}
-    put_right(0, step, {"unowned": found["unowned"]}, found["double_owned"])
+    correct_row(0, step, {"unowned": found["unowned"]}, found["double_owned"])
     return found
 
 
